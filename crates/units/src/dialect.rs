@@ -1,0 +1,46 @@
+//! Whose rules an option preset follows.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A preset of options: whose rules to follow where practice differs. Algorithms never see it; their `preset`
+/// turns it into plain options that a scenario may override one by one.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// The RFCs as written.
+    #[default]
+    Rfc,
+    /// ns-2.35, which the papers ran.
+    Ns2,
+    /// Linux 6.1.
+    Linux,
+}
+
+/// The text names no dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown dialect \"{0}\"; known are rfc, ns2, linux")]
+pub struct ParseDialectError(String);
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rfc => "rfc",
+            Self::Ns2 => "ns2",
+            Self::Linux => "linux",
+        })
+    }
+}
+impl FromStr for Dialect {
+    type Err = ParseDialectError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "rfc" => Ok(Self::Rfc),
+            "ns2" => Ok(Self::Ns2),
+            "linux" => Ok(Self::Linux),
+            _ => Err(ParseDialectError(crate::decimal::shorten(text))),
+        }
+    }
+}

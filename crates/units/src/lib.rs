@@ -1,0 +1,31 @@
+//! The words every Headway crate shares: instants and durations, rates, bytes, probabilities, queue sizes,
+//! random streams, and the registry through which a scenario names an algorithm.
+//!
+//! Quantities are newtypes over integers, parsed from and printed with their units (`"10ms"`, `"2Mbps"`,
+//! `"1000B"`). Nothing here touches a clock: an [`Instant`] is nanoseconds since the caller's own zero.
+#![forbid(unsafe_code)]
+
+mod accumulate;
+mod decimal;
+mod dialect;
+mod quantity;
+mod random;
+mod registry;
+mod time;
+mod words;
+
+pub use accumulate::Accumulator;
+pub use decimal::ParseError;
+pub use dialect::{Dialect, ParseDialectError};
+pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
+pub use random::Random;
+pub use registry::{OptionError, Options, Registry, schema_of_kinds};
+pub use time::{Duration, Instant};
+pub use words::{DropCause, Ecn, FlowId, MediaKind};
+
+#[doc(hidden)]
+pub mod __private {
+    pub use schemars;
+    pub use serde;
+    pub use serde_json;
+}

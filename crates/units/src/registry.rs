@@ -1,0 +1,177 @@
+//! How a scenario names an algorithm: `kind`, its options, their presets.
+//!
+//! Each algorithm's options stand in its own file as a struct with [`Options`]. A [`registry!`](crate::registry) line
+//! a kind makes the enum over them, with their schema, and the enum that dispatches to the running algorithms.
+
+use crate::Dialect;
+use serde::de::DeserializeOwned;
+use serde::{Deserializer, Serialize};
+
+/// The options of one algorithm: plain data with its ranges.
+pub trait Options: Serialize + DeserializeOwned + schemars::JsonSchema {
+    /// The values under a dialect. A scenario's own keys are laid over these.
+    fn preset(dialect: Dialect) -> Self;
+
+    /// Ranges that the types do not already keep.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it and what would be right.
+    fn check(&self) -> Result<(), OptionError> {
+        Ok(())
+    }
+}
+
+/// A value that an algorithm cannot work with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct OptionError {
+    /// The key, as written in the scenario.
+    pub key: &'static str,
+    /// What is wrong and what would be right, as a sentence part.
+    pub message: String,
+}
+
+impl OptionError {
+    /// `key` is wrong, because of `message`.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
+    }
+}
+
+/// A set of algorithms of one sort, told apart by the key `kind`. Made by [`registry!`](crate::registry).
+pub trait Registry: Sized + Clone + Serialize + schemars::JsonSchema {
+    /// What these are, for messages: `"queue"`.
+    const WHAT: &'static str;
+    /// The kinds there are.
+    const KINDS: &'static [&'static str];
+
+    /// Which kind this is.
+    fn kind(&self) -> &'static str;
+
+    /// The options of `kind` under a dialect; `None` if there is no such kind.
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self>;
+
+    /// Reads the options of `kind` (one of [`Registry::KINDS`]) from a table without the key `kind`.
+    ///
+    /// # Errors
+    /// The deserializer's, or an unknown kind.
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
+
+    /// [`Options::check`] of whichever kind this is.
+    ///
+    /// # Errors
+    /// As there.
+    fn check(&self) -> Result<(), OptionError>;
+}
+
+/// The JSON Schema of a table with `kind` and one of several option sets.
+#[doc(hidden)]
+pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
+    let one_of: Vec<serde_json::Value> = kinds
+        .into_iter()
+        .map(|(kind, schema)| {
+            let mut schema = schema.to_value();
+            if let Some(object) = schema.as_object_mut() {
+                // Every option has a preset, so none is required.
+                object.insert("required".into(), serde_json::json!(["kind"]));
+                let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
+                if let Some(properties) = properties.as_object_mut() {
+                    properties.insert("kind".into(), serde_json::json!({ "const": kind }));
+                }
+            }
+            schema
+        })
+        .collect();
+    schemars::json_schema!({ "oneOf": one_of })
+}
+
+/// Declares the algorithms of one sort: `"kind" => Variant(options type, machine type)`, a line each.
+///
+/// Makes the option enum (with [`Registry`](crate::Registry), `Serialize` and `JsonSchema`), the machine enum with one
+/// variant a kind, and a macro for static dispatch, `each!(value, name => expression)`.
+#[macro_export]
+macro_rules! registry {
+    ($($all:tt)*) => { $crate::__registry!{ ($) $($all)* } };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __registry {
+    (
+        ($d:tt)
+        $(#[$options_meta:meta])* options $Options:ident;
+        $(#[$machine_meta:meta])* machine $Machine:ident $(<$G:ident>)?;
+        what $what:literal; dispatch $each:ident;
+        $( $kind:literal => $Variant:ident($opts:ty, $machine:ty) ),+ $(,)?
+    ) => {
+        $(#[$options_meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $Options {
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($opts) ),+
+        }
+
+        $(#[$machine_meta])*
+        #[derive(Debug)]
+        pub enum $Machine $(<$G>)? {
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($machine) ),+
+        }
+
+        #[allow(unused_macros)]
+        macro_rules! $each {
+            ($d value:expr, $d name:ident => $d body:expr) => {
+                match $d value { $( $Machine::$Variant($d name) => $d body ),+ }
+            };
+        }
+
+        impl $crate::Registry for $Options {
+            const WHAT: &'static str = $what;
+            const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            fn kind(&self) -> &'static str {
+                match self { $( Self::$Variant(_) => $kind ),+ }
+            }
+            fn preset(kind: &str, dialect: $crate::Dialect) -> Option<Self> {
+                match kind {
+                    $( $kind => Some(Self::$Variant(<$opts as $crate::Options>::preset(dialect))), )+
+                    _ => None,
+                }
+            }
+            fn deserialize<'de, D: $crate::__private::serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+                match kind {
+                    $( $kind => <$opts as $crate::__private::serde::Deserialize>::deserialize(options).map(Self::$Variant), )+
+                    _ => Err(<D::Error as $crate::__private::serde::de::Error>::unknown_variant(kind, Self::KINDS)),
+                }
+            }
+            fn check(&self) -> Result<(), $crate::OptionError> {
+                match self { $( Self::$Variant(options) => $crate::Options::check(options) ),+ }
+            }
+        }
+
+        impl $crate::__private::serde::Serialize for $Options {
+            fn serialize<S: $crate::__private::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                #[derive($crate::__private::serde::Serialize)]
+                #[serde(crate = "headway_units::__private::serde")]
+                struct Tagged<'a, T> {
+                    kind: &'static str,
+                    #[serde(flatten)]
+                    options: &'a T,
+                }
+                match self {
+                    $( Self::$Variant(options) =>
+                        $crate::__private::serde::Serialize::serialize(&Tagged { kind: $kind, options }, serializer) ),+
+                }
+            }
+        }
+
+        impl $crate::__private::schemars::JsonSchema for $Options {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($Options).into()
+            }
+            fn json_schema(generator: &mut $crate::__private::schemars::SchemaGenerator) -> $crate::__private::schemars::Schema {
+                $crate::schema_of_kinds(vec![
+                    $( ($kind, <$opts as $crate::__private::schemars::JsonSchema>::json_schema(generator)) ),+
+                ])
+            }
+        }
+    };
+}
