@@ -1,0 +1,305 @@
+//! One direction of a link: loss, queue, transmitter, propagation.
+//!
+//! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
+//! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
+//!
+//! Tie rule: at one instant, a transmission that ends comes before a packet that arrives. A transmitter busy *until* t
+//! is free *at* t.
+//!
+//! Where the discipline decides at arrival, so does the link: the departure is computed when the packet is let in, and
+//! the only event is its arrival at the far end. Else (or if asked) the end of a transmission is an event of its own.
+//! Both give the same transmissions, drops and deliveries.
+
+use crate::loss::{Loss, LossOptions, Place};
+use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
+use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Random, Rate};
+use std::collections::VecDeque;
+
+/// What a link is.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Transmission rate; not zero.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Largest packet, in IP bytes; larger ones are dropped.
+    pub mtu: Option<Bytes>,
+    /// Bytes of lower layers that each packet costs on the wire. They take time, but no room in the queue.
+    pub overhead: Bytes,
+    /// The queue in front of the transmitter.
+    pub queue: QueueOptions,
+    /// What the channel loses.
+    pub loss: Option<LossOptions>,
+    /// Forces an event at the end of each transmission even where none is needed.
+    pub two_events: bool,
+}
+
+/// What became of an offered packet.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Offer<T> {
+    /// Let in.
+    Accepted,
+    /// Let in; to be marked Congestion Experienced.
+    Marked,
+    /// Dropped.
+    Dropped(T, DropCause),
+    /// Let in, at the cost of another.
+    Evicted {
+        /// Whether the newcomer is to be marked.
+        marked: bool,
+        /// The one that had to go.
+        victim: T,
+        /// Why.
+        cause: DropCause,
+    },
+}
+
+/// A packet's way through queue and transmitter. One-event links tell it in advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission<T> {
+    /// The packet.
+    pub item: T,
+    /// Its IP bytes.
+    pub size: Bytes,
+    /// When it was offered.
+    pub enqueued: Instant,
+    /// When it left the queue.
+    pub start: Instant,
+    /// When its last bit left the transmitter.
+    pub end: Instant,
+}
+
+/// What comes out at the far end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Delivery<T> {
+    /// A packet.
+    Arrived(T),
+    /// A packet that the channel has lost on the way.
+    Lost(T),
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    item: T,
+    size: u32,
+    /// Start of transmission once that is known, till then the time of the offer.
+    since: Instant,
+    arrival: Instant,
+}
+
+/// One direction of a link, carrying packets of type `T` (a handle, usually).
+#[derive(Debug)]
+pub struct Link<T> {
+    rate: Rate,
+    delay: Duration,
+    mtu: u64,
+    overhead: u64,
+    two_events: bool,
+    discipline: Discipline,
+    queue_random: Random,
+    loss: Option<(Loss, Random)>,
+    /// End of the last transmission that was begun (two events) or settled (one event).
+    free_at: Accumulator,
+    /// Since when a transmitter without work has been idle: the end of the last transmission, or the last refusal.
+    idle_from: Instant,
+    /// Packets in order; the first `started` have begun transmission, the rest wait.
+    slots: VecDeque<Slot<T>>,
+    started: usize,
+    waiting_bytes: u64,
+}
+
+impl<T: Copy> Link<T> {
+    /// A link at time zero, idle. `name` and `seed` give its random streams.
+    #[must_use]
+    pub fn new(config: &Config, seed: u64, name: &str) -> Self {
+        let facts = LinkFacts { rate: config.rate, delay: config.delay };
+        Self {
+            rate: config.rate,
+            delay: config.delay,
+            mtu: config.mtu.map_or(u64::MAX, Bytes::count),
+            overhead: config.overhead.count(),
+            two_events: config.two_events || !config.queue.decides_at_arrival(),
+            discipline: Discipline::new(&config.queue, facts),
+            queue_random: Random::new(seed, &format!("link {name} queue")),
+            loss: config.loss.as_ref().map(|loss| (Loss::new(loss), Random::new(seed, &format!("link {name} loss")))),
+            free_at: Accumulator::starting(Instant::ZERO),
+            idle_from: Instant::ZERO,
+            slots: VecDeque::new(),
+            started: 0,
+            waiting_bytes: 0,
+        }
+    }
+
+    /// Offers a packet of `size` IP bytes. `on_start` hears of each transmission that is settled by this call.
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        item: T,
+        size: Bytes,
+        ecn: Ecn,
+        mut on_start: impl FnMut(Transmission<T>),
+    ) -> Offer<T> {
+        if size.count() > self.mtu {
+            return Offer::Dropped(item, DropCause::TooBig);
+        }
+        if let Some((loss, random)) = &mut self.loss
+            && loss.place() == Place::BeforeQueue
+            && loss.loses(now, random)
+        {
+            return Offer::Dropped(item, DropCause::Channel);
+        }
+        if self.two_events {
+            while self.next_departure().is_some_and(|end| end <= now) {
+                self.depart(&mut on_start);
+            }
+        } else {
+            self.advance(now);
+        }
+        let idle = self.free_at.instant() <= now && self.started == self.slots.len();
+        let backlog = Backlog {
+            packets: (self.slots.len() - self.started) as u64,
+            bytes: self.waiting_bytes,
+            idle_since: idle.then_some(Instant::max(self.free_at.instant(), self.idle_from)),
+        };
+        let verdict = self.discipline.admit(now, &backlog, Arrival { size, ecn }, &mut self.queue_random);
+        if let Verdict::Drop(cause) = verdict {
+            // ns-2 asks a refusing queue for a packet, finds none, and counts its idle time from then.
+            self.idle_from = now;
+            return Offer::Dropped(item, cause);
+        }
+        self.push(now, item, size, &mut on_start);
+        match verdict {
+            Verdict::Mark => Offer::Marked,
+            Verdict::AdmitAndEvict { mark, place, cause } => match self.evict(place) {
+                Some(victim) => Offer::Evicted { marked: mark, victim, cause },
+                None if mark => Offer::Marked,
+                None => Offer::Accepted,
+            },
+            Verdict::Admit | Verdict::Drop(_) => Offer::Accepted,
+        }
+    }
+
+    fn push(&mut self, now: Instant, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
+        let bytes = u32::try_from(size.count()).unwrap_or(u32::MAX);
+        if self.two_events {
+            self.slots.push_back(Slot { item, size: bytes, since: now, arrival: Instant::FAR_FUTURE });
+            self.waiting_bytes += u64::from(bytes);
+            if self.free_at.instant() <= now && self.slots.len() == self.started + 1 {
+                self.start_next(now, on_start);
+            }
+            return;
+        }
+        let (start, end) = self.transmit(now, bytes);
+        self.slots.push_back(Slot { item, size: bytes, since: start, arrival: end + self.delay });
+        if start <= now {
+            self.started += 1;
+        } else {
+            self.waiting_bytes += u64::from(bytes);
+        }
+        on_start(Transmission { item, size, enqueued: now, start, end });
+    }
+
+    /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest.
+    fn transmit(&mut self, now: Instant, bytes: u32) -> (Instant, Instant) {
+        // At equality the last transmission ends within this nanosecond: its fraction counts.
+        if self.free_at.instant() < now {
+            self.free_at = Accumulator::starting(now);
+        }
+        let start = self.free_at.instant();
+        let end = self.free_at.advance(Bytes::new(u64::from(bytes) + self.overhead), self.rate);
+        (start, end)
+    }
+
+    /// One event: counts off the packets whose transmission has begun by `now`.
+    fn advance(&mut self, now: Instant) {
+        while let Some(slot) = self.slots.get(self.started)
+            && slot.since <= now
+        {
+            self.waiting_bytes -= u64::from(slot.size);
+            self.started += 1;
+        }
+    }
+
+    /// Two events: begins the transmission of the packet that waits first.
+    fn start_next(&mut self, now: Instant, on_start: &mut impl FnMut(Transmission<T>)) {
+        let Some(bytes) = self.slots.get(self.started).map(|slot| slot.size) else { return };
+        let (start, end) = self.transmit(now, bytes);
+        let slot = &mut self.slots[self.started];
+        let enqueued = std::mem::replace(&mut slot.since, start);
+        slot.arrival = end + self.delay;
+        let item = slot.item;
+        self.started += 1;
+        self.waiting_bytes -= u64::from(bytes);
+        on_start(Transmission { item, size: Bytes::new(u64::from(bytes)), enqueued, start, end });
+    }
+
+    fn evict(&mut self, place: usize) -> Option<T> {
+        // A newcomer that found the transmitter idle is no longer among the waiting.
+        let slot = self.slots.remove(self.started + place)?;
+        self.waiting_bytes -= u64::from(slot.size);
+        Some(slot.item)
+    }
+
+    /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
+    #[must_use]
+    pub fn next_departure(&self) -> Option<Instant> {
+        (self.two_events && self.started < self.slots.len()).then(|| self.free_at.instant())
+    }
+
+    /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next.
+    pub fn depart(&mut self, mut on_start: impl FnMut(Transmission<T>)) {
+        if let Some(end) = self.next_departure() {
+            self.start_next(end, &mut on_start);
+        }
+    }
+
+    /// When the next packet reaches the far end, as far as that is settled.
+    #[must_use]
+    pub fn next_arrival(&self) -> Option<Instant> {
+        self.slots.front().map(|slot| slot.arrival).filter(|arrival| *arrival != Instant::FAR_FUTURE)
+    }
+
+    /// Takes the packet that reaches the far end at `now`, if one does by then.
+    pub fn arrive(&mut self, now: Instant) -> Option<Delivery<T>> {
+        if self.next_arrival()? > now {
+            return None;
+        }
+        if !self.two_events {
+            self.advance(now);
+        }
+        let slot = self.slots.pop_front()?;
+        self.started = self.started.saturating_sub(1);
+        if let Some((loss, random)) = &mut self.loss
+            && loss.place() == Place::AfterTransmission
+            && loss.loses(now, random)
+        {
+            return Some(Delivery::Lost(slot.item));
+        }
+        Some(Delivery::Arrived(slot.item))
+    }
+
+    /// Packets and bytes that wait at `now`, without the one in transmission.
+    pub fn waiting(&mut self, now: Instant) -> (u64, u64) {
+        if !self.two_events {
+            self.advance(now);
+        }
+        ((self.slots.len() - self.started) as u64, self.waiting_bytes)
+    }
+
+    /// The packets that wait without a settled transmission (two events only): since when, and their size.
+    pub fn unsettled(&self) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
+        let from = if self.two_events { self.started } else { self.slots.len() };
+        self.slots.range(from..).map(|slot| (slot.since, Bytes::new(u64::from(slot.size))))
+    }
+
+    /// All packets on the link: waiting, in transmission, propagating.
+    pub fn on_link(&self) -> impl Iterator<Item = T> + '_ {
+        self.slots.iter().map(|slot| slot.item)
+    }
+
+    /// The average that the discipline keeps, as of the last arrival.
+    #[must_use]
+    pub fn average(&self) -> Option<f64> {
+        self.discipline.average()
+    }
+}

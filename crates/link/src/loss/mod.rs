@@ -1,0 +1,46 @@
+//! What the channel loses by itself, congestion apart.
+
+pub mod bernoulli;
+
+use headway_units::{Instant, Random, registry};
+use serde::{Deserialize, Serialize};
+
+registry! {
+    /// Which packets the channel loses.
+    options LossOptions;
+    /// A running loss model.
+    machine Loss;
+    what "loss"; dispatch each;
+    "bernoulli" => Bernoulli(bernoulli::Options, bernoulli::Bernoulli),
+}
+
+/// Where on the link a packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Before the queue: the packet takes no room and no time (ns-2 `link-lossmodel`, Linux netem).
+    BeforeQueue,
+    /// After the transmission: the packet has used the link (a wireless channel).
+    AfterTransmission,
+}
+
+impl Loss {
+    /// Starts the model that the options describe.
+    #[must_use]
+    pub fn new(options: &LossOptions) -> Self {
+        match options {
+            LossOptions::Bernoulli(options) => Self::Bernoulli(bernoulli::Bernoulli::new(options)),
+        }
+    }
+
+    /// Where it takes packets.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        each!(self, loss => loss.place())
+    }
+
+    /// Whether the packet that passes at `now` is lost.
+    pub fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
+        each!(self, loss => loss.loses(now, random))
+    }
+}

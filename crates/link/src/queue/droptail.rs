@@ -1,0 +1,151 @@
+//! DropTail: first in, first out, refuse what does not fit.
+
+use super::{Arrival, Backlog, Verdict};
+use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, Random};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "droptail"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// How much the queue holds.
+    pub limit: QueueSize,
+    /// What the limit counts.
+    pub counts: Counts,
+    /// Which packet goes when the queue is full.
+    pub drop: Victim,
+}
+
+/// What a DropTail limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counts {
+    /// Waiting packets; `limit` of them may wait (Linux pfifo, bfifo).
+    Waiting,
+    /// Waiting packets and the one in transmission (Linux netem, whose queue holds it too).
+    WithTransmission,
+    /// A packet is refused if it would bring the waiting to the limit, so that `limit - 1` may wait (ns-2.35
+    /// queue/drop-tail.cc: `length + 1 >= limit_`).
+    BelowLimit,
+}
+
+/// Which packet a full DropTail queue gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The newcomer.
+    Tail,
+    /// The packet that has waited longest (ns-2 `drop_front_`).
+    Front,
+}
+
+impl headway_units::Options for Options {
+    fn preset(dialect: Dialect) -> Self {
+        Self {
+            limit: QueueSize::Packets(50),
+            counts: if dialect == Dialect::Ns2 { Counts::BelowLimit } else { Counts::Waiting },
+            drop: Victim::Tail,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        match self.limit {
+            QueueSize::Packets(0) => {
+                Err(OptionError::new("limit", "a queue of 0 packets passes nothing: write at least \"1packets\""))
+            }
+            QueueSize::Bytes(bytes) if bytes.count() == 0 => {
+                Err(OptionError::new("limit", "a queue of 0 bytes passes nothing: write at least \"1B\""))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A running DropTail queue.
+#[derive(Debug)]
+pub struct DropTail {
+    limit: QueueSize,
+    counts: Counts,
+    drop: Victim,
+}
+
+impl DropTail {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { limit: options.limit, counts: options.counts, drop: options.drop }
+    }
+
+    pub(super) fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
+        if self.fits(backlog, arrival.size) {
+            return Verdict::Admit;
+        }
+        match self.drop {
+            Victim::Tail => Verdict::Drop(DropCause::QueueFull),
+            Victim::Front => Verdict::AdmitAndEvict { mark: false, place: 0, cause: DropCause::QueueFull },
+        }
+    }
+
+    fn fits(&self, backlog: &Backlog, size: Bytes) -> bool {
+        let (waiting, more, limit) = match self.limit {
+            QueueSize::Packets(limit) => (backlog.packets, 1, limit),
+            QueueSize::Bytes(limit) => (backlog.bytes, size.count(), limit.count()),
+        };
+        let with_it = waiting.saturating_add(more);
+        match self.counts {
+            // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
+            _ if backlog.idle_since.is_some() && self.counts != Counts::BelowLimit => true,
+            Counts::Waiting => with_it <= limit,
+            // In bytes the packet in transmission is not known here: only its place is counted.
+            Counts::WithTransmission => with_it < limit,
+            Counts::BelowLimit => with_it < limit,
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "one signature for every discipline")]
+    pub(super) fn average(&self) -> Option<f64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Ecn, Options as _};
+
+    fn fits(counts: Counts, limit: &str, packets: u64, bytes: u64, busy: bool) -> bool {
+        let mut queue = DropTail { limit: limit.parse().unwrap(), counts, drop: Victim::Tail };
+        let backlog = Backlog { packets, bytes, idle_since: (!busy).then_some(Instant::ZERO) };
+        let arrival = Arrival { size: Bytes::new(1000), ecn: Ecn::NotEct };
+        queue.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(0, "")) == Verdict::Admit
+    }
+
+    /// ns-2.35, measured: limit 50 gives the first drop with 49 waiting; limit 5 keeps 4 waiting.
+    #[test]
+    fn ns2_holds_one_less_than_its_limit() {
+        assert!(fits(Counts::BelowLimit, "50packets", 48, 48_000, true));
+        assert!(!fits(Counts::BelowLimit, "50packets", 49, 49_000, true));
+        assert!(!fits(Counts::BelowLimit, "1packets", 0, 0, false), "ns-2 with limit 1 passes nothing");
+    }
+
+    #[test]
+    fn a_plain_queue_holds_its_limit() {
+        assert!(fits(Counts::Waiting, "5packets", 4, 4000, true));
+        assert!(!fits(Counts::Waiting, "5packets", 5, 5000, true));
+        assert!(fits(Counts::Waiting, "5kB", 4, 4000, true));
+        assert!(!fits(Counts::Waiting, "5kB", 5, 4001, true));
+    }
+
+    /// netem: a limit of 50 packets includes the one that is being sent.
+    #[test]
+    fn netem_counts_the_packet_in_transmission() {
+        assert!(fits(Counts::WithTransmission, "50packets", 48, 48_000, true));
+        assert!(!fits(Counts::WithTransmission, "50packets", 49, 49_000, true));
+        assert!(fits(Counts::WithTransmission, "1packets", 0, 0, false));
+    }
+
+    #[test]
+    fn nothing_fits_a_limit_of_zero_and_the_options_say_so() {
+        let mut options = Options::preset(Dialect::Rfc);
+        options.limit = QueueSize::Packets(0);
+        assert_eq!(options.check().unwrap_err().key, "limit");
+    }
+}

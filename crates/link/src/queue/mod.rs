@@ -1,0 +1,102 @@
+//! Queue disciplines that decide about a packet when it arrives: DropTail and RED.
+//!
+//! Each sees what waits ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`].
+//! The packets themselves stay in the [`Link`](crate::Link).
+
+pub mod droptail;
+pub mod red;
+
+use headway_units::{Bytes, DropCause, Ecn, Instant, Random, Rate, registry};
+
+registry! {
+    /// Which packets a queue takes.
+    options QueueOptions;
+    /// A running queue discipline.
+    machine Discipline;
+    what "queue"; dispatch each;
+    "droptail" => DropTail(droptail::Options, droptail::DropTail),
+    "red" => Red(red::Options, red::Red),
+}
+
+/// What the discipline must know of its link.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkFacts {
+    /// Transmission rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: headway_units::Duration,
+}
+
+/// What waits when a packet arrives: without that packet, and without the one in transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog {
+    /// Waiting packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Since when nothing is in transmission; `None` while the transmitter is busy.
+    pub idle_since: Option<Instant>,
+}
+
+/// A packet that asks to be let in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// IP bytes.
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
+/// What becomes of the arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It waits its turn.
+    Admit,
+    /// It waits its turn, marked Congestion Experienced.
+    Mark,
+    /// It goes no further.
+    Drop(DropCause),
+    /// It waits its turn (marked if `mark`), and another is dropped instead.
+    AdmitAndEvict {
+        /// Whether the newcomer is marked.
+        mark: bool,
+        /// Who goes: 0 is the next to leave, the newcomer is the last.
+        place: usize,
+        /// Why.
+        cause: DropCause,
+    },
+}
+
+impl Discipline {
+    /// Starts the discipline that the options describe, at time zero and idle.
+    #[must_use]
+    pub fn new(options: &QueueOptions, facts: LinkFacts) -> Self {
+        match options {
+            QueueOptions::DropTail(options) => Self::DropTail(droptail::DropTail::new(options)),
+            QueueOptions::Red(options) => Self::Red(red::Red::new(options, facts)),
+        }
+    }
+
+    /// Decides about a packet that arrives at `now`.
+    pub fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+        each!(self, discipline => discipline.admit(now, backlog, arrival, random))
+    }
+
+    /// The average queue that the discipline keeps, in packets or bytes as it counts, if it keeps one.
+    #[must_use]
+    pub fn average(&self) -> Option<f64> {
+        each!(self, discipline => discipline.average())
+    }
+}
+
+impl QueueOptions {
+    /// Whether every packet's fate, and so its departure, is settled when it arrives. If not, the link needs an event
+    /// at the end of each transmission.
+    #[must_use]
+    pub fn decides_at_arrival(&self) -> bool {
+        match self {
+            Self::DropTail(options) => options.drop == droptail::Victim::Tail,
+            Self::Red(options) => options.drop == red::Victim::Tail,
+        }
+    }
+}

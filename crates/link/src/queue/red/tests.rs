@@ -1,0 +1,224 @@
+use super::*;
+use headway_units::{Ecn, Options as _};
+
+fn red(change: impl FnOnce(&mut Options)) -> Red {
+    let mut options = Options::preset(Dialect::Rfc);
+    change(&mut options);
+    options.check().unwrap();
+    Red::new(&options, LinkFacts { rate: "1Mbps".parse().unwrap(), delay: Duration::from_millis(20) })
+}
+
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected}");
+}
+
+/// p_b for thresholds 5 and 15, max_p 0.1 (vectors computed independently; equal to ns-2's `prob1_`).
+#[test]
+fn probability_follows_the_average() {
+    for (avg, gentle, plain) in [
+        (5.0, 0.0, 0.0),
+        (7.5, 0.025, 0.025),
+        (10.0, 0.05, 0.05),
+        (14.9, 0.099, 0.099),
+        (15.0, 0.1, 1.0),
+        (20.0, 0.4, 1.0),
+        (25.0, 0.7, 1.0),
+        (30.0, 1.0, 1.0),
+    ] {
+        for (is_gentle, expected) in [(true, gentle), (false, plain)] {
+            let mut queue = red(|options| options.gentle = is_gentle);
+            queue.avg = avg;
+            close(queue.p_b(), expected, 1e-12);
+        }
+    }
+}
+
+/// p_a from p_b: with `wait` nothing before 1/p_b arrivals, without it the formula of 1993.
+#[test]
+fn spacing_makes_drops_uniform() {
+    for (p_b, count, wait, plain) in [
+        (0.05, 1, 0.0, 0.052_631_6),
+        (0.05, 10, 0.0, 0.1),
+        (0.05, 19, 0.0, 1.0),
+        (0.05, 20, 0.05, 1.0),
+        (0.05, 30, 0.1, 1.0),
+        (0.05, 39, 1.0, 1.0),
+        (0.02, 10, 0.0, 0.025),
+        (0.02, 30, 0.0, 0.05),
+        (0.02, 39, 0.0, 0.090_909_1),
+        (0.02, 60, 0.025, 1.0),
+    ] {
+        for (is_wait, expected) in [(true, wait), (false, plain)] {
+            let mut queue = red(|options| options.wait = is_wait);
+            queue.count = count;
+            close(queue.p_a(p_b, 1000), expected, 1e-6);
+        }
+    }
+}
+
+/// In byte mode the count is bytes over the mean packet in integers, and p grows with the packet's size.
+#[test]
+fn byte_mode_weighs_the_packet() {
+    let mut queue = red(|options| {
+        options.weigh_size = true;
+        options.wait = false;
+    });
+    queue.count_bytes = 5_499;
+    close(queue.p_a(0.01, 1000), 0.01 / (1.0 - 10.0 * 0.01) * 2.0, 1e-12);
+}
+
+/// The whole run of averages, idle decay included: `tests/data/red-average-run.csv`.
+#[test]
+fn average_agrees_with_ns2_over_a_run() {
+    let mut queue = red(|options| {
+        options.mean_packet = Bytes::new(1000);
+        options.limit = QueueSize::Packets(10_000);
+        options.min_threshold = Some(Threshold::Packets(1e6));
+        options.max_threshold = Some(Threshold::Packets(3e6));
+    });
+    let text = include_str!("../../../tests/data/red-average-run.csv");
+    let mut rows = 0;
+    for line in text.lines().filter(|line| !line.starts_with(['#', 't'])) {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        queue.update_average(Instant::ZERO, fields[1] as u64, fields[3] as u64);
+        close(queue.avg, fields[2], 1e-12 * fields[2].max(1e-3));
+        rows += 1;
+    }
+    assert!(rows > 150, "{rows}");
+}
+
+/// m counts whole mean packets: one of 1000 B at 1 Mb/s takes 8 ms.
+#[test]
+fn idle_time_counts_in_whole_packets() {
+    let queue = red(|options| options.mean_packet = Bytes::new(1000));
+    assert_eq!(queue.missed_arrivals(Duration::from_millis(8)), 1);
+    assert_eq!(queue.missed_arrivals(Duration::from_nanos(7_999_999)), 0);
+    assert_eq!(queue.missed_arrivals(Duration::from_millis(352)), 44);
+}
+
+/// ns-2.35, measured: 1 Mb/s, 20 ms, 1000 B gives the weight 0.0079681.
+#[test]
+fn automatic_weight_is_that_of_ns2() {
+    close(weight(-1.0, 125.0, Duration::from_millis(20)), 0.007_968_1, 5e-8);
+    close(weight(0.0, 125.0, Duration::from_millis(20)), 1.0 - libm::exp(-1.0 / 125.0), 0.0);
+    close(weight(-2.0, 125.0, Duration::from_millis(20)), 1.0 - libm::exp(-10.0 / 125.0), 0.0);
+}
+
+/// ns-2.35 at 50 Mb/s: 31.25 and 93.75 units of 500 B; at 10 Mb/s 6.25 and 18.75.
+#[test]
+fn automatic_thresholds_are_those_of_ns2() {
+    for (rate, low, high) in [("50Mbps", 31.25, 93.75), ("10Mbps", 6.25, 18.75), ("1Mbps", 5.0, 15.0)] {
+        let options = Options::preset(Dialect::Ns2);
+        let queue = Red::new(&options, LinkFacts { rate: rate.parse().unwrap(), delay: Duration::from_millis(3) });
+        close(queue.min_th, low * 500.0, 1e-9);
+        close(queue.max_th, high * 500.0, 1e-9);
+    }
+}
+
+fn arrive(queue: &mut Red, packets: u64, ecn: Ecn, random: &mut Random) -> Verdict {
+    let backlog = Backlog { packets, bytes: packets * 1000, idle_since: None };
+    queue.admit(Instant::from_secs(1), &backlog, Arrival { size: Bytes::new(1000), ecn }, random)
+}
+
+/// The first packet that finds the average above the lower threshold is spared.
+#[test]
+fn the_first_above_the_threshold_is_never_dropped() {
+    let mut random = Random::new(1, "red");
+    let mut queue = red(|options| {
+        options.gentle = false;
+        options.max_threshold = Some(Threshold::Packets(5.0));
+        options.queue_weight = 1.0;
+        options.mark_limit = Some(Probability::new(0.1).unwrap());
+    });
+    assert_eq!(arrive(&mut queue, 10, Ecn::NotEct, &mut random), Verdict::Admit);
+    assert_eq!(arrive(&mut queue, 10, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::Early));
+}
+
+/// One waiting packet is never dropped early, whatever the average.
+#[test]
+fn a_single_waiting_packet_is_spared() {
+    let mut random = Random::new(1, "red");
+    let mut queue = red(|options| options.gentle = false);
+    queue.avg = 1000.0;
+    for _ in 0..50 {
+        assert_eq!(arrive(&mut queue, 1, Ecn::NotEct, &mut random), Verdict::Admit);
+    }
+}
+
+/// RFC 3168: a capable packet is marked where another is dropped; from `mark_limit` on it is dropped too.
+#[test]
+fn capable_packets_are_marked_below_the_mark_limit() {
+    let mut random = Random::new(1, "red");
+    let mut verdicts = |avg: f64, ecn| {
+        let mut queue = red(|options| {
+            options.ecn = true;
+            options.mark_limit = Some(Probability::new(0.1).unwrap());
+        });
+        queue.above_min = true;
+        let mut seen = [0u32; 3];
+        for _ in 0..400 {
+            queue.avg = avg;
+            match arrive(&mut queue, avg as u64, ecn, &mut random) {
+                Verdict::Admit => seen[0] += 1,
+                Verdict::Mark => seen[1] += 1,
+                _ => seen[2] += 1,
+            }
+        }
+        seen
+    };
+    let [_, marked, dropped] = verdicts(10.0, Ecn::Ect0);
+    assert!(marked > 5 && dropped == 0);
+    let [_, marked, dropped] = verdicts(10.0, Ecn::NotEct);
+    assert!(marked == 0 && dropped > 5);
+    let [_, marked, dropped] = verdicts(16.0, Ecn::Ect0);
+    assert!(marked == 0 && dropped > 5, "p_b is above 0.1");
+}
+
+/// ns-2 in packets takes up to its limit; DropTail one less.
+#[test]
+fn a_full_queue_refuses_at_the_limit() {
+    let mut random = Random::new(1, "red");
+    let mut queue = red(|options| {
+        options.limit = QueueSize::Packets(20);
+        options.min_threshold = Some(Threshold::Packets(1000.0));
+        options.max_threshold = Some(Threshold::Packets(3000.0));
+    });
+    assert_eq!(arrive(&mut queue, 19, Ecn::NotEct, &mut random), Verdict::Admit);
+    assert_eq!(arrive(&mut queue, 20, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::QueueFull));
+}
+
+/// Adaptive RED: multiplicative decrease below the target, additive increase above it, once an interval.
+#[test]
+fn adaptive_red_moves_max_p_once_an_interval() {
+    let mut queue = red(|options| {
+        options.adaptive = Adaptive::Aimd;
+        options.queue_weight = 1.0;
+    });
+    queue.update_average(Instant::from_millis(501), 6, 0);
+    close(queue.max_p, 0.09, 1e-12);
+    queue.update_average(Instant::from_millis(900), 6, 0);
+    close(queue.max_p, 0.09, 1e-12);
+    queue.update_average(Instant::from_millis(1002), 14, 0);
+    close(queue.max_p, 0.1, 1e-12);
+    queue.update_average(Instant::from_millis(1503), 10, 0);
+    close(queue.max_p, 0.1, 1e-12);
+}
+
+#[test]
+fn impossible_options_are_named() {
+    let key = |change: fn(&mut Options)| {
+        let mut options = Options::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().unwrap_err().key
+    };
+    assert_eq!(key(|o| o.limit = QueueSize::Packets(0)), "limit");
+    assert_eq!(key(|o| o.limit = "9kB".parse().unwrap()), "limit");
+    assert_eq!(key(|o| o.queue_weight = f64::NAN), "queue_weight");
+    assert_eq!(key(|o| o.queue_weight = 1.5), "queue_weight");
+    assert_eq!(key(|o| o.min_threshold = Some(Threshold::Packets(16.0))), "max_threshold");
+    assert_eq!(key(|o| o.min_threshold = Some(Threshold::Bytes(1.0))), "min_threshold");
+    assert_eq!(key(|o| o.max_probability = Probability::ZERO), "max_probability");
+    assert_eq!(key(|o| o.mean_packet = Bytes::new(0)), "mean_packet");
+    assert_eq!(key(|o| o.cautious = 4), "cautious");
+    assert_eq!(key(|o| o.alpha = f64::INFINITY), "alpha");
+}

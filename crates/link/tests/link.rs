@@ -1,0 +1,221 @@
+//! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
+
+use headway_link::queue::{droptail, red};
+use headway_link::{Config, Delivery, Link, LossOptions, Offer, QueueOptions, Transmission, loss};
+use headway_units::{
+    Bytes, Dialect, DropCause, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Threshold,
+};
+use proptest::prelude::*;
+
+fn config(rate: &str, queue: QueueOptions) -> Config {
+    Config {
+        rate: rate.parse().unwrap(),
+        delay: Duration::from_millis(10),
+        mtu: None,
+        overhead: Bytes::new(0),
+        queue,
+        loss: None,
+        two_events: false,
+    }
+}
+
+fn droptail(limit: u64) -> QueueOptions {
+    QueueOptions::DropTail(droptail::Options {
+        limit: QueueSize::Packets(limit),
+        ..droptail::Options::preset(Dialect::Rfc)
+    })
+}
+
+fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Everything a link did: what `drive` saw, in order of time and then of packets.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    transmissions: Vec<Transmission<u32>>,
+    drops: Vec<(u32, DropCause)>,
+    marks: Vec<u32>,
+    delivered: Vec<(Instant, u32)>,
+    lost: Vec<u32>,
+    waiting: Vec<(u64, u64)>,
+}
+
+/// Offers the packets (time, size) in order and runs the link dry, ends of transmissions before arrivals.
+fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
+    let mut link: Link<u32> = Link::new(config, 1, "test");
+    let mut seen = Seen::default();
+    let mut offers = packets.iter().enumerate().peekable();
+    loop {
+        let offer_at = offers.peek().map(|(_, (at, _))| *at);
+        let departure = link.next_departure();
+        let arrival = link.next_arrival();
+        let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
+        if departure == Some(now) {
+            link.depart(|t| seen.transmissions.push(t));
+        } else if arrival == Some(now) {
+            match link.arrive(now) {
+                Some(Delivery::Arrived(id)) => seen.delivered.push((now, id)),
+                Some(Delivery::Lost(id)) => seen.lost.push(id),
+                None => unreachable!(),
+            }
+        } else if let Some((id, &(at, size))) = offers.next() {
+            seen.waiting.push(link.waiting(at));
+            match link.offer(at, id as u32, Bytes::new(size), Ecn::Ect0, |t| seen.transmissions.push(t)) {
+                Offer::Accepted => {}
+                Offer::Marked => seen.marks.push(id as u32),
+                Offer::Dropped(id, cause) => seen.drops.push((id, cause)),
+                Offer::Evicted { victim, cause, .. } => seen.drops.push((victim, cause)),
+            }
+        }
+    }
+    seen.transmissions.sort_by_key(|t| (t.start, t.item));
+    seen
+}
+
+#[test]
+fn an_unqueued_packet_takes_transmission_and_delay() {
+    let seen = drive(&config("2Mbps", droptail(50)), &[(ms(0), 1000)]);
+    assert_eq!(seen.delivered, [(ms(14), 0)]);
+}
+
+#[test]
+fn lower_layer_bytes_take_time() {
+    let mut with_overhead = config("2Mbps", droptail(50));
+    with_overhead.overhead = Bytes::new(250);
+    assert_eq!(drive(&with_overhead, &[(ms(0), 1000)]).delivered, [(ms(15), 0)]);
+}
+
+#[test]
+fn packets_above_the_mtu_go_no_further() {
+    let mut narrow = config("2Mbps", droptail(50));
+    narrow.mtu = Some(Bytes::new(999));
+    assert_eq!(drive(&narrow, &[(ms(0), 1000), (ms(0), 999)]).drops, [(0, DropCause::TooBig)]);
+}
+
+/// A transmitter busy until t is free at t: the packet that arrives then finds nothing waiting.
+#[test]
+fn the_end_of_a_transmission_comes_before_an_arrival_at_the_same_instant() {
+    for two_events in [false, true] {
+        let mut config = config("2Mbps", droptail(1));
+        config.two_events = two_events;
+        let seen = drive(&config, &[(ms(0), 1000), (ms(0), 1000), (ms(4), 1000), (ms(4), 1000)]);
+        assert_eq!(seen.waiting[2], (0, 0), "the packet that waited is in transmission");
+        assert_eq!(seen.drops, [(3, DropCause::QueueFull)]);
+    }
+}
+
+/// The n-th of many transmissions starts within 1 ns of the exact rational: 1000 B at 3 Mb/s take 2666666.67 ns.
+#[test]
+fn a_busy_period_does_not_drift() {
+    let packets: Vec<_> = (0..3001).map(|_| (ms(0), 1000)).collect();
+    let seen = drive(&config("3Mbps", droptail(10_000)), &packets);
+    assert_eq!(seen.transmissions[3000].start, Instant::from_secs(8));
+}
+
+#[test]
+fn front_drop_gives_up_the_packet_that_waited_longest() {
+    let queue = QueueOptions::DropTail(droptail::Options {
+        limit: QueueSize::Packets(2),
+        drop: droptail::Victim::Front,
+        ..droptail::Options::preset(Dialect::Rfc)
+    });
+    let seen = drive(&config("2Mbps", queue), &[(ms(0), 1000), (ms(1), 1000), (ms(1), 1000), (ms(2), 1000)]);
+    assert_eq!(seen.drops, [(1, DropCause::QueueFull)]);
+    assert_eq!(seen.delivered.iter().map(|d| d.1).collect::<Vec<_>>(), [0, 2, 3]);
+}
+
+#[test]
+fn channel_loss_takes_time_only_after_the_transmission() {
+    let lossy = |place| {
+        let mut config = config("2Mbps", droptail(50));
+        let probability = Probability::new(1.0).unwrap();
+        config.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options { probability, place }));
+        drive(&config, &[(ms(0), 1000), (ms(0), 1000)])
+    };
+    let before = lossy(loss::Place::BeforeQueue);
+    assert_eq!((before.drops.len(), before.transmissions.len()), (2, 0));
+    let after = lossy(loss::Place::AfterTransmission);
+    assert_eq!((after.lost, after.transmissions.len()), (vec![0, 1], 2));
+}
+
+fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
+    prop_oneof![
+        (
+            1u64..8,
+            prop_oneof![
+                Just(droptail::Counts::Waiting),
+                Just(droptail::Counts::WithTransmission),
+                Just(droptail::Counts::BelowLimit)
+            ]
+        )
+            .prop_map(|(limit, counts)| QueueOptions::DropTail(droptail::Options {
+                limit: QueueSize::Packets(limit),
+                counts,
+                drop: droptail::Victim::Tail,
+            })),
+        (1000u64..9000).prop_map(|limit| QueueOptions::DropTail(droptail::Options {
+            limit: QueueSize::Bytes(Bytes::new(limit)),
+            ..droptail::Options::preset(Dialect::Rfc)
+        })),
+        (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..12).prop_map(|(in_bytes, wait, ecn, limit)| {
+            QueueOptions::Red(red::Options {
+                in_bytes,
+                weigh_size: in_bytes,
+                wait,
+                ecn,
+                limit: QueueSize::Packets(limit),
+                min_threshold: Some(Threshold::Packets(1.0)),
+                max_threshold: Some(Threshold::Packets(4.0)),
+                queue_weight: 0.2,
+                ..red::Options::preset(Dialect::Rfc)
+            })
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// One event or two a packet: the same transmissions, drops, marks, deliveries and waiting packets. Gaps of whole
+    /// milliseconds against transmissions of whole milliseconds make ties the rule.
+    #[test]
+    fn one_event_and_two_events_agree(
+        queue in queue_strategy(),
+        rate in prop_oneof![Just("2Mbps"), Just("3Mbps"), Just("1Gbps"), Just("900Gbps")],
+        gaps in prop::collection::vec((0u64..5, prop_oneof![Just(250u64), Just(500), Just(1000), 40u64..1500]), 1..120),
+        lossy: bool,
+    ) {
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let mut one = config(rate, queue);
+        if lossy {
+            one.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
+                probability: Probability::new(0.2).unwrap(),
+                place: loss::Place::AfterTransmission,
+            }));
+        }
+        let two = Config { two_events: true, ..one.clone() };
+        let (one, two) = (drive(&one, &packets), drive(&two, &packets));
+        prop_assert_eq!(one, two);
+    }
+
+    /// Packets are conserved, leave in order, and never overlap on the wire.
+    #[test]
+    fn packets_are_conserved_and_in_order(
+        queue in queue_strategy(),
+        gaps in prop::collection::vec((0u64..5_000_000, 1u64..2000), 1..200),
+    ) {
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (Instant::from_nanos(now), *size) }).collect();
+        let seen = drive(&config("2Mbps", queue), &packets);
+        prop_assert_eq!(seen.delivered.len() + seen.drops.len(), packets.len());
+        prop_assert!(seen.delivered.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].end <= w[1].start));
+        for t in &seen.transmissions {
+            let exact = Rate::from_bits_per_second(2_000_000).time_of(t.size);
+            let took = t.end.since(t.start);
+            prop_assert!(took.as_nanos().abs_diff(exact.as_nanos()) <= 1);
+        }
+    }
+}
