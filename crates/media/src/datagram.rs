@@ -1,0 +1,171 @@
+//! Cutting a write into UDP datagrams.
+//!
+//! All datagrams but the last are as large as allowed, the last carries the rest (ns-2.35 `apps/udp.cc`, `sendmsg`:
+//! n = nbytes / size_ full packets, then nbytes % size_). Each pays its own headers.
+
+use crate::WriteSize;
+use headway_units::{Bytes, Dialect, OptionError};
+use serde::{Deserialize, Serialize};
+
+/// Options of the transport `udp`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UdpOptions {
+    /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
+    pub datagram: Bytes,
+    /// What headers take of each datagram: 20 B of IPv4 and 8 B of UDP, or 0 B where sizes count no headers (ns-2).
+    pub header: Bytes,
+}
+
+/// The largest IPv4 packet (RFC 791 section 3.1, Total Length).
+const LARGEST_DATAGRAM: u64 = 65_535;
+
+impl headway_units::Options for UdpOptions {
+    /// An Ethernet packet with real headers; in ns-2 `Agent/UDP`'s `packetSize_` of 1000 B, headers not counted.
+    fn preset(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc | Dialect::Linux => Self { datagram: Bytes::new(1500), header: Bytes::new(28) },
+            Dialect::Ns2 => Self { datagram: Bytes::new(1000), header: Bytes::new(0) },
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.datagram <= self.header {
+            let (datagram, header) = (self.datagram, self.header);
+            let message = format!("a datagram of {datagram} has no room for data behind a header of {header}");
+            return Err(OptionError::new("datagram", message));
+        }
+        if self.datagram.count() > LARGEST_DATAGRAM {
+            let message = format!("{} is larger than the largest IP packet, 65535B", self.datagram);
+            return Err(OptionError::new("datagram", message));
+        }
+        Ok(())
+    }
+}
+
+/// One UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// The IP packet: payload and headers.
+    pub wire: Bytes,
+    /// The application's bytes in it.
+    pub payload: Bytes,
+}
+
+/// The datagrams of one write, in sending order. Made by [`datagrams`].
+#[derive(Clone, Debug)]
+pub struct Datagrams {
+    left: u64,
+    /// Payload of a full datagram, at least 1.
+    full: u64,
+    header: u64,
+}
+
+/// Cuts a write into datagrams. A wire size is first turned into the payload that one datagram of that size would
+/// carry, so that a write too large for one datagram costs more on the wire than it says. A write without payload
+/// makes no datagram, as in ns-2.
+#[must_use]
+pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
+    let header = options.header.count();
+    Datagrams {
+        left: size.payload(options.header).count(),
+        full: options.datagram.count().saturating_sub(header).max(1),
+        header,
+    }
+}
+
+impl Iterator for Datagrams {
+    type Item = Datagram;
+
+    fn next(&mut self) -> Option<Datagram> {
+        let payload = self.left.min(self.full);
+        if payload == 0 {
+            return None;
+        }
+        self.left -= payload;
+        Some(Datagram { wire: Bytes::new(payload.saturating_add(self.header)), payload: Bytes::new(payload) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = usize::try_from(self.left.div_ceil(self.full)).unwrap_or(usize::MAX);
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Datagrams {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Options as _;
+    use proptest::prelude::*;
+
+    fn wires(size: WriteSize, options: &UdpOptions) -> Vec<u64> {
+        datagrams(size, options).map(|datagram| datagram.wire.count()).collect()
+    }
+    fn wire(bytes: u64) -> WriteSize {
+        WriteSize::Wire(Bytes::new(bytes))
+    }
+    fn payload(bytes: u64) -> WriteSize {
+        WriteSize::Payload(Bytes::new(bytes))
+    }
+
+    /// What ns-2.35 puts on the link for one write, `packetSize_` 1000 (measured).
+    #[test]
+    fn ns2_fragments() {
+        let ns2 = UdpOptions::preset(Dialect::Ns2);
+        for (write, packets) in [
+            (999, &[999][..]),
+            (1000, &[1000]),
+            (1001, &[1000, 1]),
+            (1500, &[1000, 500]),
+            (2500, &[1000, 1000, 500]),
+            (3000, &[1000, 1000, 1000]),
+        ] {
+            assert_eq!(wires(wire(write), &ns2), packets);
+            assert_eq!(wires(payload(write), &ns2), packets);
+        }
+        assert_eq!(datagrams(wire(0), &ns2).len(), 0);
+    }
+
+    /// RFC 768 and RFC 791: 28 B of headers in front of each payload.
+    #[test]
+    fn real_datagrams_pay_their_headers() {
+        let rfc = UdpOptions::preset(Dialect::Rfc);
+        assert_eq!(wires(wire(1500), &rfc), [1500]);
+        assert_eq!(wires(payload(1472), &rfc), [1500]);
+        assert_eq!(wires(payload(1473), &rfc), [1500, 29]);
+        assert_eq!(wires(payload(160), &rfc), [188]);
+        // 3000 B in one packet would be 2972 B of payload, which take three datagrams of 1472, 1472 and 28 B.
+        assert_eq!(wires(wire(3000), &rfc), [1500, 1500, 56]);
+        assert_eq!(datagrams(wire(28), &rfc).len(), 0);
+    }
+
+    #[test]
+    fn options_without_room_are_refused() {
+        let check = |datagram, header| {
+            UdpOptions { datagram: Bytes::new(datagram), header: Bytes::new(header) }.check().map_err(|error| error.key)
+        };
+        assert_eq!(check(28, 28), Err("datagram"));
+        assert_eq!(check(0, 0), Err("datagram"));
+        assert_eq!(check(65_536, 28), Err("datagram"));
+        assert_eq!(check(65_535, 28), Ok(()));
+        assert_eq!(check(29, 28), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_travels_once(bytes in 0u64..300_000, datagram in 1u64..65_536, header in 0u64..100) {
+            let options = UdpOptions { datagram: Bytes::new(datagram), header: Bytes::new(header) };
+            prop_assume!(options.check().is_ok());
+            let all: Vec<Datagram> = datagrams(payload(bytes), &options).collect();
+            prop_assert_eq!(all.len(), datagrams(payload(bytes), &options).len());
+            prop_assert_eq!(all.iter().map(|d| d.payload.count()).sum::<u64>(), bytes);
+            for (index, one) in all.iter().enumerate() {
+                prop_assert_eq!(one.wire.count(), one.payload.count() + header);
+                prop_assert!(one.payload.count() > 0 && one.wire <= options.datagram);
+                prop_assert!(index + 1 == all.len() || one.wire == options.datagram);
+            }
+        }
+    }
+}

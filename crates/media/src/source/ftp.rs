@@ -1,0 +1,55 @@
+//! A file to send: a backlog that the transport takes at its own pace (ns-2 `Application/FTP`).
+
+use crate::{Backlog, Write};
+use headway_units::{Dialect, Instant, OptionError};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "ftp"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FtpOptions {
+    /// How many full segments the file has (ns-2 `produce`); absent, it never ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u64>,
+}
+
+impl headway_units::Options for FtpOptions {
+    fn preset(_: Dialect) -> Self {
+        Self { segments: None }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.segments == Some(0) {
+            return Err(OptionError::new("segments", "a file of 0 segments sends nothing: segments is at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// A file to send.
+#[derive(Debug)]
+pub struct Ftp {
+    segments: Option<u64>,
+}
+
+impl Ftp {
+    pub(super) const fn new(options: &FtpOptions) -> Self {
+        Self { segments: options.segments }
+    }
+
+    pub(super) const fn backlog(&self) -> Backlog {
+        match self.segments {
+            Some(count) => Backlog::Segments(count),
+            None => Backlog::Endless,
+        }
+    }
+
+    // The transport asks for the backlog; there is never anything to wait for.
+    pub(super) const fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    pub(super) const fn poll(&mut self, _: Instant) -> Option<Write> {
+        None
+    }
+}

@@ -1,0 +1,122 @@
+//! The sources there are, and how one is made and polled.
+
+pub(crate) mod cbr;
+pub(crate) mod ftp;
+pub(crate) mod playback;
+pub(crate) mod trace;
+
+use crate::{Cbr, CbrOptions, Ftp, FtpOptions, Playback, Trace, TraceOptions, Write, WriteSize};
+use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
+use std::sync::Arc;
+
+registry! {
+    /// Which source, with its options.
+    options SourceOptions;
+    /// A running source.
+    machine Source;
+    what "source"; dispatch each;
+    "cbr" => Cbr(CbrOptions, Cbr),
+    "ftp" => Ftp(FtpOptions, Ftp),
+    "trace" => Trace(TraceOptions, Playback),
+}
+
+/// What a source is given by the flow it belongs to.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// When the application starts. A source that draws its first packet's phase draws from here on.
+    pub start: Instant,
+    /// When the application stops: nothing is written at or after it, as an ns-2 `stop` cancels the timer that would
+    /// have fired at the same instant. `None` is never.
+    pub stop: Option<Instant>,
+    /// The flow's own stream.
+    pub random: Random,
+    /// The parsed text of [`SourceOptions::file`], if that names one. Many flows may share it.
+    pub trace: Option<Arc<Trace>>,
+}
+
+/// What a transport that paces itself may take from a source without polling it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backlog {
+    /// Nothing: this source writes at its own times.
+    None,
+    /// So many full segments at the start, and no more.
+    Segments(u64),
+    /// As much as the transport can take, until the flow stops.
+    Endless,
+}
+
+impl Source {
+    /// Starts a source.
+    ///
+    /// # Errors
+    /// What [`Registry::check`](headway_units::Registry::check) finds, and what cannot be known before the trace is
+    /// read: a trace that is missing, lacks the chosen streams, or is too short to loop.
+    pub fn new(options: &SourceOptions, context: Context) -> Result<Self, OptionError> {
+        Ok(match options {
+            SourceOptions::Cbr(options) => {
+                options.check()?;
+                Self::Cbr(Cbr::new(options, context)?)
+            }
+            SourceOptions::Ftp(options) => {
+                options.check()?;
+                Self::Ftp(Ftp::new(options))
+            }
+            SourceOptions::Trace(options) => {
+                options.check()?;
+                Self::Trace(Playback::new(options, context)?)
+            }
+        })
+    }
+
+    /// When the next write is due; `None` if there will be no more.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        each!(self, source => source.poll_timeout())
+    }
+
+    /// The next write that is due at `now`. Several may be due: poll until `None`.
+    pub fn poll(&mut self, now: Instant) -> Option<Write> {
+        each!(self, source => source.poll(now))
+    }
+
+    /// What a window-driven transport may take from the flow's start on.
+    #[must_use]
+    pub const fn backlog(&self) -> Backlog {
+        match self {
+            Self::Ftp(ftp) => ftp.backlog(),
+            Self::Cbr(_) | Self::Trace(_) => Backlog::None,
+        }
+    }
+}
+
+impl SourceOptions {
+    /// The file whose text, parsed by [`Trace::parse`], this source needs in [`Context::trace`].
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Trace(options) => Some(&options.file),
+            Self::Cbr(_) | Self::Ftp(_) => None,
+        }
+    }
+
+    /// The largest single write, for checks against datagrams and links; `None` for a backlog, whose segments are the
+    /// transport's.
+    #[must_use]
+    pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
+        match self {
+            Self::Cbr(options) => options.write_size(),
+            Self::Ftp(_) => None,
+            Self::Trace(options) => options.largest_write(trace?),
+        }
+    }
+
+    /// At most how many writes there are in `length`, so that a caller can refuse a run that would not end.
+    #[must_use]
+    pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
+        match self {
+            Self::Cbr(options) => options.writes_within(length),
+            Self::Ftp(_) => 0,
+            Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Plays a media trace: real frames at their real times, whatever the network does.
+
+use super::Context;
+use super::trace::{Frame, Trace};
+use crate::write::{Write, WriteSize};
+use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Options of `kind = "trace"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceOptions {
+    /// The trace's text, as [`Trace`] reads it.
+    pub file: String,
+    /// Whether the trace starts again after its [`period`](Trace::period), for ever.
+    #[serde(rename = "loop")]
+    pub looped: bool,
+    /// Which of its streams are sent. The others' time passes all the same, so that two flows that share a file stay
+    /// in step.
+    pub streams: Streams,
+    /// How long a frame is of use after the encoder handed it over; absent, for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Duration>,
+}
+
+/// A choice of streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// Everything in the file.
+    All,
+    /// Sound only.
+    Audio,
+    /// Pictures only.
+    Video,
+}
+
+impl Streams {
+    const fn takes(self, kind: MediaKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Audio => matches!(kind, MediaKind::Audio),
+            Self::Video => {
+                matches!(kind, MediaKind::Video | MediaKind::VideoI | MediaKind::VideoP | MediaKind::VideoB)
+            }
+        }
+    }
+}
+
+impl TraceOptions {
+    fn chosen<'a>(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Frame> + use<'a> {
+        let streams = self.streams;
+        trace.frames().iter().filter(move |frame| streams.takes(frame.kind))
+    }
+
+    pub(super) fn largest_write(&self, trace: &Trace) -> Option<WriteSize> {
+        self.chosen(trace).map(|frame| frame.bytes).max().map(WriteSize::Payload)
+    }
+
+    pub(super) fn writes_within(&self, trace: &Trace, length: Duration) -> u64 {
+        let frames = self.chosen(trace).count() as u64;
+        let rounds =
+            if self.looped { (length.as_nanos() / trace.period().as_nanos().max(1)).saturating_add(1) } else { 1 };
+        frames.saturating_mul(rounds)
+    }
+}
+
+impl headway_units::Options for TraceOptions {
+    fn preset(_: Dialect) -> Self {
+        Self { file: String::new(), looped: false, streams: Streams::All, lifetime: None }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.file.is_empty() {
+            return Err(OptionError::new("file", "a trace source needs file, a text that ffprobe wrote"));
+        }
+        if self.lifetime == Some(Duration::ZERO) {
+            return Err(OptionError::new("lifetime", "a lifetime of 0s expires at birth: lifetime is at least 1ns"));
+        }
+        Ok(())
+    }
+}
+
+/// A media trace, playing. The trace's first frame is at the start.
+#[derive(Debug)]
+pub struct Playback {
+    trace: Arc<Trace>,
+    streams: Streams,
+    looped: bool,
+    lifetime: Option<Duration>,
+    start: Instant,
+    stop: Instant,
+    /// How often the trace has been played to its end.
+    round: u64,
+    /// The next frame to send; at the end of the trace there is none.
+    next: usize,
+}
+
+impl Playback {
+    pub(super) fn new(options: &TraceOptions, context: Context) -> Result<Self, OptionError> {
+        let trace = context
+            .trace
+            .ok_or_else(|| OptionError::new("file", format!("the trace \"{}\" was not read", options.file)))?;
+        if options.chosen(&trace).next().is_none() {
+            let message = format!("\"{}\" has no such stream: write streams = \"all\"", options.file);
+            return Err(OptionError::new("streams", message));
+        }
+        if options.looped && trace.period().is_zero() {
+            let message = format!("\"{}\" lasts no time and cannot be repeated: leave loop out", options.file);
+            return Err(OptionError::new("loop", message));
+        }
+        let mut playback = Self {
+            trace,
+            streams: options.streams,
+            looped: options.looped,
+            lifetime: options.lifetime,
+            start: context.start,
+            stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
+            round: 0,
+            next: 0,
+        };
+        playback.seek(0);
+        Ok(playback)
+    }
+
+    /// Goes to the first chosen frame from `index` on, in the next round if need be.
+    fn seek(&mut self, index: usize) {
+        let frames = self.trace.frames();
+        let find = |from: usize| (from..frames.len()).find(|index| self.streams.takes(frames[*index].kind));
+        self.next = match find(index) {
+            Some(found) => found,
+            None if self.looped => {
+                self.round += 1;
+                find(0).unwrap_or(frames.len())
+            }
+            None => frames.len(),
+        };
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let frame = self.trace.frames().get(self.next)?;
+        let due = self.start + self.trace.period() * self.round + frame.at;
+        (due < self.stop).then_some(due)
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
+        let created = self.poll_timeout().filter(|due| *due <= now)?;
+        let frame = *self.trace.frames().get(self.next)?;
+        self.seek(self.next + 1);
+        Some(Write {
+            size: WriteSize::Payload(frame.bytes),
+            kind: frame.kind,
+            // Sound before pictures: a lost syllable costs more than a lost frame, and less to send.
+            priority: u8::from(frame.kind != MediaKind::Audio),
+            created,
+            expires: self.lifetime.map(|lifetime| created + lifetime),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Bytes, Options as _, Random};
+
+    /// A picture each 40 ms, sound each 20 ms, both from 0; the trace repeats after 80 ms.
+    const SMALL: &str = "packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
+                         packet|codec_type=audio|dts_time=0.00|size=80|flags=K_\n\
+                         packet|codec_type=audio|dts_time=0.02|size=81|flags=K_\n\
+                         packet|codec_type=video|dts_time=0.04|size=1200|flags=__\n\
+                         packet|codec_type=audio|dts_time=0.04|size=82|flags=K_\n";
+
+    fn options(change: impl FnOnce(&mut TraceOptions)) -> TraceOptions {
+        let mut options = TraceOptions::preset(Dialect::Rfc);
+        options.file = "small.txt".into();
+        change(&mut options);
+        options
+    }
+
+    fn play(options: &TraceOptions, text: &str, stop: Option<Instant>) -> Result<Playback, OptionError> {
+        let trace = Some(Arc::new(Trace::parse(text).unwrap()));
+        let context = Context { start: Instant::from_secs(1), stop, random: Random::new(1, ""), trace };
+        Playback::new(options, context)
+    }
+
+    /// Milliseconds after the start, and bytes.
+    fn sent(playback: &mut Playback) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| {
+            let due = playback.poll_timeout()?;
+            let write = playback.poll(due).unwrap();
+            assert_eq!(write.created, due);
+            let millis = due.since(Instant::from_secs(1)).as_nanos() / 1_000_000;
+            Some((millis, write.size.payload(Bytes::new(28)).count()))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn frames_are_played_once_at_their_times() {
+        let mut playback = play(&options(|_| {}), SMALL, None).unwrap();
+        assert_eq!(sent(&mut playback), [(0, 9000), (0, 80), (20, 81), (40, 1200), (40, 82)]);
+        assert_eq!(playback.poll(Instant::FAR_FUTURE), None);
+    }
+
+    #[test]
+    fn a_late_poll_gets_all_that_is_due_with_its_own_times() {
+        let mut playback = play(&options(|o| o.lifetime = Some(Duration::from_millis(100))), SMALL, None).unwrap();
+        assert_eq!(playback.poll(Instant::from_nanos(999_999_999)), None);
+        let now = Instant::from_millis(1_030);
+        let due: Vec<Write> = std::iter::from_fn(|| playback.poll(now)).collect();
+        assert_eq!(due.len(), 3);
+        assert_eq!((due[0].kind, due[0].priority), (MediaKind::VideoI, 1));
+        assert_eq!((due[2].kind, due[2].priority), (MediaKind::Audio, 0));
+        assert_eq!(due[2].created, Instant::from_millis(1_020));
+        assert_eq!(due[2].expires, Some(Instant::from_millis(1_120)));
+        assert_eq!(playback.poll_timeout(), Some(Instant::from_millis(1_040)));
+    }
+
+    #[test]
+    fn a_loop_has_the_exact_period_and_ends_before_the_stop() {
+        let mut playback = play(&options(|o| o.looped = true), SMALL, Some(Instant::from_millis(1_160))).unwrap();
+        let once = [(0, 9000), (0, 80), (20, 81), (40, 1200), (40, 82)];
+        let again = once.map(|(millis, bytes)| (millis + 80, bytes));
+        assert_eq!(sent(&mut playback), [once, again].concat());
+    }
+
+    #[test]
+    fn chosen_streams_keep_step_with_each_other() {
+        let stop = Some(Instant::from_millis(1_160));
+        let only = |streams| options(|o| (o.looped, o.streams) = (true, streams));
+        let mut video = play(&only(Streams::Video), SMALL, stop).unwrap();
+        assert_eq!(sent(&mut video), [(0, 9000), (40, 1200), (80, 9000), (120, 1200)]);
+        let mut audio = play(&only(Streams::Audio), SMALL, stop).unwrap();
+        assert_eq!(sent(&mut audio), [(0, 80), (20, 81), (40, 82), (80, 80), (100, 81), (120, 82)]);
+    }
+
+    #[test]
+    fn bounds_hold_for_the_chosen_streams() {
+        let trace = Trace::parse(SMALL).unwrap();
+        let audio = options(|o| (o.looped, o.streams) = (true, Streams::Audio));
+        assert_eq!(audio.largest_write(&trace), Some(WriteSize::Payload(Bytes::new(82))));
+        assert_eq!(audio.writes_within(&trace, Duration::from_millis(160)), 9);
+        assert_eq!(options(|_| {}).largest_write(&trace), Some(WriteSize::Payload(Bytes::new(9000))));
+        assert_eq!(options(|_| {}).writes_within(&trace, Duration::from_secs(9)), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_refused() {
+        let one_frame = "packet|codec_type=video|dts_time=7|size=1";
+        let refused = |o: &TraceOptions, text| play(o, text, None).unwrap_err().key;
+        assert_eq!(refused(&options(|o| o.streams = Streams::Audio), one_frame), "streams");
+        assert_eq!(refused(&options(|o| o.looped = true), one_frame), "loop");
+        let context = Context { start: Instant::ZERO, stop: None, random: Random::new(1, ""), trace: None };
+        assert_eq!(Playback::new(&options(|_| {}), context).unwrap_err().key, "file");
+        assert_eq!(TraceOptions::preset(Dialect::Rfc).check().unwrap_err().key, "file");
+        assert_eq!(options(|o| o.lifetime = Some(Duration::ZERO)).check().unwrap_err().key, "lifetime");
+    }
+}

@@ -1,0 +1,51 @@
+//! One handing over of data from an application to its transport.
+
+use headway_units::{Bytes, Instant, MediaKind, OptionError};
+
+/// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
+/// one write cannot stall a run.
+pub const LARGEST_WRITE: Bytes = Bytes::new(16 << 20);
+
+/// What an application hands to its transport at one instant: a packet's worth, or a whole encoded frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// How much.
+    pub size: WriteSize,
+    /// What it is.
+    pub kind: MediaKind,
+    /// Which goes first where a queue may choose: 0 before 1 before 2.
+    pub priority: u8,
+    /// When the application handed it over: the instant it was due, even if the poll came later.
+    pub created: Instant,
+    /// When it is of no more use to the receiver, if ever.
+    pub expires: Option<Instant>,
+}
+
+/// How much an application writes, and what is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteSize {
+    /// The IP packet that would carry it whole: payload and headers.
+    Wire(Bytes),
+    /// The application's own bytes, without any header.
+    Payload(Bytes),
+}
+
+impl WriteSize {
+    /// The application's own bytes, where each datagram spends `header` bytes on headers. A wire size that the headers
+    /// fill leaves nothing.
+    #[must_use]
+    pub const fn payload(self, header: Bytes) -> Bytes {
+        match self {
+            Self::Wire(wire) => Bytes::new(wire.count().saturating_sub(header.count())),
+            Self::Payload(payload) => payload,
+        }
+    }
+}
+
+/// `bytes` is a size that may be written.
+pub(crate) fn check_size(key: &'static str, bytes: Bytes) -> Result<(), OptionError> {
+    if bytes.count() == 0 || bytes > LARGEST_WRITE {
+        return Err(OptionError::new(key, format!("{bytes} cannot be written: {key} is from 1B to 16MiB")));
+    }
+    Ok(())
+}

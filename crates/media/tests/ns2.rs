@@ -1,0 +1,95 @@
+//! Against ns-2.35: the send times and sizes of `Application/Traffic/CBR` over `Agent/UDP`.
+#![allow(clippy::unwrap_used, reason = "tests, all of it")]
+
+use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
+use headway_units::{Bytes, Dialect, Instant, Options, Random, Registry};
+
+const CONSTANT: &str = include_str!("data/ns2-cbr-3236068bps.txt");
+const DITHERED: &str = include_str!("data/ns2-cbr-dithered.txt");
+
+fn column(text: &str) -> Vec<f64> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.parse().unwrap()).collect()
+}
+
+fn cbr(size: u64, rate: &str, dither: bool, stop: Option<Instant>, seed: u64) -> Source {
+    let SourceOptions::Cbr(mut options) = SourceOptions::preset("cbr", Dialect::Ns2).unwrap() else { panic!() };
+    options.rate = Some(rate.parse().unwrap());
+    options.size = Some(Bytes::new(size));
+    options.dither = dither;
+    let context = Context { start: Instant::from_secs(1), stop, random: Random::new(seed, "cbr"), trace: None };
+    Source::new(&SourceOptions::Cbr(options), context).unwrap()
+}
+
+/// Seconds and wire bytes of each datagram.
+fn sent(source: &mut Source, writes: usize) -> Vec<(f64, u64)> {
+    let udp = UdpOptions::preset(Dialect::Ns2);
+    let mut all = Vec::new();
+    for _ in 0..writes {
+        let Some(now) = source.poll_timeout() else { break };
+        let write = source.poll(now).unwrap();
+        all.extend(datagrams(write.size, &udp).map(|datagram| (now.as_secs_f64(), datagram.wire.count())));
+    }
+    all
+}
+
+/// All 1214 send times, to the microsecond that the trace was rounded to.
+#[test]
+fn constant_rate_times() {
+    let ns2 = column(CONSTANT);
+    let stop = Some("3.9999s".parse::<headway_units::Duration>().map(|d| Instant::ZERO + d).unwrap());
+    let ours = sent(&mut cbr(1000, "3.236068Mbps", false, stop, 1), usize::MAX);
+    assert_eq!(ours.len(), ns2.len());
+    for ((ours, _), ns2) in ours.iter().zip(&ns2) {
+        // Half a microsecond of rounding in the trace, 1 ns in ours.
+        assert!((ours - ns2).abs() < 0.502e-6, "{ours} {ns2}");
+    }
+}
+
+/// 1500 B each 12 ms through `packetSize_` 1000 from 1 s to 1.9999 s: 84 times 1000 B and 500 B at the same instant.
+#[test]
+fn fragments() {
+    let stop = Some(Instant::from_nanos(1_999_900_000));
+    let ours = sent(&mut cbr(1500, "1Mbps", false, stop, 1), usize::MAX);
+    assert_eq!(ours.len(), 168);
+    assert_eq!(ours[..4], [(1.0, 1000), (1.0, 500), (1.012, 1000), (1.012, 500)]);
+    assert_eq!(ours[166..], [(1.996, 1000), (1.996, 500)]);
+}
+
+fn gaps(times: &[f64]) -> Vec<f64> {
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// The largest distance between the empirical distributions of `a` and `b` (Kolmogorov and Smirnov).
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let below = |all: &[f64], x: f64| all.iter().filter(|v| **v <= x).count() as f64 / all.len() as f64;
+    a.iter().chain(b).map(|x| (below(a, *x) - below(b, *x)).abs()).fold(0.0, f64::max)
+}
+
+fn correlation_of_neighbours(gaps: &[f64]) -> f64 {
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance: f64 = gaps.iter().map(|g| (g - mean) * (g - mean)).sum();
+    gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / variance
+}
+
+/// `random_`: intervals even between half and one and a half of 8 ms, each drawn by itself.
+#[test]
+fn dithered_intervals_are_distributed_as_in_ns2() {
+    let ns2 = gaps(&column(DITHERED));
+    assert_eq!(ns2.len(), 501);
+    for seed in 1..=10 {
+        let times: Vec<f64> = sent(&mut cbr(1000, "1Mbps", true, None, seed), 502).iter().map(|(at, _)| *at).collect();
+        assert_eq!(times[0], 1.0, "the first packet is sent at the start itself");
+        let ours = gaps(&times);
+        // 0.1 % points for twice 501 values: 1.949 * sqrt(2 / 501), and 3.29 / sqrt(501).
+        let distance = distance(&ours, &ns2);
+        assert!(distance < 0.1232, "seed {seed}: {distance}");
+        // Jitter about an even grid instead of a walk would show -0.5 here.
+        for gaps in [&ours, &ns2] {
+            let correlation = correlation_of_neighbours(gaps);
+            assert!(correlation.abs() < 0.147, "seed {seed}: {correlation}");
+        }
+        // The mean is the rate's: five standard errors of 501 even draws of width 8 ms.
+        let mean = ours.iter().sum::<f64>() / 501.0;
+        assert!((mean - 0.008).abs() < 5.0 * 0.008 / (12.0f64 * 501.0).sqrt(), "seed {seed}: {mean}");
+    }
+}

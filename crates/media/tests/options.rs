@@ -1,0 +1,112 @@
+//! The registry: what a scenario file may say about sources and the UDP transport.
+#![allow(clippy::unwrap_used, reason = "tests, all of it")]
+
+use headway_media::{Backlog, Context, Source, SourceOptions, UdpOptions, WriteSize};
+use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry};
+use serde_json::{Value, json};
+
+/// Lays a scenario's keys over the preset, as a scenario does.
+fn over_preset(kind: &str, keys: &Value) -> Result<SourceOptions, serde_json::Error> {
+    let mut table = serde_json::to_value(SourceOptions::preset(kind, Dialect::Rfc).unwrap()).unwrap();
+    let table_keys = table.as_object_mut().unwrap();
+    table_keys.remove("kind");
+    table_keys.extend(keys.as_object().unwrap().clone());
+    SourceOptions::deserialize(kind, table)
+}
+
+fn context() -> Context {
+    Context { start: Instant::ZERO, stop: None, random: Random::new(1, "flow"), trace: None }
+}
+
+#[test]
+fn tables_read_and_write_the_same() {
+    for (kind, keys) in [
+        ("cbr", json!({ "rate": "1Mbps", "size": "1kB" })),
+        (
+            "cbr",
+            json!({ "interval": "20ms", "payload": "160B", "random_start": true, "dither": true, "packets": 9,
+                        "media": "audio", "priority": 1, "lifetime": "150ms" }),
+        ),
+        ("ftp", json!({})),
+        ("ftp", json!({ "segments": 100 })),
+        ("trace", json!({ "file": "conference.txt" })),
+        ("trace", json!({ "file": "conference.txt", "loop": true, "streams": "video", "lifetime": "150ms" })),
+    ] {
+        let options = over_preset(kind, &keys).unwrap();
+        assert_eq!(options.kind(), kind);
+        options.check().unwrap();
+        let written = serde_json::to_value(&options).unwrap();
+        for (key, value) in keys.as_object().unwrap() {
+            assert_eq!(&written[key], value, "{kind} {key}");
+        }
+        assert_eq!(over_preset(kind, &without_kind(written)).unwrap(), options);
+    }
+}
+
+fn without_kind(mut table: Value) -> Value {
+    table.as_object_mut().unwrap().remove("kind");
+    table
+}
+
+#[test]
+fn unknown_keys_and_values_are_refused() {
+    for (kind, keys, part) in [
+        ("cbr", json!({ "rat": "1Mbps" }), "unknown field `rat`"),
+        ("cbr", json!({ "rate": 5 }), "a rate with its unit"),
+        ("cbr", json!({ "media": "song" }), "unknown variant `song`"),
+        ("cbr", json!({ "priority": 256 }), "256"),
+        ("ftp", json!({ "segments": -1 }), "-1"),
+        ("trace", json!({ "streams": "sound" }), "unknown variant `sound`"),
+    ] {
+        let message = over_preset(kind, &keys).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn a_scenario_must_say_what_no_preset_can_know() {
+    for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        for (kind, key) in [("cbr", "size"), ("trace", "file")] {
+            let options = SourceOptions::preset(kind, dialect).unwrap();
+            assert_eq!(options.check().unwrap_err().key, key);
+            assert_eq!(Source::new(&options, context()).unwrap_err().key, key);
+        }
+        UdpOptions::preset(dialect).check().unwrap();
+    }
+}
+
+#[test]
+fn the_schema_names_every_key() {
+    let schema = schemars::schema_for!(SourceOptions).to_value().to_string();
+    for key in ["cbr", "ftp", "trace", "random_start", "dither", "segments", "\"loop\"", "streams", "lifetime"] {
+        assert!(schema.contains(key), "{key}");
+    }
+}
+
+/// ns-2's FTP is a backlog: endless by `start`, of n packets by `produce n`.
+#[test]
+fn ftp_is_a_backlog_and_never_due() {
+    let source = |keys| Source::new(&over_preset("ftp", &keys).unwrap(), context());
+    for (keys, backlog) in [(json!({}), Backlog::Endless), (json!({ "segments": 100 }), Backlog::Segments(100))] {
+        let mut source = source(keys).unwrap();
+        assert_eq!(source.backlog(), backlog);
+        assert_eq!(source.poll_timeout(), None);
+        assert_eq!(source.poll(Instant::FAR_FUTURE), None);
+    }
+    assert_eq!(source(json!({ "segments": 0 })).unwrap_err().key, "segments");
+    let cbr = over_preset("cbr", &json!({ "rate": "1Mbps", "size": "1000B" })).unwrap();
+    assert_eq!(Source::new(&cbr, context()).unwrap().backlog(), Backlog::None);
+}
+
+#[test]
+fn a_caller_can_bound_a_run_before_it_starts() {
+    let cbr = over_preset("cbr", &json!({ "rate": "1Mbps", "size": "1000B" })).unwrap();
+    assert_eq!(cbr.largest_write(None), Some(WriteSize::Wire(Bytes::new(1000))));
+    assert_eq!(cbr.writes_within(None, Duration::from_secs(1)), 126);
+    let absurd = over_preset("cbr", &json!({ "interval": "1ns", "size": "1B" })).unwrap();
+    assert_eq!(absurd.writes_within(None, Duration::MAX), u64::MAX);
+    let ftp = over_preset("ftp", &json!({})).unwrap();
+    assert_eq!((ftp.largest_write(None), ftp.writes_within(None, Duration::MAX)), (None, 0));
+    let trace = over_preset("trace", &json!({ "file": "conference.txt" })).unwrap();
+    assert_eq!((trace.file(), cbr.file()), (Some("conference.txt"), None));
+}
