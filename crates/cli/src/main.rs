@@ -1,1 +1,29 @@
-fn main() {}
+//! The command `headway`.
+
+mod arguments;
+mod error;
+mod files;
+mod interrupt;
+mod job;
+mod output;
+mod plot;
+mod progress;
+mod run;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use error::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Run(options) => run::run(&options),
+        Command::Plot(options) => plot::plot(&options),
+        Command::Schema => output::json(&headway_scenario::schema()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -100,8 +100,9 @@ pub struct Link<T> {
     loss: Option<(Loss, Random)>,
     /// End of the last transmission that was begun (two events) or settled (one event).
     free_at: Accumulator,
-    /// Since when a transmitter without work has been idle: the end of the last transmission, or the last refusal.
-    idle_from: Instant,
+    /// The same in ns-2's arithmetic, for [`Backlog::idle_s`]; or the last refusal by an idle link, from which ns-2
+    /// counts the idle time anew.
+    idle_from_s: f64,
     /// Packets in order; the first `started` have begun transmission, the rest wait.
     slots: VecDeque<Slot<T>>,
     started: usize,
@@ -123,7 +124,7 @@ impl<T: Copy> Link<T> {
             queue_random: Random::new(seed, &format!("link {name} queue")),
             loss: config.loss.as_ref().map(|loss| (Loss::new(loss), Random::new(seed, &format!("link {name} loss")))),
             free_at: Accumulator::starting(Instant::ZERO),
-            idle_from: Instant::ZERO,
+            idle_from_s: 0.0,
             slots: VecDeque::new(),
             started: 0,
             waiting_bytes: 0,
@@ -159,12 +160,13 @@ impl<T: Copy> Link<T> {
         let backlog = Backlog {
             packets: (self.slots.len() - self.started) as u64,
             bytes: self.waiting_bytes,
-            idle_since: idle.then_some(Instant::max(self.free_at.instant(), self.idle_from)),
+            idle_s: idle.then(|| now.as_secs_f64() - self.idle_from_s),
         };
         let verdict = self.discipline.admit(now, &backlog, Arrival { size, ecn }, &mut self.queue_random);
         if let Verdict::Drop(cause) = verdict {
-            // ns-2 asks a refusing queue for a packet, finds none, and counts its idle time from then.
-            self.idle_from = now;
+            if idle {
+                self.idle_from_s = now.as_secs_f64();
+            }
             return Offer::Dropped(item, cause);
         }
         self.push(now, item, size, &mut on_start);
@@ -204,8 +206,11 @@ impl<T: Copy> Link<T> {
         // At equality the last transmission ends within this nanosecond: its fraction counts.
         if self.free_at.instant() < now {
             self.free_at = Accumulator::starting(now);
+            self.idle_from_s = now.as_secs_f64();
         }
         let start = self.free_at.instant();
+        let bits = (u64::from(bytes) + self.overhead) as f64 * 8.0;
+        self.idle_from_s += bits / self.rate.bits_per_second() as f64;
         let end = self.free_at.advance(Bytes::new(u64::from(bytes) + self.overhead), self.rate);
         (start, end)
     }
@@ -290,6 +295,15 @@ impl<T: Copy> Link<T> {
     pub fn unsettled(&self) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let from = if self.two_events { self.started } else { self.slots.len() };
         self.slots.range(from..).map(|slot| (slot.since, Bytes::new(u64::from(slot.size))))
+    }
+
+    /// The transmissions that are settled and end after `now`: start, end and size.
+    pub fn settled_after(&self, now: Instant) -> impl Iterator<Item = (Instant, Instant, Bytes)> + '_ {
+        let delay = self.delay;
+        self.slots.iter().filter(|slot| slot.arrival != Instant::FAR_FUTURE).filter_map(move |slot| {
+            let end = slot.arrival.checked_sub(delay)?;
+            (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.size))))
+        })
     }
 
     /// All packets on the link: waiting, in transmission, propagating.

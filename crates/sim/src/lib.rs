@@ -1,1 +1,28 @@
+//! The event engine, nodes and routes: puts endpoints on nodes and runs a scenario to a record.
+//!
+//! ```text
+//! let mut simulation = Simulation::new(&scenario, ())?;
+//! while !simulation.run(1_000_000) {}
+//! let record = simulation.finish();
+//! ```
+//! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
 #![forbid(unsafe_code)]
+
+mod arena;
+mod event_queue;
+mod fingerprint;
+mod flow;
+mod network;
+mod ns2_trace;
+mod observe;
+mod packet;
+mod routes;
+mod series;
+mod simulation;
+
+pub use fingerprint::Fingerprint;
+pub use network::Conservation;
+pub use ns2_trace::Ns2Trace;
+pub use observe::{LinkEvent, Observer};
+pub use packet::{Body, Datagram, Packet};
+pub use simulation::{Record, SetupError, Simulation};

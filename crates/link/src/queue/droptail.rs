@@ -92,7 +92,7 @@ impl DropTail {
         let with_it = waiting.saturating_add(more);
         match self.counts {
             // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
-            _ if backlog.idle_since.is_some() && self.counts != Counts::BelowLimit => true,
+            _ if backlog.idle_s.is_some() && self.counts != Counts::BelowLimit => true,
             Counts::Waiting => with_it <= limit,
             // In bytes the packet in transmission is not known here: only its place is counted.
             Counts::WithTransmission => with_it < limit,
@@ -113,7 +113,7 @@ mod tests {
 
     fn fits(counts: Counts, limit: &str, packets: u64, bytes: u64, busy: bool) -> bool {
         let mut queue = DropTail { limit: limit.parse().unwrap(), counts, drop: Victim::Tail };
-        let backlog = Backlog { packets, bytes, idle_since: (!busy).then_some(Instant::ZERO) };
+        let backlog = Backlog { packets, bytes, idle_s: (!busy).then_some(1.0) };
         let arrival = Arrival { size: Bytes::new(1000), ecn: Ecn::NotEct };
         queue.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(0, "")) == Verdict::Admit
     }

@@ -34,8 +34,10 @@ pub struct Backlog {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Since when nothing is in transmission; `None` while the transmitter is busy.
-    pub idle_since: Option<Instant>,
+    /// For how long nothing has been in transmission, in s; `None` while the transmitter is busy. Where this is a whole
+    /// number of packet times, what RED makes of it hangs on its last bit: so it is summed up as ns-2 does, in doubles,
+    /// one addition a transmission.
+    pub idle_s: Option<f64>,
 }
 
 /// A packet that asks to be let in.
@@ -82,7 +84,8 @@ impl Discipline {
         each!(self, discipline => discipline.admit(now, backlog, arrival, random))
     }
 
-    /// The average queue that the discipline keeps, in packets or bytes as it counts, if it keeps one.
+    /// The average queue that the discipline keeps, if it keeps one, in packets (where it counts bytes, in packets of
+    /// its mean size).
     #[must_use]
     pub fn average(&self) -> Option<f64> {
         each!(self, discipline => discipline.average())

@@ -205,7 +205,7 @@ impl Options {
 #[derive(Debug)]
 pub struct Red {
     options: Options,
-    /// Bits a second over the bits of a mean packet: missed arrivals are counted exactly, in integers.
+    /// Bits per second.
     rate: u64,
     limit: u64,
     min_th: f64,
@@ -278,12 +278,13 @@ impl Red {
     }
 
     pub(super) fn average(&self) -> Option<f64> {
-        Some(self.avg)
+        let unit = if self.options.in_bytes { self.options.mean_packet.count() as f64 } else { 1.0 };
+        Some(self.avg / unit)
     }
 
     pub(super) fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         let q = if self.options.in_bytes { backlog.bytes } else { backlog.packets };
-        let missed = backlog.idle_since.map_or(0, |since| self.missed_arrivals(now.since(since)));
+        let missed = backlog.idle_s.map_or(0, |idle_s| self.missed_arrivals(idle_s));
         self.update_average(now, q, missed);
 
         let size = arrival.size.count();
@@ -328,11 +329,11 @@ impl Red {
         }
     }
 
-    /// Arrivals of mean packets that the idle time had room for, rounded down.
-    fn missed_arrivals(&self, idle: Duration) -> u64 {
+    /// Mean packets that the idle time had room for, rounded down.
+    fn missed_arrivals(&self, idle_s: f64) -> u64 {
         let packet = if self.options.cautious == 3 { self.options.idle_packet } else { self.options.mean_packet };
-        let bits = u128::from(idle.as_nanos()) * u128::from(self.rate);
-        u64::try_from(bits / (u128::from(packet.count()) * 8_000_000_000)).unwrap_or(u64::MAX)
+        // `as` takes a negative time, which rounding may leave, to zero.
+        (self.rate as f64 / (8.0 * packet.count() as f64) * idle_s) as u64
     }
 
     fn update_average(&mut self, now: Instant, q: u64, missed: u64) {

@@ -1,0 +1,51 @@
+# The two commands of the README, and the heavier ones.
+.POSIX:
+CARGO = cargo
+DEMO = out/demo
+
+.PHONY: demo test fmt lint deny fuzz docs pictures clean
+
+## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
+demo: toolchain
+	$(CARGO) build --release --quiet --package headway-cli
+	target/release/headway run scenarios/demo.toml --out $(DEMO) --again
+	target/release/headway plot $(DEMO)
+
+## Everything that CI checks.
+test: toolchain fmt lint
+	$(CARGO) test --workspace --quiet
+	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+fmt: toolchain
+	$(CARGO) fmt --all --check
+
+lint: toolchain
+	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
+
+## Licences and advisories of the dependencies; needs `cargo install cargo-deny`.
+deny:
+	$(CARGO) deny check
+
+## Each fuzz target for SECONDS; needs a nightly toolchain and `cargo install cargo-fuzz`.
+SECONDS = 60
+fuzz:
+	fuzz/run $(SECONDS)
+
+## The book, as HTML in docs/book; needs `cargo install mdbook`.
+docs:
+	mdbook build docs
+
+## Draws the pictures of README and docs again.
+pictures: demo
+	docs/pictures $(DEMO)
+
+.PHONY: toolchain
+toolchain:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "Headway needs Rust $$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or newer: install it from https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || { \
+	  echo "Headway needs a C linker: install gcc or clang (Debian: apt-get install build-essential)" >&2; exit 1; }
+
+clean:
+	$(CARGO) clean
+	rm -rf out docs/book

@@ -1,0 +1,68 @@
+//! What may stand on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues.
+#[derive(Debug, Parser)]
+#[command(name = "headway", version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and leave its record in a folder.
+    Run(RunOptions),
+    /// Draw one or several records over one another, as SVG and PNG.
+    Plot(PlotOptions),
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// The scenario file.
+    pub(crate) scenario: PathBuf,
+    /// Seed of all random streams [default: the scenario's].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// Folder for the record [default: out/NAME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write a packet trace. May be repeated.
+    #[arg(long = "trace", value_name = "FORMAT")]
+    pub(crate) traces: Vec<TraceFormat>,
+    /// Print the summary as JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Worker threads for scenarios with `[vary]` [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Run again what the folder already holds complete.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// ns-2's `.tr` lines, in `trace.tr`.
+    Ns2,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotOptions {
+    /// Folders that `headway run` has left; several are drawn over one another.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) records: Vec<PathBuf>,
+    /// Folder for the pictures [default: the first DIR].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -1,0 +1,49 @@
+//! What can go wrong, as sentences.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Why a command did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The scenario is wrong; the text names file, line and key, an error a line.
+    #[error("{0}")]
+    Scenario(String),
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {error}", path.display())]
+    File { action: &'static str, path: PathBuf, error: std::io::Error },
+    /// The scenario is right, but cannot be run.
+    #[error("{0}")]
+    Setup(#[from] headway_sim::SetupError),
+    /// A folder is not a record.
+    #[error("{}: {reason}", path.display())]
+    Record { path: PathBuf, reason: String },
+    /// The pictures could not be drawn.
+    #[error("cannot draw: {0}")]
+    Plot(String),
+    /// Standard output is gone.
+    #[error("cannot write to standard output: {0}")]
+    Output(std::io::Error),
+    /// The user stopped it; what was done is kept.
+    #[error("stopped; what was done is kept and marked incomplete (\"complete\": false)")]
+    Interrupted,
+}
+
+impl Failure {
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::File { action, path, error }
+    }
+
+    /// Tells the user, and the shell: 1 for errors, 130 for an interruption.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            // The reader has what it wanted (`headway run ... | head`).
+            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            Self::Scenario(text) => eprintln!("{text}"),
+            other => eprintln!("headway: {other}"),
+        }
+        ExitCode::from(if matches!(self, Self::Interrupted) { 130 } else { 1 })
+    }
+}

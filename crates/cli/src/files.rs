@@ -1,0 +1,85 @@
+//! The folder that a run leaves: written so that a reader never sees half a file.
+
+use crate::error::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A record's folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) const SCENARIO: &str = "scenario.toml";
+    pub(crate) const SUMMARY: &str = "summary.json";
+    pub(crate) const SERIES: &str = "series.arrow";
+    pub(crate) const TRACE: &str = "trace.tr";
+    pub(crate) const TIMING: &str = "timing.json";
+
+    pub(crate) fn create(&self) -> Result<(), Failure> {
+        fs::create_dir_all(&self.0).map_err(Failure::file("create the folder", &self.0))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Removes what an earlier run has left under these names, the summary first: without it the rest is no record.
+    pub(crate) fn clear(&self) -> Result<(), Failure> {
+        for name in [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO] {
+            let path = self.path(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::file("replace", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file under another name and renames it when it is whole.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.path(name);
+        let partial = self.path(&format!("{name}.partial"));
+        fs::write(&partial, bytes).map_err(Failure::file("write", &partial))?;
+        fs::rename(&partial, &path).map_err(Failure::file("write", &path))
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
+        let path = self.path(name);
+        fs::read(&path).map_err(Failure::file("read", &path))
+    }
+}
+
+/// A part of a file name made of any text: letters, digits and a few signs stay, the rest becomes `_`.
+pub(crate) fn safe_name(text: &str) -> String {
+    let name: String = text
+        .chars()
+        .take(100)
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.=+,".contains(c) { c } else { '_' })
+        .collect();
+    if name.trim_matches('.').is_empty() { "_".to_owned() } else { name }
+}
+
+/// Reads a text file of at most `limit` bytes.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, std::io::Error> {
+    use std::io::{Error, ErrorKind, Read};
+    let mut text = String::new();
+    let read = fs::File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
+    if read as u64 > limit {
+        return Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_inside_their_folder() {
+        for (text, name) in [("a/b", "a_b"), ("..", "_"), ("", "_"), ("link[0].rate=2Mbps seed=1", "link_0_.rate=2Mbps_seed=1")] {
+            assert_eq!(safe_name(text), name);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a person sees while waiting: on a terminal only.
+
+use headway_units::{Duration, Instant};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar over simulated time, or over runs.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Over the simulated time of one run.
+    pub(crate) fn of_time(duration: Duration, quiet: bool) -> Self {
+        let bar = bar(duration.as_nanos(), quiet);
+        bar.set_style(style("{bar:40} {msg}"));
+        Self { bar }
+    }
+
+    /// Over many runs.
+    pub(crate) fn of_runs(runs: usize, quiet: bool) -> Self {
+        let bar = bar(runs as u64, quiet);
+        bar.set_style(style("{bar:40} {pos} of {len} runs, {eta} left"));
+        Self { bar }
+    }
+
+    /// One run has come to this time.
+    pub(crate) fn at(&self, now: Instant, packet_hops: u64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_position(now.as_nanos());
+        let elapsed = self.bar.elapsed().as_secs_f64().max(1e-3);
+        let simulated = now.as_secs_f64();
+        let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
+        self.bar.set_message(format!(
+            "{simulated:.1} of {end:.1} s simulated, {:.0} times real time, {:.1} M packet-hops/s",
+            simulated / elapsed,
+            packet_hops as f64 / elapsed / 1e6
+        ));
+    }
+
+    /// One more run is done.
+    pub(crate) fn run_done(&self) {
+        self.bar.inc(1);
+    }
+
+    pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn bar(length: u64, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    ProgressBar::with_draw_target(Some(length), target)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are constants of this file; a wrong one falls back to the plain bar.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

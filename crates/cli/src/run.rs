@@ -1,0 +1,163 @@
+//! `headway run`: one scenario, one run or many.
+
+use crate::arguments::{RunOptions, TraceFormat};
+use crate::error::Failure;
+use crate::files::{Folder, read_text, safe_name};
+use crate::interrupt;
+use crate::job::Job;
+use crate::output;
+use crate::progress::Progress;
+use headway_record::{Summary, flow_table, link_table};
+use headway_scenario::{Files, Override, load, plan};
+use serde::Serialize;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Larger scenario files are mistakes.
+const LARGEST_SCENARIO: u64 = 4 << 20;
+
+/// Reads the files that a scenario names, relative to the scenario's own folder.
+struct Beside(PathBuf);
+
+impl Files for Beside {
+    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
+        read_text(&self.0.join(path), limit).map_err(|error| error.to_string())
+    }
+}
+
+/// A run's result, for `--json` over several runs.
+#[derive(Serialize)]
+struct OneOfMany<'a> {
+    label: &'a str,
+    folder: String,
+    summary: &'a Summary,
+}
+
+pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
+    let jobs = jobs(options)?;
+    interrupt::listen();
+    let summaries = if let [job] = &jobs[..] { vec![run_one(job, options)?] } else { run_many(&jobs, options)? };
+    let done: Vec<_> = jobs.iter().zip(&summaries).filter_map(|(job, summary)| Some((job, summary.as_ref()?))).collect();
+    show(&done, options)?;
+    let complete = done.len() == jobs.len() && done.iter().all(|(_, summary)| summary.complete);
+    if complete { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
+/// Reads the scenario and everything that it varies into runs.
+fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
+    let file = options.scenario.display().to_string();
+    let text = read_text(&options.scenario, LARGEST_SCENARIO).map_err(Failure::file("read", &options.scenario))?;
+    let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
+    let mut overrides = Vec::new();
+    for set in &options.overrides {
+        overrides.push(set.parse::<Override>().map_err(|error| wrong(&error))?);
+    }
+    if let Some(seed) = options.seed {
+        overrides.push(format!("seed={seed}").parse::<Override>().map_err(|error| wrong(&error))?);
+    }
+    let files = Beside(options.scenario.parent().map(Path::to_owned).unwrap_or_default());
+    let plan = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?;
+    let many = plan.runs.len() > 1;
+    let mut jobs = Vec::with_capacity(plan.runs.len());
+    for (number, run) in plan.runs.iter().enumerate() {
+        let loaded = load(&file, &text, &run.overrides, &files).map_err(|error| wrong(&error))?;
+        if number == 0 {
+            for warning in &loaded.warnings {
+                eprintln!("warning: {warning}");
+            }
+        }
+        let mut folder =
+            options.out.clone().unwrap_or_else(|| Path::new("out").join(safe_name(&loaded.scenario.name)));
+        if many {
+            folder.push(format!("{number:04}-{}", safe_name(&run.label)));
+        }
+        jobs.push(Job {
+            label: run.label.clone(),
+            scenario: loaded.scenario,
+            resolved: loaded.resolved_toml,
+            folder: Folder(folder),
+            trace: options.traces.contains(&TraceFormat::Ns2),
+        });
+    }
+    Ok(jobs)
+}
+
+fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> {
+    let progress = Progress::of_time(job.scenario.duration, options.quiet);
+    let summary = job.run(|now, packet_hops| progress.at(now, packet_hops))?;
+    progress.finish();
+    Ok(Some(summary))
+}
+
+/// Spreads the runs over threads. What a folder already holds complete is not run again, so that a sweep that was
+/// stopped goes on where it was. A run that was never begun has no summary.
+#[expect(clippy::disallowed_methods, reason = "runs are independent: a thread takes whole runs")]
+fn run_many(jobs: &[Job], options: &RunOptions) -> Result<Vec<Option<Summary>>, Failure> {
+    let progress = Progress::of_runs(jobs.len(), options.quiet);
+    let workers = options
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get)
+        .min(jobs.len());
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Summary>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let work = || {
+        while !interrupt::asked() {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(number) else { break };
+            let before = if options.again { None } else { job.done_before() };
+            match before.map_or_else(|| job.run(|_, _| {}), Ok) {
+                Ok(summary) => results.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(summary),
+                Err(error) => {
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    next.store(jobs.len(), Ordering::Relaxed);
+                }
+            }
+            progress.run_done();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+    progress.finish();
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> {
+    if options.json {
+        if let [(job, summary)] = done
+            && job.label.is_empty()
+        {
+            return output::text(&summary.to_json_pretty());
+        }
+        let results: Vec<_> = done
+            .iter()
+            .map(|(job, summary)| OneOfMany { label: &job.label, folder: job.folder.0.display().to_string(), summary })
+            .collect();
+        return output::json(&results);
+    }
+    for (job, summary) in done {
+        let mut heading = format!("{} (seed {})", summary.name, summary.seed);
+        if !job.label.is_empty() {
+            heading = format!("{heading}: {}", job.label);
+        }
+        let state = if summary.complete { "" } else { ", stopped" };
+        output::text(&format!(
+            "{heading}, {} to {} s{state}\n\n{}\n{}\nrecord: {}\n",
+            summary.interval.from,
+            summary.interval.to,
+            flow_table(summary),
+            link_table(summary),
+            job.folder.0.display()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! A number for the order of a run's events.
+
+use crate::event_queue::{Actor, Class};
+use headway_units::Instant;
+
+/// 64 bits that change when any event of a run moves in time or in order. Ends of transmissions are left out: whether a
+/// link makes events of them is no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Fingerprint {
+    pub(crate) fn add(&mut self, at: Instant, actor: Actor) {
+        if actor.class() == Class::Departure {
+            return;
+        }
+        // Two rounds of multiply and rotate (the mixing step of MurmurHash3's 64-bit variant).
+        for word in [at.as_nanos(), u64::from(actor.code())] {
+            let word = word.wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(31).wrapping_mul(0x4cf5_ad43_2745_937f);
+            self.0 = (self.0 ^ word).rotate_left(27).wrapping_mul(5).wrapping_add(0x52dc_e729);
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}

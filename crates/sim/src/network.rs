@@ -1,0 +1,307 @@
+//! Links, routes, and the packets on them.
+
+use crate::arena::{Arena, Handle};
+use crate::event_queue::{Actor, Class, EventQueue};
+use crate::observe::{LinkEvent, Observer};
+use crate::packet::{Body, Packet};
+use crate::routes::Routes;
+use headway_link::{Config, Delivery, Link, Offer};
+use headway_record::{FlowMeter, FlowPacket, LinkMeter};
+use headway_scenario as scenario;
+use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind};
+
+/// One direction of a link with its meter and its place in the event queue.
+#[derive(Debug)]
+struct Port {
+    link: Link<Handle>,
+    meter: LinkMeter,
+    departure_pending: bool,
+    arrival_pending: bool,
+    sent_bytes: u64,
+}
+
+/// Everything between the flows' ends.
+#[derive(Debug)]
+pub(crate) struct Network<O> {
+    pub(crate) events: EventQueue,
+    pub(crate) observer: O,
+    pub(crate) flow_meters: Vec<FlowMeter>,
+    pub(crate) packet_hops: u64,
+    ports: Vec<Port>,
+    routes: Routes,
+    packets: Arena,
+    next_uid: u64,
+    ended: Ended,
+}
+
+/// How many packets have ended, and how.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ended {
+    delivered: u64,
+    dropped: u64,
+}
+
+/// All packets of a run, data and acknowledgements: `sent = delivered + dropped + in_flight`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conservation {
+    /// Injected by the flows' ends.
+    pub sent: u64,
+    /// Handed to the other end.
+    pub delivered: u64,
+    /// Dropped by a link.
+    pub dropped: u64,
+    /// Counted on the links.
+    pub in_flight: u64,
+}
+
+/// What a link shows of itself for the series.
+pub(crate) struct LinkSample {
+    pub(crate) queue_packets: u64,
+    pub(crate) average: Option<f64>,
+    pub(crate) dropped_packets: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+impl<O: Observer> Network<O> {
+    pub(crate) fn new(scenario: &scenario::Scenario, routes: Routes, observer: O) -> Self {
+        let measure_from = Instant::ZERO + scenario.measure_from;
+        let end = Instant::ZERO + scenario.duration;
+        let port = |link: &scenario::Link| {
+            let config = Config {
+                rate: link.rate,
+                delay: link.delay,
+                mtu: link.mtu,
+                overhead: link.overhead,
+                queue: link.queue.clone(),
+                loss: link.loss.clone(),
+                two_events: link.two_events || O::WATCHES,
+            };
+            Port {
+                link: Link::new(&config, scenario.seed, &link.name),
+                meter: LinkMeter::new(measure_from, end),
+                departure_pending: false,
+                arrival_pending: false,
+                sent_bytes: 0,
+            }
+        };
+        Self {
+            events: EventQueue::default(),
+            observer,
+            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from)).collect(),
+            packet_hops: 0,
+            ports: scenario.links.iter().map(port).collect(),
+            routes,
+            packets: Arena::default(),
+            next_uid: 0,
+            ended: Ended::default(),
+        }
+    }
+
+    /// Sends a packet on the route that starts at `place`.
+    pub(crate) fn inject(&mut self, now: Instant, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
+        let uid = self.next_uid;
+        self.next_uid += 1;
+        let Envelope { size, ecn, body } = envelope;
+        let packet = Packet { uid, flow, size, ecn, forward, place, sent: now, body };
+        if forward {
+            self.flow_meters[flow.0 as usize].sent(&flow_packet(&packet));
+        }
+        let handle = self.packets.insert(packet);
+        self.offer(now, handle);
+    }
+
+    /// Offers the packet to the link that its route names next.
+    fn offer(&mut self, now: Instant, handle: Handle) {
+        let packet = self.packets.get(handle);
+        let number = self.routes.link_at(packet.place) as usize;
+        let (size, ecn) = (Bytes::new(u64::from(packet.size)), packet.ecn);
+        let Port { link, meter, sent_bytes, .. } = &mut self.ports[number];
+        if O::WATCHES {
+            self.observer.link_event(now, LinkEvent::Enqueue, number, packet);
+        }
+        meter.arrived(now);
+        let (packets, observer) = (&self.packets, &mut self.observer);
+        let offer = link.offer(now, handle, size, ecn, |transmission| {
+            meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
+            meter.transmitted(transmission.start, transmission.end);
+            *sent_bytes += transmission.size.count();
+            // A refused newcomer cannot have begun; any other dequeue after a drop is told below, in ns-2's order.
+            if O::WATCHES {
+                observer.link_event(now, LinkEvent::Dequeue, number, packets.get(transmission.item));
+            }
+        });
+        let (marked, dropped) = match offer {
+            Offer::Accepted => (false, None),
+            Offer::Marked => (true, None),
+            Offer::Dropped(handle, cause) => (false, Some((handle, cause))),
+            Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
+        };
+        if marked {
+            meter.marked(now);
+            self.packets.get_mut(handle).ecn = Ecn::Ce;
+        }
+        meter.queue_seen(now, link.waiting(now).0);
+        if let Some(average) = link.average() {
+            meter.red_average(now, average);
+            self.observer.average(now, number, average);
+        }
+        if let Some((handle, cause)) = dropped {
+            meter.dropped(now, cause);
+            if O::WATCHES {
+                self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+            }
+            self.lose(handle, cause);
+        }
+        self.schedule(number);
+    }
+
+    /// Puts the link's next events into the queue, where they are not yet.
+    fn schedule(&mut self, number: usize) {
+        let port = &mut self.ports[number];
+        if !port.departure_pending
+            && let Some(at) = port.link.next_departure()
+        {
+            port.departure_pending = true;
+            self.events.push(at, Actor::new(Class::Departure, number));
+        }
+        if !port.arrival_pending
+            && let Some(at) = port.link.next_arrival()
+        {
+            port.arrival_pending = true;
+            self.events.push(at, Actor::new(Class::Arrival, number));
+        }
+    }
+
+    /// A link's transmission ends.
+    pub(crate) fn departure(&mut self, now: Instant, number: usize) {
+        let Port { link, meter, departure_pending, sent_bytes, .. } = &mut self.ports[number];
+        *departure_pending = false;
+        let (packets, observer) = (&self.packets, &mut self.observer);
+        if link.next_departure().is_some_and(|at| at <= now) {
+            link.depart(|transmission| {
+                meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
+                meter.transmitted(transmission.start, transmission.end);
+                *sent_bytes += transmission.size.count();
+                if O::WATCHES {
+                    observer.link_event(now, LinkEvent::Dequeue, number, packets.get(transmission.item));
+                }
+            });
+        }
+        self.schedule(number);
+    }
+
+    /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
+    pub(crate) fn arrival(&mut self, now: Instant, number: usize) -> Option<Handle> {
+        let port = &mut self.ports[number];
+        port.arrival_pending = false;
+        let delivery = port.link.arrive(now);
+        self.schedule(number);
+        let handle = match delivery? {
+            Delivery::Arrived(handle) => handle,
+            Delivery::Lost(handle) => {
+                self.ports[number].meter.dropped(now, DropCause::Channel);
+                if O::WATCHES {
+                    self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+                }
+                self.lose(handle, DropCause::Channel);
+                return None;
+            }
+        };
+        self.packet_hops += 1;
+        if O::WATCHES {
+            self.observer.link_event(now, LinkEvent::Receive, number, self.packets.get(handle));
+        }
+        let packet = self.packets.get_mut(handle);
+        packet.place += 1;
+        if self.routes.link_at(packet.place) == Routes::END {
+            return Some(handle);
+        }
+        self.offer(now, handle);
+        None
+    }
+
+    fn lose(&mut self, handle: Handle, cause: DropCause) {
+        let packet = self.packets.get(handle);
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+        }
+        self.ended.dropped += 1;
+        self.packets.remove(handle);
+    }
+
+    pub(crate) fn packet(&self, handle: Handle) -> &Packet {
+        self.packets.get(handle)
+    }
+
+    /// The packet has reached its end and is no more. `goodput` bytes of it were of use.
+    pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
+        let packet = self.packets.get(handle);
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].received(now, &flow_packet(packet), goodput);
+        }
+        self.ended.delivered += 1;
+        self.packets.remove(handle);
+    }
+
+    pub(crate) fn sample(&mut self, now: Instant, number: usize) -> LinkSample {
+        let port = &mut self.ports[number];
+        LinkSample {
+            queue_packets: port.link.waiting(now).0,
+            average: port.link.average(),
+            dropped_packets: port.meter.total_dropped_packets(),
+            // Bytes settled ahead of time have not been sent yet.
+            sent_bytes: port.sent_bytes
+                - port
+                    .link
+                    .settled_after(now)
+                    .filter(|(start, ..)| *start > now)
+                    .map(|(.., size)| size.count())
+                    .sum::<u64>(),
+        }
+    }
+
+    /// The meter of a link, closed at `end`; `cut` if the run was to go on.
+    pub(crate) fn closed_meter(&self, number: usize, end: Instant, cut: bool) -> LinkMeter {
+        let Port { link, meter, .. } = &self.ports[number];
+        let mut meter = meter.clone();
+        for (since, size) in link.unsettled() {
+            meter.waited(since, end, size.count() as u32);
+        }
+        if cut {
+            for (start, until, size) in link.settled_after(end) {
+                meter.cut_waiting(end, end, start, size.count() as u32);
+                meter.cut_transmission(end, start, until);
+            }
+        }
+        meter
+    }
+
+    pub(crate) fn conservation(&self) -> Conservation {
+        Conservation {
+            sent: self.next_uid,
+            delivered: self.ended.delivered,
+            dropped: self.ended.dropped,
+            in_flight: self.ports.iter().map(|port| port.link.on_link().count() as u64).sum(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn alive(&self) -> usize {
+        self.packets.alive()
+    }
+}
+
+/// A packet without its address.
+pub(crate) struct Envelope {
+    pub(crate) size: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) body: Body,
+}
+
+fn flow_packet(packet: &Packet) -> FlowPacket {
+    let (kind, deadline) = match &packet.body {
+        Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
+        Body::Tcp(_) => (MediaKind::Data, None),
+    };
+    FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
+}

@@ -1,0 +1,91 @@
+//! ns-2's packet trace (`$ns trace-all`) of a run, so that the field's scripts work on it.
+
+use crate::observe::{LinkEvent, Observer};
+use crate::packet::{Body, Packet};
+use headway_media::SourceOptions;
+use headway_record::ns2::{self, PacketType, TraceAddress, TraceEvent, TracePacket};
+use headway_scenario::Scenario;
+use headway_units::Instant;
+
+/// Collects trace lines; whoever runs the simulation takes them away now and then.
+#[derive(Debug)]
+pub struct Ns2Trace {
+    lines: Vec<u8>,
+    /// The nodes at the ends of each link.
+    links: Vec<(u32, u32)>,
+    flows: Vec<Ends>,
+}
+
+#[derive(Debug)]
+struct Ends {
+    data: PacketType,
+    source: TraceAddress,
+    destination: TraceAddress,
+}
+
+impl Ns2Trace {
+    /// A trace of a run of this scenario.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        // Each flow attaches an agent to either node, in the order of the scenario, as a script would.
+        let mut ports = vec![0; scenario.nodes.len()];
+        let mut attach = |node: usize| {
+            let port = ports[node];
+            ports[node] += 1;
+            TraceAddress { node: node as u32, port }
+        };
+        let flows = scenario
+            .flows
+            .iter()
+            .map(|flow| {
+                let data = match (&flow.transport, &flow.source) {
+                    (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
+                    (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
+                    (headway_scenario::Transport::Udp(_), _) => PacketType::Udp,
+                };
+                Ends { data, source: attach(flow.from), destination: attach(flow.to) }
+            })
+            .collect();
+        let links = scenario.links.iter().map(|link| (link.from as u32, link.to as u32)).collect();
+        Self { lines: Vec::new(), links, flows }
+    }
+
+    /// The lines since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.lines)
+    }
+}
+
+impl Observer for Ns2Trace {
+    const WATCHES: bool = true;
+
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
+        let event = match event {
+            LinkEvent::Enqueue => TraceEvent::Enqueue,
+            LinkEvent::Dequeue => TraceEvent::Dequeue,
+            LinkEvent::Receive => TraceEvent::Receive,
+            LinkEvent::Drop => TraceEvent::Drop,
+        };
+        let (from, to) = self.links[link];
+        let ends = &self.flows[packet.flow.0 as usize];
+        let (source, destination) =
+            if packet.forward { (ends.source, ends.destination) } else { (ends.destination, ends.source) };
+        let (sequence, ecn_echo, cwr) = match &packet.body {
+            Body::Datagram(datagram) => (datagram.sequence as i64, false, false),
+            Body::Tcp(segment) => (segment.ns2_number(), segment.ece, segment.cwr),
+        };
+        let traced = TracePacket {
+            packet_type: if packet.forward { ends.data } else { PacketType::Ack },
+            bytes: packet.size,
+            ecn: packet.ecn,
+            ecn_echo,
+            cwr,
+            flow: packet.flow.0,
+            source,
+            destination,
+            sequence,
+            uid: packet.uid,
+        };
+        ns2::line(&mut self.lines, event, now, from, to, &traced);
+    }
+}

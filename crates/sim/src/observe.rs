@@ -1,0 +1,38 @@
+//! Watching a run packet by packet.
+
+use crate::packet::Packet;
+use headway_units::Instant;
+
+/// What happens to a packet at a link, as ns-2's traces tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// It is offered to the link (`+`).
+    Enqueue,
+    /// Its transmission begins (`-`).
+    Dequeue,
+    /// It reaches the far end (`r`).
+    Receive,
+    /// It is dropped (`d`).
+    Drop,
+}
+
+/// Sees every packet event of a run in the order of time. The unit type sees nothing, at no cost.
+pub trait Observer {
+    /// Whether [`link_event`](Self::link_event) is to be called. Then every link makes events of the ends of its
+    /// transmissions, so that dequeues are told when they happen.
+    const WATCHES: bool;
+
+    /// Something happened on the link with this number.
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet);
+
+    /// The average of the link's queue, in packets or bytes as the queue counts, became this.
+    fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
+
+    /// A TCP flow's window may have changed.
+    fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
+}
+
+impl Observer for () {
+    const WATCHES: bool = false;
+    fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
+}

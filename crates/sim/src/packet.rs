@@ -1,0 +1,47 @@
+//! A packet on its way.
+
+use headway_tcp::Segment;
+use headway_units::{Ecn, FlowId, Instant, MediaKind};
+
+/// A packet: what the network needs to carry it, and what it carries.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Its number in the run, from 0, in the order of sending.
+    pub uid: u64,
+    /// Whose it is.
+    pub flow: FlowId,
+    /// IP bytes.
+    pub size: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Whether it goes from the flow's sender to its sink.
+    pub forward: bool,
+    /// Its place in the list of routes.
+    pub(crate) place: u32,
+    /// When its sender sent it.
+    pub sent: Instant,
+    /// What it carries.
+    pub body: Body,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A UDP datagram.
+    Datagram(Datagram),
+    /// A TCP segment or acknowledgement.
+    Tcp(Segment),
+}
+
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    /// Counted from 0 in its flow.
+    pub sequence: u64,
+    /// Application bytes.
+    pub payload: u32,
+    /// What it is.
+    pub kind: MediaKind,
+    /// When it is of no more use.
+    pub deadline: Option<Instant>,
+}

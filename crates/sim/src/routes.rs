@@ -1,0 +1,193 @@
+//! Routes, only for pairs of nodes that talk: the path with the fewest links; among equals, at each node the link that
+//! stands first in the scenario.
+//!
+//! A route is a run of link numbers in one shared list, ended by [`Routes::END`]; a packet carries its place in it, so
+//! that forwarding is one look-up.
+
+use std::collections::VecDeque;
+
+/// The routes of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Routes {
+    hops: Vec<u32>,
+}
+
+/// There is no way from one node to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoute {
+    /// Which of the asked pairs.
+    pub(crate) pair: usize,
+}
+
+struct Graph<'a> {
+    links: &'a [(usize, usize)],
+    outgoing: Vec<Vec<u32>>,
+    incoming: Vec<Vec<u32>>,
+}
+
+impl Routes {
+    /// What stands after the last link of a route.
+    pub(crate) const END: u32 = u32::MAX;
+
+    /// Finds a route for each (from, to) among the links (from, to), and where in the list it starts.
+    pub(crate) fn find(
+        nodes: usize,
+        links: &[(usize, usize)],
+        pairs: &[(usize, usize)],
+    ) -> Result<(Self, Vec<u32>), NoRoute> {
+        let graph = Graph::new(nodes, links);
+        // A node with one way in is reached through it: towards all clients of a star there is one search, not one each.
+        let mut jobs: Vec<(usize, usize)> =
+            pairs.iter().enumerate().map(|(pair, &(from, to))| (graph.gateway(from, to), pair)).collect();
+        jobs.sort_unstable();
+        let mut routes = Self::default();
+        let mut starts = vec![0; pairs.len()];
+        let mut next_link = Vec::new();
+        let mut searched = None;
+        for (gateway, pair) in jobs {
+            let (from, to) = pairs[pair];
+            starts[pair] = routes.hops.len() as u32;
+            let mut at = from;
+            while at != gateway {
+                let link = if let [only] = graph.outgoing[at][..] {
+                    only
+                } else {
+                    if searched != Some(gateway) {
+                        graph.search_backwards(gateway, &mut next_link);
+                        searched = Some(gateway);
+                    }
+                    next_link[at]
+                };
+                // A chain of single ways out that misses the gateway would go round for ever.
+                let length = routes.hops.len() - starts[pair] as usize;
+                if link == Self::END || length > nodes {
+                    return Err(NoRoute { pair });
+                }
+                routes.hops.push(link);
+                at = links[link as usize].1;
+            }
+            let tail_from = routes.hops.len();
+            let mut back = to;
+            while back != gateway {
+                let link = graph.incoming[back][0];
+                routes.hops.push(link);
+                back = links[link as usize].0;
+            }
+            routes.hops[tail_from..].reverse();
+            routes.hops.push(Self::END);
+        }
+        Ok((routes, starts))
+    }
+
+    /// The link at this place of the list, or [`Routes::END`].
+    pub(crate) fn link_at(&self, place: u32) -> u32 {
+        self.hops[place as usize]
+    }
+}
+
+impl<'a> Graph<'a> {
+    fn new(nodes: usize, links: &'a [(usize, usize)]) -> Self {
+        let mut outgoing = vec![Vec::new(); nodes];
+        let mut incoming = vec![Vec::new(); nodes];
+        for (number, &(from, to)) in links.iter().enumerate() {
+            outgoing[from].push(number as u32);
+            incoming[to].push(number as u32);
+        }
+        Self { links, outgoing, incoming }
+    }
+
+    /// The last node before `to` that every path from `from` must pass, as far as single ways in tell.
+    fn gateway(&self, from: usize, to: usize) -> usize {
+        let mut at = to;
+        for _ in 0..self.incoming.len() {
+            match self.incoming[at][..] {
+                [only] if at != from => at = self.links[only as usize].0,
+                _ => return at,
+            }
+        }
+        at
+    }
+
+    /// Breadth first from `to` against the links; leaves in `next_link` each node's first link of a shortest path.
+    fn search_backwards(&self, to: usize, next_link: &mut Vec<u32>) {
+        let mut distance = vec![u32::MAX; self.incoming.len()];
+        next_link.clear();
+        next_link.resize(self.incoming.len(), Routes::END);
+        distance[to] = 0;
+        let mut frontier = VecDeque::from([to]);
+        while let Some(node) = frontier.pop_front() {
+            for &link in &self.incoming[node] {
+                let from = self.links[link as usize].0;
+                if distance[from] == u32::MAX {
+                    distance[from] = distance[node] + 1;
+                    frontier.push_back(from);
+                }
+                if distance[from] == distance[node] + 1 {
+                    next_link[from] = next_link[from].min(link);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path(nodes: usize, links: &[(usize, usize)], from: usize, to: usize) -> Option<Vec<u32>> {
+        let (routes, starts) = Routes::find(nodes, links, &[(from, to)]).ok()?;
+        Some(routes.hops[starts[0] as usize..].iter().copied().take_while(|&link| link != Routes::END).collect())
+    }
+
+    #[test]
+    fn a_star_needs_no_search_and_takes_two_links() {
+        let links: Vec<_> = (1..5).flat_map(|client| [(client, 0), (0, client)]).collect();
+        assert_eq!(path(5, &links, 1, 4), Some(vec![0, 7]));
+        assert_eq!(path(5, &links, 4, 1), Some(vec![6, 1]));
+    }
+
+    #[test]
+    fn the_shorter_way_wins_and_among_equals_the_first_link() {
+        // 0 -> 1 -> 3, 0 -> 2 -> 3, and the long way 0 -> 4 -> 5 -> 3.
+        let links = [(0, 4), (4, 5), (5, 3), (0, 2), (0, 1), (1, 3), (2, 3)];
+        assert_eq!(path(6, &links, 0, 3), Some(vec![3, 6]));
+    }
+
+    #[test]
+    fn dead_ends_and_rings_without_the_goal_are_no_route() {
+        assert_eq!(path(3, &[(0, 1), (1, 0)], 0, 2), None);
+        assert_eq!(path(4, &[(0, 1), (1, 0), (3, 2)], 0, 2), None);
+        assert_eq!(path(2, &[], 0, 1), None);
+        assert_eq!(path(4, &[(2, 3), (3, 2)], 0, 3), None);
+    }
+
+    proptest! {
+        /// Against Floyd and Warshall: a path exists where it should, connects, and is as short as can be.
+        #[test]
+        fn paths_are_shortest(
+            nodes in 2usize..9,
+            edges in prop::collection::vec((0usize..9, 0usize..9), 0..20),
+        ) {
+            let links: Vec<_> = edges.into_iter().filter(|(a, b)| a < &nodes && b < &nodes && a != b).collect();
+            let mut distance = vec![vec![usize::MAX / 4; nodes]; nodes];
+            for node in 0..nodes { distance[node][node] = 0; }
+            for &(a, b) in &links { distance[a][b] = 1; }
+            for k in 0..nodes { for i in 0..nodes { for j in 0..nodes {
+                distance[i][j] = distance[i][j].min(distance[i][k] + distance[k][j]);
+            } } }
+            for from in 0..nodes { for to in 0..nodes {
+                if from == to { continue; }
+                match path(nodes, &links, from, to) {
+                    None => prop_assert!(distance[from][to] >= usize::MAX / 4),
+                    Some(path) => {
+                        let mut at = from;
+                        for link in &path { prop_assert_eq!(links[*link as usize].0, at); at = links[*link as usize].1; }
+                        prop_assert_eq!(at, to);
+                        prop_assert_eq!(path.len(), distance[from][to]);
+                    }
+                }
+            } }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Values over time, pulled at a fixed interval: nothing is recorded between samples.
+
+use crate::flow::{Flow, Transport};
+use crate::network::Network;
+use crate::observe::Observer;
+use headway_record::{SeriesBuilder, SeriesId, metric};
+use headway_scenario::Scenario;
+use headway_units::{Duration, Instant};
+
+/// The series of a run. Rates are means since the sample before.
+#[derive(Debug)]
+pub(crate) struct Series {
+    builder: SeriesBuilder,
+    interval: Duration,
+    last: Instant,
+    flows: Vec<FlowSeries>,
+    links: Vec<LinkSeries>,
+}
+
+#[derive(Debug)]
+struct FlowSeries {
+    bytes_before: u64,
+    throughput: SeriesId,
+    lost: SeriesId,
+    /// Congestion window and slow-start threshold, of a TCP.
+    window: Option<[SeriesId; 2]>,
+}
+
+#[derive(Debug)]
+struct LinkSeries {
+    bytes_before: u64,
+    throughput: SeriesId,
+    queue: SeriesId,
+    dropped: SeriesId,
+    average: Option<SeriesId>,
+}
+
+impl Series {
+    pub(crate) fn new(scenario: &Scenario, interval: Duration) -> Self {
+        let mut builder = SeriesBuilder::new();
+        let flows = scenario
+            .flows
+            .iter()
+            .map(|flow| FlowSeries {
+                bytes_before: 0,
+                throughput: builder.series(&flow.name, metric::THROUGHPUT),
+                lost: builder.series(&flow.name, metric::LOSS),
+                window: matches!(flow.transport, headway_scenario::Transport::Tcp(_))
+                    .then(|| [metric::CWND, metric::SSTHRESH].map(|name| builder.series(&flow.name, name))),
+            })
+            .collect();
+        let links = scenario
+            .links
+            .iter()
+            .map(|link| LinkSeries {
+                bytes_before: 0,
+                throughput: builder.series(&link.name, metric::THROUGHPUT),
+                queue: builder.series(&link.name, metric::QUEUE),
+                dropped: builder.series(&link.name, metric::DROPPED),
+                average: matches!(link.queue, headway_link::QueueOptions::Red(_))
+                    .then(|| builder.series(&link.name, metric::RED_AVERAGE)),
+            })
+            .collect();
+        Self { builder, interval, last: Instant::ZERO, flows, links }
+    }
+
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    pub(crate) fn sample<O: Observer>(&mut self, now: Instant, flows: &[Flow], network: &mut Network<O>) {
+        let seconds = now.since(self.last).as_secs_f64();
+        if seconds == 0.0 {
+            return;
+        }
+        self.last = now;
+        let rate = |bytes: u64, before: &mut u64| {
+            let moved = bytes - std::mem::replace(before, bytes);
+            moved as f64 * 8.0 / seconds
+        };
+        for (series, flow) in self.flows.iter_mut().zip(flows) {
+            let meter = &network.flow_meters[flow.id.0 as usize];
+            let throughput = rate(meter.total_received_bytes(), &mut series.bytes_before);
+            self.builder.push(series.throughput, now, throughput);
+            self.builder.push(series.lost, now, meter.total_lost_packets() as f64);
+            if let (Some([cwnd, ssthresh]), Transport::Tcp { sender, .. }) = (series.window, &flow.transport) {
+                self.builder.push(cwnd, now, sender.cwnd());
+                self.builder.push(ssthresh, now, sender.ssthresh());
+            }
+        }
+        for (number, series) in self.links.iter_mut().enumerate() {
+            let sample = network.sample(now, number);
+            self.builder.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
+            self.builder.push(series.queue, now, sample.queue_packets as f64);
+            self.builder.push(series.dropped, now, sample.dropped_packets as f64);
+            if let (Some(id), Some(average)) = (series.average, sample.average) {
+                self.builder.push(id, now, average);
+            }
+        }
+    }
+
+    pub(crate) fn into_builder(self) -> SeriesBuilder {
+        self.builder
+    }
+}

@@ -1,0 +1,295 @@
+//! Runs a scenario to its record.
+
+use crate::event_queue::{Actor, Class, MAX_ACTORS};
+use crate::fingerprint::Fingerprint;
+use crate::flow::{Flow, Timer, Transport};
+use crate::network::{Conservation, Network};
+use crate::observe::Observer;
+use crate::routes::Routes;
+use crate::series::Series;
+use headway_media::{Context, Source};
+use headway_record::{FlowLabel, Interval, LinkLabel, SeriesBuilder, Summary};
+use headway_scenario::{Scenario, Start};
+use headway_tcp::{Sender, Sink};
+use headway_units::{Duration, FlowId, Instant, OptionError, Random, Registry};
+
+/// Why a scenario cannot be run. A checked scenario file leaves none of these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// No links lead from one node to the other.
+    #[error("flow \"{flow}\": there is no route from \"{from}\" to \"{to}\"")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// Where it starts.
+        from: String,
+        /// Where it should go.
+        to: String,
+    },
+    /// The source cannot be started.
+    #[error("flow \"{flow}\": source: {error}")]
+    Source {
+        /// The flow.
+        flow: String,
+        /// Why.
+        error: OptionError,
+    },
+    /// More links or flows than the event queue can name.
+    #[error("the scenario has more than {MAX_ACTORS} links or flows")]
+    TooLarge,
+}
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Simulation<'a, O = ()> {
+    scenario: &'a Scenario,
+    now: Instant,
+    end: Instant,
+    done: bool,
+    flows: Vec<Flow>,
+    network: Network<O>,
+    series: Option<Series>,
+    fingerprint: Fingerprint,
+    events: u64,
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Record<O = ()> {
+    /// Metrics over the measured interval.
+    pub summary: Summary,
+    /// Values over time, if the scenario asks for them.
+    pub series: Option<SeriesBuilder>,
+    /// The order of the run's events.
+    pub fingerprint: Fingerprint,
+    /// Where all packets went.
+    pub conservation: Conservation,
+    /// Events that the run took.
+    pub events: u64,
+    /// Who watched.
+    pub observer: O,
+}
+
+impl<'a, O: Observer> Simulation<'a, O> {
+    /// Sets a scenario up at time zero.
+    ///
+    /// # Errors
+    /// See [`SetupError`].
+    pub fn new(scenario: &'a Scenario, observer: O) -> Result<Self, SetupError> {
+        if scenario.links.len().max(scenario.flows.len()) >= MAX_ACTORS {
+            return Err(SetupError::TooLarge);
+        }
+        let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
+        let pairs: Vec<_> =
+            scenario.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
+        let (routes, places) = Routes::find(scenario.nodes.len(), &links, &pairs).map_err(|no_route| {
+            let flow = &scenario.flows[no_route.pair / 2];
+            let (from, to) = pairs[no_route.pair];
+            SetupError::NoRoute {
+                flow: flow.name.clone(),
+                from: scenario.nodes[from].clone(),
+                to: scenario.nodes[to].clone(),
+            }
+        })?;
+        let mut network = Network::new(scenario, routes, observer);
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            let id = FlowId(number as u32);
+            let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
+            flow.source_timer.arm(flow.source_due(None), Class::Source, id, &mut network.events);
+            flows.push(flow);
+        }
+        let series = scenario.series.map(|interval| {
+            network.events.push(Instant::ZERO + interval, Actor::new(Class::Sample, 0));
+            Series::new(scenario, interval)
+        });
+        Ok(Self {
+            scenario,
+            now: Instant::ZERO,
+            end: Instant::ZERO + scenario.duration,
+            done: false,
+            flows,
+            network,
+            series,
+            fingerprint: Fingerprint::default(),
+            events: 0,
+        })
+    }
+
+    /// The time that the run has reached.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many packets have crossed a link so far.
+    #[must_use]
+    pub fn packet_hops(&self) -> u64 {
+        self.network.packet_hops
+    }
+
+    /// Who watches.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.network.observer
+    }
+
+    /// Runs to the end, but at most `events` events. Returns whether the end is reached. What happens at the very end
+    /// of the duration is no longer part of the run.
+    pub fn run(&mut self, events: u64) -> bool {
+        for _ in 0..events {
+            if self.network.events.next_at().is_none_or(|at| at >= self.end) {
+                self.now = self.end;
+                self.done = true;
+                break;
+            }
+            let Some((at, actor)) = self.network.events.pop() else { break };
+            self.now = at;
+            self.events += 1;
+            self.fingerprint.add(at, actor);
+            self.act(at, actor);
+        }
+        self.done
+    }
+
+    fn act(&mut self, now: Instant, actor: Actor) {
+        let number = actor.number();
+        match actor.class() {
+            Class::Arrival => {
+                if let Some(handle) = self.network.arrival(now, number) {
+                    let flow = self.network.packet(handle).flow.0 as usize;
+                    self.flows[flow].on_packet(now, handle, &mut self.network);
+                }
+            }
+            Class::Departure => self.network.departure(now, number),
+            Class::SenderTimer => {
+                if self.flows[number].sender_timer.fires(now) {
+                    self.flows[number].on_sender_timer(now, &mut self.network);
+                }
+            }
+            Class::SinkTimer => {
+                if self.flows[number].sink_timer.fires(now) {
+                    self.flows[number].on_sink_timer(now, &mut self.network);
+                }
+            }
+            Class::Source => {
+                if self.flows[number].source_timer.fires(now) {
+                    self.flows[number].on_source(now, &mut self.network);
+                }
+            }
+            Class::Sample => self.sample(now),
+        }
+    }
+
+    fn sample(&mut self, now: Instant) {
+        if let Some(series) = &mut self.series {
+            series.sample(now, &self.flows, &mut self.network);
+            self.network.events.push(now + series.interval(), Actor::new(Class::Sample, 0));
+        }
+    }
+
+    /// Where all packets went so far.
+    #[must_use]
+    pub fn conservation(&self) -> Conservation {
+        self.network.conservation()
+    }
+
+    /// Closes the record, at the end of the run or wherever it stands.
+    #[must_use]
+    pub fn finish(mut self) -> Record<O> {
+        let scenario = self.scenario;
+        let end = self.now;
+        if let Some(series) = &mut self.series {
+            series.sample(end, &self.flows, &mut self.network);
+        }
+        let flows: Vec<_> = self
+            .flows
+            .iter()
+            .zip(&scenario.flows)
+            .map(|(flow, described)| {
+                let label = FlowLabel {
+                    name: described.name.clone(),
+                    from: scenario.nodes[described.from].clone(),
+                    to: scenario.nodes[described.to].clone(),
+                    kind: described.transport.kind().to_owned(),
+                };
+                let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
+                if let Transport::Tcp { sender, .. } = &flow.transport {
+                    let counters = sender.counters();
+                    summary.retransmitted_packets = Some(counters.retransmitted);
+                    summary.timeouts = Some(counters.timeouts);
+                }
+                summary
+            })
+            .collect();
+        let links = scenario
+            .links
+            .iter()
+            .enumerate()
+            .map(|(number, link)| {
+                let label = LinkLabel {
+                    name: link.name.clone(),
+                    from: scenario.nodes[link.from].clone(),
+                    to: scenario.nodes[link.to].clone(),
+                };
+                self.network.closed_meter(number, end, !self.done).summary(label, end)
+            })
+            .collect();
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: scenario.name.clone(),
+            seed: scenario.seed,
+            complete: self.done,
+            interval: Interval { from: scenario.measure_from.as_secs_f64(), to: end.as_secs_f64() },
+            jain_index: Summary::fairness(&flows),
+            flows,
+            links,
+            packet_hops: self.network.packet_hops,
+        };
+        Record {
+            summary,
+            series: self.series.map(Series::into_builder),
+            fingerprint: self.fingerprint,
+            conservation: self.network.conservation(),
+            events: self.events,
+            observer: self.network.observer,
+        }
+    }
+}
+
+fn new_flow(
+    scenario: &Scenario,
+    flow: &headway_scenario::Flow,
+    id: FlowId,
+    [forward, reverse]: [u32; 2],
+) -> Result<Flow, SetupError> {
+    let stream = |what: &str| Random::new(scenario.seed, &format!("flow {} {what}", flow.name));
+    let start = match flow.start {
+        Start::At(at) => at,
+        Start::Uniform(from, to) => {
+            let width = (to - from).as_nanos();
+            Instant::ZERO + from + Duration::from_nanos(stream("start").below(width))
+        }
+    };
+    let context = Context { start, stop: flow.stop, random: stream("source"), trace: flow.trace.clone() };
+    let source =
+        Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
+    let transport = match &flow.transport {
+        headway_scenario::Transport::Udp(options) => Transport::Udp { options: options.clone(), next_sequence: 0 },
+        headway_scenario::Transport::Tcp(options) => Transport::Tcp {
+            sender: Box::new(Sender::new(options, stream("sender"))),
+            sink: Box::new(Sink::new(options)),
+        },
+    };
+    Ok(Flow {
+        id,
+        forward,
+        reverse,
+        start,
+        stop: flow.stop,
+        source,
+        transport,
+        source_timer: Timer::default(),
+        sender_timer: Timer::default(),
+        sink_timer: Timer::default(),
+    })
+}
