@@ -1,1 +1,37 @@
+//! What was seen: the metrics of flows and links, their summary, series over time, ns-2 trace lines and pictures.
+//!
+//! Nothing here opens a file. Meters take neutral events at given times and yield values; values become text or
+//! bytes, which the caller writes where it likes. Every formula stands beside its source, and every number is the
+//! same on any machine: integers while a run lasts, one division at its end.
+//!
+//! | in | out |
+//! |---|---|
+//! | [`FlowMeter`]: what happened to a flow's packets | [`FlowSummary`] |
+//! | [`LinkMeter`]: what happened at one direction of a link | [`LinkSummary`] |
+//! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
+//! | [`SeriesBuilder`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
+//! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
+//! | `plot` (feature of that name): series tables | SVG and PNG |
 #![forbid(unsafe_code)]
+
+mod counts;
+mod fairness;
+mod flow;
+mod histogram;
+mod jitter;
+mod link;
+pub mod ns2;
+#[cfg(feature = "plot")]
+pub mod plot;
+mod rate_bins;
+mod series;
+mod summary;
+mod table;
+
+pub use counts::DropCounts;
+pub use fairness::jain_index;
+pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
+pub use link::{LinkLabel, LinkMeter, LinkSummary};
+pub use series::{SeriesBuilder, SeriesError, SeriesId, SeriesTable, metric};
+pub use summary::{Interval, Summary, SummaryError};
+pub use table::{flow_table, link_table};

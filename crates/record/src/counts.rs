@@ -1,0 +1,74 @@
+//! Packets by the cause that stopped them.
+
+use headway_units::DropCause;
+use std::collections::BTreeMap;
+
+/// How many packets each [`DropCause`] stopped. In JSON an object with every cause, zeros too, so that runs line up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts([u64; DropCause::ALL.len()]);
+
+impl DropCounts {
+    /// One more packet stopped by `cause`.
+    pub fn add(&mut self, cause: DropCause) {
+        self.0[cause as usize] += 1;
+    }
+
+    /// Packets stopped by `cause`.
+    #[must_use]
+    pub fn of(&self, cause: DropCause) -> u64 {
+        self.0[cause as usize]
+    }
+
+    /// Packets stopped by any cause.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl serde::Serialize for DropCounts {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(DropCause::ALL.iter().map(|cause| (cause.name(), self.of(*cause))))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for DropCounts {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let named: BTreeMap<String, u64> = serde::Deserialize::deserialize(deserializer)?;
+        let mut counts = Self::default();
+        for (name, count) in named {
+            let Some(cause) = DropCause::ALL.into_iter().find(|cause| cause.name() == name) else {
+                let known = DropCause::ALL.map(DropCause::name).join(", ");
+                return Err(serde::de::Error::custom(format!("unknown cause \"{name}\"; known are {known}")));
+            };
+            counts.0[cause as usize] = count;
+        }
+        Ok(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_own_place() {
+        for (index, cause) in DropCause::ALL.into_iter().enumerate() {
+            let mut counts = DropCounts::default();
+            counts.add(cause);
+            assert_eq!(counts.0[index], 1, "{cause}");
+            assert_eq!((counts.of(cause), counts.total()), (1, 1), "{cause}");
+        }
+    }
+
+    #[test]
+    fn json_names_every_cause_and_takes_back_only_those() {
+        let mut counts = DropCounts::default();
+        counts.add(DropCause::Early);
+        let json = serde_json::to_string(&counts).unwrap();
+        assert_eq!(json, r#"{"queue_full":0,"early":1,"channel":0,"too_big":0}"#);
+        assert_eq!(serde_json::from_str::<DropCounts>(&json).unwrap(), counts);
+        let message = serde_json::from_str::<DropCounts>(r#"{"gremlins":1}"#).unwrap_err().to_string();
+        assert!(message.contains("known are queue_full, early, channel, too_big"), "{message}");
+    }
+}

@@ -1,0 +1,186 @@
+//! What happened at one direction of a link.
+//!
+//! A link that decides a packet's departure on its arrival tells its waiting and its transmission as intervals, ahead
+//! of time; one that decides later tells them afterwards. Both give the same sums: an interval adds the time that it
+//! shares with `[measure_from, end]`, as integers (ns, ns x packets, ns x bytes), so neither order nor rounding matters.
+
+use crate::counts::DropCounts;
+use headway_units::{DropCause, Instant};
+use serde::{Deserialize, Serialize};
+
+/// What a link's direction is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkLabel {
+    /// Its name, such as `r1-r2`.
+    pub name: String,
+    /// The node that sends into it.
+    pub from: String,
+    /// The node that it leads to.
+    pub to: String,
+}
+
+/// A link direction's entry in [`Summary`](crate::Summary). Events count from `measure_from` on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// The node that sends into it.
+    pub from: String,
+    /// The node that it leads to.
+    pub to: String,
+    /// Packets offered to it.
+    pub arrived_packets: u64,
+    /// Packets that it dropped, by cause.
+    pub dropped_packets: DropCounts,
+    /// Packets that it marked (ECN CE).
+    pub marked_packets: u64,
+    /// Time average of the packets that wait, without the one in service.
+    pub mean_queue_packets: f64,
+    /// Time average of the bytes that wait, without those of the packet in service.
+    pub mean_queue_bytes: f64,
+    /// The most packets that waited right after an arrival.
+    pub peak_queue_packets: u64,
+    /// Time average of RED's average queue, in packets; none where no queue keeps one.
+    pub mean_red_average: Option<f64>,
+    /// The part of the time in which it transmitted, from 0 to 1.
+    pub utilisation: f64,
+}
+
+/// RED's average as a step function of time.
+#[derive(Clone, Copy, Debug)]
+struct RedAverage {
+    value: f64,
+    since: Instant,
+    /// Of the steps before: packets x ns.
+    integral: f64,
+}
+
+/// Counts what happens at one direction of a link.
+#[derive(Clone, Debug)]
+pub struct LinkMeter {
+    measure_from: Instant,
+    end: Instant,
+    arrived: u64,
+    dropped: DropCounts,
+    marked: u64,
+    peak: u64,
+    waiting_packet_nanos: u128,
+    waiting_byte_nanos: u128,
+    busy_nanos: u64,
+    red: Option<RedAverage>,
+    total_dropped_packets: u64,
+}
+
+impl LinkMeter {
+    /// Counts from `measure_from` to `end`, the run's planned end.
+    #[must_use]
+    pub fn new(measure_from: Instant, end: Instant) -> Self {
+        Self {
+            measure_from,
+            end,
+            arrived: 0,
+            dropped: DropCounts::default(),
+            marked: 0,
+            peak: 0,
+            waiting_packet_nanos: 0,
+            waiting_byte_nanos: 0,
+            busy_nanos: 0,
+            red: None,
+            total_dropped_packets: 0,
+        }
+    }
+
+    fn measures(&self, now: Instant) -> bool {
+        (self.measure_from..=self.end).contains(&now)
+    }
+
+    /// How much of `[from, until)` is measured, in ns.
+    fn shared(&self, from: Instant, until: Instant) -> u64 {
+        until.min(self.end).since(from.max(self.measure_from)).as_nanos()
+    }
+
+    /// A packet was offered to the link at `now`, whatever became of it.
+    pub fn arrived(&mut self, now: Instant) {
+        self.arrived += u64::from(self.measures(now));
+    }
+
+    /// A packet was dropped at `now`.
+    pub fn dropped(&mut self, now: Instant, cause: DropCause) {
+        self.total_dropped_packets += 1;
+        if self.measures(now) {
+            self.dropped.add(cause);
+        }
+    }
+
+    /// A packet was marked at `now`.
+    pub fn marked(&mut self, now: Instant) {
+        self.marked += u64::from(self.measures(now));
+    }
+
+    /// `packets` wait (without the one in service) right after an arrival at `now`.
+    pub fn queue_seen(&mut self, now: Instant, packets: u64) {
+        if self.measures(now) {
+            self.peak = self.peak.max(packets);
+        }
+    }
+
+    /// RED's average queue became `packets` at `now`; it holds until the next change. Until the first it is 0, as RED
+    /// starts. Changes come in the order of their time.
+    pub fn red_average(&mut self, now: Instant, packets: f64) {
+        let mut red = self.red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
+        red.integral += red.value * self.shared(red.since, now) as f64;
+        self.red = Some(RedAverage { value: packets, since: now, ..red });
+    }
+
+    /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
+    pub fn waited(&mut self, from: Instant, until: Instant, bytes: u32) {
+        let nanos = u128::from(self.shared(from, until));
+        self.waiting_packet_nanos += nanos;
+        self.waiting_byte_nanos += nanos * u128::from(bytes);
+    }
+
+    /// The link transmitted, or will transmit, in `[from, until)`. Transmissions do not overlap.
+    pub fn transmitted(&mut self, from: Instant, until: Instant) {
+        self.busy_nanos += self.shared(from, until);
+    }
+
+    /// Takes back what [`waited`](Self::waited) was told of the time after `cut`: for a run that stops before its
+    /// planned end, once for each packet whose departure still lies ahead, with what was told.
+    pub fn cut_waiting(&mut self, cut: Instant, from: Instant, until: Instant, bytes: u32) {
+        let nanos = u128::from(self.shared(from.max(cut), until));
+        self.waiting_packet_nanos = self.waiting_packet_nanos.saturating_sub(nanos);
+        self.waiting_byte_nanos = self.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
+    }
+
+    /// Takes back what [`transmitted`](Self::transmitted) was told of the time after `cut`, as
+    /// [`cut_waiting`](Self::cut_waiting) does.
+    pub fn cut_transmission(&mut self, cut: Instant, from: Instant, until: Instant) {
+        self.busy_nanos = self.busy_nanos.saturating_sub(self.shared(from.max(cut), until));
+    }
+
+    /// Packets dropped since time zero, whatever is measured.
+    #[must_use]
+    pub fn total_dropped_packets(&self) -> u64 {
+        self.total_dropped_packets
+    }
+
+    /// What was counted until `end`: the planned one, or the instant at which the run was cut.
+    #[must_use]
+    pub fn summary(&self, label: LinkLabel, end: Instant) -> LinkSummary {
+        let nanos = self.shared(self.measure_from, end) as f64;
+        let mean = |sum: f64| if nanos > 0.0 { sum / nanos } else { 0.0 };
+        LinkSummary {
+            name: label.name,
+            from: label.from,
+            to: label.to,
+            arrived_packets: self.arrived,
+            dropped_packets: self.dropped,
+            marked_packets: self.marked,
+            mean_queue_packets: mean(self.waiting_packet_nanos as f64),
+            mean_queue_bytes: mean(self.waiting_byte_nanos as f64),
+            peak_queue_packets: self.peak,
+            mean_red_average: self.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
+            utilisation: mean(self.busy_nanos as f64),
+        }
+    }
+}

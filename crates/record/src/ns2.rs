@@ -1,0 +1,218 @@
+//! ns-2's trace lines (`.tr`), byte for byte as ns-2.35 writes them.
+//!
+//! ```text
+//! + 1.84375 0 2 cbr 210 ------- 0 0.0 3.1 225 610
+//! event time from to type bytes flags flow source.port destination.port sequence uid
+//! ```
+//! Format: ns-2.35 `trace/trace.cc` `Trace::format`, without TCP header fields (`show_tcphdr_` 0, the default). Time:
+//! `trace/basetrace.h`, rounded to 1e-6 s in doubles, printed `%.15g`.
+
+use headway_units::{Ecn, Instant};
+use std::io::Write;
+
+/// What happened, at the queue in front of a link or at its far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceEvent {
+    /// `+`: offered to the queue (a packet that is dropped there has this line, too).
+    Enqueue,
+    /// `-`: its transmission starts.
+    Dequeue,
+    /// `r`: it reached the far end.
+    Receive,
+    /// `d`: dropped.
+    Drop,
+    /// `e`: dropped early by RED, where a script asks for these apart (`attach-edrops`); otherwise they are `d`.
+    EarlyDrop,
+}
+
+/// The type of a packet, as ns-2 names it (`common/packet.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketType {
+    /// `tcp`: a TCP's data.
+    Tcp,
+    /// `ack`: a TCP's acknowledgement.
+    Ack,
+    /// `udp`: UDP data of no traffic generator.
+    Udp,
+    /// `cbr`: data at a constant rate.
+    Cbr,
+    /// `exp`: data of an exponential on-off source.
+    Exponential,
+    /// `pareto`: data of a Pareto on-off source.
+    Pareto,
+    /// `tcpFriend`: TFRC's data.
+    Tfrc,
+    /// `tcpFriendCtl`: TFRC's feedback.
+    TfrcAck,
+}
+
+impl PacketType {
+    /// ns-2's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Ack => "ack",
+            Self::Udp => "udp",
+            Self::Cbr => "cbr",
+            Self::Exponential => "exp",
+            Self::Pareto => "pareto",
+            Self::Tfrc => "tcpFriend",
+            Self::TfrcAck => "tcpFriendCtl",
+        }
+    }
+}
+
+/// A node and a port on it, printed `node.port`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceAddress {
+    /// Nodes count from 0 in the order of the scenario.
+    pub node: u32,
+    /// Ports count from 0 on each node in the order of attachment.
+    pub port: u32,
+}
+
+/// What a line tells of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracePacket {
+    /// What it is.
+    pub packet_type: PacketType,
+    /// Its size on the wire, as ns-2 counts it.
+    pub bytes: u32,
+    /// The ECN field: `N` for an ECN-capable transport, `E` for congestion experienced (then both, as in ns-2, where
+    /// only capable packets are marked).
+    pub ecn: Ecn,
+    /// TCP's ECN-Echo, `C`.
+    pub ecn_echo: bool,
+    /// TCP's Congestion Window Reduced, `A` (ns-2: congestion action).
+    pub cwr: bool,
+    /// ns-2's `fid_`.
+    pub flow: u32,
+    /// Where it comes from.
+    pub source: TraceAddress,
+    /// Where it goes.
+    pub destination: TraceAddress,
+    /// Its sequence number in its flow: TCP counts segments. Negative if the sender counts none.
+    pub sequence: i64,
+    /// Its number among all packets of the run.
+    pub uid: u64,
+}
+
+/// Appends a line, with its newline: `event` happened to `packet` at `now`, on the link from `from_node` to `to_node`.
+pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, to_node: u32, packet: &TracePacket) {
+    out.push(match event {
+        TraceEvent::Enqueue => b'+',
+        TraceEvent::Dequeue => b'-',
+        TraceEvent::Receive => b'r',
+        TraceEvent::Drop => b'd',
+        TraceEvent::EarlyDrop => b'e',
+    });
+    out.push(b' ');
+    time(out, now);
+    let spaced = |out: &mut Vec<u8>, number: u64| {
+        out.push(b' ');
+        decimal(out, number);
+    };
+    let flag = |set: bool, letter: u8| if set { letter } else { b'-' };
+    spaced(out, from_node.into());
+    spaced(out, to_node.into());
+    out.push(b' ');
+    out.extend_from_slice(packet.packet_type.name().as_bytes());
+    spaced(out, packet.bytes.into());
+    out.extend_from_slice(&[
+        b' ',
+        flag(packet.ecn_echo, b'C'),
+        b'-',
+        b'-',
+        flag(packet.cwr, b'A'),
+        flag(packet.ecn == Ecn::Ce, b'E'),
+        b'-',
+        flag(packet.ecn.is_capable(), b'N'),
+    ]);
+    spaced(out, packet.flow.into());
+    for address in [packet.source, packet.destination] {
+        spaced(out, address.node.into());
+        out.push(b'.');
+        decimal(out, address.port.into());
+    }
+    out.push(b' ');
+    if packet.sequence < 0 {
+        out.push(b'-');
+    }
+    decimal(out, packet.sequence.unsigned_abs());
+    spaced(out, packet.uid);
+    out.push(b'\n');
+}
+
+/// Appends `number` in decimal: most of a line is these, and the formatting machinery costs several times more.
+fn decimal(out: &mut Vec<u8>, mut number: u64) {
+    let start = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
+}
+
+/// `%.15g` of `now`, rounded to 1e-6 s as `BaseTrace::round` rounds it: in doubles, so that a half goes the same way.
+fn time(out: &mut Vec<u8>, now: Instant) {
+    let micros = (now.as_secs_f64() * 1e6 + 0.5).floor();
+    // From 1e-4 s on and with at most 15 digits the double micros/1e6 prints as its exact decimal.
+    if (100.0..1e15).contains(&micros) {
+        let micros = micros as u64;
+        let (whole, fraction) = (micros / 1_000_000, micros % 1_000_000);
+        decimal(out, whole);
+        if fraction != 0 {
+            // The digit before the fraction's six keeps their leading zeros, and becomes the point.
+            let point = out.len();
+            decimal(out, 1_000_000 + fraction);
+            out[point] = b'.';
+            trim_zeros(out);
+        }
+    } else {
+        general(out, micros / 1e6);
+    }
+}
+
+/// C's `%.15g` of a finite number that is not negative: 15 significant digits, correctly rounded, without trailing
+/// zeros; with an exponent below 1e-4 and from 1e15 on (ISO C 7.21.6.1).
+fn general(out: &mut Vec<u8>, value: f64) {
+    if value == 0.0 {
+        out.push(b'0');
+        return;
+    }
+    let scientific = format!("{value:.14e}");
+    // Rust always prints the exponent.
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..15).contains(&exponent) {
+        let decimals = (14 - exponent) as usize;
+        append(out, format_args!("{value:.decimals$}"));
+        if decimals > 0 {
+            trim_zeros(out);
+        }
+    } else {
+        append(out, format_args!("{digits}"));
+        trim_zeros(out);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        append(out, format_args!("e{sign}{:02}", exponent.unsigned_abs()));
+    }
+}
+
+/// Removes the zeros at the end of a fraction, and its point if nothing is left of it.
+fn trim_zeros(out: &mut Vec<u8>) {
+    while out.last() == Some(&b'0') {
+        out.pop();
+    }
+    if out.last() == Some(&b'.') {
+        out.pop();
+    }
+}
+
+fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    // Writing to a Vec does not fail.
+    let _ = out.write_fmt(text);
+}

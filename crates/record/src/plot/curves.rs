@@ -1,0 +1,244 @@
+//! From samples to lines and bands: what is drawn, before where.
+
+use headway_units::Instant;
+use std::collections::BTreeMap;
+
+/// As many lines as there are colours; more become bands.
+pub(super) const MAX_LINES: usize = 8;
+
+/// Beyond is not a number, an infinity or damage: one such sample would flatten all others.
+const LARGEST: f64 = 1e15;
+
+/// A metric of an entity of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    label: String,
+    /// What it shares with its like: the run and the stem of the name.
+    group: String,
+    /// What it shares with even more.
+    coarse_group: String,
+    /// Whether it lies pale behind the next one, in the same colour: a queue behind its average.
+    pale: bool,
+    /// Time in s, value.
+    points: Vec<(f64, f64)>,
+}
+
+/// What a panel draws, with a colour each.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Drawn {
+    /// One curve.
+    Line { label: String, points: Vec<(f64, f64)>, pale: bool },
+    /// Many curves: their mean, between the smallest and the largest.
+    Band { label: String, mean: Vec<(f64, f64)>, low: Vec<(f64, f64)>, high: Vec<(f64, f64)> },
+}
+
+impl Curve {
+    /// The samples that can be drawn, in the order of time; `None` if there are none.
+    pub(super) fn new(label: String, group: String, coarse_group: &str, samples: &[(Instant, f64)]) -> Option<Self> {
+        let mut points: Vec<(f64, f64)> = samples
+            .iter()
+            .filter(|(_, value)| value.abs() <= LARGEST)
+            .map(|(at, value)| (at.as_secs_f64(), *value))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let coarse_group = coarse_group.to_owned();
+        (!points.is_empty()).then_some(Self { label, group, coarse_group, pale: false, points })
+    }
+
+    /// The same, pale behind the next one.
+    pub(super) fn behind_the_next(self) -> Self {
+        Self { pale: true, ..self }
+    }
+}
+
+impl Drawn {
+    /// What the legend says.
+    pub(super) fn label(&self) -> &str {
+        match self {
+            Self::Line { label, .. } | Self::Band { label, .. } => label,
+        }
+    }
+
+    /// Whether it shares its colour with the next one, which lies over it.
+    pub(super) fn is_pale(&self) -> bool {
+        matches!(self, Self::Line { pale: true, .. })
+    }
+
+    /// Everything that must fit into the plot area.
+    pub(super) fn all_points(&self) -> impl Iterator<Item = &(f64, f64)> {
+        match self {
+            Self::Line { points, .. } => points.iter().chain(&[]),
+            Self::Band { low, high, .. } => low.iter().chain(high.as_slice()),
+        }
+    }
+}
+
+/// The largest value of all.
+pub(super) fn largest(curves: &[Curve]) -> f64 {
+    curves.iter().flat_map(|curve| &curve.points).map(|(_, value)| *value).fold(0.0, f64::max)
+}
+
+/// A name without the number at its end: `ftp-12` is `ftp`. A name of digits alone stays.
+pub(super) fn stem(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', '[', '#']);
+    if stem.is_empty() { name } else { stem }
+}
+
+/// Lines where there are few, otherwise bands: by group, by coarse group, or one of all.
+pub(super) fn reduce(curves: Vec<Curve>) -> Vec<Drawn> {
+    if curves.iter().filter(|curve| !curve.pale).count() <= MAX_LINES {
+        return curves
+            .into_iter()
+            .map(|Curve { label, points, pale, .. }| Drawn::Line { label, points, pale })
+            .collect();
+    }
+    let groupings: [fn(&Curve) -> &str; 3] = [|curve| &curve.group, |curve| &curve.coarse_group, |_| "all"];
+    let mut drawn = Vec::new();
+    for grouping in groupings {
+        drawn = grouped(&curves, grouping);
+        if drawn.len() <= MAX_LINES {
+            break;
+        }
+    }
+    drawn
+}
+
+fn grouped(curves: &[Curve], grouping: fn(&Curve) -> &str) -> Vec<Drawn> {
+    let mut groups: Vec<(&str, Vec<&Curve>)> = Vec::new();
+    for curve in curves {
+        let name = grouping(curve);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, members)) => members.push(curve),
+            None => groups.push((name, vec![curve])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(name, members)| match members.as_slice() {
+            [only] => Drawn::Line { label: only.label.clone(), points: only.points.clone(), pale: false },
+            _ => band(format!("{name} (mean of {})", members.len()), &members),
+        })
+        .collect()
+}
+
+/// Mean, smallest and largest at each instant at which any of `members` has a sample, over those that have one.
+fn band(label: String, members: &[&Curve]) -> Drawn {
+    // Keyed by bits: times are not negative, and then bits are ordered as their doubles are.
+    let mut at: BTreeMap<u64, (f64, u32, f64, f64)> = BTreeMap::new();
+    for (time, value) in members.iter().flat_map(|curve| &curve.points) {
+        let (sum, count, low, high) = at.entry(time.to_bits()).or_insert((0.0, 0, f64::INFINITY, f64::NEG_INFINITY));
+        *sum += value;
+        *count += 1;
+        *low = low.min(*value);
+        *high = high.max(*value);
+    }
+    let pick = |value: fn(&(f64, u32, f64, f64)) -> f64| {
+        at.iter().map(|(time, entry)| (f64::from_bits(*time), value(entry))).collect()
+    };
+    Drawn::Band {
+        label,
+        mean: pick(|entry| entry.0 / f64::from(entry.1)),
+        low: pick(|entry| entry.2),
+        high: pick(|entry| entry.3),
+    }
+}
+
+/// At most the first, the smallest, the largest and the last point of each of `columns` equal parts of `[from, to]`,
+/// so that neither a peak nor a dip vanishes. Points must be in the order of time.
+pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize) -> Vec<(f64, f64)> {
+    if points.len() <= 4 * columns || to <= from {
+        return points.to_vec();
+    }
+    let column = |time: f64| ((time - from) / (to - from) * columns as f64) as usize;
+    points
+        .chunk_by(|a, b| column(a.0) == column(b.0))
+        .flat_map(|chunk| {
+            let extreme = |better: fn(f64, f64) -> bool| {
+                (1..chunk.len()).fold(0, |best, index| if better(chunk[index].1, chunk[best].1) { index } else { best })
+            };
+            let mut kept = [0, extreme(|a, b| a < b), extreme(|a, b| a > b), chunk.len() - 1];
+            kept.sort_unstable();
+            let mut kept = kept.to_vec();
+            kept.dedup();
+            kept.into_iter().map(|index| chunk[index])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn curve(run: &str, name: &str, values: &[f64]) -> Curve {
+        let samples: Vec<(Instant, f64)> =
+            values.iter().enumerate().map(|(second, value)| (Instant::from_secs(second as u64), *value)).collect();
+        Curve::new(format!("{run}: {name}"), format!("{run}: {}", stem(name)), run, &samples).unwrap()
+    }
+
+    #[test]
+    fn few_curves_are_lines() {
+        let drawn = reduce(vec![curve("a", "ftp-1", &[1.0, 2.0]), curve("a", "ftp-2", &[3.0])]);
+        let labels: Vec<&str> = drawn.iter().map(Drawn::label).collect();
+        assert_eq!(labels, ["a: ftp-1", "a: ftp-2"]);
+    }
+
+    #[test]
+    fn many_curves_are_a_band_for_each_name() {
+        let mut curves = vec![curve("a", "voice", &[0.5, 0.5])];
+        curves.extend((1..=10).map(|index| curve("a", &format!("ftp-{index}"), &[f64::from(index), 4.0])));
+        let drawn = reduce(curves);
+        assert_eq!(
+            drawn[0],
+            Drawn::Line { label: "a: voice".into(), points: vec![(0.0, 0.5), (1.0, 0.5)], pale: false }
+        );
+        assert_eq!(
+            drawn[1],
+            Drawn::Band {
+                label: "a: ftp (mean of 10)".into(),
+                mean: vec![(0.0, 5.5), (1.0, 4.0)],
+                low: vec![(0.0, 1.0), (1.0, 4.0)],
+                high: vec![(0.0, 10.0), (1.0, 4.0)],
+            }
+        );
+    }
+
+    #[test]
+    fn many_names_are_a_band_for_each_run_or_one_of_all() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        let of_run = |run: &str| names.map(|name| curve(run, name, &[1.0])).to_vec();
+        let labels = |curves| reduce(curves).iter().map(|drawn| drawn.label().to_owned()).collect::<Vec<_>>();
+        assert_eq!(labels([of_run("x"), of_run("y")].concat()), ["x (mean of 9)", "y (mean of 9)"]);
+        assert_eq!(labels(names.iter().flat_map(|run| of_run(run)).collect()), ["all (mean of 81)"]);
+    }
+
+    #[test]
+    fn stems() {
+        for (name, expected) in [("ftp-12", "ftp"), ("tcp3", "tcp"), ("voice", "voice"), ("42", "42"), ("x_1", "x")] {
+            assert_eq!(stem(name), expected);
+        }
+    }
+
+    #[test]
+    fn infinities_are_not_drawn() {
+        let never = [(Instant::ZERO, f64::INFINITY), (Instant::ZERO, f64::NAN)];
+        assert!(Curve::new(String::new(), String::new(), "", &never).is_none());
+    }
+
+    proptest! {
+        /// Bounded, a part of the points, and with every extreme.
+        #[test]
+        fn thinning_keeps_the_extremes(values in prop::collection::vec(-1e6..1e6f64, 1..3000), columns in 1usize..50) {
+            let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+            let end = values.len() as f64;
+            let kept = thinned(&points, 0.0, end, columns);
+            prop_assert!(kept.len() <= 4 * columns.max(1) || kept.len() == points.len());
+            prop_assert!(kept.iter().all(|point| points.contains(point)));
+            prop_assert!(kept.is_sorted_by(|a, b| a.0 < b.0));
+            for fold in [f64::min, f64::max] {
+                let of = |points: &[(f64, f64)]| points.iter().map(|point| point.1).reduce(fold);
+                prop_assert_eq!(of(&kept), of(&points));
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Samples over time: `series.arrow`.
+//!
+//! Long ("tidy") form, a row a sample: `time_ns` (u64, since the start of the run), `entity` (the name of a flow or of a
+//! link's direction), `metric` (one of [`metric`]), `value` (f64). Names are dictionary-encoded with 32-bit keys; the
+//! bytes are an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
+
+mod builder;
+mod ipc;
+mod table;
+
+pub use builder::{SeriesBuilder, SeriesId};
+pub use table::SeriesTable;
+
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use std::sync::Arc;
+
+/// The metrics that a run samples; each name ends in its unit.
+pub mod metric {
+    /// Of a flow or a link: wire bits that arrived (flow) or left (link) since the sample before, by the time since.
+    pub const THROUGHPUT: &str = "throughput_bps";
+    /// Of a TCP flow: the congestion window.
+    pub const CWND: &str = "cwnd_packets";
+    /// Of a TCP flow: the slow-start threshold.
+    pub const SSTHRESH: &str = "ssthresh_packets";
+    /// Of a flow: packets lost since the start of the run.
+    pub const LOSS: &str = "loss_packets";
+    /// Of a link: packets that wait, without the one in service.
+    pub const QUEUE: &str = "queue_packets";
+    /// Of a link with RED: its average queue.
+    pub const RED_AVERAGE: &str = "red_average_packets";
+    /// Of a link: packets dropped since the start of the run.
+    pub const DROPPED: &str = "dropped_packets";
+}
+
+/// Why a series could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SeriesError {
+    /// Writing failed.
+    #[error("series.arrow could not be written: {0}")]
+    Write(#[from] ArrowError),
+    /// The bytes are not a whole Arrow IPC file.
+    #[error("not a readable series.arrow (an Arrow IPC file): {what}")]
+    Damaged {
+        /// Where reading ended.
+        what: &'static str,
+    },
+    /// The file has other columns.
+    #[error(
+        "series.arrow has the columns {found}; right would be time_ns (uint64), entity (Utf8 by int32), \
+         metric (Utf8 by int32), value (FloatingPoint of 64 bits)"
+    )]
+    Columns {
+        /// What the file has.
+        found: String,
+    },
+    /// A cell is empty, or names an entry that its dictionary lacks.
+    #[error("series.arrow has a row without {column}; every row needs its four values")]
+    Empty {
+        /// The column's name.
+        column: &'static str,
+    },
+}
+
+/// The columns of `series.arrow`.
+fn schema() -> Arc<Schema> {
+    let name = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    Arc::new(Schema::new(vec![
+        Field::new("time_ns", DataType::UInt64, false),
+        Field::new("entity", name(), false),
+        Field::new("metric", name(), false),
+        Field::new("value", DataType::Float64, false),
+    ]))
+}

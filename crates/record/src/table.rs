@@ -1,0 +1,300 @@
+//! The summary as tables for people: within 100 columns for names of ordinary length.
+
+use crate::{FlowSummary, LinkSummary, Summary};
+use comfy_table::{CellAlignment, Table, presets};
+
+/// Longer lists show this many, and say how many more there are.
+const SHOWN: usize = 10;
+
+/// Longer names are cut, so that numbers stay in view.
+const NAME_WIDTH: usize = 16;
+
+/// Where a number would mislead.
+const NONE: &str = "-";
+
+/// What a column shows of all rows together.
+type OfAll<'a, T> = Box<dyn Fn(&[T]) -> String + 'a>;
+
+/// A column: its head over its unit, and what it shows of a `T`.
+struct Column<'a, T> {
+    head: &'a str,
+    unit: &'a str,
+    is_text: bool,
+    show: Box<dyn Fn(&T) -> String + 'a>,
+    /// What it shows of all rows, in the lines below them.
+    total: OfAll<'a, T>,
+    mean: OfAll<'a, T>,
+}
+
+impl<'a, T> Column<'a, T> {
+    fn text(head: &'a str, show: impl Fn(&T) -> String + 'a) -> Self {
+        let empty = || Box::new(|_: &[T]| String::new());
+        Self { head, unit: "", is_text: true, show: Box::new(show), total: empty(), mean: empty() }
+    }
+
+    /// A number that adds up over rows.
+    fn sum(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> f64 + Copy + 'a) -> Self {
+        let sum = move |rows: &[T]| rows.iter().map(value).sum::<f64>();
+        Self {
+            head,
+            unit,
+            is_text: false,
+            show: Box::new(move |row| format!("{:.decimals$}", value(row))),
+            total: Box::new(move |rows| format!("{:.decimals$}", sum(rows))),
+            mean: Box::new(move |rows| format!("{:.*}", decimals.max(1), sum(rows) / rows.len() as f64)),
+        }
+    }
+
+    /// A number that only has a mean over rows, of those that have it.
+    fn level(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> Option<f64> + Copy + 'a) -> Self {
+        let show = move |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.decimals$}"));
+        Self {
+            head,
+            unit,
+            is_text: false,
+            show: Box::new(move |row| show(value(row))),
+            total: Box::new(|_| String::new()),
+            mean: Box::new(move |rows| {
+                let known: Vec<f64> = rows.iter().filter_map(value).collect();
+                show((!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64))
+            }),
+        }
+    }
+}
+
+/// The flows, in the order of the scenario: the first ten, then how many more, the total and the mean of all.
+#[must_use]
+pub fn flow_table(summary: &Summary) -> String {
+    let flows = summary.flows.as_slice();
+    let fastest = flows.iter().map(|flow| flow.throughput_bps).fold(0.0, f64::max);
+    let (rate_unit, rate_scale) = rate_unit(fastest);
+    let slowest = flows.iter().filter_map(|flow| flow.one_way_delay_s).map(|delay| delay.p95).fold(0.0, f64::max);
+    let (time_unit, time_scale) = if slowest > 0.0 && slowest < 1e-3 { ("us", 1e6) } else { ("ms", 1e3) };
+    let ratio = |flows: &[FlowSummary]| {
+        let sent: u64 = flows.iter().map(|flow| flow.sent_packets).sum();
+        let lost: u64 = flows.iter().map(|flow| flow.lost_packets.total()).sum();
+        if sent == 0 { NONE.to_owned() } else { format!("{:.2}", lost as f64 / sent as f64 * 100.0) }
+    };
+    let mut columns = vec![
+        Column::text("flow", |flow: &FlowSummary| shortened(&flow.name)),
+        Column::text("from > to", |flow: &FlowSummary| shortened(&format!("{} > {}", flow.from, flow.to))),
+        Column::text("kind", |flow: &FlowSummary| shortened(&flow.kind)),
+        Column::sum("sent", "packets", 0, |flow: &FlowSummary| flow.sent_packets as f64),
+        Column::sum("lost", "packets", 0, |flow: &FlowSummary| flow.lost_packets.total() as f64),
+        Column {
+            total: Box::new(ratio),
+            ..Column::level("loss", "%", 2, |flow: &FlowSummary| {
+                (flow.sent_packets > 0).then_some(flow.loss_ratio * 100.0)
+            })
+        },
+        Column::sum("rate", rate_unit, 3, move |flow: &FlowSummary| flow.throughput_bps / rate_scale),
+        Column::level("delay", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.mean * time_scale)),
+        Column::level("95 %", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.p95 * time_scale)),
+        Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
+        Column::level("rate", "CoV", 3, |flow: &FlowSummary| flow.rate_cov),
+    ];
+    if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
+        columns.push(Column::level("in time", "%", 2, |flow: &FlowSummary| {
+            let worst = flow.on_time_ratio.values().copied().fold(f64::INFINITY, f64::min);
+            worst.is_finite().then_some(worst * 100.0)
+        }));
+    }
+    if flows.len() <= SHOWN {
+        return render(&columns, flows, if flows.len() > 1 { &[Line::Total] } else { &[] }, flows);
+    }
+    let more = format!("... {} more", flows.len() - SHOWN);
+    render(&columns, &flows[..SHOWN], &[Line::Words(more), Line::Total, Line::Mean], flows)
+}
+
+/// The links' directions that a packet came to, in the order of the scenario; of more than ten the busiest ten.
+#[must_use]
+pub fn link_table(summary: &Summary) -> String {
+    let mut used: Vec<(usize, &LinkSummary)> =
+        summary.links.iter().enumerate().filter(|(_, link)| link.arrived_packets > 0).collect();
+    let left_out = used.len().saturating_sub(SHOWN);
+    used.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));
+    used.truncate(SHOWN);
+    used.sort_by_key(|(index, _)| *index);
+    let links: Vec<LinkSummary> = used.into_iter().map(|(_, link)| link.clone()).collect();
+    let mut columns = vec![
+        Column::text("link", |link: &LinkSummary| shortened(&link.name)),
+        Column::text("from > to", |link: &LinkSummary| shortened(&format!("{} > {}", link.from, link.to))),
+        Column::sum("arrived", "packets", 0, |link: &LinkSummary| link.arrived_packets as f64),
+        Column::sum("dropped", "packets", 0, |link: &LinkSummary| link.dropped_packets.total() as f64),
+        Column::level("dropped", "%", 2, |link: &LinkSummary| {
+            Some(link.dropped_packets.total() as f64 / link.arrived_packets as f64 * 100.0)
+        }),
+        Column::level("queue", "packets", 2, |link: &LinkSummary| Some(link.mean_queue_packets)),
+        Column::level("queue", "kB", 2, |link: &LinkSummary| Some(link.mean_queue_bytes / 1e3)),
+        Column::level("peak", "packets", 0, |link: &LinkSummary| Some(link.peak_queue_packets as f64)),
+        Column::level("used", "%", 2, |link: &LinkSummary| Some(link.utilisation * 100.0)),
+    ];
+    if links.iter().any(|link| link.marked_packets > 0) {
+        columns.push(Column::sum("marked", "packets", 0, |link: &LinkSummary| link.marked_packets as f64));
+    }
+    if links.iter().any(|link| link.mean_red_average.is_some()) {
+        columns.push(Column::level("RED avg", "packets", 2, |link: &LinkSummary| link.mean_red_average));
+    }
+    let more = Line::Words(format!("... {left_out} more"));
+    render(&columns, &links, if left_out > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
+}
+
+/// A line below the rows.
+enum Line {
+    Words(String),
+    Total,
+    Mean,
+}
+
+fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(columns.iter().map(|column| format!("{}\n{}", column.head, column.unit)));
+    for row in rows {
+        table.add_row(columns.iter().map(|column| (column.show)(row)));
+    }
+    for line in lines {
+        let (first, mut cells): (&str, Vec<String>) = match line {
+            Line::Words(words) => (words, vec![String::new(); columns.len()]),
+            Line::Total => ("total", columns.iter().map(|column| (column.total)(all)).collect()),
+            Line::Mean => ("mean", columns.iter().map(|column| (column.mean)(all)).collect()),
+        };
+        if let Some(cell) = cells.first_mut() {
+            first.clone_into(cell);
+        }
+        table.add_row(cells);
+    }
+    for (column, shown) in columns.iter().zip(table.column_iter_mut()) {
+        shown.set_padding((0, 2));
+        shown.set_cell_alignment(if column.is_text { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    text
+}
+
+fn rate_unit(bits_per_second: f64) -> (&'static str, f64) {
+    match bits_per_second {
+        rate if rate >= 1e9 => ("Gb/s", 1e9),
+        rate if rate >= 1e6 => ("Mb/s", 1e6),
+        _ => ("kb/s", 1e3),
+    }
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_WIDTH {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_WIDTH - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DelaySummary, DropCounts, Interval};
+    use headway_units::DropCause;
+    use std::collections::BTreeMap;
+
+    fn flow(index: usize) -> FlowSummary {
+        let mut lost = DropCounts::default();
+        for _ in 0..index {
+            lost.add(DropCause::QueueFull);
+        }
+        FlowSummary {
+            name: format!("ftp-{index}"),
+            from: format!("s{index}"),
+            to: "r2".into(),
+            kind: "tcp-newreno".into(),
+            sent_packets: 1000,
+            received_packets: 1000 - index as u64,
+            lost_packets: lost,
+            in_flight_packets: 0,
+            throughput_bps: 1e6 * (index as f64 + 0.25),
+            goodput_bps: 1e6 * index as f64,
+            loss_ratio: index as f64 / 1000.0,
+            one_way_delay_s: (index > 0).then_some(DelaySummary {
+                mean: 0.0125,
+                p50: 0.012,
+                p95: 0.0305,
+                p99: 0.035,
+                max: 0.04,
+            }),
+            jitter_s: Some(0.00125),
+            rtt_s: None,
+            on_time_ratio: BTreeMap::new(),
+            rate_cov: Some(0.125),
+            retransmitted_packets: None,
+            timeouts: None,
+        }
+    }
+
+    fn link(index: usize) -> LinkSummary {
+        LinkSummary {
+            name: format!("r1-r{index}"),
+            from: "r1".into(),
+            to: format!("r{index}"),
+            arrived_packets: 2000,
+            dropped_packets: DropCounts::default(),
+            marked_packets: 0,
+            mean_queue_packets: 4.5,
+            mean_queue_bytes: 4500.0,
+            peak_queue_packets: 20,
+            mean_red_average: None,
+            utilisation: 1.0 - index as f64 / 100.0,
+        }
+    }
+
+    fn summary(flows: usize, links: usize) -> Summary {
+        Summary {
+            version: "0.1.0".into(),
+            name: "test".into(),
+            seed: 1,
+            complete: true,
+            interval: Interval { from: 0.0, to: 10.0 },
+            flows: (0..flows).map(flow).collect(),
+            links: (0..links).map(link).collect(),
+            jain_index: None,
+            packet_hops: 0,
+        }
+    }
+
+    #[test]
+    fn two_flows_with_units_and_a_total() {
+        let text = flow_table(&summary(2, 0));
+        let expected = "\
+flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter   rate
+                               packets  packets     %   Mb/s     ms     ms      ms    CoV
+ftp-0  s0 > r2    tcp-newreno     1000        0  0.00  0.250      -      -    1.25  0.125
+ftp-1  s1 > r2    tcp-newreno     1000        1  0.10  1.250  12.50  30.50    1.25  0.125
+total                             2000        1  0.05  1.500
+";
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn fifty_flows_are_ten_lines_and_what_they_all_did() {
+        let text = flow_table(&summary(50, 0));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2 + 10 + 3, "\n{text}");
+        assert!(lines[12].starts_with("... 40 more"), "\n{text}");
+        // 0 + 1 + .. + 49 lost, of 50 x 1000; rates 0.25 .. 49.25 Mb/s.
+        let words: Vec<&str> = lines[13].split_whitespace().collect();
+        assert_eq!(words, ["total", "50000", "1225", "2.45", "1237.500"], "\n{text}");
+        let words: Vec<&str> = lines[14].split_whitespace().collect();
+        assert_eq!(words, ["mean", "1000.0", "24.5", "2.45", "24.750", "12.50", "30.50", "1.25", "0.125"], "\n{text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 100), "\n{text}");
+    }
+
+    #[test]
+    fn the_busiest_links_are_shown() {
+        let text = link_table(&summary(0, 30));
+        assert!(text.contains("r1-r9 ") && !text.contains("r1-r10 ") && text.contains("... 20 more"), "\n{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "\n{text}");
+    }
+
+    #[test]
+    fn nothing_is_a_head_without_rows() {
+        assert_eq!(flow_table(&summary(0, 0)).lines().count(), 2);
+        assert_eq!(link_table(&summary(0, 0)).lines().count(), 2);
+    }
+}

@@ -1,0 +1,235 @@
+//! What a flow's meter says of a told story.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Summary};
+use headway_units::{DropCause, Duration, Instant, MediaKind};
+use proptest::prelude::*;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn packet(sent_millis: u64) -> FlowPacket {
+    FlowPacket { sent_at: at(sent_millis), wire_bytes: 1000, kind: MediaKind::Data, deadline: None }
+}
+
+fn summary(meter: &FlowMeter, end: Instant) -> FlowSummary {
+    meter.summary(FlowLabel { name: "f".into(), from: "a".into(), to: "b".into(), kind: "udp".into() }, end)
+}
+
+/// Four packets of 1000 B in 2 s: two arrive after 10 and 20 ms, one is lost, one is under way.
+#[test]
+fn a_story_with_every_fate() {
+    let mut meter = FlowMeter::new(Instant::ZERO);
+    for sent in [0, 500, 1000, 1995] {
+        meter.sent(&packet(sent));
+    }
+    meter.received(at(10), &packet(0), 960);
+    meter.received(at(520), &packet(500), 0);
+    meter.lost(&packet(1000), DropCause::Early);
+    meter.rtt(at(30), Duration::from_millis(20));
+    meter.rtt(at(540), Duration::from_millis(40));
+    let s = summary(&meter, at(2000));
+    assert_eq!((s.sent_packets, s.received_packets, s.in_flight_packets), (4, 2, 1));
+    assert_eq!((s.lost_packets.of(DropCause::Early), s.lost_packets.total()), (1, 1));
+    assert_eq!((s.throughput_bps, s.goodput_bps, s.loss_ratio), (8000.0, 3840.0, 0.25));
+    let delay = s.one_way_delay_s.unwrap();
+    assert_eq!((delay.mean, delay.max), (0.015, 0.020));
+    assert!((delay.p50 - 0.010).abs() <= 0.010 / 128.0 && (delay.p95 - 0.020).abs() <= 0.020 / 128.0);
+    // RFC 3550 A.8: 16 J = 10 ms after one difference of 10 ms.
+    assert_eq!(s.jitter_s, Some(0.000_625));
+    let rtt = s.rtt_s.unwrap();
+    assert_eq!((rtt.mean, rtt.min, rtt.max), (0.030, 0.020, 0.040));
+    // Bins 1000, 1000, 0, 0: mean 500, deviation 500.
+    assert_eq!(s.rate_cov, Some(1.0));
+    assert!(s.on_time_ratio.is_empty() && s.timeouts.is_none() && s.retransmitted_packets.is_none());
+}
+
+#[test]
+fn nothing_sent_says_nothing() {
+    let s = summary(&FlowMeter::new(at(5)), at(5));
+    assert_eq!((s.throughput_bps, s.loss_ratio), (0.0, 0.0));
+    assert!(s.one_way_delay_s.is_none() && s.jitter_s.is_none() && s.rtt_s.is_none() && s.rate_cov.is_none());
+}
+
+/// On time by what was sent with a deadline; the deadline itself is in time; late payload is no goodput.
+#[test]
+fn on_time_is_a_part_of_what_was_sent() {
+    let mut meter = FlowMeter::new(Instant::ZERO);
+    let voice = |sent: u64| FlowPacket {
+        sent_at: at(sent),
+        wire_bytes: 200,
+        kind: MediaKind::Audio,
+        deadline: Some(at(sent + 100)),
+    };
+    for sent in [0, 20, 40, 60] {
+        meter.sent(&voice(sent));
+    }
+    meter.sent(&packet(70));
+    meter.received(at(100), &voice(0), 160);
+    meter.lost(&voice(20), DropCause::QueueFull);
+    meter.received(Instant::from_nanos(140_000_001), &voice(40), 160);
+    meter.received(at(150), &packet(70), 960);
+    let s = summary(&meter, at(1000));
+    assert_eq!(s.on_time_ratio.into_iter().collect::<Vec<_>>(), [(MediaKind::Audio, 0.25)]);
+    assert_eq!(s.goodput_bps, (160.0 + 960.0) * 8.0);
+}
+
+/// A packet sent before `measure_from` belongs to no count, but its bytes arrive when they arrive.
+#[test]
+fn the_boundary() {
+    let mut meter = FlowMeter::new(at(1000));
+    meter.sent(&packet(990));
+    meter.sent(&packet(995));
+    meter.sent(&packet(1000));
+    meter.received(at(1000), &packet(990), 960);
+    meter.lost(&packet(995), DropCause::QueueFull);
+    meter.received(at(1010), &packet(1000), 960);
+    meter.rtt(at(999), Duration::from_secs(9));
+    let s = summary(&meter, at(2000));
+    assert_eq!((s.sent_packets, s.received_packets, s.lost_packets.total(), s.in_flight_packets), (1, 1, 0, 0));
+    assert_eq!(s.throughput_bps, 16_000.0);
+    assert_eq!(s.one_way_delay_s.unwrap().max, 0.010);
+    assert!(s.rtt_s.is_none());
+    assert_eq!((meter.total_received_bytes(), meter.total_lost_packets()), (2000, 1));
+}
+
+/// The names are a contract: those of the book's page on records, in this order.
+#[test]
+fn the_summary_has_the_agreed_names() {
+    let mut meter = FlowMeter::new(Instant::ZERO);
+    let frame = FlowPacket { kind: MediaKind::VideoI, deadline: Some(at(500)), ..packet(0) };
+    meter.sent(&frame);
+    meter.received(at(20), &frame, 900);
+    meter.rtt(at(30), Duration::from_millis(30));
+    let mut flow = summary(&meter, at(1000));
+    flow.timeouts = Some(2);
+    let summary = Summary {
+        version: "0.1.0".into(),
+        name: "one".into(),
+        seed: u64::MAX,
+        complete: true,
+        interval: Interval { from: 0.0, to: 1.0 },
+        jain_index: Summary::fairness(std::slice::from_ref(&flow)),
+        flows: vec![flow],
+        links: vec![],
+        packet_hops: 1,
+    };
+    let text = summary.to_json_pretty();
+    assert_eq!(Summary::from_json(&text).unwrap(), summary);
+    let expected = r#"{
+  "version": "0.1.0",
+  "name": "one",
+  "seed": 18446744073709551615,
+  "complete": true,
+  "interval": {
+    "from": 0.0,
+    "to": 1.0
+  },
+  "flows": [
+    {
+      "name": "f",
+      "from": "a",
+      "to": "b",
+      "kind": "udp",
+      "sent_packets": 1,
+      "received_packets": 1,
+      "lost_packets": {
+        "queue_full": 0,
+        "early": 0,
+        "channel": 0,
+        "too_big": 0
+      },
+      "in_flight_packets": 0,
+      "throughput_bps": 8000.0,
+      "goodput_bps": 7200.0,
+      "loss_ratio": 0.0,
+      "one_way_delay_s": {
+        "mean": 0.02,
+        "p50": 0.02,
+        "p95": 0.02,
+        "p99": 0.02,
+        "max": 0.02
+      },
+      "jitter_s": null,
+      "rtt_s": {
+        "mean": 0.03,
+        "min": 0.03,
+        "max": 0.03
+      },
+      "on_time_ratio": {
+        "video-i": 1.0
+      },
+      "rate_cov": 1.0,
+      "timeouts": 2
+    }
+  ],
+  "links": [],
+  "jain_index": 1.0,
+  "packet_hops": 1
+}
+"#;
+    assert_eq!(text, expected, "\n{text}");
+}
+
+#[test]
+fn a_wrong_summary_is_told_where() {
+    let message = Summary::from_json("{\"version\": 3}").unwrap_err().to_string();
+    assert!(message.contains("invalid type: integer `3`, expected a string at line 1"), "{message}");
+}
+
+/// How a packet of the story ends: after how many ms, or by which cause.
+fn fate() -> impl Strategy<Value = Result<u64, DropCause>> {
+    prop_oneof![
+        4 => (0u64..500).prop_map(Ok),
+        1 => prop::sample::select(DropCause::ALL.to_vec()).prop_map(Err),
+    ]
+}
+
+proptest! {
+    /// Conservation, for any story, any `measure_from` and any end: each packet sent in the interval is counted once,
+    /// and those in flight are those whose end lies beyond the run's.
+    #[test]
+    fn sent_is_received_and_lost_and_in_flight(
+        story in prop::collection::vec((0u64..2000, fate()), 0..200),
+        from in 0u64..2500,
+        end in 1u64..2500,
+    ) {
+        let mut meter = FlowMeter::new(at(from));
+        // (when, is it the end, which packet): in the order of time, a packet's sending first.
+        let mut events: Vec<(u64, bool, usize)> = Vec::new();
+        for (index, (sent, fate)) in story.iter().enumerate() {
+            events.push((*sent, false, index));
+            events.push((sent + fate.unwrap_or(3), true, index));
+        }
+        events.sort_unstable();
+        let (mut under_way, mut received_bytes) = (0u64, 0u64);
+        for (when, ends, index) in events.into_iter().filter(|event| event.0 <= end) {
+            let (sent, fate) = story[index];
+            let counted = sent >= from;
+            match (ends, fate) {
+                (false, _) => {
+                    meter.sent(&packet(sent));
+                    under_way += u64::from(counted);
+                }
+                (true, Ok(_)) => {
+                    meter.received(at(when), &packet(sent), 960);
+                    under_way -= u64::from(counted);
+                    received_bytes += if when >= from { 1000 } else { 0 };
+                }
+                (true, Err(cause)) => {
+                    meter.lost(&packet(sent), cause);
+                    under_way -= u64::from(counted);
+                }
+            }
+        }
+        let s = summary(&meter, at(end));
+        prop_assert_eq!(s.in_flight_packets, under_way);
+        prop_assert_eq!(s.sent_packets, s.received_packets + s.lost_packets.total() + s.in_flight_packets);
+        prop_assert!((0.0..=1.0).contains(&s.loss_ratio));
+        if end > from {
+            let seconds = (end - from) as f64 / 1e3;
+            prop_assert!((s.throughput_bps * seconds / 8.0 - received_bytes as f64).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a link's meter says of a told story.
+
+use headway_record::{LinkLabel, LinkMeter, LinkSummary};
+use headway_units::{DropCause, Instant};
+use proptest::prelude::*;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn summary(meter: &LinkMeter, end: Instant) -> LinkSummary {
+    meter.summary(LinkLabel { name: "r1-r2".into(), from: "r1".into(), to: "r2".into() }, end)
+}
+
+/// Three packets of 1000 B come together at 0 to a link that takes 4 ms for each: they wait 0, 4 and 8 ms.
+#[test]
+fn three_packets_at_once() {
+    let mut meter = LinkMeter::new(at(0), at(24));
+    for index in 0..3 {
+        meter.arrived(at(0));
+        meter.queue_seen(at(0), index);
+        meter.waited(at(0), at(4 * index), 1000);
+        meter.transmitted(at(4 * index), at(4 * index + 4));
+    }
+    meter.arrived(at(1));
+    meter.dropped(at(1), DropCause::QueueFull);
+    meter.marked(at(0));
+    let s = summary(&meter, at(24));
+    assert_eq!((s.arrived_packets, s.marked_packets, s.dropped_packets.of(DropCause::QueueFull)), (4, 1, 1));
+    // 12 packet-milliseconds in 24 ms.
+    assert_eq!((s.mean_queue_packets, s.mean_queue_bytes, s.peak_queue_packets), (0.5, 500.0, 2));
+    assert_eq!((s.utilisation, s.mean_red_average), (0.5, None));
+}
+
+/// A run cut at 6 ms: the second packet has transmitted half, the third waits since 0.
+#[test]
+fn a_run_cut_short_takes_back_what_lay_ahead() {
+    let mut meter = LinkMeter::new(at(0), at(24));
+    for index in 0..3 {
+        meter.waited(at(0), at(4 * index), 1000);
+        meter.transmitted(at(4 * index), at(4 * index + 4));
+    }
+    for index in 0..3 {
+        meter.cut_waiting(at(6), at(0), at(4 * index), 1000);
+        meter.cut_transmission(at(6), at(4 * index), at(4 * index + 4));
+    }
+    let s = summary(&meter, at(6));
+    assert_eq!((s.mean_queue_packets, s.utilisation), (10.0 / 6.0, 1.0));
+}
+
+/// RED's average steps to 2 at 10 ms and to 6 at 20 ms; before the first step it is 0.
+#[test]
+fn the_red_average_is_a_mean_over_time() {
+    let mut meter = LinkMeter::new(at(5), at(40));
+    meter.red_average(at(10), 2.0);
+    meter.red_average(at(20), 6.0);
+    // (5 x 0 + 10 x 2 + 5 x 6) / 20, and 20 ms more of 6.
+    assert_eq!(summary(&meter, at(25)).mean_red_average, Some(2.5));
+    assert_eq!(summary(&meter, at(45)).mean_red_average, Some((20.0 + 120.0) / 35.0));
+}
+
+#[test]
+fn events_outside_the_interval_are_only_in_the_totals() {
+    let mut meter = LinkMeter::new(at(10), at(20));
+    for now in [9, 21] {
+        meter.arrived(at(now));
+        meter.dropped(at(now), DropCause::Early);
+        meter.marked(at(now));
+        meter.queue_seen(at(now), 50);
+    }
+    meter.transmitted(at(0), at(15));
+    let s = summary(&meter, at(20));
+    assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
+    assert_eq!((s.utilisation, meter.total_dropped_packets()), (0.5, 2));
+}
+
+#[test]
+fn an_empty_interval_has_no_mean() {
+    let mut meter = LinkMeter::new(at(10), at(10));
+    meter.waited(at(0), at(20), 1);
+    let s = summary(&meter, at(10));
+    assert_eq!((s.mean_queue_packets, s.utilisation), (0.0, 0.0));
+}
+
+proptest! {
+    /// The means are those of counting who waits at every millisecond; the order of telling does not matter; and a run
+    /// cut at any instant says what one planned to end there says.
+    #[test]
+    fn means_are_those_of_looking_every_millisecond(
+        mut intervals in prop::collection::vec((0u64..200, 0u64..100, 1u32..1500), 0..60),
+        from in 0u64..150,
+        planned in 150u64..400,
+        cut in 151u64..400,
+    ) {
+        let cut = cut.min(planned);
+        let mut meter = LinkMeter::new(at(from), at(planned));
+        let mut short = LinkMeter::new(at(from), at(cut));
+        for (start, length, bytes) in &intervals {
+            meter.waited(at(*start), at(start + length), *bytes);
+        }
+        intervals.reverse();
+        for (start, length, bytes) in &intervals {
+            short.waited(at(*start), at(start + length), *bytes);
+            meter.cut_waiting(at(cut), at(*start), at(start + length), *bytes);
+        }
+        let (mut packets, mut bytes) = (0u64, 0u64);
+        for now in from..cut {
+            for (start, length, size) in &intervals {
+                if (*start..start + length).contains(&now) {
+                    packets += 1;
+                    bytes += u64::from(*size);
+                }
+            }
+        }
+        let s = summary(&meter, at(cut));
+        prop_assert_eq!(&s, &summary(&short, at(cut)));
+        let looks = cut.saturating_sub(from) as f64;
+        if looks > 0.0 {
+            prop_assert!((s.mean_queue_packets - packets as f64 / looks).abs() < 1e-9);
+            prop_assert!((s.mean_queue_bytes - bytes as f64 / looks).abs() < 1e-6);
+        }
+    }
+}

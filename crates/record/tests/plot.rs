@@ -1,0 +1,152 @@
+//! Pictures: what they show, and that no samples break them. How they look is for eyes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headway_record::plot::{Figure, Run, figures};
+use headway_record::{SeriesBuilder, SeriesTable, metric};
+use headway_units::Instant;
+use proptest::prelude::*;
+
+fn table(samples: &[(&str, &str, u64, f64)]) -> SeriesTable {
+    let mut builder = SeriesBuilder::new();
+    for (entity, metric, nanos, value) in samples {
+        let id = builder.series(entity, metric);
+        builder.push(id, Instant::from_nanos(*nanos), *value);
+    }
+    let mut bytes = Vec::new();
+    builder.write_ipc(&mut bytes).unwrap();
+    SeriesTable::from_ipc(&bytes).unwrap()
+}
+
+fn names(figures: &[Figure]) -> Vec<&str> {
+    figures.iter().map(|figure| figure.name).collect()
+}
+
+fn count(figure: &Figure, what: &str) -> usize {
+    figure.svg.matches(what).count()
+}
+
+/// Two flows and a RED link over two seconds.
+fn small() -> SeriesTable {
+    table(&[
+        ("ftp", metric::THROUGHPUT, 0, 1e6),
+        ("ftp", metric::THROUGHPUT, 2_000_000_000, 2e6),
+        ("voice", metric::THROUGHPUT, 0, 64e3),
+        ("voice", metric::THROUGHPUT, 2_000_000_000, 64e3),
+        ("ftp", metric::CWND, 0, 1.0),
+        ("ftp", metric::CWND, 2_000_000_000, 9.0),
+        ("r1-r2", metric::QUEUE, 0, 3.0),
+        ("r1-r2", metric::RED_AVERAGE, 0, 1.5),
+        ("r1-r2", metric::THROUGHPUT, 0, 2e6),
+    ])
+}
+
+#[test]
+fn a_metric_with_samples_has_a_picture() {
+    let series = small();
+    let figures = figures(&[Run { label: "one", series: &series }]).unwrap();
+    assert_eq!(names(&figures), ["throughput", "queue", "cwnd"]);
+    let throughput = &figures[0];
+    for text in ["Throughput (Mb/s)", "Time (s)", "Throughput of each flow: one", "ftp", "voice"] {
+        assert!(throughput.svg.contains(text), "{text}\n{}", throughput.svg);
+    }
+    // The link's throughput is not a flow's.
+    assert!(!throughput.svg.contains("r1-r2"));
+    for text in ["r1-r2", "RED average", "Waiting (packets)"] {
+        assert!(figures[1].svg.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn no_samples_no_pictures() {
+    assert_eq!(figures(&[]).unwrap(), []);
+    let empty = SeriesTable::default();
+    assert_eq!(figures(&[Run { label: "empty", series: &empty }]).unwrap(), []);
+}
+
+#[test]
+fn runs_lie_over_one_another_and_labels_are_escaped() {
+    let series = small();
+    let runs = [Run { label: "a<b", series: &series }, Run { label: "c&d", series: &series }];
+    let figures = figures(&runs).unwrap();
+    for label in ["a&lt;b: ftp", "a&lt;b: voice", "c&amp;d: ftp", "c&amp;d: voice"] {
+        assert!(figures[0].svg.contains(label), "{label}");
+    }
+    assert!(!figures[0].svg.contains("a<b"));
+}
+
+#[test]
+fn fifty_flows_are_one_band() {
+    let flows: Vec<String> = (1..=50).map(|index| format!("ftp-{index}")).collect();
+    let samples: Vec<(&str, &str, u64, f64)> = flows
+        .iter()
+        .enumerate()
+        .flat_map(|(index, name)| {
+            [0, 1, 2].map(|second| (name.as_str(), metric::LOSS, second * 1_000_000_000, index as f64))
+        })
+        .collect();
+    let series = table(&samples);
+    let figures = figures(&[Run { label: "many", series: &series }]).unwrap();
+    assert_eq!(names(&figures), ["loss"]);
+    assert!(figures[0].svg.contains("ftp (mean of 50)"));
+    assert_eq!(count(&figures[0], "<polygon"), 1);
+}
+
+#[test]
+fn a_long_run_is_no_larger_than_its_pixels() {
+    let samples: Vec<(&str, &str, u64, f64)> =
+        (0..200_000u64).map(|step| ("ftp", metric::CWND, step * 100_000_000, (step * 7919 % 101) as f64)).collect();
+    let series = table(&samples);
+    let figures = figures(&[Run { label: "long", series: &series }]).unwrap();
+    assert!(figures[0].svg.len() < 60_000, "{}", figures[0].svg.len());
+}
+
+/// PNG, "IHDR chunk": width and height follow the signature, a length and a name.
+#[test]
+fn png_has_the_size_asked_for_and_is_not_blank() {
+    let series = small();
+    let figures = figures(&[Run { label: "one", series: &series }]).unwrap();
+    let size = |png: &[u8]| -> (u32, u32) {
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+        let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        (number(16), number(20))
+    };
+    let one = figures[0].to_png(1.0).unwrap();
+    let two = figures[0].to_png(2.0).unwrap();
+    assert_eq!(size(&one).0, 960);
+    assert_eq!(size(&two), (2 * size(&one).0, 2 * size(&one).1));
+    // A blank picture of this size is a few hundred bytes; text alone makes several thousand.
+    assert!(one.len() > 5_000, "{}", one.len());
+    assert_eq!(size(&figures[0].to_png(f32::NAN).unwrap()), size(&one));
+    assert_eq!(size(&figures[0].to_png(1e9).unwrap()).0, 8 * 960);
+}
+
+#[test]
+fn same_samples_same_picture() {
+    let series = small();
+    let draw = || figures(&[Run { label: "one", series: &series }]).unwrap();
+    assert_eq!(draw(), draw());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Any times, any values, any names.
+    #[test]
+    fn no_samples_break_a_picture(
+        samples in prop::collection::vec(
+            (any::<String>(), 0usize..5, any::<u64>(), prop_oneof![any::<f64>(), -1e3..1e3f64, Just(5e-324), Just(1e15)]),
+            0..40,
+        ),
+        label in any::<String>(),
+    ) {
+        let metrics = [metric::THROUGHPUT, metric::CWND, metric::LOSS, metric::QUEUE, metric::RED_AVERAGE];
+        let samples: Vec<(&str, &str, u64, f64)> = samples
+            .iter()
+            .map(|(entity, of, nanos, value)| (entity.as_str(), metrics[*of], *nanos, *value))
+            .collect();
+        let series = table(&samples);
+        for figure in figures(&[Run { label: &label, series: &series }, Run { label: "b", series: &series }]).unwrap() {
+            prop_assert!(figure.svg.len() < 1_000_000);
+            figure.to_png(0.1).unwrap();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `series.arrow`: what is written can be read, and nothing else can.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headway_record::{SeriesBuilder, SeriesError, SeriesTable, metric};
+use headway_units::Instant;
+use proptest::prelude::*;
+
+fn bytes(builder: &SeriesBuilder) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    builder.write_ipc(&mut bytes).unwrap();
+    bytes
+}
+
+fn small() -> SeriesBuilder {
+    let mut builder = SeriesBuilder::new();
+    let cwnd = builder.series("ftp", metric::CWND);
+    let queue = builder.series("r1-r2", metric::QUEUE);
+    for step in 0..5u64 {
+        builder.push(cwnd, Instant::from_millis(100 * step), step as f64 + 0.5);
+        builder.push(queue, Instant::from_millis(100 * step), 2.0 * step as f64);
+    }
+    builder
+}
+
+#[test]
+fn samples_come_back_by_entity_and_metric() {
+    let table = SeriesTable::from_ipc(&bytes(&small())).unwrap();
+    let expected: Vec<(Instant, f64)> =
+        (0..5u64).map(|step| (Instant::from_millis(100 * step), step as f64 + 0.5)).collect();
+    assert_eq!(table.samples("ftp", metric::CWND), expected);
+    assert_eq!(table.samples("ftp", metric::QUEUE), []);
+    let names: Vec<(&str, &str)> = table.iter().map(|(entity, metric, _)| (entity, metric)).collect();
+    assert_eq!(names, [("ftp", "cwnd_packets"), ("r1-r2", "queue_packets")]);
+}
+
+#[test]
+fn no_samples_are_a_file_too() {
+    let mut builder = SeriesBuilder::new();
+    builder.series("never", metric::LOSS);
+    assert_eq!(SeriesTable::from_ipc(&bytes(&builder)).unwrap(), SeriesTable::default());
+}
+
+/// More rows than a record batch holds, and names that appear only later.
+#[test]
+fn chunks_join() {
+    let mut builder = SeriesBuilder::new();
+    let a = builder.series("a", metric::THROUGHPUT);
+    for step in 0..150_000u64 {
+        builder.push(a, Instant::from_nanos(step), -(step as f64));
+    }
+    let b = builder.series("b", metric::LOSS);
+    assert_eq!(builder.series("a", metric::THROUGHPUT), a);
+    builder.push(b, Instant::FAR_FUTURE, f64::INFINITY);
+    assert_eq!(builder.rows(), 150_001);
+    let table = SeriesTable::from_ipc(&bytes(&builder)).unwrap();
+    let samples = table.samples("a", metric::THROUGHPUT);
+    assert_eq!(samples.len(), 150_000);
+    assert!(samples.iter().enumerate().all(|(step, s)| *s == (Instant::from_nanos(step as u64), -(step as f64))));
+    assert_eq!(table.samples("b", metric::LOSS), [(Instant::FAR_FUTURE, f64::INFINITY)]);
+}
+
+#[test]
+fn same_samples_same_bytes() {
+    assert_eq!(bytes(&small()), bytes(&small()));
+}
+
+#[test]
+fn a_cut_file_is_an_error() {
+    let whole = bytes(&small());
+    for length in 0..whole.len() {
+        assert!(SeriesTable::from_ipc(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
+    }
+}
+
+#[test]
+fn other_columns_are_named_in_the_error() {
+    use arrow_array::{RecordBatch, UInt64Array};
+    let column: arrow_array::ArrayRef = std::sync::Arc::new(UInt64Array::from(vec![1]));
+    let batch = RecordBatch::try_from_iter([("when", column)]).unwrap();
+    let mut other = Vec::new();
+    let mut file = arrow_ipc::writer::FileWriter::try_new(&mut other, &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    file.finish().unwrap();
+    drop(file);
+    let error = SeriesTable::from_ipc(&other).unwrap_err();
+    assert!(matches!(error, SeriesError::Columns { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("has the columns when (uint64); right would be time_ns (uint64), entity (Utf8 by int32)"),
+        "{error}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn round_trip(
+        samples in prop::collection::vec((0usize..4, 0usize..3, any::<u64>(), any::<f64>()), 0..300),
+    ) {
+        let entities = ["f-1", "f-2", "r1-r2", "\u{e9}t\u{e9}"];
+        let metrics = [metric::THROUGHPUT, metric::SSTHRESH, metric::DROPPED];
+        let mut builder = SeriesBuilder::new();
+        for (entity, metric, nanos, value) in &samples {
+            let id = builder.series(entities[*entity], metrics[*metric]);
+            builder.push(id, Instant::from_nanos(*nanos), *value);
+        }
+        let table = SeriesTable::from_ipc(&bytes(&builder)).unwrap();
+        for (e, entity) in entities.iter().enumerate() {
+            for (m, metric) in metrics.iter().enumerate() {
+                let pushed: Vec<(u64, u64)> = samples
+                    .iter()
+                    .filter(|sample| (sample.0, sample.1) == (e, m))
+                    .map(|sample| (sample.2, sample.3.to_bits()))
+                    .collect();
+                let read: Vec<(u64, u64)> =
+                    table.samples(entity, metric).iter().map(|(now, value)| (now.as_nanos(), value.to_bits())).collect();
+                prop_assert_eq!(read, pushed);
+            }
+        }
+    }
+
+    /// A damaged file is an error or other samples, never a panic.
+    #[test]
+    fn no_damage_panics(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let mut damaged = bytes(&small());
+        for (place, byte) in places {
+            let index = place.index(damaged.len());
+            damaged[index] = byte;
+        }
+        let _ = SeriesTable::from_ipc(&damaged);
+    }
+}

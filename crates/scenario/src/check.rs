@@ -1,0 +1,176 @@
+//! What must hold between the tables of a scenario.
+
+use crate::document::Value;
+use crate::expand::Expanded;
+use crate::model::{Flow, Transport};
+use crate::path::Path;
+use crate::problem::Problems;
+use crate::reach::{Trip, Way, ways};
+use crate::reader::Reader;
+use headway_media::{Context, Source, SourceOptions, datagrams};
+use headway_units::{Instant, Random, Registry};
+
+/// More packets than anyone waits for: some hours of computing.
+const MOST_PACKETS: u64 = 10_000_000_000;
+/// Links that all flows' routes pass together; each takes four bytes.
+const MOST_HOPS: u64 = 50_000_000;
+/// Samples of the series, over all flows and links.
+const MOST_SAMPLES: u64 = 200_000_000;
+
+/// Notes what is wrong with `reader`.
+pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
+    series(reader, expanded);
+    sources(reader, expanded);
+    if reader.problems.is_empty() {
+        routes(reader, expanded);
+        packets(reader, expanded);
+    }
+}
+
+/// What is allowed but odd.
+pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
+    let mut warnings = Problems::default();
+    let end = expanded.scenario.duration;
+    for (path, flow) in one_of_each_table(expanded) {
+        let first = flow.start.earliest();
+        if first >= Instant::ZERO + end {
+            let message = format!("this flow never starts: the run ends at {end}");
+            warnings.value(root, &path.key("start"), message);
+        }
+    }
+    warnings
+}
+
+fn flow_path(table: usize) -> Path {
+    Path::default().key("flow").index(table)
+}
+
+/// The first flow that each table made, with the table's path.
+fn one_of_each_table(expanded: &Expanded) -> impl Iterator<Item = (Path, &Flow)> {
+    let mut last = None;
+    expanded.flow_tables.iter().zip(&expanded.scenario.flows).filter_map(move |(&table, flow)| {
+        let first = last != Some(table);
+        last = Some(table);
+        first.then(|| (flow_path(table), flow))
+    })
+}
+
+fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
+    let scenario = &expanded.scenario;
+    let Some(interval) = scenario.series else { return };
+    let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
+    let all = each.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
+    if all > MOST_SAMPLES {
+        let path = Path::default().key("record").key("series");
+        reader.wrong(&path, format!("{all} samples are too many: write a longer interval than {interval}, or false"));
+    }
+}
+
+fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
+    for (path, flow) in one_of_each_table(expanded) {
+        if let (Transport::Udp(_), SourceOptions::Ftp(_)) = (&flow.transport, &flow.source) {
+            let message = "udp would send all of an ftp at once: give the flow a tcp transport, or a source with a rate of its own";
+            reader.wrong(&path.key("source"), message);
+            continue;
+        }
+        let random = Random::new(expanded.scenario.seed, &flow.name);
+        let context = Context { start: Instant::ZERO, stop: None, random, trace: flow.trace.clone() };
+        if let Err(error) = Source::new(&flow.source, context) {
+            reader.wrong(&path.key("source").key(error.key), error.message);
+        }
+    }
+}
+
+/// The sizes of a flow's largest packets, there and, if it has any, back.
+fn sizes(flow: &Flow) -> (u64, Option<u64>) {
+    match &flow.transport {
+        Transport::Udp(options) => {
+            let write = flow.source.largest_write(flow.trace.as_deref());
+            let largest = write.and_then(|size| datagrams(size, options).next());
+            (largest.map_or(0, |datagram| datagram.wire.count()), None)
+        }
+        Transport::Tcp(options) => {
+            let rules = &options.rules;
+            let blocks = rules.sack_block_size.count() * u64::from(rules.sack_blocks);
+            (rules.segment.count(), Some(rules.ack_size.count() + blocks))
+        }
+    }
+}
+
+fn routes(reader: &mut Reader<'_>, expanded: &Expanded) {
+    let scenario = &expanded.scenario;
+    let mut trips = Vec::new();
+    let mut of_flow = Vec::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let (there, back) = sizes(flow);
+        trips.push(Trip { from: flow.from, to: flow.to, size: there });
+        of_flow.push(index);
+        if let Some(size) = back {
+            trips.push(Trip { from: flow.to, to: flow.from, size });
+            of_flow.push(index);
+        }
+    }
+    let found = ways(scenario.nodes.len(), &scenario.links, &trips);
+    let mut hops = 0;
+    let mut told = None;
+    for ((way, trip), &flow) in found.iter().zip(&trips).zip(&of_flow) {
+        let table = expanded.flow_tables[flow];
+        match way {
+            Way::Hops(count) => hops += u64::from(*count),
+            // One of a table's replicas is enough.
+            _ if told == Some(table) => {}
+            Way::None => {
+                told = Some(table);
+                no_way(reader, expanded, &flow_path(table), *trip);
+            }
+            Way::TooFar => {
+                let path = Path::default().key("link");
+                reader.wrong(&path, "the network is too large: its flows end at too many nodes with several links");
+                return;
+            }
+        }
+    }
+    if hops > MOST_HOPS {
+        let message =
+            format!("the flows pass {hops} links together: at most {MOST_HOPS}; make fewer flows or a shorter way");
+        reader.wrong(&Path::default().key("flow"), message);
+    }
+}
+
+fn no_way(reader: &mut Reader<'_>, expanded: &Expanded, path: &Path, trip: Trip) {
+    let scenario = &expanded.scenario;
+    let names = [trip.from, trip.to].map(|node| scenario.nodes[node].as_str());
+    let without_mtu = ways(scenario.nodes.len(), &scenario.links, &[Trip { size: 0, ..trip }]);
+    let message = if without_mtu == [Way::None] {
+        format!("no links lead from \"{}\" to \"{}\"", names[0], names[1])
+    } else {
+        format!(
+            "packets of {}B do not fit through any way from \"{}\" to \"{}\": send smaller ones, or raise the links' mtu",
+            trip.size, names[0], names[1]
+        )
+    };
+    reader.wrong(path, message);
+}
+
+fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
+    let scenario = &expanded.scenario;
+    let mut all: u64 = 0;
+    for (flow, &table) in scenario.flows.iter().zip(&expanded.flow_tables) {
+        let end = Instant::ZERO + scenario.duration;
+        let length = flow.stop.unwrap_or(end).min(end).since(flow.start.earliest());
+        let trace = flow.trace.as_deref();
+        let each = match (&flow.transport, flow.source.largest_write(trace)) {
+            (Transport::Udp(options), Some(size)) => datagrams(size, options).len() as u64,
+            _ => 1,
+        };
+        all = all.saturating_add(flow.source.writes_within(trace, length).saturating_mul(each));
+        if all > MOST_PACKETS {
+            let kind = flow.source.kind();
+            let message = format!(
+                "with this {kind} source the scenario sends more than {MOST_PACKETS} packets: lower the rate, or the duration"
+            );
+            reader.wrong(&flow_path(table).key("source"), message);
+            return;
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
+
+use crate::document::{Data, Value};
+use crate::path::Step;
+use crate::suggest::{hint, quoted};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
+use std::fmt;
+
+/// What is wrong with a value, and where below the value that was read.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// From the innermost step outwards while it travels up; [`read`] turns it round.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) message: String,
+    /// Whether the last step is a key that should not be there, rather than one with a wrong value.
+    pub(crate) about_key: bool,
+}
+
+/// Reads a `T`.
+pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
+    read_with(T::deserialize, value)
+}
+
+/// Reads whatever `deserialize` makes of the value.
+pub(crate) fn read_with<'a, T>(
+    deserialize: impl FnOnce(&'a Value) -> Result<T, Fault>,
+    value: &'a Value,
+) -> Result<T, Fault> {
+    deserialize(value).map_err(|mut fault| {
+        fault.steps.reverse();
+        fault
+    })
+}
+
+impl Fault {
+    fn new(message: String) -> Self {
+        Self { steps: Vec::new(), message, about_key: false }
+    }
+
+    fn below(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl serde::de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(format!("{} is not {}", found_as_written(&found), plain(expected)))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(format!("{} is out of range: write {}", found_as_written(&found), plain(expected)))
+    }
+
+    fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
+        Self::new(format!("{found} values are the wrong number: write {}", plain(expected)))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!("unknown value \"{}\"{}", quoted(variant), hint(variant, expected.iter().copied())))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let message = format!("unknown key \"{}\"{}", quoted(field), hint(field, expected.iter().copied()));
+        Self { steps: vec![Step::Key(field.to_owned())], message, about_key: true }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("the key \"{field}\" is missing"))
+    }
+}
+
+/// What was found, in the words of a scenario's author.
+fn found_as_written(found: &Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Str(text) => format!("\"{}\"", quoted(text)),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Map | Unexpected::StructVariant => "a table".to_owned(),
+        Unexpected::Seq => "an array".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Rust's names of types mean nothing to a scenario's author.
+fn plain(expected: &dyn Expected) -> String {
+    let range = |low: i128, high: i128| format!("a whole number from {low} to {high}");
+    match expected.to_string().as_str() {
+        "u8" => range(0, u8::MAX.into()),
+        "u16" => range(0, u16::MAX.into()),
+        "u32" => range(0, u32::MAX.into()),
+        // TOML's whole numbers have a sign.
+        "u64" | "usize" => range(0, i64::MAX.into()),
+        "i32" => range(i32::MIN.into(), i32::MAX.into()),
+        "i64" => range(i64::MIN.into(), i64::MAX.into()),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "text in quotes".to_owned(),
+        "a sequence" => "an array".to_owned(),
+        "a map" => "a table".to_owned(),
+        other if other.starts_with("struct ") => "a table".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+impl<'de> Deserializer<'de> for &Value {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match &self.data {
+            Data::Text(text) => visitor.visit_str(text),
+            Data::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
+                (_, Ok(signed)) if signed < 0 => visitor.visit_i64(signed),
+                (Ok(unsigned), _) => visitor.visit_u64(unsigned),
+                _ => visitor.visit_i128(*number),
+            },
+            Data::Float(number) => visitor.visit_f64(*number),
+            Data::Boolean(value) => visitor.visit_bool(*value),
+            Data::Datetime(text) => {
+                Err(serde::de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor))
+            }
+            Data::Array(values) => visitor.visit_seq(Elements { values: values.iter(), index: 0 }),
+            Data::Table(table) => visitor.visit_map(Keys { entries: table.iter(), current: None }),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        // TOML has no null: what is written is there.
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match &self.data {
+            Data::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
+            Data::Table(table) if table.len() == 1 => {
+                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys {
+                    entries: table.iter(),
+                    current: None,
+                }))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Elements<'a> {
+    values: std::slice::Iter<'a, Value>,
+    index: usize,
+}
+
+impl<'de> serde::de::SeqAccess<'de> for Elements<'_> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(value) = self.values.next() else { return Ok(None) };
+        let index = self.index;
+        self.index += 1;
+        seed.deserialize(value).map(Some).map_err(|fault| fault.below(Step::Element(index.to_string())))
+    }
+}
+
+struct Keys<'a> {
+    entries: std::collections::btree_map::Iter<'a, String, crate::document::Entry>,
+    current: Option<(&'a String, &'a Value)>,
+}
+
+impl<'de> serde::de::MapAccess<'de> for Keys<'_> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        self.current = self.entries.next().map(|(key, entry)| (key, &entry.value));
+        let Some((key, _)) = self.current else { return Ok(None) };
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(serde::de::Error::custom("a value was asked for before its key"));
+        };
+        seed.deserialize(value).map_err(|fault| fault.below(Step::Key(key.clone())))
+    }
+}

@@ -1,0 +1,262 @@
+//! The text of a scenario as a tree of values that know where they came from.
+
+use crate::path::{Path, Step};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where a value was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Origin {
+    /// In the scenario's text, at these bytes.
+    Text(Range<usize>),
+    /// In the override that is written so.
+    Set(Arc<str>),
+    /// Nowhere: a preset or a default.
+    #[default]
+    Preset,
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) origin: Origin,
+    pub(crate) data: Data,
+}
+
+/// What a value is, in TOML's sorts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Data {
+    Text(String),
+    /// TOML's 64 signed bits, and the unsigned ones of a preset.
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    /// No key of a scenario takes one; kept to say so.
+    Datetime(String),
+    Array(Vec<Value>),
+    Table(Table),
+}
+
+/// Keys in alphabetical order, each with its own place and its value.
+pub(crate) type Table = BTreeMap<String, Entry>;
+
+/// One key of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: Origin,
+    pub(crate) value: Value,
+}
+
+/// The longest text that is read.
+pub(crate) const MAX_BYTES: usize = 16 << 20;
+/// The most values that are read: each takes a hundred times the two bytes that it may be written in.
+const MAX_VALUES: usize = 1_000_000;
+/// Tables and arrays within one another; a scenario needs five.
+const MAX_DEPTH: usize = 16;
+
+/// What keeps a text from being a document: where, and why as a sentence.
+pub(crate) struct Unreadable {
+    pub(crate) origin: Origin,
+    pub(crate) message: String,
+}
+
+impl Unreadable {
+    fn new(origin: Origin, message: impl Into<String>) -> Self {
+        Self { origin, message: message.into() }
+    }
+}
+
+/// Reads a whole TOML text.
+pub(crate) fn parse(text: &str) -> Result<Value, Unreadable> {
+    check_size(text).map_err(|message| Unreadable::new(Origin::Preset, message))?;
+    let table = toml::de::DeTable::parse(text).map_err(|error| {
+        // Without a place the text ended too early.
+        let span = error.span().unwrap_or(text.len()..text.len());
+        Unreadable::new(Origin::Text(span), sentence(error.message()))
+    })?;
+    let span = table.span();
+    Ok(Value { data: Data::Table(convert_table(table.into_inner(), 0)?), origin: Origin::Text(span) })
+}
+
+/// Whether a text is short enough to be read; `Err` says what is too much of it.
+pub(crate) fn check_size(text: &str) -> Result<(), String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("the scenario has {} bytes; the most that are read are {MAX_BYTES}", text.len()));
+    }
+    let values = text.bytes().filter(|byte| matches!(byte, b',' | b'=' | b'[' | b'{')).count();
+    if values > MAX_VALUES {
+        return Err(format!(
+            "the scenario has about {values} values; the most that are read are {MAX_VALUES}: write replicas with count"
+        ));
+    }
+    Ok(())
+}
+
+/// Reads one value of an override: TOML if it is, else the bare text.
+pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, Unreadable> {
+    check_size(text).map_err(|message| Unreadable::new(origin.clone(), message))?;
+    let data = match toml::de::DeValue::parse(text) {
+        Ok(value) => {
+            convert(value.into_inner(), &(0..0), 0).map_err(|wrong| Unreadable::new(origin.clone(), wrong.message))?
+        }
+        Err(_) => Data::Text(text.to_owned()),
+    };
+    let mut value = Value { data, origin: origin.clone() };
+    value.relabel(origin);
+    Ok(value)
+}
+
+/// The values under a preset, which JSON holds exactly; null is an absent key.
+pub(crate) fn preset(value: serde_json::Value) -> Option<Value> {
+    use serde_json::Value as Json;
+    let data = match value {
+        Json::Null => return None,
+        Json::Bool(value) => Data::Boolean(value),
+        Json::String(text) => Data::Text(text),
+        Json::Number(number) => match (number.as_i128(), number.as_f64()) {
+            (Some(integer), _) => Data::Integer(integer),
+            (None, Some(float)) => Data::Float(float),
+            (None, None) => return None,
+        },
+        Json::Array(values) => Data::Array(values.into_iter().filter_map(preset).collect()),
+        Json::Object(values) => Data::Table(
+            values
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, Entry { key: Origin::Preset, value: preset(value)? })))
+                .collect(),
+        ),
+    };
+    Some(Value { origin: Origin::Preset, data })
+}
+
+fn convert(value: toml::de::DeValue<'_>, span: &Range<usize>, depth: usize) -> Result<Data, Unreadable> {
+    use toml::de::DeValue;
+    let wrong = |message: String| Unreadable::new(Origin::Text(span.clone()), message);
+    Ok(match value {
+        DeValue::String(text) => Data::Text(text.into_owned()),
+        DeValue::Boolean(value) => Data::Boolean(value),
+        DeValue::Datetime(value) => Data::Datetime(value.to_string()),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(value) => Data::Integer(value.into()),
+            Err(_) => {
+                let shown = crate::suggest::quoted(integer.as_str());
+                return Err(wrong(format!("{shown} is out of range: whole numbers end at {}", i64::MAX)));
+            }
+        },
+        DeValue::Float(float) => match float.as_str().parse::<f64>() {
+            Ok(value) if value.is_finite() => Data::Float(value),
+            _ => {
+                let shown = crate::suggest::quoted(float.as_str());
+                return Err(wrong(format!("{shown} is no number to simulate with: write a finite one")));
+            }
+        },
+        DeValue::Array(values) => {
+            check_depth(depth).map_err(wrong)?;
+            let values = values.into_iter().map(|value| {
+                let span = value.span();
+                Ok(Value { data: convert(value.into_inner(), &span, depth + 1)?, origin: Origin::Text(span) })
+            });
+            Data::Array(values.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => {
+            check_depth(depth).map_err(wrong)?;
+            Data::Table(convert_table(table, depth + 1)?)
+        }
+    })
+}
+
+fn convert_table(table: toml::de::DeTable<'_>, depth: usize) -> Result<Table, Unreadable> {
+    let entries = table.into_iter().map(|(key, value)| {
+        let span = value.span();
+        let data = convert(value.into_inner(), &span, depth)?;
+        let entry = Entry { key: Origin::Text(key.span()), value: Value { data, origin: Origin::Text(span) } };
+        Ok((key.into_inner().into_owned(), entry))
+    });
+    entries.collect()
+}
+
+fn check_depth(depth: usize) -> Result<(), String> {
+    if depth < MAX_DEPTH {
+        return Ok(());
+    }
+    Err(format!("tables and arrays stand more than {MAX_DEPTH} deep in one another; a scenario needs five"))
+}
+
+/// The parser's messages are one or more lines.
+fn sentence(message: &str) -> String {
+    format!("this is not TOML: {}", message.trim().replace('\n', ", "))
+}
+
+impl Value {
+    /// The table that this is.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match &self.data {
+            Data::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The elements of the array that this is.
+    pub(crate) fn array(&self) -> Option<&[Self]> {
+        match &self.data {
+            Data::Array(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The text that this is.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Where the value at `path` was written, or the nearest table above it that was.
+    pub(crate) fn locate(&self, path: &Path) -> Origin {
+        let (_, key, value) = self.walk(path);
+        // The place of a value is the value, that of a table is its name.
+        if value.table().is_some() { key } else { value.origin.clone() }
+    }
+
+    /// Where the key at the end of `path` was written, or the nearest table above it that was.
+    pub(crate) fn locate_key(&self, path: &Path) -> Origin {
+        let (complete, key, _) = self.walk(path);
+        if complete { key } else { self.locate(path) }
+    }
+
+    /// As far down `path` as there are values: whether that is all of it, the last key's origin, the last value.
+    fn walk(&self, path: &Path) -> (bool, Origin, &Self) {
+        let mut at = self;
+        let mut key = Origin::Preset;
+        for step in &path.0 {
+            (key, at) = match (step, &at.data) {
+                (Step::Key(name), Data::Table(table)) => match table.get(name) {
+                    Some(entry) => (entry.key.clone(), &entry.value),
+                    None => return (false, key, at),
+                },
+                (Step::Element(element), Data::Array(values)) => {
+                    match element.parse().ok().and_then(|index: usize| values.get(index)) {
+                        Some(value) => (value.origin.clone(), value),
+                        None => return (false, key, at),
+                    }
+                }
+                _ => return (false, key, at),
+            };
+        }
+        (true, key, at)
+    }
+
+    fn relabel(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
+        match &mut self.data {
+            Data::Array(values) => values.iter_mut().for_each(|value| value.relabel(origin)),
+            Data::Table(table) => table.values_mut().for_each(|entry| {
+                entry.key = origin.clone();
+                entry.value.relabel(origin);
+            }),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! From the tables to the run: replicas written out, names turned into indices.
+
+use crate::files::Traces;
+use crate::model::{Flow, Link, Scenario, Start};
+use crate::names::{Named, Names};
+use crate::path::Path;
+use crate::read::MOST_REPLICAS;
+use crate::reader::Reader;
+use crate::tables::{Events, FlowTable, LinkTable, ScenarioTable, StartTable};
+use headway_units::{Duration, Instant};
+use std::collections::BTreeSet;
+
+/// A run, and where its flows come from.
+pub(crate) struct Expanded {
+    pub(crate) scenario: Scenario,
+    /// For each flow the number of its table; rising.
+    pub(crate) flow_tables: Vec<usize>,
+}
+
+/// The run that the tables describe; `None` if something is wrong, which is noted with `reader`.
+pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: &mut Traces<'_>) -> Option<Expanded> {
+    let replicas: u64 = tables.node.iter().map(|node| node.count.unwrap_or(1)).sum();
+    if replicas > MOST_REPLICAS {
+        let path = Path::default().key("node");
+        reader.wrong(&path, format!("{replicas} nodes are too many: at most {MOST_REPLICAS}"));
+        return None;
+    }
+    let names = Names::of(reader, &tables.node, &tables.link);
+    let links = links(reader, &tables.link, &names)?;
+    let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
+    let series = tables.record.series;
+    let scenario = Scenario {
+        name: tables.name.clone(),
+        duration: tables.duration,
+        measure_from: tables.measure_from,
+        seed: tables.seed,
+        series: (!series.is_zero()).then_some(series),
+        nodes: names.nodes,
+        links,
+        flows,
+    };
+    reader.problems.is_empty().then_some(Expanded { scenario, flow_tables })
+}
+
+fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names) -> Option<Vec<Link>> {
+    let mut links = Vec::new();
+    let mut handles = BTreeSet::new();
+    let mut taken = BTreeSet::new();
+    for (index, table) in tables.iter().enumerate() {
+        if reader.problems.is_full() {
+            return None;
+        }
+        let path = Path::default().key("link").index(index);
+        if let Some(name) = &table.name
+            && !handles.insert(name)
+        {
+            reader.wrong(&path.key("name"), format!("two links are called \"{name}\""));
+        }
+        let one_event_is_enough = table.queue.options.decides_at_arrival();
+        if table.events == Some(Events::One) && !one_event_is_enough {
+            reader.wrong(
+                &path.key("events"),
+                "this queue may drop a packet that it let in: its link needs events = \"two\", or leave events out",
+            );
+        }
+        let two_events = table.events == Some(Events::Two) || !one_event_is_enough;
+        let between = path.key("between");
+        let [Some(a), Some(b)] = [0, 1].map(|end| names.find(reader, &between.index(end), &table.between[end])) else {
+            continue;
+        };
+        let Some(pairs) = pairs(reader, &between, [a, b], &table.between) else { continue };
+        let directions = if table.one_way { 1 } else { 2 };
+        if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
+            reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
+            return None;
+        }
+        for replica in 0..pairs {
+            let (a, b) = (a.replica(replica), b.replica(replica));
+            let ways = [(a, b), (b, a)];
+            for (from, to) in ways.into_iter().take(directions) {
+                let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
+                if from == to {
+                    reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
+                } else if !taken.insert((from, to)) {
+                    reader.wrong(&between, format!("there are two links {name}: one of them would never be used"));
+                }
+                links.push(Link {
+                    name,
+                    from,
+                    to,
+                    rate: table.rate,
+                    delay: table.delay,
+                    mtu: table.mtu,
+                    overhead: table.overhead,
+                    queue: table.queue.options.clone(),
+                    loss: table.loss.as_ref().map(|loss| loss.options.clone()),
+                    two_events,
+                });
+            }
+        }
+    }
+    Some(links)
+}
+
+/// How many replicas a table with these two nodes makes.
+fn pairs(reader: &mut Reader<'_>, path: &Path, ends: [Named; 2], names: &[String; 2]) -> Option<usize> {
+    match ends.map(Named::count) {
+        [Some(a), Some(b)] if a != b => {
+            let message = format!(
+                "\"{}\" has {a} replicas and \"{}\" has {b}: they go in pairs, so write the same count",
+                names[0], names[1]
+            );
+            reader.wrong(path, message);
+            None
+        }
+        [a, b] => Some(a.or(b).unwrap_or(1)),
+    }
+}
+
+fn flows(
+    reader: &mut Reader<'_>,
+    tables: &[FlowTable],
+    names: &Names,
+    traces: &mut Traces<'_>,
+) -> Option<(Vec<Flow>, Vec<usize>)> {
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut flow_tables = Vec::new();
+    let mut taken = BTreeSet::new();
+    for (index, table) in tables.iter().enumerate() {
+        if reader.problems.is_full() {
+            return None;
+        }
+        let path = Path::default().key("flow").index(index);
+        let ends =
+            [("from", &table.from), ("to", &table.to)].map(|(key, name)| names.find(reader, &path.key(key), name));
+        let trace = table.source.options.file().map(|file| traces.read(reader, &path, file));
+        let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
+        let trace = trace.flatten();
+
+        let both = [table.from.clone(), table.to.clone()];
+        let Some(replicas) = pairs(reader, &path.key("to"), [from, to], &both) else { continue };
+        let counted = from.count().or(to.count());
+        if let (Some(count), Some(nodes)) = (table.count, counted)
+            && count != nodes as u64
+        {
+            let message = format!("{count} flows do not match the {nodes} replicas of their node: leave count out");
+            reader.wrong(&path.key("count"), message);
+            continue;
+        }
+        let many = table.count.is_some() || counted.is_some();
+        let replicas = table.count.map_or(replicas, |count| count as usize);
+        if (flows.len() + replicas) as u64 > MOST_REPLICAS {
+            reader.wrong(&path, format!("there are too many flows: at most {MOST_REPLICAS}"));
+            return None;
+        }
+        if let StartTable::Each(starts) = &table.start
+            && starts.len() != replicas
+        {
+            let message = format!("{} times do not match {replicas} flows: write one for each", starts.len());
+            reader.wrong(&path.key("start"), message);
+            continue;
+        }
+        for replica in 0..replicas {
+            let name = if many { format!("{}{}", table.name, replica + 1) } else { table.name.clone() };
+            let (from, to) = (from.replica(replica), to.replica(replica));
+            if from == to {
+                let message = format!("a flow cannot go from \"{}\" to itself", names.nodes[from]);
+                reader.wrong(&path.key("to"), message);
+            }
+            if !taken.insert(name.clone()) {
+                reader.wrong(&path.key("name"), format!("two flows are called \"{name}\""));
+            }
+            flow_tables.push(index);
+            flows.push(Flow {
+                name,
+                from,
+                to,
+                start: start(&table.start, replica),
+                stop: table.stop.map(instant),
+                transport: table.transport.options.clone(),
+                source: table.source.options.clone(),
+                trace: trace.clone(),
+            });
+        }
+    }
+    Some((flows, flow_tables))
+}
+
+fn start(table: &StartTable, replica: usize) -> Start {
+    match table {
+        StartTable::At(start) => Start::At(instant(*start)),
+        StartTable::Each(starts) => Start::At(instant(starts.get(replica).copied().unwrap_or_default())),
+        StartTable::Uniform(table) => Start::Uniform(table.uniform[0], table.uniform[1]),
+    }
+}
+
+fn instant(after_zero: Duration) -> Instant {
+    Instant::ZERO + after_zero
+}

@@ -1,0 +1,79 @@
+//! From a text to a run.
+
+use crate::check;
+use crate::document::{self, Value};
+use crate::expand;
+use crate::files::{Files, Traces};
+use crate::model::Scenario;
+use crate::overrides::Override;
+use crate::path::Path;
+use crate::problem::{Problem, Problems, ScenarioError};
+use crate::read;
+use crate::reader::Reader;
+
+/// A scenario that was read and found right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The run.
+    pub scenario: Scenario,
+    /// The same run as a scenario file: every preset and override written out, nothing that varies. Loading it gives an
+    /// equal [`Scenario`] if the files that it names are at hand.
+    pub resolved_toml: String,
+    /// What is allowed but odd.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads the scenario `text`, which stands in `file` (for messages, and the default of `name`), as one run. What
+/// `[vary]` says does not count here: [`plan`](crate::plan()) turns it into overrides.
+///
+/// # Errors
+/// Everything that is wrong with it, as far as one thing does not hide another.
+pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Loaded, ScenarioError> {
+    let mut problems = Problems::default();
+    let Some(root) = document(text, overrides, &mut problems) else {
+        return Err(problems.into_error(file, text));
+    };
+    let mut reader = Reader::new(&root);
+    let read = |reader: &mut Reader<'_>| {
+        let tables = read::scenario(reader, &default_name(file))?;
+        let expanded = expand::scenario(reader, &tables, &mut Traces::new(files))?;
+        check::scenario(reader, &expanded);
+        let resolved_toml = resolved(reader, &tables);
+        Some((expanded, resolved_toml))
+    };
+    let Some((expanded, resolved_toml)) = read(&mut reader) else {
+        return Err(reader.problems.into_error(file, text));
+    };
+    reader.problems.finish(file, text)?;
+    let warnings = check::warnings(&root, &expanded).listed(file, text);
+    Ok(Loaded { scenario: expanded.scenario, resolved_toml, warnings })
+}
+
+/// The document with the overrides applied; `None` if something is wrong, which is noted.
+pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
+    let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.message)).ok()?;
+    for set in overrides {
+        if let Err(message) = set.apply(&mut root) {
+            problems.at(set.value.origin.clone(), &set.path.to_string(), message);
+        }
+    }
+    problems.is_empty().then_some(root)
+}
+
+/// What a scenario without a name is called: its file, without folder and ending.
+fn default_name(file: &str) -> String {
+    let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = stem.strip_suffix(".toml").unwrap_or(stem);
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
+    let name: String = stem.chars().take(read::LONGEST_NAME).map(plain).collect();
+    if name.is_empty() { "scenario".to_owned() } else { name }
+}
+
+fn resolved(reader: &mut Reader<'_>, tables: &crate::tables::ScenarioTable) -> String {
+    let text = toml::to_string(tables).map_err(|error| error.to_string());
+    let checked = text.and_then(|text| document::check_size(&text).map(|()| text));
+    checked.unwrap_or_else(|message| {
+        reader.wrong(&Path::default(), format!("with all presets written out, {message}"));
+        String::new()
+    })
+}

@@ -1,0 +1,104 @@
+//! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
+
+use headway_link::{LossOptions, QueueOptions};
+use headway_media::{SourceOptions, Trace, UdpOptions};
+use headway_tcp::TcpOptions;
+use headway_units::{Bytes, Duration, Instant, Rate};
+use std::sync::Arc;
+
+/// One run: plain data, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What the record calls it.
+    pub name: String,
+    /// How long it runs, more than zero.
+    pub duration: Duration,
+    /// Summaries count from here on; before `duration`.
+    pub measure_from: Duration,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// The interval of the series; `None`: no series.
+    pub series: Option<Duration>,
+    /// The nodes' names: those of `[[node]]` in file order, then those that links imply.
+    pub nodes: Vec<String>,
+    /// One entry a direction, in file order; a duplex link gives its written direction, then the way back.
+    pub links: Vec<Link>,
+    /// In file order, replicas from 1.
+    pub flows: Vec<Flow>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// `"n1->n2"`: no two links have the same.
+    pub name: String,
+    /// Index into [`Scenario::nodes`].
+    pub from: usize,
+    /// Index into [`Scenario::nodes`].
+    pub to: usize,
+    /// More than zero.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Duration,
+    /// The largest packet (IP wire bytes); larger ones are dropped. `None`: any size.
+    pub mtu: Option<Bytes>,
+    /// Lower-layer bytes that each packet takes on this link besides its own.
+    pub overhead: Bytes,
+    /// What waits for the transmitter, and what is dropped.
+    pub queue: QueueOptions,
+    /// What the channel loses.
+    pub loss: Option<LossOptions>,
+    /// Whether the link must be simulated with a departure event of its own, besides the arrival.
+    pub two_events: bool,
+}
+
+/// One sender and its receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// No two flows have the same.
+    pub name: String,
+    /// The sender: index into [`Scenario::nodes`].
+    pub from: usize,
+    /// The receiver: index into [`Scenario::nodes`], another one.
+    pub to: usize,
+    /// When the source starts.
+    pub start: Start,
+    /// Nothing new is sent from here on; after the start.
+    pub stop: Option<Instant>,
+    /// What carries the packets.
+    pub transport: Transport,
+    /// What the application sends.
+    pub source: SourceOptions,
+    /// The text that the source's `file` names, read; shared by all flows that play it.
+    pub trace: Option<Arc<Trace>>,
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Then.
+    At(Instant),
+    /// Uniform in [first, second), drawn from the flow's own random stream.
+    Uniform(Duration, Duration),
+}
+
+impl Start {
+    /// The first instant at which it may be.
+    #[must_use]
+    pub fn earliest(&self) -> Instant {
+        match *self {
+            Self::At(start) => start,
+            Self::Uniform(first, _) => Instant::ZERO + first,
+        }
+    }
+}
+
+/// What carries a flow's packets.
+#[expect(clippy::large_enum_variant, reason = "the large one is the common one")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// Datagrams, sent when the source writes them.
+    Udp(UdpOptions),
+    /// One-way TCP.
+    Tcp(TcpOptions),
+}

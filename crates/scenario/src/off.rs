@@ -1,0 +1,61 @@
+//! `key = false` for an option that a preset has and a scenario wants absent. TOML has no null; the options that JSON
+//! Schema lets be null are those that may be off.
+
+use serde_json::{Value, json};
+
+/// Lets the properties of a table be `false` where they could be null.
+pub(crate) fn instead_of_null(table: &mut serde_json::Map<String, Value>) {
+    for_each_nullable(table, |alternatives| alternatives.push(json!({ "const": false, "description": "absent" })));
+}
+
+/// Takes null from the properties of a table: an absent key is left out.
+pub(crate) fn no_null(table: &mut serde_json::Map<String, Value>) {
+    for_each_nullable(table, |_| {});
+}
+
+/// Whether a property may be off.
+pub(crate) fn may_be(property: &Value) -> bool {
+    let alternatives = property.get("anyOf").and_then(Value::as_array);
+    alternatives.into_iter().flatten().any(|alternative| alternative.get("const") == Some(&json!(false)))
+}
+
+/// schemars writes an `Option` as `"type": [.., "null"]` or as one of `anyOf`: makes the second of the first, and lets
+/// `change` work on the alternatives without null.
+fn for_each_nullable(table: &mut serde_json::Map<String, Value>, change: impl Fn(&mut Vec<Value>)) {
+    let properties = table.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flatten().filter_map(|(_, property)| property.as_object_mut()) {
+        let null = json!("null");
+        let mut alternatives = if property.get("type").and_then(Value::as_array).is_some_and(|all| all.contains(&null))
+        {
+            // Everything but the words belongs to the type.
+            let description = property.remove("description");
+            let default = property.remove("default");
+            let mut one = std::mem::take(property);
+            if let Some(Value::Array(mut types)) = one.remove("type") {
+                types.retain(|each| *each != null);
+                one.insert("type".into(), if types.len() == 1 { types.remove(0) } else { types.into() });
+            }
+            for (key, value) in [("description", description), ("default", default)] {
+                property.extend(value.map(|value| (key.to_owned(), value)));
+            }
+            vec![Value::Object(one)]
+        } else if let Some(Value::Array(mut all)) = property.remove("anyOf") {
+            let before = all.len();
+            all.retain(|each| each.get("type") != Some(&null));
+            if all.len() == before {
+                property.insert("anyOf".into(), all.into());
+                continue;
+            }
+            all
+        } else {
+            continue;
+        };
+        property.retain(|key, value| key != "default" || !value.is_null());
+        change(&mut alternatives);
+        match <[Value; 1]>::try_from(alternatives) {
+            Ok([Value::Object(only)]) => property.extend(only),
+            Ok(only) => drop(property.insert("anyOf".into(), only.to_vec().into())),
+            Err(several) => drop(property.insert("anyOf".into(), several.into())),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `[vary]`: one scenario, many runs.
+
+use crate::document::{Data, Origin, Value};
+use crate::overrides::{Override, resolve};
+use crate::path::{Path, Step};
+use crate::problem::{Problems, ScenarioError};
+use crate::reader::Open;
+use crate::suggest::quoted;
+use std::sync::Arc;
+
+/// The most runs that one scenario may ask for.
+const MOST_RUNS: usize = 10_000;
+
+/// The runs that a scenario asks for, in the order of its `[vary]`: the last key changes fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// One at least.
+    pub runs: Vec<Run>,
+}
+
+/// One run of a [`Plan`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What sets it apart, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
+    pub label: String,
+    /// With which it is [loaded](crate::load): the plan's own, then what varies.
+    pub overrides: Vec<Override>,
+}
+
+/// A key that varies.
+struct Axis {
+    path: Path,
+    /// Each with what a label says of it.
+    values: Vec<(Arc<Value>, String)>,
+}
+
+/// Lists the runs of a scenario whose text was read from `file`. A key that an override sets does not vary.
+///
+/// # Errors
+/// If the text cannot be read, an override cannot be applied, or `[vary]` is wrong; whether the runs themselves are
+/// right is found out by [loading](crate::load) them.
+pub fn plan(file: &str, text: &str, overrides: &[Override]) -> Result<Plan, ScenarioError> {
+    let mut problems = Problems::default();
+    let Some(root) = crate::load::document(text, overrides, &mut problems) else {
+        return Err(problems.into_error(file, text));
+    };
+    let mut axes = axes(&root, &mut problems);
+    problems.finish(file, text)?;
+    let set: Vec<Path> = overrides.iter().filter_map(|set| set.resolved_path(&root).ok()).collect();
+    axes.retain(|axis| resolve(&root, &axis.path).is_ok_and(|path| !set.contains(&path)));
+
+    let mut runs = vec![Run { label: String::new(), overrides: overrides.to_vec() }];
+    for axis in &axes {
+        let with = |run: &Run, (value, label): &(Arc<Value>, String)| {
+            let mut run = run.clone();
+            let space = if run.label.is_empty() { "" } else { " " };
+            run.label = format!("{}{space}{}={label}", run.label, axis.path);
+            run.overrides.push(Override { path: axis.path.clone(), value: Arc::clone(value) });
+            run
+        };
+        runs = runs.iter().flat_map(|run| axis.values.iter().map(move |value| with(run, value))).collect();
+    }
+    Ok(Plan { runs })
+}
+
+/// Notes what is wrong with `[vary]`, for a scenario that is loaded as one run.
+pub(crate) fn check_vary(open: &mut Open<'_, '_>) {
+    axes(open.reader.root, &mut open.reader.problems);
+}
+
+fn axes(root: &Value, problems: &mut Problems) -> Vec<Axis> {
+    let vary = Path::default().key("vary");
+    let Some(entry) = root.table().and_then(|table| table.get("vary")) else { return Vec::new() };
+    let Some(table) = entry.value.table() else {
+        problems.value(root, &vary, "write [vary] as a table of keys, each with an array of values");
+        return Vec::new();
+    };
+    // In the order of the text; overrides, which have none, first.
+    let mut keys: Vec<_> = table.iter().collect();
+    keys.sort_by_key(|(_, entry)| match &entry.key {
+        Origin::Text(span) => span.start,
+        _ => 0,
+    });
+    let mut axes = Vec::new();
+    let mut runs: usize = 1;
+    for (key, entry) in keys {
+        if problems.is_full() {
+            break;
+        }
+        let path = match Path::parse(key).and_then(|path| resolve(root, &path).map(|_| path)) {
+            Ok(path) if path.0.first() != Some(&Step::Key("vary".to_owned())) => path,
+            Ok(_) => {
+                problems.key(root, &vary, key, "[vary] cannot vary itself");
+                continue;
+            }
+            Err(message) => {
+                problems.key(root, &vary, key, message);
+                continue;
+            }
+        };
+        let values = match &entry.value.data {
+            Data::Array(values) if !values.is_empty() => {
+                values.iter().map(|value| (Arc::new(value.clone()), quoted(&shown(value)))).collect::<Vec<_>>()
+            }
+            Data::Table(_) => {
+                let message = "put the whole key in quotes, such as \"link[0].rate\", and its values in an array";
+                problems.key(root, &vary, key, message);
+                continue;
+            }
+            _ => {
+                problems.key(root, &vary, key, format!("{path} varies over an array of one or more values"));
+                continue;
+            }
+        };
+        runs = runs.saturating_mul(values.len());
+        axes.push(Axis { path, values });
+    }
+    if runs > MOST_RUNS {
+        problems.value(
+            root,
+            &vary,
+            format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values"),
+        );
+        return Vec::new();
+    }
+    axes
+}
+
+/// A value in a label.
+fn shown(value: &Value) -> String {
+    match &value.data {
+        Data::Text(text) | Data::Datetime(text) => text.clone(),
+        Data::Integer(number) => number.to_string(),
+        Data::Float(number) => number.to_string(),
+        Data::Boolean(value) => value.to_string(),
+        Data::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(",")),
+        Data::Table(table) => {
+            let pairs = table.iter().map(|(key, entry)| format!("{key}={}", shown(&entry.value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What is wrong with a scenario, said so that its author can mend it.
+
+use crate::document::{Origin, Value};
+use crate::path::Path;
+use std::fmt;
+
+/// Where a problem stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the scenario as a whole.
+    File,
+    /// In its text: line and column from 1, column in characters.
+    Line {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// In an override, as it was written after `--set`.
+    Set(String),
+}
+
+/// One thing that is wrong, or for a warning, odd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The scenario file, as it was named.
+    pub file: String,
+    /// Where in it.
+    pub place: Place,
+    /// The key, such as `link[0].queue.limit`; empty if it is none in particular.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// The line, and carets under what is meant.
+    pub snippet: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::File => write!(f, "{}: ", self.file)?,
+            Place::Line { line, column } => write!(f, "{}:{line}:{column}: ", self.file)?,
+            Place::Set(set) => write!(f, "--set {set}: ")?,
+        }
+        // `--set link[0].rate: link[0].rate: ...` would say it twice.
+        if !self.key.is_empty() && !matches!(&self.place, Place::Set(set) if *set == self.key) {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(snippet) = &self.snippet {
+            write!(f, "\n{snippet}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ScenarioError {
+    /// One at least.
+    pub problems: Vec<Problem>,
+    /// Whether looking for more was given up.
+    pub more: bool,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, problem) in self.problems.iter().enumerate() {
+            if position > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        if self.more {
+            f.write_str("\nand more")?;
+        }
+        Ok(())
+    }
+}
+
+/// Problems as they are found.
+#[derive(Default)]
+pub(crate) struct Problems {
+    found: Vec<(Origin, String, String)>,
+    more: bool,
+}
+
+/// More are not read by anybody.
+const MOST: usize = 20;
+
+impl Problems {
+    /// What is wrong with the value at `path` of `root`, or with that it is missing.
+    pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl Into<String>) {
+        if self.has_room() {
+            self.found.push((root.locate(path), path.to_string(), message.into()));
+        }
+    }
+
+    /// What is wrong with there being such a key at all: the message names it, its table is named before.
+    pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl Into<String>) {
+        if self.has_room() {
+            self.found.push((root.locate_key(&table.key(key)), table.to_string(), message.into()));
+        }
+    }
+
+    /// What is wrong at `origin`.
+    pub(crate) fn at(&mut self, origin: Origin, key: &str, message: impl Into<String>) {
+        if self.has_room() {
+            self.found.push((origin, key.to_owned(), message.into()));
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.more |= self.is_full();
+        !self.is_full()
+    }
+
+    /// Whether it is time to stop looking.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= MOST
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The problems in the order of `text`, each with its line.
+    pub(crate) fn listed(mut self, file: &str, text: &str) -> Vec<Problem> {
+        self.found.sort_by_key(|(origin, ..)| match origin {
+            Origin::Set(_) => (0, 0),
+            Origin::Text(span) => (1, span.start),
+            Origin::Preset => (2, 0),
+        });
+        let listed = self.found.into_iter().map(|(origin, key, message)| {
+            let (place, snippet) = match origin {
+                Origin::Preset => (Place::File, None),
+                Origin::Set(set) => (Place::Set(set.to_string()), None),
+                Origin::Text(span) => show(text, span.start, span.end),
+            };
+            Problem { file: file.to_owned(), place, key, message, snippet }
+        });
+        listed.collect()
+    }
+
+    /// The error that they are.
+    pub(crate) fn into_error(self, file: &str, text: &str) -> ScenarioError {
+        // Full, there may be more that nobody looked for.
+        let more = self.more || self.is_full();
+        ScenarioError { problems: self.listed(file, text), more }
+    }
+
+    /// `Ok` if there are none.
+    pub(crate) fn finish(self, file: &str, text: &str) -> Result<(), ScenarioError> {
+        if self.is_empty() { Ok(()) } else { Err(self.into_error(file, text)) }
+    }
+}
+
+/// Line, column and picture of the bytes from `start` to `end`.
+fn show(text: &str, start: usize, end: usize) -> (Place, Option<String>) {
+    /// A line longer than this is cut around the carets.
+    const WIDTH: usize = 120;
+    let start = text.floor_char_boundary(start);
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[..line_start].matches('\n').count() + 1;
+    let before = text[line_start..start].chars().count();
+    let content = text[line_start..].lines().next().unwrap_or("");
+    let end_of_line = line_start + content.len();
+    let marked = text[start..text.floor_char_boundary(end.clamp(start, end_of_line.max(start)))].chars().count();
+
+    let first = if content.chars().count() > WIDTH { before.saturating_sub(WIDTH / 2) } else { 0 };
+    let shown: String = content.chars().skip(first).take(WIDTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let number = line.to_string();
+    let carets = "^".repeat(marked.clamp(1, WIDTH - (before - first).min(WIDTH - 1)));
+    let snippet = format!(
+        "  {number} | {shown}\n  {:gutter$} | {:indent$}{carets}",
+        "",
+        "",
+        gutter = number.len(),
+        indent = before - first
+    );
+    (Place::Line { line, column: before + 1 }, Some(snippet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_problem_shows_its_line() {
+        let text = "a = 1\n  bé = \"2Mb\"\n";
+        let start = text.find("\"2").unwrap();
+        let (place, snippet) = show(text, start, start + 5);
+        assert_eq!(place, Place::Line { line: 2, column: 8 });
+        assert_eq!(snippet.unwrap(), "  2 |   bé = \"2Mb\"\n    |        ^^^^^");
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_in_any_text_can_be_shown(text in "[ab\\n\\r\\té]{0,300}", start in 0usize..400, length in 0usize..400) {
+            let start = start.min(text.len());
+            let (_, snippet) = show(&text, start, start + length);
+            prop_assert!(snippet.unwrap().lines().count() == 2);
+        }
+    }
+}

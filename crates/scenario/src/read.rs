@@ -1,0 +1,274 @@
+//! From the document to the tables: types, units, presets, ranges that hold for one table alone.
+
+use crate::document::{Data, Value};
+use crate::path::Path;
+use crate::reader::{Open, Reader};
+use crate::suggest::quoted;
+use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
+use crate::vocabulary::VOCABULARY;
+use headway_link::QueueOptions;
+use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
+use std::collections::BTreeMap;
+
+/// Eleven days: longer is a slip, and the sum of all times must fit an instant.
+const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
+/// More lower-layer bytes a packet than any link has.
+const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
+/// Names stand in tables.
+pub(crate) const LONGEST_NAME: usize = 64;
+/// The most nodes, directed links or flows there may be, replicas counted.
+pub(crate) const MOST_REPLICAS: u64 = 100_000;
+
+/// Reads all tables; `None` if something was wrong. `default_name` is that of a scenario without.
+pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<ScenarioTable> {
+    let root = reader.root;
+    let mut open = reader.open(root, &Path::default(), &VOCABULARY.scenario)?;
+    let name = open.optional("name").unwrap_or_else(|| default_name.to_owned());
+    check_name(&mut open, &name, |c| c == ' ');
+    let duration = open.required("duration", "\"50s\"").unwrap_or(LONGEST_RUN);
+    if duration.is_zero() || duration > LONGEST_RUN {
+        open.wrong(
+            "duration",
+            format!("{duration} is out of range: a run lasts more than 0s and at most {LONGEST_RUN}"),
+        );
+    }
+    let seed = seed(&mut open);
+    let dialect = open.optional("dialect").unwrap_or_default();
+    let measure_from = open.optional("measure_from").unwrap_or_default();
+    if measure_from >= duration {
+        open.wrong("measure_from", format!("{measure_from} is not before the end of the run at {duration}"));
+    }
+    let record = open.value("record");
+    let (nodes, links, flows) = (open.tables("node"), open.tables("link"), open.tables("flow"));
+    for (key, needs, tables) in
+        [("link", "between, rate and delay", &links), ("flow", "name, from, to, transport and source", &flows)]
+    {
+        // What is no array was told already.
+        if tables.is_empty() && open.value(key).is_none_or(|value| value.array().is_some()) {
+            open.wrong(key, format!("there is no {key}: write one [[{key}]] at least, with {needs}"));
+        }
+    }
+    crate::plan::check_vary(&mut open);
+
+    let record = record.and_then(|value| self::record(reader, value)).unwrap_or_default();
+    let node = each(reader, nodes, node);
+    let link = each(reader, links, |reader, value, path| link(reader, value, path, dialect));
+    let flow = each(reader, flows, |reader, value, path| flow(reader, value, path, dialect));
+    let vary = BTreeMap::new();
+    let table = ScenarioTable { name, duration, seed, dialect, measure_from, record, node, link, flow, vary };
+    reader.problems.is_empty().then_some(table)
+}
+
+/// Reads each table, until more problems were found than anybody reads.
+fn each<'a, T>(
+    reader: &mut Reader<'a>,
+    tables: Vec<(&'a Value, Path)>,
+    read: impl Fn(&mut Reader<'a>, &'a Value, &Path) -> Option<T>,
+) -> Vec<T> {
+    let mut all = Vec::with_capacity(tables.len());
+    for (value, path) in tables {
+        if reader.problems.is_full() {
+            break;
+        }
+        all.extend(read(reader, value, &path));
+    }
+    all
+}
+
+fn seed(open: &mut Open<'_, '_>) -> u64 {
+    match open.value("seed").map(|value| &value.data) {
+        // Said apart, since "-1" is what other simulators take for a random one.
+        Some(Data::Integer(seed)) if *seed < 0 => {
+            open.wrong("seed", format!("{seed} is out of range: write a whole number from 0 to {}", i64::MAX));
+            0
+        }
+        _ => open.optional("seed").unwrap_or(1),
+    }
+}
+
+fn record<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<RecordTable> {
+    let mut open = reader.open(value, &Path::default().key("record"), &VOCABULARY.record)?;
+    let series = match open.value("series").map(|value| &value.data) {
+        None => RecordTable::default().series,
+        Some(Data::Boolean(false)) => Duration::ZERO,
+        Some(Data::Boolean(true)) => {
+            open.wrong("series", "true does not say how often: write an interval such as \"100ms\", or false");
+            Duration::ZERO
+        }
+        Some(_) => open.optional("series").unwrap_or_default(),
+    };
+    Some(RecordTable { series })
+}
+
+fn node<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<NodeTable> {
+    let mut open = reader.open(value, path, &VOCABULARY.node)?;
+    let name: String = open.required("name", "\"client\"").unwrap_or_default();
+    check_name(&mut open, &name, |_| false);
+    let count = count(&mut open);
+    Some(NodeTable { name, count })
+}
+
+fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<LinkTable> {
+    let mut open = reader.open(value, path, &VOCABULARY.link)?;
+    let name: Option<String> = open.optional("name");
+    if let Some(name) = &name {
+        check_name(&mut open, name, |_| false);
+    }
+    let between: Option<[String; 2]> = ends(&mut open);
+    for end in between.iter().flatten() {
+        check_text(&mut open, "between", end, |_| false);
+    }
+    let rate: Option<Rate> = open.required("rate", "\"2Mbps\"");
+    if rate.is_some_and(Rate::is_zero) {
+        open.wrong("rate", "a link of 0bps passes nothing: write a rate such as \"2Mbps\"");
+    }
+    let delay: Option<Duration> = open.required("delay", "\"10ms\"");
+    if delay.is_some_and(|delay| delay > LONGEST_RUN) {
+        open.wrong("delay", format!("a packet is on its way for {LONGEST_RUN} at most"));
+    }
+    let one_way = open.optional("one_way").unwrap_or_default();
+    let mtu: Option<Bytes> = open.optional("mtu");
+    if mtu.is_some_and(|mtu| mtu.count() == 0) {
+        open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
+    }
+    let overhead: Bytes = open.optional("overhead").unwrap_or_default();
+    if overhead > MOST_OVERHEAD {
+        open.wrong("overhead", format!("{overhead} is out of range: from 0B to {MOST_OVERHEAD}"));
+    }
+    let events = open.optional("events");
+    let own_dialect = open.optional("dialect");
+    let dialect = own_dialect.unwrap_or(dialect);
+    let queue = match open.value("queue") {
+        Some(_) => open.options("queue", dialect, &VOCABULARY.queue),
+        None => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(|options| Chosen {
+            dialect: None,
+            options,
+            off: BTreeMap::new(),
+        }),
+    };
+    let loss = open.options("loss", dialect, &VOCABULARY.loss);
+    Some(LinkTable {
+        name,
+        between: between?,
+        rate: rate?,
+        delay: delay?,
+        one_way,
+        mtu,
+        overhead,
+        events,
+        dialect: own_dialect,
+        queue: queue?,
+        loss,
+    })
+}
+
+/// The queue of a link that names none.
+pub(crate) const DEFAULT_QUEUE: &str = "droptail";
+
+fn ends(open: &mut Open<'_, '_>) -> Option<[String; 2]> {
+    const EXAMPLE: &str = "[\"a\", \"b\"]";
+    let Some(value) = open.value("between") else {
+        open.missing("between", EXAMPLE);
+        return None;
+    };
+    match value.array() {
+        Some([_, _]) => open.optional("between"),
+        _ => {
+            open.wrong("between", format!("a link has two ends: write between = {EXAMPLE}"));
+            None
+        }
+    }
+}
+
+fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<FlowTable> {
+    let mut open = reader.open(value, path, &VOCABULARY.flow)?;
+    let name: Option<String> = open.required("name", "\"ftp\"");
+    if let Some(name) = &name {
+        check_name(&mut open, name, |_| false);
+    }
+    let from: Option<String> = open.required("from", "\"client\"");
+    let to: Option<String> = open.required("to", "\"server\"");
+    let count = count(&mut open);
+    let start = start(&mut open);
+    let stop: Option<Duration> = open.optional("stop");
+    let first = match &start {
+        StartTable::At(start) => *start,
+        StartTable::Each(starts) => starts.iter().copied().max().unwrap_or_default(),
+        StartTable::Uniform(table) => table.uniform[1],
+    };
+    if let Some(stop) = stop
+        && stop <= first
+    {
+        open.wrong("stop", format!("{stop} is not after the start at {first}"));
+    }
+    let own_dialect = open.optional("dialect");
+    let dialect = own_dialect.unwrap_or(dialect);
+    let transport = open.options("transport", dialect, &VOCABULARY.transport);
+    if open.value("transport").is_none() {
+        open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
+    }
+    let source = open.options("source", dialect, &VOCABULARY.source);
+    if open.value("source").is_none() {
+        open.missing("source", "{ kind = \"ftp\" } or { kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\" }");
+    }
+    Some(FlowTable {
+        name: name?,
+        from: from?,
+        to: to?,
+        count,
+        start,
+        stop,
+        dialect: own_dialect,
+        transport: transport?,
+        source: source?,
+    })
+}
+
+fn start(open: &mut Open<'_, '_>) -> StartTable {
+    let Some(value) = open.value("start") else { return StartTable::default() };
+    match &value.data {
+        Data::Array(_) => open.optional("start").map(StartTable::Each),
+        Data::Table(_) => {
+            let path = open.path.key("start");
+            open.reader.open(value, &path, &VOCABULARY.uniform).and_then(|mut table| uniform(&mut table))
+        }
+        _ => open.optional("start").map(StartTable::At),
+    }
+    .unwrap_or_default()
+}
+
+fn uniform(open: &mut Open<'_, '_>) -> Option<StartTable> {
+    let bounds: [Duration; 2] = open.required("uniform", "[\"0s\", \"0.1s\"]")?;
+    if bounds[0] >= bounds[1] {
+        open.wrong("uniform", format!("{} is not before {}", bounds[0], bounds[1]));
+        return None;
+    }
+    Some(StartTable::Uniform(crate::tables::UniformTable { uniform: bounds }))
+}
+
+fn count(open: &mut Open<'_, '_>) -> Option<u64> {
+    let count: u64 = open.optional("count")?;
+    if (1..=MOST_REPLICAS).contains(&count) {
+        return Some(count);
+    }
+    open.wrong("count", format!("{count} is out of range: from 1 to {MOST_REPLICAS}"));
+    None
+}
+
+/// Names stand in paths, tables and file names.
+fn check_name(open: &mut Open<'_, '_>, name: &str, also: fn(char) -> bool) {
+    // An absent one was told already.
+    if open.value("name").is_some() {
+        check_text(open, "name", name, also);
+    }
+}
+
+fn check_text(open: &mut Open<'_, '_>, key: &str, name: &str, also: fn(char) -> bool) {
+    let right = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') || also(c);
+    if name.is_empty() || name.chars().count() > LONGEST_NAME || !name.chars().all(right) {
+        open.wrong(
+            key,
+            format!("\"{}\" is not a name: write 1 to {LONGEST_NAME} letters, digits and _ - . :", quoted(name)),
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Reads one table after the other, and goes on after what is wrong, so that all of it is told at once.
+
+use crate::de::{self, Fault};
+use crate::document::{self, Data, Origin, Table, Value};
+use crate::path::Path;
+use crate::problem::Problems;
+use crate::suggest::{hint, quoted};
+use crate::tables::Chosen;
+use crate::vocabulary::{Keys, KindKeys};
+use headway_units::{Dialect, Registry};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// The document, and what was found wrong in it.
+pub(crate) struct Reader<'a> {
+    pub(crate) root: &'a Value,
+    pub(crate) problems: Problems,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(root: &'a Value) -> Self {
+        Self { root, problems: Problems::default() }
+    }
+
+    pub(crate) fn wrong(&mut self, path: &Path, message: impl Into<String>) {
+        self.problems.value(self.root, path, message);
+    }
+
+    /// A table with no other keys than `known`.
+    pub(crate) fn open(&mut self, value: &'a Value, path: &Path, known: &Keys) -> Option<Open<'_, 'a>> {
+        let Some(table) = value.table() else {
+            self.wrong(
+                path,
+                format!("this must be a table with the keys {}", known.keys().cloned().collect::<Vec<_>>().join(", ")),
+            );
+            return None;
+        };
+        self.unknown_keys(table, path, known);
+        Some(Open { reader: self, table, path: path.clone() })
+    }
+
+    fn unknown_keys(&mut self, table: &Table, path: &Path, known: &Keys) {
+        for key in table.keys().filter(|key| !known.contains_key(*key)) {
+            if self.problems.is_full() {
+                return;
+            }
+            let message = format!("unknown key \"{}\"{}", quoted(key), hint(key, known.keys().map(String::as_str)));
+            self.problems.key(self.root, path, key, message);
+        }
+    }
+
+    fn fault(&mut self, path: &Path, mut fault: Fault) {
+        if fault.about_key
+            && let Some(crate::path::Step::Key(key)) = fault.steps.pop()
+        {
+            self.problems.key(self.root, &path.join(&fault.steps), &key, fault.message);
+        } else {
+            self.wrong(&path.join(&fault.steps), fault.message);
+        }
+    }
+
+    /// Reads `kind` and then that kind's own options over their preset under the dialect.
+    fn options<R: Registry>(
+        &mut self,
+        value: &Value,
+        path: &Path,
+        dialect: Dialect,
+        known: &KindKeys,
+    ) -> Option<Chosen<R>> {
+        let what = R::WHAT;
+        let Some(table) = value.table() else {
+            self.wrong(path, format!("a {what} is a table, such as {{ kind = \"{}\" }}", R::KINDS[0]));
+            return None;
+        };
+        let Some(entry) = table.get("kind") else {
+            self.wrong(path, format!("the key \"kind\" is missing: the kinds of {what} are {}", R::KINDS.join(", ")));
+            return None;
+        };
+        let Some(kind) = entry.value.text() else {
+            self.wrong(&path.key("kind"), format!("the kind of a {what} is text, such as \"{}\"", R::KINDS[0]));
+            return None;
+        };
+        let (Some(keys), true) = (known.get(kind), R::KINDS.contains(&kind)) else {
+            let message = format!("unknown {what} \"{}\"{}", quoted(kind), hint(kind, R::KINDS.iter().copied()));
+            self.wrong(&path.key("kind"), message);
+            return None;
+        };
+        self.unknown_keys(table, path, keys);
+
+        let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
+        // The kind is one of the registry's, so that it has a preset.
+        let preset = R::preset(kind, own_dialect.unwrap_or(dialect))?;
+        let own = table.iter().filter(|(key, _)| !matches!(key.as_str(), "kind" | "dialect"));
+        let known = own.filter_map(|(key, entry)| Some((key, entry, *keys.get(key)?)));
+        let (off, written): (Vec<_>, Vec<_>) =
+            known.partition(|(_, entry, may_be_off)| *may_be_off && entry.value.data == Data::Boolean(false));
+        let off: BTreeMap<String, bool> = off.into_iter().map(|(key, ..)| (key.clone(), false)).collect();
+        let written: Table = written.into_iter().map(|(key, entry, _)| (key.clone(), entry.clone())).collect();
+        let options = self.over_preset(kind, &preset, &written, &off, path)?;
+        if let Err(error) = options.check() {
+            self.wrong(&path.key(error.key), error.message);
+            return None;
+        }
+        Some(Chosen { dialect: own_dialect, options, off })
+    }
+
+    fn over_preset<R: Registry>(
+        &mut self,
+        kind: &str,
+        preset: &R,
+        written: &Table,
+        off: &BTreeMap<String, bool>,
+        path: &Path,
+    ) -> Option<R> {
+        let preset = serde_json::to_value(preset).ok().and_then(document::preset);
+        let Some(Value { data: Data::Table(mut preset), .. }) = preset else {
+            self.wrong(path, format!("the preset of \"{kind}\" is no table: this is a mistake of the program"));
+            return None;
+        };
+        preset.retain(|key, _| key != "kind" && !off.contains_key(key));
+        let read = |written: &Table| {
+            let mut merged = preset.clone();
+            merged.extend(written.iter().map(|(key, entry)| (key.clone(), entry.clone())));
+            let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
+            de::read_with(|deserializer| R::deserialize(kind, deserializer), &value)
+        };
+        let fault = match read(written) {
+            Ok(options) => return Some(options),
+            Err(fault) => fault,
+        };
+        // One key at a time, so that each wrong one is told.
+        let alone =
+            |(key, entry): (&String, &document::Entry)| read(&Table::from([(key.clone(), entry.clone())])).err();
+        let faults: Vec<Fault> = written.iter().filter_map(alone).collect();
+        if faults.is_empty() {
+            self.fault(path, fault);
+        }
+        for fault in faults {
+            self.fault(path, fault);
+        }
+        None
+    }
+
+    fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
+        de::read(value).map_err(|fault| self.fault(path, fault)).ok()
+    }
+}
+
+/// A table that is being read. What is wrong is noted, and the default taken in its place.
+pub(crate) struct Open<'r, 'a> {
+    pub(crate) reader: &'r mut Reader<'a>,
+    table: &'a Table,
+    pub(crate) path: Path,
+}
+
+impl<'a> Open<'_, 'a> {
+    /// The value of `key`, if it is written.
+    pub(crate) fn value(&self, key: &str) -> Option<&'a Value> {
+        self.table.get(key).map(|entry| &entry.value)
+    }
+
+    pub(crate) fn wrong(&mut self, key: &str, message: impl Into<String>) {
+        let path = self.path.key(key);
+        self.reader.wrong(&path, message);
+    }
+
+    /// `key`, if it is written and right.
+    pub(crate) fn optional<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        let value = self.value(key)?;
+        let path = self.path.key(key);
+        self.reader.read(value, &path)
+    }
+
+    /// `key`, which must be written.
+    pub(crate) fn required<T: DeserializeOwned>(&mut self, key: &str, example: &str) -> Option<T> {
+        if self.value(key).is_none() {
+            self.missing(key, example);
+        }
+        self.optional(key)
+    }
+
+    /// `kind` and options under `key`.
+    pub(crate) fn options<R: Registry>(&mut self, key: &str, dialect: Dialect, known: &KindKeys) -> Option<Chosen<R>> {
+        let value = self.value(key)?;
+        let path = self.path.key(key);
+        self.reader.options(value, &path, dialect, known)
+    }
+
+    /// The tables of an array of tables, each with its path.
+    pub(crate) fn tables(&mut self, key: &str) -> Vec<(&'a Value, Path)> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let path = self.path.key(key);
+        match value.array() {
+            Some(values) => values.iter().enumerate().map(|(index, value)| (value, path.index(index))).collect(),
+            None => {
+                self.wrong(key, format!("write [[{key}]] with two brackets: there may be many"));
+                Vec::new()
+            }
+        }
+    }
+
+    pub(crate) fn missing(&mut self, key: &str, example: &str) {
+        let path = self.path.clone();
+        self.reader.wrong(&path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+    }
+}

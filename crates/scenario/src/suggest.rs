@@ -1,0 +1,75 @@
+//! The nearest right word for a wrong one.
+
+/// Names longer than this are nobody's slip of the finger.
+const LONGEST: usize = 64;
+/// More candidates than this are not compared: a scenario may have 100 000 nodes.
+const MOST: usize = 2_000;
+
+/// The candidate that `word` was most likely meant to be; `None` if none is near.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    if length > LONGEST {
+        return None;
+    }
+    let folded = word.to_lowercase().replace('-', "_");
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.len() <= LONGEST)
+        .take(MOST)
+        .map(|candidate| (strsim::osa_distance(&folded, &candidate.to_lowercase().replace('-', "_")), candidate))
+        // A third of the letters may be wrong; more is another word.
+        .filter(|&(distance, _)| distance <= (length / 3).max(1))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The end of a sentence about an unknown word: the nearest right one, or all of a few.
+pub(crate) fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(near) = nearest(word, candidates.clone()) {
+        return format!("; did you mean \"{near}\"?");
+    }
+    const SHOWN: usize = 40;
+    let known: Vec<&str> = candidates.into_iter().take(SHOWN + 1).collect();
+    match known.len() {
+        0 => "; there are none".to_owned(),
+        1..=SHOWN => format!("; known are {}", known.join(", ")),
+        _ => String::new(),
+    }
+}
+
+/// Messages quote input; nobody wants a megabyte of it, nor its control characters.
+pub(crate) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String =
+        text.chars().take(SHOWN).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_word() {
+        let keys = ["limit", "min_threshold", "max_threshold", "gentle"];
+        for (word, meant) in [
+            ("limits", Some("limit")),
+            ("Limit", Some("limit")),
+            ("min-threshold", Some("min_threshold")),
+            ("gnetle", Some("gentle")),
+            ("delay", None),
+        ] {
+            assert_eq!(nearest(word, keys), meant, "{word}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000), keys), None);
+    }
+
+    #[test]
+    fn a_foreign_word_is_shown_all_that_there_are() {
+        assert_eq!(hint("zzz", ["udp", "tcp-reno"]), "; known are udp, tcp-reno");
+        assert_eq!(hint("zzz", []), "; there are none");
+    }
+}

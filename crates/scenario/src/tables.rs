@@ -1,0 +1,232 @@
+//! The tables of a scenario file as they are written, before replicas are made of them. Their fields' comments are the
+//! descriptions in the JSON Schema.
+
+use headway_link::{LossOptions, QueueOptions};
+use headway_media::SourceOptions;
+use headway_units::{Bytes, Dialect, Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::model::Transport;
+
+/// A network, the flows through it, and how long to watch them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ScenarioTable {
+    /// What the record calls it; the file's name without .toml if absent.
+    #[schemars(default)]
+    pub(crate) name: String,
+    /// How long the run lasts, more than 0s and at most 1000000s.
+    pub(crate) duration: Duration,
+    /// The seed of every random stream.
+    #[schemars(default = "default_seed", range(max = 9_223_372_036_854_775_807_u64))]
+    pub(crate) seed: u64,
+    /// Whose rules the options that are not written follow.
+    #[schemars(default)]
+    pub(crate) dialect: Dialect,
+    /// Summaries count from here on; before duration.
+    #[schemars(default)]
+    pub(crate) measure_from: Duration,
+    /// What is recorded besides the summary.
+    #[schemars(default)]
+    pub(crate) record: RecordTable,
+    /// Nodes with replicas. A node without needs no table: links name it.
+    #[schemars(default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) node: Vec<NodeTable>,
+    /// The links.
+    pub(crate) link: Vec<LinkTable>,
+    /// The flows.
+    pub(crate) flow: Vec<FlowTable>,
+    /// Keys to vary, each with its values: every combination is a run.
+    #[schemars(default)]
+    #[serde(skip_serializing)]
+    #[expect(dead_code, reason = "the schema's; a resolved scenario is one run")]
+    pub(crate) vary: BTreeMap<String, Vec<serde_json::Value>>,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+/// What is recorded besides the summary.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct RecordTable {
+    /// The interval of the series; false or 0s for none.
+    #[schemars(default, with = "Series")]
+    pub(crate) series: Duration,
+}
+
+impl Default for RecordTable {
+    fn default() -> Self {
+        Self { series: Duration::from_millis(100) }
+    }
+}
+
+/// An interval, or `false` for none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "the schema's; reading tells the two apart itself")]
+pub(crate) enum Series {
+    /// The time from one sample to the next.
+    Every(Duration),
+    /// No series.
+    Off(bool),
+}
+
+/// A node, or many alike.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NodeTable {
+    /// Letters, digits and _ - . : up to 64.
+    pub(crate) name: String,
+    /// How many there are, called name1, name2 and so on.
+    #[schemars(range(min = 1, max = 100_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<u64>,
+}
+
+/// A link, in both directions unless `one_way`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct LinkTable {
+    /// What an override may call it, as in link[access].rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Its two ends. A node with replicas makes a link to each of them.
+    pub(crate) between: [String; 2],
+    /// How fast it transmits, each way, more than 0bps.
+    pub(crate) rate: Rate,
+    /// How long a bit takes from one end to the other.
+    pub(crate) delay: Duration,
+    /// Whether it leads only from the first end to the second.
+    #[schemars(default)]
+    pub(crate) one_way: bool,
+    /// The largest packet, headers and all, 1B at least; larger ones are dropped. Any size if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mtu: Option<Bytes>,
+    /// Lower-layer bytes that each packet takes besides its own, at most 64KiB.
+    #[schemars(default)]
+    pub(crate) overhead: Bytes,
+    /// How many events a packet is simulated with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) events: Option<Events>,
+    /// Whose rules the options of this link follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dialect: Option<Dialect>,
+    /// What waits for the transmitter, each way; droptail if absent.
+    #[schemars(default = "no_default")]
+    pub(crate) queue: Chosen<QueueOptions>,
+    /// What the channel loses, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<Chosen<LossOptions>>,
+}
+
+/// A key that may be absent, and whose default the schema cannot tell.
+fn no_default() -> Option<()> {
+    None
+}
+
+/// How a link is simulated; the record is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Events {
+    /// The departure is computed on arrival: one event a packet.
+    One,
+    /// Arrival and departure are events of their own.
+    Two,
+}
+
+/// A sender and its receiver, or many alike.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct FlowTable {
+    /// Letters, digits and _ - . : up to 64.
+    pub(crate) name: String,
+    /// The node that sends. If it has replicas, each of them sends.
+    pub(crate) from: String,
+    /// The node that receives. If it has replicas, each of them receives.
+    pub(crate) to: String,
+    /// How many there are, called name1, name2 and so on; as many as the nodes' replicas if absent.
+    #[schemars(range(min = 1, max = 100_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<u64>,
+    /// When the source starts.
+    #[schemars(default)]
+    pub(crate) start: StartTable,
+    /// When the source stops; never if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<Duration>,
+    /// Whose rules the options of this flow follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dialect: Option<Dialect>,
+    /// What carries the packets.
+    pub(crate) transport: Chosen<Transport>,
+    /// What the application sends.
+    pub(crate) source: Chosen<SourceOptions>,
+}
+
+/// When a flow's source starts.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum StartTable {
+    /// All replicas then.
+    At(Duration),
+    /// Each replica at its own time, in order.
+    Each(Vec<Duration>),
+    /// Each replica evenly anywhere in a time.
+    Uniform(UniformTable),
+}
+
+impl Default for StartTable {
+    fn default() -> Self {
+        Self::At(Duration::ZERO)
+    }
+}
+
+/// Evenly anywhere in a time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct UniformTable {
+    /// From the first to before the second.
+    pub(crate) uniform: [Duration; 2],
+}
+
+/// One kind's options, and the dialect that they were laid over if it is not the table's.
+#[derive(Debug, Serialize)]
+pub(crate) struct Chosen<R> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dialect: Option<Dialect>,
+    #[serde(flatten)]
+    pub(crate) options: R,
+    /// The keys that are `false`: absent although the preset may have them.
+    #[serde(flatten)]
+    pub(crate) off: BTreeMap<String, bool>,
+}
+
+impl<R: JsonSchema> JsonSchema for Chosen<R> {
+    fn inline_schema() -> bool {
+        R::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        R::schema_name()
+    }
+
+    /// The kinds' schema, where each may also name its dialect and nothing else.
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let dialect = generator.subschema_for::<Dialect>().to_value();
+        let mut schema = R::json_schema(generator);
+        let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut());
+        for kind in kinds.into_iter().flatten().filter_map(|kind| kind.as_object_mut()) {
+            kind.insert("additionalProperties".into(), false.into());
+            crate::off::instead_of_null(kind);
+            if let Some(properties) = kind.get_mut("properties").and_then(|properties| properties.as_object_mut()) {
+                properties.insert("dialect".into(), dialect.clone());
+            }
+        }
+        schema
+    }
+}

@@ -1,0 +1,56 @@
+//! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
+
+use crate::model::Transport;
+use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use headway_link::{LossOptions, QueueOptions};
+use headway_media::SourceOptions;
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A table's keys, and whether each may be `false` to be absent although a preset has it.
+pub(crate) type Keys = BTreeMap<String, bool>;
+/// The keys of each kind's table.
+pub(crate) type KindKeys = BTreeMap<String, Keys>;
+
+pub(crate) struct Vocabulary {
+    pub(crate) scenario: Keys,
+    pub(crate) record: Keys,
+    pub(crate) node: Keys,
+    pub(crate) link: Keys,
+    pub(crate) flow: Keys,
+    pub(crate) uniform: Keys,
+    pub(crate) queue: KindKeys,
+    pub(crate) loss: KindKeys,
+    pub(crate) transport: KindKeys,
+    pub(crate) source: KindKeys,
+}
+
+pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
+    scenario: keys_of::<ScenarioTable>(),
+    record: keys_of::<RecordTable>(),
+    node: keys_of::<NodeTable>(),
+    link: keys_of::<LinkTable>(),
+    flow: keys_of::<FlowTable>(),
+    uniform: keys_of::<UniformTable>(),
+    queue: keys_of_kinds::<QueueOptions>(),
+    loss: keys_of_kinds::<LossOptions>(),
+    transport: keys_of_kinds::<Transport>(),
+    source: keys_of_kinds::<SourceOptions>(),
+});
+
+fn keys_of<T: JsonSchema>() -> Keys {
+    keys(schemars::schema_for!(T).as_value())
+}
+
+fn keys_of_kinds<R: JsonSchema>() -> KindKeys {
+    let schema = schemars::schema_for!(Chosen<R>);
+    let kinds = schema.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
+    let named = kinds.filter_map(|kind| Some((kind["properties"]["kind"]["const"].as_str()?.to_owned(), keys(kind))));
+    named.collect()
+}
+
+fn keys(schema: &serde_json::Value) -> Keys {
+    let properties = schema.get("properties").and_then(|properties| properties.as_object()).into_iter().flatten();
+    properties.map(|(key, schema)| (key.clone(), crate::off::may_be(schema))).collect()
+}

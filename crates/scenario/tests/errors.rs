@@ -1,0 +1,241 @@
+//! What is wrong is said with file, line, column and key, and with what would be right.
+
+mod common;
+
+use common::{OneTrace, SMALL, changed, with};
+use headway_scenario::{Override, load};
+
+/// The first line of the error.
+fn first(error: &str) -> &str {
+    error.lines().next().unwrap_or_default()
+}
+
+#[test]
+fn the_small_scenario_is_right() {
+    changed("small", "other").unwrap();
+}
+
+#[test]
+fn slips_are_told_with_their_place_and_the_right_word() {
+    for (from, to, expected) in [
+        ("limit", "limits", r#"small.toml:8:30: link[0].queue: unknown key "limits"; did you mean "limit"?"#),
+        (
+            "droptail",
+            "droptial",
+            r#"small.toml:8:18: link[0].queue.kind: unknown queue "droptial"; did you mean "droptail"?"#,
+        ),
+        (
+            "tcp-newreno",
+            "tcp-newrno",
+            r#"flow[0].transport.kind: unknown transport "tcp-newrno"; did you mean "tcp-newreno"?"#,
+        ),
+        ("\"ftp\" }", "\"fpt\" }", r#"flow[0].source.kind: unknown source "fpt"; did you mean "ftp"?"#),
+        ("duration", "duraton", r#"small.toml: the key "duration" is missing; write it like duration = "50s""#),
+        ("to = \"b\"", "to = \"bb\"", r#"small.toml:13:6: flow[0].to: unknown node "bb"; did you mean "b"?"#),
+        ("to = \"b\"", "to = \"server\"", r#"flow[0].to: unknown node "server"; known are a, b"#),
+        ("window", "windw", r#"flow[0].transport: unknown key "windw"; did you mean "window"?"#),
+        ("[[link]]", "[[links]]", r#"unknown key "links"; did you mean "link"?"#),
+        ("[[flow]]", "[flow]", "flow: write [[flow]] with two brackets"),
+        ("name = \"ftp\"\n", "", r#"small.toml:10:1: flow[0]: the key "name" is missing; write it like name = "ftp""#),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+}
+
+#[test]
+fn wrong_values_are_told_what_would_be_right() {
+    for (from, to, expected) in [
+        ("\"10s\"", "\"10\"", r#"small.toml:2:12: duration: "10" has no unit: a duration is written "10ms" or "1.5s""#),
+        ("\"10s\"", "10", "duration: 10 is not a duration with its unit"),
+        ("\"10s\"", "\"0s\"", "duration: 0s is out of range: a run lasts more than 0s and at most 1000000s"),
+        ("\"10s\"", "\"500h\"", "duration: 1800000s is out of range"),
+        ("\"10s\"", "nan", "nan is no number to simulate with"),
+        ("\"10s\"", "1979-05-27", "duration: the date 1979-05-27 is not a duration"),
+        ("\"10s\"\n", "\"10s\"\nmeasure_from = \"10s\"\n", "measure_from: 10s is not before the end of the run at 10s"),
+        (
+            "\"10s\"\n",
+            "\"10s\"\nseed = -1\n",
+            "seed: -1 is out of range: write a whole number from 0 to 9223372036854775807",
+        ),
+        ("\"10s\"\n", "\"10s\"\nseed = 99999999999999999999\n", "99999999999999999999 is out of range"),
+        ("\"10s\"\n", "\"10s\"\ndialect = \"ns3\"\n", r#"dialect: unknown value "ns3"; did you mean "ns2"?"#),
+        ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
+        ("\"10s\"\n", "\"10s\"\nrecord = { series = \"1ns\" }\n", "record.series: 30000000000 samples are too many"),
+        ("name = \"small\"", "name = \"a/b\"", r#"name: "a/b" is not a name"#),
+        ("name = \"small\"", "name = \"\"", r#"name: "" is not a name"#),
+        ("[\"a\", \"b\"]", "[\"a\"]", "link[0].between: a link has two ends"),
+        ("[\"a\", \"b\"]", "[\"a\", 1]", "link[0].between[1]: 1 is not text in quotes"),
+        ("[\"a\", \"b\"]", "[\"a\", \"a\"]", r#"link[0].between: a link cannot lead from "a" to itself"#),
+        ("2Mbps", "2mbps", r#"unknown unit "mbps" for a rate; known are bps, kbps, Mbps"#),
+        ("2Mbps", "0bps", "link[0].rate: a link of 0bps passes nothing"),
+        ("\"10ms\"", "\"-10ms\"", r#"link[0].delay: "-10ms" is out of range"#),
+        ("\"10ms\"", "\"10ms\"\nmtu = \"0B\"", "link[0].mtu: a link for packets of 0B passes nothing"),
+        (
+            "\"10ms\"",
+            "\"10ms\"\nmtu = \"1000B\"",
+            r#"flow[0]: packets of 1500B do not fit through any way from "a" to "b""#,
+        ),
+        ("\"10ms\"", "\"10ms\"\noverhead = \"1MB\"", "link[0].overhead: 1MB is out of range"),
+        (
+            "\"10ms\"",
+            "\"10ms\"\nloss = { kind = \"bernoulli\", probability = 2 }",
+            "link[0].loss.probability: 2 is not a probability",
+        ),
+        ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "\"droptail\"",
+            "link[0].queue: a queue is a table, such as { kind =",
+        ),
+        (
+            "kind = \"droptail\", ",
+            "",
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red"#,
+        ),
+        ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
+        ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
+        ("to = \"b\"", "to = \"b\"\ncount = 1.5", "flow[0].count: 1.5 is not a whole number"),
+        ("to = \"b\"", "to = \"b\"\nstart = \"5s\"\nstop = \"5s\"", "flow[0].stop: 5s is not after the start at 5s"),
+        (
+            "to = \"b\"",
+            "to = \"b\"\nstart = { uniform = [\"1s\", \"1s\"] }",
+            "flow[0].start.uniform: 1s is not before 1s",
+        ),
+        ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times do not match 1 flows"),
+        ("tcp-newreno\", window = \"15packets\"", "udp\"", "flow[0].source: udp would send all of an ftp at once"),
+        (
+            "\"ftp\" }",
+            "\"ftp\", segments = -1 }",
+            "flow[0].source.segments: -1 is out of range: write a whole number from 0",
+        ),
+        ("\"10ms\"\n", "\"10ms\"\none_way = true\n", r#"flow[0]: no links lead from "b" to "a""#),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+}
+
+#[test]
+fn sources_are_checked_against_what_a_run_can_bear() {
+    let udp = |source: &str| {
+        with(&format!(
+            "[[flow]]\nname = 'u'\nfrom = 'a'\nto = 'b'\ntransport = {{ kind = 'udp' }}\nsource = {{ {source} }}\n"
+        ))
+    };
+    udp("kind = 'cbr', rate = '1Mbps', size = '1000B'").unwrap();
+    udp("kind = 'trace', file = 'x', loop = true").unwrap();
+    for (source, expected) in [
+        (
+            "kind = 'cbr', interval = '1ns', size = '100B'",
+            "flow[1].source: with this cbr source the scenario sends more than",
+        ),
+        ("kind = 'cbr', interval = '1us', size = '16MB'", "sends more than 10000000000 packets"),
+        ("kind = 'cbr', interval = '0s', size = '100B'", "flow[1].source.interval: an interval of 0s never ends"),
+        ("kind = 'cbr', rate = '1Mbps'", "flow[1].source.size: a cbr source needs size"),
+        ("kind = 'trace'", "flow[1].source.file: a trace source needs file"),
+        ("kind = 'trace', file = 'x', streams = 'audio'", r#"flow[1].source.streams: "x" has no such stream"#),
+    ] {
+        let error = udp(source).unwrap_err();
+        assert!(error.contains(expected), "{source}:\n{error}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_told() {
+    let flow = "[[flow]]\nname = 'u'\nfrom = 'a'\nto = 'b'\ntransport = { kind = 'udp' }\n\
+                source = { kind = 'trace', file = 'gone.txt' }\n";
+    let error = load("small.toml", &format!("{SMALL}{flow}"), &[], &headway_scenario::NoFiles).unwrap_err();
+    assert!(first(&error.to_string()).contains("flow[1].source.file: cannot read \"gone.txt\": no files"), "{error}");
+}
+
+#[test]
+fn a_link_whose_queue_changes_its_mind_needs_two_events() {
+    let front = "\"droptail\", drop = \"front\",";
+    assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].two_events);
+    let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
+    let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+    assert!(error.contains("link[0].events: this queue may drop a packet that it let in"), "{error}");
+}
+
+#[test]
+fn an_empty_scenario_is_told_what_it_lacks() {
+    let error = load("empty.toml", "", &[], &OneTrace).unwrap_err().to_string();
+    for part in [
+        "empty.toml: the key \"duration\" is missing",
+        "empty.toml: link: there is no link: write one [[link]] at least, with between, rate and delay",
+        "empty.toml: flow: there is no flow: write one [[flow]] at least",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    let error = load("empty.toml", "flow = []", &[], &OneTrace).unwrap_err().to_string();
+    assert!(error.contains("flow: there is no flow"), "{error}");
+}
+
+#[test]
+fn names_are_told_apart() {
+    let node = |text: &str| with(text).unwrap_err();
+    for (text, expected) in [
+        ("[[node]]\nname = 'c'\ncount = 3\n[[node]]\nname = 'c2'\n", r#"node[1].name: two nodes are called "c2""#),
+        ("[[node]]\nname = 'c'\n[[node]]\nname = 'c'\n", r#"node[1].name: two nodes are called "c""#),
+        ("[[link]]\nbetween = ['b', 'a']\nrate = '1Mbps'\ndelay = '1ms'\n", "there are two links b->a"),
+        (
+            "[[flow]]\nname = 'ftp'\nfrom = 'b'\nto = 'a'\ntransport = { kind = 'tcp-reno' }\nsource = { kind = 'ftp' }\n",
+            r#"flow[1].name: two flows are called "ftp""#,
+        ),
+        (
+            "[[node]]\nname = 'c'\ncount = 3\n[[link]]\nbetween = ['c4', 'a']\nrate = '1Mbps'\ndelay = '1ms'\n",
+            r#"link[1].between[0]: there is no "c4": "c" has 3 replicas"#,
+        ),
+        (
+            "[[node]]\nname = 'c'\ncount = 3\n[[node]]\nname = 'd'\ncount = 2\n\
+          [[link]]\nbetween = ['c', 'd']\nrate = '1Mbps'\ndelay = '1ms'\n",
+            r#"link[1].between: "c" has 3 replicas and "d" has 2"#,
+        ),
+    ] {
+        let error = node(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let text =
+        SMALL.replace("2Mbps", "2").replace("limit", "limits").replace("\"15packets\"", "15").replace("10s", "10");
+    let error = load("small.toml", &text, &[], &OneTrace).unwrap_err();
+    assert_eq!(error.problems.len(), 4, "{error}");
+    // In two tables of one option set too.
+    let text = SMALL.replace("window = \"15packets\"", "window = 15, segment = 1, min_rto = true");
+    let error = load("small.toml", &text, &[], &OneTrace).unwrap_err();
+    assert_eq!(error.problems.len(), 3, "{error}");
+}
+
+#[test]
+fn a_text_that_is_no_toml_shows_where() {
+    let error = changed("rate = ", "rate ").unwrap_err();
+    assert!(error.starts_with("small.toml:6:"), "{error}");
+    assert!(error.contains("this is not TOML"), "{error}");
+    assert!(error.contains("  6 | rate \"2Mbps\"\n"), "{error}");
+}
+
+#[test]
+fn overrides_are_named_in_their_errors() {
+    let run = |set: &str| {
+        let set: Override = set.parse().map_err(|error| format!("{error}"))?;
+        load("small.toml", SMALL, &[set], &OneTrace).map_err(|error| error.to_string())
+    };
+    for (set, expected) in [
+        ("link[0].rate=4", "--set link[0].rate: 4 is not a rate with its unit, such as \"2Mbps\""),
+        ("link[0].rate=4Mb", "--set link[0].rate: \"4Mb\": unknown unit \"Mb\""),
+        ("link[0].rat=4Mbps", "--set link[0].rat: link[0]: unknown key \"rat\"; did you mean \"rate\"?"),
+        ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),
+        ("flow[fpt].start=1s", "--set flow[fpt].start: there is no flow called \"fpt\"; did you mean \"ftp\"?"),
+        ("node[0].count=3", "--set node[0].count: there is no [[node]]: it cannot be made here"),
+        ("duration.x=3", "--set duration.x: duration has no keys or elements of its own"),
+        ("duration", "--set duration: a value is missing: write KEY=VALUE"),
+        ("link[0.rate=1", "--set link[0.rate: \"link[0.rate\" is not a key: a bracket is not closed"),
+    ] {
+        let error = run(set).unwrap_err();
+        assert!(first(&error).starts_with(expected), "{set}:\n{error}");
+    }
+}

@@ -1,0 +1,243 @@
+//! Replicas, presets, overrides and `[vary]`: from what is written to what runs.
+#![allow(clippy::unwrap_used, reason = "a wrong override is a failed test")]
+
+mod common;
+
+use common::{OneTrace, SMALL, changed, with};
+use headway_scenario::{Loaded, NoFiles, Override, Scenario, Start, Transport, load, plan};
+use headway_units::{Duration, Instant, Registry};
+
+fn set(all: &[&str]) -> Vec<Override> {
+    all.iter().map(|set| set.parse().unwrap()).collect()
+}
+
+fn small_with(all: &[&str]) -> Scenario {
+    load("small.toml", SMALL, &set(all), &NoFiles).unwrap_or_else(|error| panic!("{error}")).scenario
+}
+
+fn assert_resolves(loaded: &Loaded) {
+    let again = load("again.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.scenario, loaded.scenario);
+}
+
+const STAR: &str = r#"
+duration = "1s"
+[[node]]
+name = "c"
+count = 3
+[[link]]
+between = ["c", "r"]
+rate = "10Mbps"
+delay = "1ms"
+[[link]]
+between = ["r", "s"]
+rate = "10Mbps"
+delay = "1ms"
+one_way = true
+[[flow]]
+name = "up"
+from = "c"
+to = "s"
+start = ["0s", "0.1s", "0.2s"]
+transport = { kind = "udp" }
+source = { kind = "cbr", rate = "1Mbps", size = "1000B" }
+[[flow]]
+name = "one"
+from = "c2"
+to = "c3"
+transport = { kind = "tcp-reno" }
+source = { kind = "ftp" }
+"#;
+
+#[test]
+fn replicas_come_in_file_order_from_one() {
+    let loaded = load("star.toml", STAR, &[], &NoFiles).unwrap();
+    assert_resolves(&loaded);
+    let scenario = loaded.scenario;
+    assert_eq!(scenario.name, "star");
+    assert_eq!(scenario.nodes, ["c1", "c2", "c3", "r", "s"]);
+    let links: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(links, ["c1->r", "r->c1", "c2->r", "r->c2", "c3->r", "r->c3", "r->s"]);
+    let flows: Vec<(&str, usize, usize, Start)> =
+        scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.from, flow.to, flow.start)).collect();
+    let at = |millis| Start::At(Instant::from_millis(millis));
+    assert_eq!(flows, [("up1", 0, 4, at(0)), ("up2", 1, 4, at(100)), ("up3", 2, 4, at(200)), ("one", 1, 2, at(0))]);
+}
+
+#[test]
+fn both_ends_with_replicas_go_in_pairs() {
+    let text = STAR.replace("[[link]]\nbetween = [\"r\"", "[[node]]\nname = \"d\"\ncount = 3\n[[link]]\nbetween = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n[[link]]\nbetween = [\"r\"");
+    let scenario = load("pairs.toml", &text, &[], &NoFiles).unwrap().scenario;
+    let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).skip(6).take(6).collect();
+    assert_eq!(names, ["c1->d1", "d1->c1", "c2->d2", "d2->c2", "c3->d3", "d3->c3"]);
+}
+
+#[test]
+fn a_count_makes_flows_between_the_same_nodes() {
+    let scenario = small_with(&["flow[ftp].count=3", "flow[ftp].start={ uniform = [\"0s\", \"0.1s\"] }"]);
+    let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["ftp1", "ftp2", "ftp3"]);
+    assert_eq!(scenario.flows[2].start, Start::Uniform(Duration::ZERO, Duration::from_millis(100)));
+}
+
+#[test]
+fn absent_keys_have_their_defaults() {
+    let loaded = changed("queue = { kind = \"droptail\", limit = \"20packets\" }\n", "").unwrap();
+    let scenario = &loaded.scenario;
+    assert_eq!((scenario.seed, scenario.series), (1, Some(Duration::from_millis(100))));
+    assert_eq!(scenario.measure_from, Duration::ZERO);
+    let link = &scenario.links[0];
+    assert_eq!((link.queue.kind(), link.mtu, link.overhead.count(), link.two_events), ("droptail", None, 0, false));
+    assert!(loaded.resolved_toml.contains("limit = \"50packets\""), "{}", loaded.resolved_toml);
+}
+
+#[test]
+fn series_can_be_off() {
+    for off in ["false", "\"0s\""] {
+        let loaded = changed("\"10s\"\n", &format!("\"10s\"\nrecord = {{ series = {off} }}\n")).unwrap();
+        assert_eq!(loaded.scenario.series, None);
+        assert_resolves(&loaded);
+    }
+}
+
+/// The nearest dialect counts: the table's own, its flow's or link's, the scenario's.
+#[test]
+fn dialects_are_inherited() {
+    let header = |text: &str| {
+        let flow = format!(
+            "[[flow]]\nname = 'u'\nfrom = 'a'\nto = 'b'\n{text}\nsource = {{ kind = 'cbr', rate = '1Mbps', size = '1000B' }}\n"
+        );
+        let loaded = with(&flow).unwrap();
+        assert_resolves(&loaded);
+        let Transport::Udp(udp) = &loaded.scenario.flows[1].transport else { panic!() };
+        udp.header.count()
+    };
+    assert_eq!(header("transport = { kind = 'udp' }"), 28);
+    assert_eq!(header("dialect = 'ns2'\ntransport = { kind = 'udp' }"), 0);
+    assert_eq!(header("transport = { kind = 'udp', dialect = 'ns2' }"), 0);
+    assert_eq!(header("dialect = 'ns2'\ntransport = { kind = 'udp', dialect = 'rfc' }"), 28);
+}
+
+/// RFC 5681's receiver delays acknowledgements; `false` takes the option away again.
+#[test]
+fn options_of_a_preset_can_be_turned_off() {
+    let delayed = |loaded: &Loaded| {
+        let Transport::Tcp(tcp) = &loaded.scenario.flows[0].transport else { panic!() };
+        tcp.rules.delayed_ack
+    };
+    assert!(delayed(&changed("small", "small").unwrap()).is_some());
+    let off = changed("window = ", "delayed_ack = false, window = ").unwrap();
+    assert_eq!(delayed(&off), None);
+    assert_resolves(&off);
+    // What no preset can be without cannot.
+    let error = changed("window = \"15packets\"", "window = false").unwrap_err();
+    assert!(error.contains("flow[0].transport.window: false is not the size of a queue"), "{error}");
+}
+
+#[test]
+fn overrides_reach_every_key() {
+    let scenario = small_with(&[
+        "duration=20s",
+        "name=other",
+        "seed=7",
+        "link[0].queue.limit=30packets",
+        "link[a->b].mtu = \"9000B\"",
+        "flow[ftp].transport.window=99packets",
+        "record.series=1s",
+        "flow[0].stop = 19s",
+    ]);
+    assert_eq!((scenario.duration, scenario.seed), (Duration::from_secs(20), 7));
+    assert_eq!((scenario.name.as_str(), scenario.series), ("other", Some(Duration::from_secs(1))));
+    assert!(format!("{:?}", scenario.links[1].queue).contains("30packets"));
+    assert_eq!(scenario.links[0].mtu.unwrap().count(), 9000);
+    assert_eq!(scenario.flows[0].stop, Some(Instant::from_secs(19)));
+    let Transport::Tcp(tcp) = &scenario.flows[0].transport else { panic!() };
+    assert_eq!(tcp.rules.window.to_string(), "99packets");
+}
+
+/// The default queue is a droptail, so its keys can be set where the file names no queue.
+#[test]
+fn an_override_of_a_missing_queue_means_the_default_one() {
+    let text = SMALL.replace("queue = { kind = \"droptail\", limit = \"20packets\" }\n", "");
+    let loaded = load("small.toml", &text, &set(&["link[0].queue.limit=7packets"]), &NoFiles).unwrap();
+    assert!(format!("{:?}", loaded.scenario.links[0].queue).contains("limit: 7packets"));
+}
+
+#[test]
+fn a_flow_that_never_starts_is_warned_of() {
+    let loaded = load("small.toml", SMALL, &set(&["flow[0].start=10s"]), &NoFiles).unwrap();
+    assert_eq!(loaded.warnings.len(), 1);
+    assert!(loaded.warnings[0].to_string().contains("this flow never starts: the run ends at 10s"));
+}
+
+#[test]
+fn vary_makes_every_combination() {
+    let text = format!("{SMALL}\n[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\nseed = [1, 2, 3]\n");
+    let labels = |all: &[&str]| -> Vec<String> {
+        plan("vary.toml", &text, &set(all)).unwrap().runs.into_iter().map(|run| run.label).collect()
+    };
+    assert_eq!(
+        labels(&[]),
+        [
+            "link[0].rate=1Mbps seed=1",
+            "link[0].rate=1Mbps seed=2",
+            "link[0].rate=1Mbps seed=3",
+            "link[0].rate=2Mbps seed=1",
+            "link[0].rate=2Mbps seed=2",
+            "link[0].rate=2Mbps seed=3",
+        ]
+    );
+    assert_eq!(labels(&["seed=9"]), ["link[0].rate=1Mbps", "link[0].rate=2Mbps"], "a key that is set does not vary");
+    assert_eq!(labels(&["link[a->b].rate=9Mbps", "seed=9"]), [""], "by any of its names");
+
+    let runs = plan("vary.toml", &text, &[]).unwrap().runs;
+    let last = load("vary.toml", &text, &runs[5].overrides, &NoFiles).unwrap();
+    assert_eq!((last.scenario.links[0].rate.to_string().as_str(), last.scenario.seed), ("2Mbps", 3));
+    assert!(!last.resolved_toml.contains("vary"), "a resolved scenario is one run");
+    assert_resolves(&last);
+}
+
+#[test]
+fn a_scenario_without_vary_is_one_run() {
+    let plan = plan("small.toml", SMALL, &set(&["seed=3"])).unwrap();
+    assert_eq!((plan.runs.len(), plan.runs[0].label.as_str()), (1, ""));
+    assert_eq!(plan.runs[0].overrides, set(&["seed=3"]));
+}
+
+#[test]
+fn what_is_wrong_in_vary_is_told_in_its_line() {
+    for (vary, expected) in [
+        ("\"link[0].rate\" = [\"1Mb\"]", "vary.toml:18:19: link[0].rate: \"1Mb\": unknown unit"),
+        ("\"link[3].rate\" = [\"1Mbps\"]", "vary.toml:18:1: vary: there is no link[3]"),
+        ("seed = 1", "vary: seed varies over an array of one or more values"),
+        ("seed = []", "vary: seed varies over an array"),
+        ("link.rate = [1]", "vary: put the whole key in quotes"),
+        ("\"vary.seed\" = [1]", "vary: [vary] cannot vary itself"),
+        ("\"a b\" = [1]", "vary: \"a b\" is not a key"),
+    ] {
+        let text = format!("{SMALL}\n[vary]\n{vary}\n");
+        let error = plan("vary.toml", &text, &[])
+            .and_then(|plan| load("vary.toml", &text, &plan.runs[0].overrides, &NoFiles))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(expected) || error.contains(expected), "{vary}:\n{error}");
+    }
+    let many: String = (0..99).map(|step| format!("\"flow[0].x{step}\" = [1, 2]\n")).collect();
+    let error = plan("vary.toml", &format!("{SMALL}\n[vary]\n{many}"), &[]).unwrap_err().to_string();
+    assert!(error.contains("vary: these are more than 10000 runs"), "{error}");
+}
+
+/// As many as there may be, and one more.
+#[test]
+fn a_hundred_thousand_flows_are_the_most() {
+    let series_off = "record.series=false";
+    let scenario = small_with(&["flow[0].count=100000", series_off]);
+    assert_eq!(scenario.flows.len(), 100_000);
+    let error = load("small.toml", SMALL, &set(&["flow[0].count=100001", series_off]), &NoFiles).unwrap_err();
+    assert!(error.to_string().contains("100001 is out of range"), "{error}");
+    let second = "[[flow]]\nname = 'x'\nfrom = 'b'\nto = 'a'\ncount = 60000\ntransport = { kind = 'tcp-reno' }\n\
+                  source = { kind = 'ftp' }\n";
+    let text = format!("{SMALL}{second}{}", second.replace('x', "y"));
+    let error = load("small.toml", &text, &[], &NoFiles).unwrap_err();
+    assert!(error.to_string().contains("flow[2]: there are too many flows: at most 100000"), "{error}");
+}
