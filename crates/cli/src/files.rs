@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn names_stay_inside_their_folder() {
-        for (text, name) in [("a/b", "a_b"), ("..", "_"), ("", "_"), ("link[0].rate=2Mbps seed=1", "link_0_.rate=2Mbps_seed=1")] {
+        for (text, name) in
+            [("a/b", "a_b"), ("..", "_"), ("", "_"), ("link[0].rate=2Mbps seed=1", "link_0_.rate=2Mbps_seed=1")]
+        {
             assert_eq!(safe_name(text), name);
         }
     }

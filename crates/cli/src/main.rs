@@ -12,7 +12,6 @@ mod run;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use error::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

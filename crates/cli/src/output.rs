@@ -6,7 +6,10 @@ use std::io::Write;
 
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).map_err(Failure::Output)
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush())
+        .map_err(Failure::Output)
 }
 
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {

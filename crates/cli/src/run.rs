@@ -39,7 +39,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let jobs = jobs(options)?;
     interrupt::listen();
     let summaries = if let [job] = &jobs[..] { vec![run_one(job, options)?] } else { run_many(&jobs, options)? };
-    let done: Vec<_> = jobs.iter().zip(&summaries).filter_map(|(job, summary)| Some((job, summary.as_ref()?))).collect();
+    let done: Vec<_> =
+        jobs.iter().zip(&summaries).filter_map(|(job, summary)| Some((job, summary.as_ref()?))).collect();
     show(&done, options)?;
     let complete = done.len() == jobs.len() && done.iter().all(|(_, summary)| summary.complete);
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
@@ -68,8 +69,7 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
                 eprintln!("warning: {warning}");
             }
         }
-        let mut folder =
-            options.out.clone().unwrap_or_else(|| Path::new("out").join(safe_name(&loaded.scenario.name)));
+        let mut folder = options.out.clone().unwrap_or_else(|| Path::new("out").join(safe_name(&loaded.scenario.name)));
         if many {
             folder.push(format!("{number:04}-{}", safe_name(&run.label)));
         }
@@ -96,11 +96,8 @@ fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> 
 #[expect(clippy::disallowed_methods, reason = "runs are independent: a thread takes whole runs")]
 fn run_many(jobs: &[Job], options: &RunOptions) -> Result<Vec<Option<Summary>>, Failure> {
     let progress = Progress::of_runs(jobs.len(), options.quiet);
-    let workers = options
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .map_or(1, NonZeroUsize::get)
-        .min(jobs.len());
+    let workers =
+        options.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(jobs.len());
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Summary>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let failure: Mutex<Option<Failure>> = Mutex::new(None);

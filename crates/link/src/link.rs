@@ -3,8 +3,9 @@
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Tie rule: at one instant, a transmission that ends comes before a packet that arrives. A transmitter busy *until* t
-//! is free *at* t.
+//! Tie rule: at one instant, packets that arrive come before transmissions that end. A transmitter busy until t is
+//! still busy for a packet that arrives at t. (ns-2 takes first what was scheduled first: the arrival, wherever
+//! packets propagate for longer than they are transmitted.)
 //!
 //! Where the discipline decides at arrival, so does the link: the departure is computed when the packet is let in, and
 //! the only event is its arrival at the far end. Else (or if asked) the end of a transmission is an event of its own.
@@ -20,7 +21,8 @@ use std::collections::VecDeque;
 pub struct Config {
     /// Transmission rate; not zero.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
+    /// instant is not defined.
     pub delay: Duration,
     /// Largest packet, in IP bytes; larger ones are dropped.
     pub mtu: Option<Bytes>,
@@ -98,8 +100,8 @@ pub struct Link<T> {
     discipline: Discipline,
     queue_random: Random,
     loss: Option<(Loss, Random)>,
-    /// End of the last transmission that was begun (two events) or settled (one event).
-    free_at: Accumulator,
+    /// End of the last transmission that was begun (two events) or settled (one event), if there was one.
+    free_at: Option<Accumulator>,
     /// The same in ns-2's arithmetic, for [`Backlog::idle_s`]; or the last refusal by an idle link, from which ns-2
     /// counts the idle time anew.
     idle_from_s: f64,
@@ -123,7 +125,7 @@ impl<T: Copy> Link<T> {
             discipline: Discipline::new(&config.queue, facts),
             queue_random: Random::new(seed, &format!("link {name} queue")),
             loss: config.loss.as_ref().map(|loss| (Loss::new(loss), Random::new(seed, &format!("link {name} loss")))),
-            free_at: Accumulator::starting(Instant::ZERO),
+            free_at: None,
             idle_from_s: 0.0,
             slots: VecDeque::new(),
             started: 0,
@@ -149,14 +151,10 @@ impl<T: Copy> Link<T> {
         {
             return Offer::Dropped(item, DropCause::Channel);
         }
-        if self.two_events {
-            while self.next_departure().is_some_and(|end| end <= now) {
-                self.depart(&mut on_start);
-            }
-        } else {
-            self.advance(now);
+        if !self.two_events {
+            self.advance(now, false);
         }
-        let idle = self.free_at.instant() <= now && self.started == self.slots.len();
+        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.instant() < now);
         let backlog = Backlog {
             packets: (self.slots.len() - self.started) as u64,
             bytes: self.waiting_bytes,
@@ -169,7 +167,7 @@ impl<T: Copy> Link<T> {
             }
             return Offer::Dropped(item, cause);
         }
-        self.push(now, item, size, &mut on_start);
+        self.push(now, idle, item, size, &mut on_start);
         match verdict {
             Verdict::Mark => Offer::Marked,
             Verdict::AdmitAndEvict { mark, place, cause } => match self.evict(place) {
@@ -181,19 +179,19 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    fn push(&mut self, now: Instant, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
+    fn push(&mut self, now: Instant, idle: bool, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
         let bytes = u32::try_from(size.count()).unwrap_or(u32::MAX);
         if self.two_events {
             self.slots.push_back(Slot { item, size: bytes, since: now, arrival: Instant::FAR_FUTURE });
             self.waiting_bytes += u64::from(bytes);
-            if self.free_at.instant() <= now && self.slots.len() == self.started + 1 {
+            if idle {
                 self.start_next(now, on_start);
             }
             return;
         }
         let (start, end) = self.transmit(now, bytes);
         self.slots.push_back(Slot { item, size: bytes, since: start, arrival: end + self.delay });
-        if start <= now {
+        if idle {
             self.started += 1;
         } else {
             self.waiting_bytes += u64::from(bytes);
@@ -204,21 +202,22 @@ impl<T: Copy> Link<T> {
     /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest.
     fn transmit(&mut self, now: Instant, bytes: u32) -> (Instant, Instant) {
         // At equality the last transmission ends within this nanosecond: its fraction counts.
-        if self.free_at.instant() < now {
-            self.free_at = Accumulator::starting(now);
+        let mut free_at = self.free_at.filter(|end| end.instant() >= now).unwrap_or_else(|| {
             self.idle_from_s = now.as_secs_f64();
-        }
-        let start = self.free_at.instant();
+            Accumulator::starting(now)
+        });
+        let start = free_at.instant();
         let bits = (u64::from(bytes) + self.overhead) as f64 * 8.0;
         self.idle_from_s += bits / self.rate.bits_per_second() as f64;
-        let end = self.free_at.advance(Bytes::new(u64::from(bytes) + self.overhead), self.rate);
+        let end = free_at.advance(Bytes::new(u64::from(bytes) + self.overhead), self.rate);
+        self.free_at = Some(free_at);
         (start, end)
     }
 
-    /// One event: counts off the packets whose transmission has begun by `now`.
-    fn advance(&mut self, now: Instant) {
+    /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
+    fn advance(&mut self, now: Instant, at: bool) {
         while let Some(slot) = self.slots.get(self.started)
-            && slot.since <= now
+            && (slot.since < now || at && slot.since == now)
         {
             self.waiting_bytes -= u64::from(slot.size);
             self.started += 1;
@@ -248,10 +247,11 @@ impl<T: Copy> Link<T> {
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
     #[must_use]
     pub fn next_departure(&self) -> Option<Instant> {
-        (self.two_events && self.started < self.slots.len()).then(|| self.free_at.instant())
+        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.instant()) } else { None }
     }
 
-    /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next.
+    /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
+    /// when everything that arrives at that instant has been offered.
     pub fn depart(&mut self, mut on_start: impl FnMut(Transmission<T>)) {
         if let Some(end) = self.next_departure() {
             self.start_next(end, &mut on_start);
@@ -270,7 +270,7 @@ impl<T: Copy> Link<T> {
             return None;
         }
         if !self.two_events {
-            self.advance(now);
+            self.advance(now, false);
         }
         let slot = self.slots.pop_front()?;
         self.started = self.started.saturating_sub(1);
@@ -283,11 +283,16 @@ impl<T: Copy> Link<T> {
         Some(Delivery::Arrived(slot.item))
     }
 
-    /// Packets and bytes that wait at `now`, without the one in transmission.
-    pub fn waiting(&mut self, now: Instant) -> (u64, u64) {
+    /// Lets the transmissions that end at `now` end: nothing more arrives at this instant.
+    pub fn settle(&mut self, now: Instant) {
         if !self.two_events {
-            self.advance(now);
+            self.advance(now, true);
         }
+    }
+
+    /// Packets and bytes that wait, without the one in transmission, as of the last call with a `now`.
+    #[must_use]
+    pub fn waiting(&self) -> (u64, u64) {
         ((self.slots.len() - self.started) as u64, self.waiting_bytes)
     }
 

@@ -85,7 +85,7 @@ impl<O: Observer> Network<O> {
             }
         };
         Self {
-            events: EventQueue::default(),
+            events: EventQueue::new(scenario.seed),
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from)).collect(),
             packet_hops: 0,
@@ -140,7 +140,7 @@ impl<O: Observer> Network<O> {
             meter.marked(now);
             self.packets.get_mut(handle).ecn = Ecn::Ce;
         }
-        meter.queue_seen(now, link.waiting(now).0);
+        meter.queue_seen(now, link.waiting().0);
         if let Some(average) = link.average() {
             meter.red_average(now, average);
             self.observer.average(now, number, average);
@@ -245,8 +245,9 @@ impl<O: Observer> Network<O> {
 
     pub(crate) fn sample(&mut self, now: Instant, number: usize) -> LinkSample {
         let port = &mut self.ports[number];
+        port.link.settle(now);
         LinkSample {
-            queue_packets: port.link.waiting(now).0,
+            queue_packets: port.link.waiting().0,
             average: port.link.average(),
             dropped_packets: port.meter.total_dropped_packets(),
             // Bytes settled ahead of time have not been sent yet.
@@ -277,17 +278,17 @@ impl<O: Observer> Network<O> {
     }
 
     pub(crate) fn conservation(&self) -> Conservation {
+        debug_assert_eq!(
+            self.packets.alive(),
+            self.ports.iter().map(|port| port.link.on_link().count()).sum::<usize>(),
+            "a packet that is on no link is freed"
+        );
         Conservation {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
             in_flight: self.ports.iter().map(|port| port.link.on_link().count() as u64).sum(),
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn alive(&self) -> usize {
-        self.packets.alive()
     }
 }
 

@@ -80,8 +80,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return Err(SetupError::TooLarge);
         }
         let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
-        let pairs: Vec<_> =
-            scenario.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
+        let pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
         let (routes, places) = Routes::find(scenario.nodes.len(), &links, &pairs).map_err(|no_route| {
             let flow = &scenario.flows[no_route.pair / 2];
             let (from, to) = pairs[no_route.pair];
@@ -254,6 +253,16 @@ impl<'a, O: Observer> Simulation<'a, O> {
             observer: self.network.observer,
         }
     }
+}
+
+/// The routes that a flow needs: towards its sink, and back. UDP sends nothing back: a route from a node to itself is
+/// no links.
+fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
+    let back = match flow.transport {
+        headway_scenario::Transport::Udp(_) => (flow.from, flow.from),
+        headway_scenario::Transport::Tcp(_) => (flow.to, flow.from),
+    };
+    [(flow.from, flow.to), back]
 }
 
 fn new_flow(
