@@ -1,0 +1,282 @@
+//! CUBIC window growth (RFC 9438; Ha, Rhee and Xu 2008). Windows in segments, times in seconds:
+//!
+//! ```text
+//! W_cubic(t) = C (t - K)^3 + W_max                    K = cbrt((W_max - cwnd_epoch) / C)            (1), (2)
+//! target     = W_cubic(t + RTT), from cwnd to 1.5 cwnd;  cwnd += (target - cwnd) / cwnd             section 4.4
+//! W_est     += alpha N / cwnd,  alpha = 3 (1 - beta) / (1 + beta), 1 from cwnd_prior on             (4)
+//! cwnd       = W_est where W_cubic(t) < W_est
+//! loss:       W_max = cwnd, or cwnd (1 + beta) / 2 if it was below the last W_max; ssthresh = base beta
+//! timeout:    as a loss, and the next epoch starts at its plateau: K = 0, W_max = cwnd
+//! ```
+//! t is the time since the epoch began, without the times when the application was the limit (section 4.2).
+
+use crate::growth::{Acked, Growth, Step, Window};
+use crate::hystart::HyStart;
+use crate::options::Rules;
+use headway_units::{Dialect, Duration, Instant};
+
+/// CUBIC.
+#[derive(Clone, Debug)]
+pub(crate) struct Cubic {
+    step: Step,
+    c: f64,
+    beta: f64,
+    alpha: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    alpha_rises: bool,
+    hystart: Option<HyStart>,
+    /// Segments; 0 where no loss has set it.
+    w_max: f64,
+    k: f64,
+    w_est: f64,
+    cwnd_prior: f64,
+    epoch: Option<Instant>,
+    /// Since when acknowledgements did not open the window.
+    held_since: Option<Instant>,
+    min_rtt: Duration,
+}
+
+impl Growth for Cubic {
+    /// CUBIC is not in ns-2.35 as such (Agent/TCP/Linux carries an older kernel file): under that dialect it keeps ns-2's
+    /// sizes and windows, but RFC 9438 stands on RFC 6675.
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        if dialect == Dialect::Ns2 {
+            rules.pipe = crate::options::Pipe::Scoreboard;
+        }
+    }
+
+    fn new(rules: &Rules) -> Self {
+        Self {
+            step: Step::new(rules),
+            c: rules.cubic_scale,
+            beta: rules.beta,
+            alpha: 3.0 * (1.0 - rules.beta) / (1.0 + rules.beta),
+            fast_convergence: rules.fast_convergence,
+            reno_friendly: rules.reno_friendly,
+            alpha_rises: rules.reno_friendly_alpha_rises,
+            hystart: rules.hystart.then(HyStart::new),
+            w_max: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            held_since: None,
+            min_rtt: Duration::MAX,
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        self.observe(acked);
+        if let (Some(since), Some(epoch)) = (self.held_since.take(), &mut self.epoch) {
+            *epoch += acked.now.since(since);
+        }
+        if window.in_slow_start()
+            && let (Some(hystart), Some(rtt)) = (&mut self.hystart, acked.rtt)
+            && hystart.on_ack(acked.now, acked.una, acked.max, window.cwnd, rtt, self.min_rtt)
+        {
+            window.ssthresh = window.cwnd;
+        }
+        let left = self.step.slow_start(window, acked.segments);
+        if left > 0.0 {
+            self.avoid(window, acked, left);
+        }
+    }
+
+    fn hold(&mut self, acked: Acked) {
+        self.observe(acked);
+        self.held_since.get_or_insert(acked.now);
+    }
+
+    fn decrease(&mut self, cwnd: f64, base: f64) -> f64 {
+        self.epoch = None;
+        self.held_since = None;
+        self.step.reset(false);
+        // Section 4.7: a flow whose plateau sinks makes room for a new one.
+        let sinking = self.fast_convergence && cwnd < self.w_max;
+        self.w_max = if sinking { self.step.whole_if_counted(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
+        self.cwnd_prior = cwnd;
+        base * self.beta
+    }
+
+    fn timed_out(&mut self) {
+        // Section 4.8: the next epoch begins at the window it finds.
+        self.w_max = 0.0;
+        self.epoch = None;
+        self.step.reset(true);
+        if let Some(hystart) = &mut self.hystart {
+            hystart.reset();
+        }
+    }
+
+    fn resumed(&mut self, silence: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch += silence;
+        }
+    }
+}
+
+impl Cubic {
+    fn observe(&mut self, acked: Acked) {
+        if let Some(rtt) = acked.rtt {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+    }
+
+    fn w_cubic(&self, t: f64) -> f64 {
+        let from_plateau = t - self.k;
+        self.c * from_plateau * from_plateau * from_plateau + self.w_max
+    }
+
+    fn begin_epoch(&mut self, now: Instant, cwnd: f64) -> Instant {
+        if self.w_max > cwnd {
+            self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+        } else {
+            self.k = 0.0;
+            self.w_max = cwnd;
+        }
+        self.w_est = cwnd;
+        self.epoch = Some(now);
+        now
+    }
+
+    fn avoid(&mut self, window: &mut Window, acked: Acked, segments: f64) {
+        let cwnd = window.cwnd;
+        let epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now, cwnd));
+        let t = acked.now.since(epoch).as_secs_f64();
+        if self.reno_friendly {
+            let alpha = if self.alpha_rises && self.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
+            self.w_est += alpha * acked.segments as f64 / cwnd;
+            if self.w_cubic(t) < self.w_est {
+                window.cwnd = cwnd.max(self.step.whole_if_counted(self.w_est));
+                return;
+            }
+        }
+        let ahead = self.w_cubic(t + acked.srtt.as_secs_f64());
+        let target = self.step.towards(ahead, self.w_max).clamp(cwnd, 1.5 * cwnd);
+        if target > cwnd {
+            self.step.avoid(window, segments, cwnd / (target - cwnd));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::Registry;
+
+    fn cubic(change: impl FnOnce(&mut Rules)) -> Cubic {
+        let mut options = TcpOptions::preset("tcp-cubic", Dialect::Rfc).unwrap();
+        change(&mut options.rules);
+        Cubic::new(&options.rules)
+    }
+
+    fn acked(now: Instant, segments: u64, rtt: Duration) -> Acked {
+        Acked { now, segments, una: 1_000, max: 2_000, rtt: Some(rtt), srtt: rtt }
+    }
+
+    /// W_max = 100, cwnd = 70: K = 4.2172 s, W(0) = 70, W(2) = 95.640, W(K) = 100, W(6) = 102.267 (RFC 9438 equations 1, 2).
+    #[test]
+    fn the_cubic_function() {
+        let mut cubic = cubic(|_| {});
+        assert_eq!(cubic.decrease(100.0, 100.0), 70.0);
+        cubic.begin_epoch(Instant::ZERO, 70.0);
+        assert!((cubic.k - 4.2172).abs() < 5e-5);
+        for (t, window) in [(0.0, 70.0), (2.0, 95.640), (cubic.k, 100.0), (6.0, 102.267)] {
+            assert!((cubic.w_cubic(t) - window).abs() < 5e-4, "W({t}) = {}", cubic.w_cubic(t));
+        }
+    }
+
+    /// In a long round trip the window follows the curve: at t it is near W_cubic(t), one round trip ahead of its past.
+    #[test]
+    fn the_window_follows_the_curve() {
+        let mut cubic = cubic(|rules| rules.reno_friendly = false);
+        let rtt = Duration::from_millis(100);
+        let mut window = Window { cwnd: cubic.decrease(100.0, 100.0), ssthresh: 70.0 };
+        for round in 0..60u64 {
+            let start = Instant::ZERO + rtt * round;
+            let count = window.cwnd as u64;
+            for n in 0..count {
+                cubic.grow(&mut window, acked(start + rtt * n / count, 1, rtt));
+            }
+            let t = start.as_secs_f64() + 0.1;
+            assert!((window.cwnd - cubic.w_cubic(t)).abs() < 1.6, "{t}: {} {}", window.cwnd, cubic.w_cubic(t));
+        }
+        assert!((window.cwnd - 102.267).abs() < 1.0);
+    }
+
+    /// Section 4.3: in a short round trip CUBIC grows as Reno with alpha 9/17, and with 1 from cwnd_prior on.
+    #[test]
+    fn the_reno_friendly_region() {
+        let mut cubic = cubic(|_| {});
+        let rtt = Duration::from_millis(1);
+        let mut window = Window { cwnd: cubic.decrease(20.0, 20.0), ssthresh: 14.0 };
+        let mut now = Instant::ZERO;
+        let mut round = |window: &mut Window| {
+            let before = window.cwnd;
+            now += rtt;
+            for _ in 0..before as u64 {
+                cubic.grow(window, acked(now, 1, rtt));
+            }
+            window.cwnd - before
+        };
+        round(&mut window);
+        let slow = round(&mut window);
+        assert!((slow - 9.0 / 17.0).abs() < 0.05, "{slow}");
+        while window.cwnd < 20.5 {
+            round(&mut window);
+        }
+        let fast = round(&mut window);
+        assert!((fast - 1.0).abs() < 0.06, "{fast}");
+    }
+
+    /// Section 4.4: at most half a window more in a round trip, however far the curve is ahead.
+    #[test]
+    fn the_target_is_at_most_half_as_much_again() {
+        let mut cubic = cubic(|rules| rules.reno_friendly = false);
+        cubic.w_max = 10_000.0;
+        let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
+        cubic.begin_epoch(Instant::ZERO, 10.0);
+        cubic.grow(&mut window, acked(Instant::from_secs(20), 1, Duration::from_millis(100)));
+        assert!((window.cwnd - 10.5).abs() < 1e-9);
+    }
+
+    /// Section 4.7: W_max sinks below cwnd when the plateau sinks.
+    #[test]
+    fn fast_convergence() {
+        for (on, plateau) in [(true, 80.0 * 0.85), (false, 80.0)] {
+            let mut cubic = cubic(|rules| rules.fast_convergence = on);
+            cubic.decrease(100.0, 100.0);
+            assert_eq!(cubic.w_max, 100.0);
+            cubic.decrease(80.0, 80.0);
+            assert!((cubic.w_max - plateau).abs() < 1e-9);
+        }
+    }
+
+    /// Section 4.8: after a timeout the curve starts at its plateau.
+    #[test]
+    fn a_timeout_starts_at_the_plateau() {
+        let mut cubic = cubic(|_| {});
+        cubic.decrease(100.0, 100.0);
+        cubic.timed_out();
+        cubic.begin_epoch(Instant::ZERO, 35.0);
+        assert_eq!((cubic.k, cubic.w_max), (0.0, 35.0));
+    }
+
+    /// Section 4.2: time in which the application was the limit does not move the curve.
+    #[test]
+    fn application_limited_time_does_not_count() {
+        let mut cubic = cubic(|_| {});
+        let rtt = Duration::from_millis(10);
+        cubic.decrease(100.0, 100.0);
+        let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
+        cubic.grow(&mut window, acked(Instant::from_secs(1), 1, rtt));
+        cubic.hold(acked(Instant::from_secs(2), 1, rtt));
+        cubic.hold(acked(Instant::from_secs(3), 1, rtt));
+        cubic.grow(&mut window, acked(Instant::from_secs(9), 1, rtt));
+        assert_eq!(cubic.epoch, Some(Instant::from_secs(8)));
+        cubic.resumed(Duration::from_secs(5));
+        assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));
+    }
+}

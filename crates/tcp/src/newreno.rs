@@ -1,0 +1,88 @@
+//! TCP NewReno (RFC 6582; ns-2.35 tcp/tcp-newreno.cc): recovery lasts until everything sent before it is acknowledged.
+//!
+//! ```text
+//! partial acknowledgement of n:  resend the next missing segment; window -= n, += 1
+//! full acknowledgement:          inflation = 0; cwnd = min(ssthresh, max(FlightSize, 1) + 1) with exit_recovery_fix
+//! ```
+
+use crate::growth::Growth;
+use crate::options::{PartialAckTimer, Rules};
+use crate::reno::duplicate;
+use crate::segment::Segment;
+use crate::sender::Recovery;
+use crate::state::{Cut, State};
+
+/// Fast recovery that stays for partial acknowledgements.
+#[derive(Clone, Debug)]
+pub(crate) struct NewReno {
+    /// Whether a partial acknowledgement was seen in this recovery.
+    partial: bool,
+}
+
+impl Recovery for NewReno {
+    fn new(_rules: &Rules) -> Self {
+        Self { partial: false }
+    }
+
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if ack.seq > state.una {
+            if ack.seq >= state.recover || state.last_cut != Cut::DupAcks {
+                self.full(state, ack);
+            } else {
+                self.partial(state, ack);
+            }
+        } else if ack.seq == state.una {
+            duplicate(state, false);
+        }
+        if state.dupacks == 0 {
+            state.release();
+        } else if state.dupacks >= state.rules.dupack_threshold {
+            state.release_at_most(state.rules.recovery_burst);
+        }
+    }
+
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
+        state.inflation = 0;
+        state.dupacks = 0;
+    }
+}
+
+impl NewReno {
+    fn full<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        let recovering = state.inflation > 0;
+        if recovering {
+            state.inflation = 0;
+            if state.last_cut == Cut::DupAcks {
+                state.last_cut = Cut::Recovered;
+            }
+            if state.rules.exit_recovery_fix {
+                let flight = (state.max - ack.seq).max(1) as f64;
+                state.window.cwnd = state.window.ssthresh.min(flight + 1.0);
+            }
+        }
+        self.partial = false;
+        state.accept(ack, state.rules.grow_on_exit || !recovering);
+    }
+
+    fn partial<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if state.rules.partial_ack_timer == PartialAckTimer::SlowButSteady || !self.partial {
+            self.partial = true;
+            state.restart_timer();
+        }
+        let acked = ack.seq - state.una;
+        if state.rules.partial_window_deflation {
+            if state.inflation > acked {
+                state.inflation -= acked - 1;
+            } else {
+                state.window.cwnd = (state.window.cwnd - (acked - state.inflation) as f64).max(1.0);
+                state.inflation = 1;
+            }
+        } else {
+            state.inflation = 0;
+        }
+        state.una = ack.seq;
+        state.nxt = state.nxt.max(state.una);
+        state.drop_measurement();
+        state.resend(state.una);
+    }
+}

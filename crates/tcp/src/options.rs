@@ -1,0 +1,423 @@
+//! What a TCP connection is told: one set of rules for all kinds, and its three presets.
+
+use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize};
+
+/// The rules of a sender and its sink. Sizes are IP bytes on the wire; windows are in segments (a size in bytes counts
+/// as so many payloads). Defaults are the preset of the kind and dialect.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The receiver's window, and with it the most that is ever in flight (ns-2 `window_`).
+    pub window: QueueSize,
+    /// A full data segment on the wire, headers included.
+    pub segment: Bytes,
+    /// Headers of a data segment, and the size of the SYN.
+    pub header: Bytes,
+    /// An acknowledgement without SACK blocks.
+    pub ack_size: Bytes,
+    /// What each SACK block adds to an acknowledgement.
+    pub sack_block_size: Bytes,
+    /// SACK blocks in an acknowledgement at most, 0 to 3; senders without SACK ignore them.
+    pub sack_blocks: u8,
+
+    /// The window after the SYN's answer (ns-2 `windowInit_`).
+    pub initial_window: QueueSize,
+    /// Caps `initial_window` at `max(2, this / payload)` segments (RFC 3390: `"4380B"` with 4 packets, RFC 6928:
+    /// `"14600B"` with 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window_bytes: Option<Bytes>,
+    /// Where slow start ends before any loss; absent: at `window`, which is never passed anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<QueueSize>,
+
+    /// The least retransmission timeout.
+    pub min_rto: Duration,
+    /// The most, back-off included.
+    pub max_rto: Duration,
+    /// Before the first round-trip sample.
+    pub initial_rto: Duration,
+    /// After a lost SYN, as long as nothing is measured (RFC 6298 step 5.7); absent: the back-off stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_loss_rto: Option<Duration>,
+    /// What `min_rto` is the least of.
+    pub rto_floor: RtoFloor,
+    /// The granularity of the sender's clock (G of RFC 6298).
+    pub tick: Duration,
+    /// How long before time zero the sender's clock ticked, less than `tick` (ns-2 draws it at random).
+    pub clock_phase: Duration,
+    /// Round-trip samples from each acknowledgement of new data (RFC 7323) instead of one segment a window.
+    pub timestamps: bool,
+    /// Whether such a sample ends the back-off (ns-2 `ts_resetRTO_`).
+    pub timestamps_reset_backoff: bool,
+
+    /// Duplicate acknowledgements that start a fast retransmit.
+    pub dupack_threshold: u32,
+    /// A new segment for each of the duplicates before (RFC 3042).
+    pub limited_transmit: bool,
+    /// What is halved at a loss.
+    pub halving: Halving,
+    /// After halving, cwnd keeps its fraction instead of becoming ssthresh (ns-2 `precisionReduce_`).
+    pub fractional_halving: bool,
+    /// cwnd becomes `min(ssthresh, FlightSize + 1)` at the end of NewReno's recovery (RFC 6582 step 3, option 1;
+    /// ns-2 `exit_recovery_fix_`).
+    pub exit_recovery_fix: bool,
+    /// The acknowledgement that ends a fast recovery also opens the window.
+    pub grow_on_exit: bool,
+    /// NewReno's window shrinks by what a partial acknowledgement covers (RFC 6582 step 3).
+    pub partial_window_deflation: bool,
+    /// When NewReno's partial acknowledgements restart the retransmission timer.
+    pub partial_ack_timer: PartialAckTimer,
+    /// New segments that one acknowledgement may release in NewReno's recovery; absent: as the window allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_burst: Option<QueueSize>,
+
+    /// How SACK estimates what is in the network.
+    pub pipe: Pipe,
+    /// Proportional rate reduction (RFC 6937) in SACK's recovery instead of an immediate cut.
+    pub proportional_rate_reduction: bool,
+    /// Once in recovery, packets are trusted to arrive in the order in which they were sent: one received makes all sent
+    /// before it lost, retransmissions too (RACK of RFC 8985 on a path without reordering).
+    pub rack: bool,
+    /// SACK's knowledge outlives a timeout (RFC 6675 section 5.1 leaves it open, RFC 2018 forbids it).
+    pub keep_sack_after_timeout: bool,
+
+    /// Whether the window grows by acknowledgements or by what they acknowledge (RFC 3465, RFC 5681 section 3.1).
+    pub ack_counting: AckCounting,
+    /// Segments that one acknowledgement may add in slow start when segments count (L of RFC 3465); only one after a
+    /// timeout, unless this is 4294967295, which means no limit.
+    pub slow_start_limit: u32,
+    /// How the window grows in congestion avoidance.
+    pub increase: Increase,
+    /// The window grows even if less was in flight than it allows (ns-2 `control_increase_` 0).
+    pub grow_when_limited: bool,
+    /// What is left of the window after a silence longer than the timeout.
+    pub restart_after_idle: Restart,
+
+    /// Segments that one event may release; absent: as the window allows (ns-2 `maxburst_`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_burst: Option<QueueSize>,
+    /// Each release waits uniformly 0 to this long, which breaks phase effects (ns-2 `overhead_`).
+    pub overhead: Duration,
+
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it).
+    pub ecn_on_retransmission: bool,
+
+    /// The sink acknowledges every second segment, or after this long; absent: every segment at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Duration>,
+    /// Segments that a sink with delayed acknowledgements answers at once at the start (Linux's quick-ACK mode).
+    pub quick_acks: u32,
+    /// The same after a segment out of order.
+    pub quick_acks_after_gap: u32,
+    /// A repeated last segment may be acknowledged late like a new one (ns-2's DelAck sink does).
+    pub delay_duplicates: bool,
+
+    /// CUBIC's C, in segments per second cubed.
+    pub cubic_scale: f64,
+    /// CUBIC's multiplicative decrease: what is left of the window.
+    pub beta: f64,
+    /// CUBIC gives way earlier when its plateau sinks (RFC 9438 section 4.7).
+    pub fast_convergence: bool,
+    /// CUBIC's Reno-friendly region (RFC 9438 section 4.3).
+    pub reno_friendly: bool,
+    /// In it, the increase is that of Reno once the window of before the loss is reached (RFC 9438 section 4.3).
+    pub reno_friendly_alpha_rises: bool,
+    /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
+    pub hystart: bool,
+}
+
+/// What `min_rto` is the least of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoFloor {
+    /// The timeout (RFC 6298).
+    Rto,
+    /// Four times RTTVAR, to which SRTT is added (Linux).
+    Variance,
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halving {
+    /// `min(cwnd, window)`, and again at each further timeout (ns-2, Linux).
+    Window,
+    /// FlightSize, without what Limited Transmit sent (RFC 5681 section 3.1): timeouts in a row leave ssthresh as it is.
+    Flight,
+}
+
+/// When partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialAckTimer {
+    /// The first only: many losses end in a timeout.
+    Impatient,
+    /// Each: many losses take a round trip each.
+    SlowButSteady,
+}
+
+/// How SACK estimates what is in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipe {
+    /// A counter: one less for each acknowledgement, one more for each segment sent (ns-2 Sack1; Fall and Floyd 1996).
+    Counted,
+    /// From the scoreboard (RFC 6675 section 4).
+    Scoreboard,
+}
+
+/// What makes the window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckCounting {
+    /// Each acknowledgement counts as one, whatever it covers.
+    Acks,
+    /// The segments that it covers.
+    Segments,
+}
+
+/// How the window grows in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Increase {
+    /// By 1/cwnd each time (RFC 5681 equation 3; ns-2 `windowOption_` 1).
+    Fractional,
+    /// By a whole segment after cwnd of them (RFC 5681 section 3.1, recommended; ns-2 `windowOption_` 0; Linux).
+    Whole,
+}
+
+/// What is left of the window after a silence longer than the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// All of it.
+    Keep,
+    /// One segment: the timer runs on without anything in flight (ns-2 `slow_start_restart_`).
+    One,
+    /// The initial window at most (RFC 5681 section 4.1).
+    InitialWindow,
+    /// Half for each timeout that passed, the initial window at least (RFC 2861, Linux).
+    Decay,
+}
+
+impl Rules {
+    /// What all kinds have in common under a dialect; each kind's file lays its own over it.
+    pub(crate) fn preset(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc => Self::rfc(),
+            Dialect::Ns2 => Self::ns2(),
+            Dialect::Linux => Self::linux(),
+        }
+    }
+
+    /// RFC 5681, 6298, 3042, 3465, 6928, 7323 off. Delayed acknowledgements are on, as RFC 1122 section 4.2.3.2 asks
+    /// ("SHOULD"), with the 200 ms that most implementations of that text use.
+    fn rfc() -> Self {
+        Self {
+            window: QueueSize::Packets(10_000),
+            segment: Bytes::new(1500),
+            header: Bytes::new(40),
+            ack_size: Bytes::new(40),
+            sack_block_size: Bytes::new(8),
+            sack_blocks: 0,
+            initial_window: QueueSize::Packets(10),
+            initial_window_bytes: Some(Bytes::new(14_600)),
+            initial_ssthresh: None,
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            initial_rto: Duration::from_secs(1),
+            syn_loss_rto: Some(Duration::from_secs(3)),
+            rto_floor: RtoFloor::Rto,
+            tick: Duration::from_millis(1),
+            clock_phase: Duration::ZERO,
+            timestamps: false,
+            timestamps_reset_backoff: true,
+            dupack_threshold: 3,
+            limited_transmit: true,
+            halving: Halving::Flight,
+            fractional_halving: false,
+            exit_recovery_fix: true,
+            grow_on_exit: false,
+            partial_window_deflation: true,
+            partial_ack_timer: PartialAckTimer::Impatient,
+            recovery_burst: None,
+            pipe: Pipe::Scoreboard,
+            proportional_rate_reduction: false,
+            rack: false,
+            keep_sack_after_timeout: false,
+            ack_counting: AckCounting::Segments,
+            slow_start_limit: 2,
+            increase: Increase::Fractional,
+            grow_when_limited: false,
+            restart_after_idle: Restart::InitialWindow,
+            max_burst: None,
+            overhead: Duration::ZERO,
+            ecn: false,
+            ecn_on_retransmission: false,
+            delayed_ack: Some(Duration::from_millis(200)),
+            quick_acks: 0,
+            quick_acks_after_gap: 0,
+            delay_duplicates: false,
+            cubic_scale: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: true,
+            reno_friendly_alpha_rises: true,
+            hystart: false,
+        }
+    }
+
+    /// ns-2.35, tcl/lib/ns-default.tcl.
+    fn ns2() -> Self {
+        Self {
+            window: QueueSize::Packets(20),
+            segment: Bytes::new(1040),
+            initial_window: QueueSize::Packets(2),
+            initial_window_bytes: None,
+            min_rto: Duration::from_millis(200),
+            initial_rto: Duration::from_secs(3),
+            syn_loss_rto: None,
+            tick: Duration::from_millis(10),
+            clock_phase: NS2_CLOCK_PHASE,
+            timestamps_reset_backoff: false,
+            halving: Halving::Window,
+            fractional_halving: true,
+            exit_recovery_fix: false,
+            grow_on_exit: true,
+            recovery_burst: Some(QueueSize::Packets(2)),
+            pipe: Pipe::Counted,
+            ack_counting: AckCounting::Acks,
+            grow_when_limited: true,
+            restart_after_idle: Restart::One,
+            ecn_on_retransmission: true,
+            delayed_ack: None,
+            delay_duplicates: true,
+            ..Self::rfc()
+        }
+    }
+
+    /// Linux 6.1 with its default sysctls.
+    fn linux() -> Self {
+        Self {
+            header: Bytes::new(52),
+            ack_size: Bytes::new(52),
+            initial_window_bytes: None,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            rto_floor: RtoFloor::Variance,
+            tick: Duration::from_micros(1),
+            timestamps: true,
+            halving: Halving::Window,
+            proportional_rate_reduction: true,
+            rack: true,
+            keep_sack_after_timeout: true,
+            slow_start_limit: u32::MAX,
+            increase: Increase::Whole,
+            restart_after_idle: Restart::Decay,
+            delayed_ack: Some(Duration::from_millis(40)),
+            // A Linux sink acknowledged nearly each of the first 3000 segments, as its window grew (6.1, 10 Mb/s).
+            quick_acks: 3000,
+            quick_acks_after_gap: 16,
+            beta: 717.0 / 1024.0,
+            reno_friendly_alpha_rises: false,
+            hystart: true,
+            ..Self::rfc()
+        }
+    }
+
+    /// A size as segments, one at least.
+    pub(crate) fn segments(&self, size: QueueSize) -> u64 {
+        match size {
+            QueueSize::Packets(packets) => packets.max(1),
+            QueueSize::Bytes(bytes) => (bytes.count() / self.payload().count().max(1)).max(1),
+        }
+    }
+    /// Bytes of data in a full segment.
+    pub(crate) fn payload(&self) -> Bytes {
+        Bytes::new(self.segment.count().saturating_sub(self.header.count()))
+    }
+    /// The initial window in segments.
+    pub(crate) fn initial_window_segments(&self) -> u64 {
+        let packets = self.segments(self.initial_window);
+        match self.initial_window_bytes {
+            Some(bytes) => packets.min((bytes.count() / self.payload().count().max(1)).max(2)),
+            None => packets,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OptionError> {
+        let fail = |key, message: String| Err(OptionError::new(key, message));
+        let largest = Bytes::new(65_535);
+        for (key, size) in [
+            ("segment", self.segment),
+            ("ack_size", self.ack_size),
+            ("header", self.header),
+            ("sack_block_size", self.sack_block_size),
+        ] {
+            if size > largest {
+                return fail(key, format!("{size} is more than an IP packet holds: at most {largest}"));
+            }
+        }
+        if self.header.count() == 0 || self.header >= self.segment {
+            return fail(
+                "header",
+                format!(
+                    "{} leaves no payload in a segment of {}: it must be from 1B to less",
+                    self.header, self.segment
+                ),
+            );
+        }
+        if self.ack_size.count() == 0 {
+            return fail("ack_size", "0B is no packet: it must be at least 1B".into());
+        }
+        if usize::from(self.sack_blocks) > crate::SackBlocks::MAX {
+            return fail("sack_blocks", format!("{} blocks do not fit: from 0 to 3", self.sack_blocks));
+        }
+        // Numbers travel as 32 bits in SACK blocks and are compared within half of that.
+        let most = 1 << 30;
+        for (key, size) in [("window", Some(self.window)), ("initial_window", Some(self.initial_window))]
+            .into_iter()
+            .chain([("initial_ssthresh", self.initial_ssthresh)])
+            .chain([("max_burst", self.max_burst), ("recovery_burst", self.recovery_burst)])
+        {
+            let Some(size) = size else { continue };
+            if matches!(size, QueueSize::Packets(0)) || self.segments(size) > most {
+                return fail(key, format!("{size} is out of range: from 1packets to {most}packets"));
+            }
+        }
+        if self.tick.is_zero() || self.tick > Duration::from_secs(1) {
+            return fail("tick", format!("{} is no clock: from 1ns to 1s", self.tick));
+        }
+        if self.clock_phase >= self.tick {
+            return fail("clock_phase", format!("{} must be less than the tick of {}", self.clock_phase, self.tick));
+        }
+        if self.min_rto > self.max_rto {
+            return fail("min_rto", format!("{} is more than max_rto, {}", self.min_rto, self.max_rto));
+        }
+        if self.initial_rto.is_zero() || self.initial_rto > self.max_rto {
+            return fail("initial_rto", format!("{} must be above 0s and at most max_rto", self.initial_rto));
+        }
+        if self.dupack_threshold == 0 {
+            return fail("dupack_threshold", "0 would resend without a sign of loss: at least 1".into());
+        }
+        if self.slow_start_limit == 0 {
+            return fail("slow_start_limit", "0 would never leave the initial window: at least 1".into());
+        }
+        if self.delayed_ack.is_some_and(|delay| delay.is_zero()) {
+            return fail("delayed_ack", "0s is no delay: leave the key away to acknowledge at once".into());
+        }
+        if !(self.beta > 0.0 && self.beta < 1.0) {
+            return fail("beta", format!("{} must be above 0 and below 1", self.beta));
+        }
+        if !(self.cubic_scale > 0.0 && self.cubic_scale <= 1e6) {
+            return fail("cubic_scale", format!("{} must be above 0 and at most 1e6", self.cubic_scale));
+        }
+        Ok(())
+    }
+}
+
+/// ns-2 starts each agent's clock at a random point of a tick. This is the draw that an only agent gets under
+/// `ns-random 1`: the second number of that stream (0.5558807) times 10 ms.
+const NS2_CLOCK_PHASE: Duration = Duration::from_nanos(5_558_807);

@@ -1,0 +1,77 @@
+//! TCP Reno: fast retransmit and fast recovery (RFC 5681 section 3.2; ns-2.35 tcp/tcp-reno.cc).
+//!
+//! ```text
+//! 3rd duplicate:     ssthresh = max(base / 2, 2), cwnd = half of it, resend the missing segment, inflation = 3
+//! further ones:      inflation += 1
+//! new data:          inflation = 0: recovery is over, even if more of the window was lost
+//! ```
+//! Segments go out while in flight < cwnd + inflation.
+
+use crate::growth::Growth;
+use crate::options::Rules;
+use crate::segment::Segment;
+use crate::sender::Recovery;
+use crate::state::{Cut, State};
+
+/// Fast recovery that the first new acknowledgement ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Reno;
+
+impl Recovery for Reno {
+    fn new(_rules: &Rules) -> Self {
+        Self
+    }
+
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if ack.seq > state.una {
+            let recovering = state.inflation > 0;
+            if state.last_cut == Cut::DupAcks {
+                state.last_cut = Cut::Recovered;
+            }
+            state.inflation = 0;
+            state.accept(ack, state.rules.grow_on_exit || !recovering);
+        } else if ack.seq == state.una {
+            duplicate(state, state.last_cut == Cut::DupAcks);
+        }
+        if state.dupacks == 0 || state.dupacks >= state.rules.dupack_threshold {
+            state.release();
+        }
+    }
+
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
+        state.inflation = 0;
+        state.dupacks = 0;
+    }
+}
+
+/// A duplicate acknowledgement, for Reno and NewReno. `again`: whether a recovery that was left may be entered once more
+/// in the same window.
+pub(crate) fn duplicate<G: Growth>(state: &mut State<G>, again: bool) {
+    state.dupacks += 1;
+    if state.dupacks == state.rules.dupack_threshold {
+        fast_retransmit(state, again);
+    } else if state.dupacks > state.rules.dupack_threshold {
+        if state.last_cut == Cut::DupAcks {
+            state.inflation += 1;
+        }
+    } else {
+        state.transmit_limited();
+    }
+}
+
+fn fast_retransmit<G: Growth>(state: &mut State<G>, again: bool) {
+    // As in Tahoe: once a window, but always for the first data segment.
+    if state.una > state.recover || again || state.una == 1 {
+        state.begin_recovery();
+        state.halve(Cut::DupAcks);
+    } else if state.rules.ecn && state.last_cut == Cut::Ecn {
+        // The window was halved for this round trip already: only resend.
+        state.last_cut = Cut::DupAcks;
+        state.restart_timer();
+        state.drop_timing();
+    } else {
+        return;
+    }
+    state.resend(state.una);
+    state.inflation = u64::from(state.rules.dupack_threshold);
+}

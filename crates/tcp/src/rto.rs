@@ -1,0 +1,228 @@
+//! The retransmission timeout (RFC 6298; ns-2.35 tcp/tcp.cc, `rtt_update`, `rtt_timeout`, `rtt_backoff`).
+//!
+//! With R' a sample, G the clock's tick, all in ticks and integers as in 4.3BSD:
+//!
+//! ```text
+//! first:  SRTT = R', RTTVAR = R'/2
+//! next:   RTTVAR += (|SRTT - R'| - RTTVAR)/4,  SRTT += (R' - SRTT)/8
+//! RTO     = SRTT + max(G, 4 RTTVAR), at least min_rto, times the back-off, at most max_rto, never under 2 G
+//! ```
+//!
+//! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
+//! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
+
+use crate::options::{RtoFloor, Rules};
+use headway_units::{Duration, Instant};
+
+/// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).
+const STALE_BACKOFF: u64 = 8;
+
+/// The estimator and the back-off.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    tick: u64,
+    phase: u64,
+    min: u64,
+    max: u64,
+    floor: RtoFloor,
+    /// 8 SRTT in ticks; 0 before the first sample.
+    srtt8: i64,
+    /// 4 RTTVAR in ticks.
+    rttvar4: i64,
+    /// Before `min` and back-off, in ns.
+    base: u64,
+    backoff: u64,
+}
+
+impl Rto {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        Self {
+            tick: rules.tick.as_nanos(),
+            phase: rules.clock_phase.as_nanos(),
+            min: rules.min_rto.as_nanos(),
+            max: rules.max_rto.as_nanos(),
+            floor: rules.rto_floor,
+            srtt8: 0,
+            rttvar4: 0,
+            base: rules.initial_rto.as_nanos(),
+            backoff: 1,
+        }
+    }
+
+    /// A packet sent at `sent` was acknowledged at `now`: counts the clock's ticks between, as a clock does that
+    /// started `clock_phase` before time zero.
+    pub(crate) fn sample(&mut self, sent: Instant, now: Instant) {
+        let within_tick = (sent.as_nanos().saturating_add(self.phase)) % self.tick;
+        let ticks = (now.since(sent).as_nanos().saturating_add(within_tick)) / self.tick;
+        self.update(i64::try_from(ticks).unwrap_or(i64::MAX / 16));
+    }
+
+    /// A timestamp came back: rounds to the nearest tick.
+    pub(crate) fn sample_timestamp(&mut self, echo: Instant, now: Instant) {
+        let ticks = (now.since(echo).as_nanos().saturating_add(self.tick / 2)) / self.tick;
+        self.update(i64::try_from(ticks).unwrap_or(i64::MAX / 16));
+    }
+
+    fn update(&mut self, ticks: i64) {
+        let ticks = ticks.clamp(1, i64::MAX / 64);
+        if self.srtt8 == 0 {
+            self.srtt8 = ticks * 8;
+            self.rttvar4 = ticks * 2;
+        } else {
+            let error = ticks - (self.srtt8 >> 3);
+            self.srtt8 = (self.srtt8 + error).max(1);
+            self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
+        }
+        let tick = self.tick;
+        let in_time = |ticks: i64| ticks.unsigned_abs().saturating_mul(tick);
+        self.base = match self.floor {
+            RtoFloor::Rto => in_time((self.rttvar4 * 8 + self.srtt8) >> 3),
+            RtoFloor::Variance => in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(self.min)),
+        };
+    }
+
+    /// The timeout to set now.
+    pub(crate) fn timeout(&self) -> Duration {
+        let timeout = self.base.max(self.min).saturating_mul(self.backoff).min(self.max);
+        Duration::from_nanos(timeout.max(2 * self.tick))
+    }
+
+    /// The timer ran out (RFC 6298 step 5.5).
+    pub(crate) fn back_off(&mut self) {
+        if self.backoff < 64 || self.timeout().as_nanos() < self.max {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > STALE_BACKOFF {
+            self.rttvar4 += self.srtt8 >> 3;
+            self.srtt8 = 0;
+        }
+    }
+
+    /// A segment that was sent once has been acknowledged.
+    pub(crate) fn reset_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// RFC 6298 step 5.7: the SYN was lost and nothing was measured.
+    pub(crate) fn fall_back(&mut self, timeout: Duration) {
+        if self.srtt8 == 0 {
+            self.base = timeout.as_nanos();
+            self.backoff = 1;
+        }
+    }
+
+    pub(crate) fn backoff(&self) -> u64 {
+        self.backoff
+    }
+    /// Zero before the first sample.
+    pub(crate) fn srtt(&self) -> Duration {
+        Duration::from_nanos((self.srtt8.unsigned_abs().saturating_mul(self.tick)) / 8)
+    }
+    pub(crate) fn rttvar(&self) -> Duration {
+        Duration::from_nanos((self.rttvar4.unsigned_abs().saturating_mul(self.tick)) / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::{Dialect, Registry};
+
+    fn rto(change: impl FnOnce(&mut Rules), dialect: Dialect) -> Rto {
+        let mut options = TcpOptions::preset("tcp-reno", dialect).unwrap();
+        change(&mut options.rules);
+        Rto::new(&options.rules)
+    }
+
+    /// ns-2.35 with tick 0.01 s, samples of 5, 5, 8 and 5 ticks, worked by hand from tcp/tcp.cc.
+    #[test]
+    fn ns2_vector() {
+        let mut rto = rto(|rules| rules.min_rto = Duration::ZERO, Dialect::Ns2);
+        let mut seen = vec![];
+        for ticks in [5, 5, 8, 5] {
+            rto.update(ticks);
+            seen.push((rto.srtt8, rto.rttvar4, rto.timeout().as_nanos() / 10_000_000));
+        }
+        assert_eq!(seen, [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
+    }
+
+    /// RFC 6298 section 2 with a fine clock: SRTT 100 ms, then R' = 200 ms gives RTTVAR 62.5 ms, SRTT 112.5 ms.
+    #[test]
+    fn rfc_6298_equations() {
+        let mut rto = rto(
+            |rules| {
+                rules.tick = Duration::from_micros(1);
+                rules.min_rto = Duration::ZERO;
+            },
+            Dialect::Rfc,
+        );
+        rto.sample(Instant::ZERO, Instant::from_millis(100));
+        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_millis(100), Duration::from_millis(50)));
+        assert_eq!(rto.timeout(), Duration::from_millis(300));
+        rto.sample(Instant::ZERO, Instant::from_millis(200));
+        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_micros(112_500), Duration::from_micros(62_500)));
+        assert_eq!(rto.timeout(), Duration::from_micros(362_500));
+    }
+
+    /// RFC 6298 steps 2.4, 5.5 and 2.5: rounded up to 1 s, doubled at each expiry, at most 60 s.
+    #[test]
+    fn rfc_6298_back_off() {
+        let mut rto = rto(|_| {}, Dialect::Rfc);
+        rto.sample(Instant::ZERO, Instant::from_millis(100));
+        let seconds: Vec<_> = (0..8)
+            .map(|_| {
+                let timeout = rto.timeout().as_nanos() / 1_000_000_000;
+                rto.back_off();
+                timeout
+            })
+            .collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+
+    /// Section 5, last note: backed off more than eightfold, the old SRTT counts as deviation, and a sample starts afresh.
+    #[test]
+    fn a_stale_estimate_is_given_up() {
+        let mut rto = rto(|_| {}, Dialect::Rfc);
+        rto.sample(Instant::ZERO, Instant::from_millis(100));
+        for _ in 0..3 {
+            rto.back_off();
+        }
+        assert_eq!(rto.srtt(), Duration::from_millis(100));
+        rto.back_off();
+        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::ZERO, Duration::from_millis(75)));
+        rto.sample(Instant::ZERO, Instant::from_millis(300));
+        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_millis(300), Duration::from_millis(150)));
+    }
+
+    /// Linux: SRTT + max(200 ms, 4 RTTVAR).
+    #[test]
+    fn linux_floor_is_under_the_variance() {
+        let mut rto = rto(|_| {}, Dialect::Linux);
+        for _ in 0..100 {
+            rto.sample(Instant::ZERO, Instant::from_millis(50));
+        }
+        assert_eq!(rto.timeout(), Duration::from_millis(250));
+    }
+
+    /// ns-2 rounds what a timestamp tells to the nearest tick, and never to none.
+    #[test]
+    fn timestamps_are_rounded() {
+        for (millis, ticks) in [(4, 1), (14, 1), (15, 2), (24, 2)] {
+            let mut rto = rto(|_| {}, Dialect::Ns2);
+            rto.sample_timestamp(Instant::from_millis(3), Instant::from_millis(3 + millis));
+            assert_eq!(rto.srtt(), Duration::from_millis(10 * ticks), "{millis} ms");
+        }
+    }
+
+    /// Whether a 15 ms round trip is one tick of 10 ms or two depends on where it starts.
+    #[test]
+    fn a_coarse_clock_counts_its_ticks() {
+        let mut rto = rto(|rules| rules.clock_phase = Duration::ZERO, Dialect::Ns2);
+        rto.sample(Instant::from_millis(1), Instant::from_millis(16));
+        assert_eq!(rto.srtt(), Duration::from_millis(10));
+        rto.srtt8 = 0;
+        rto.sample(Instant::from_millis(6), Instant::from_millis(21));
+        assert_eq!(rto.srtt(), Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,272 @@
+//! SACK-based loss recovery (RFC 6675), optionally with proportional rate reduction (RFC 6937).
+//!
+//! ```text
+//! entry:    3 duplicates with news, or 3 segments received above the first missing one: halve, resend it
+//! meanwhile, while pipe < cwnd: (1) lost and not resent, (2) new data, (3) missing below the highest received,
+//!           (4) once: the highest missing
+//! exit:     everything sent before the entry is acknowledged
+//! ```
+//! With `rack` (RFC 8985), in recovery: (0) first of all, retransmissions that were lost again; (1) holds for all below
+//! the highest received.
+//! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead.
+
+use crate::growth::Growth;
+use crate::options::{Pipe, Rules};
+use crate::prr::Prr;
+use crate::sack1::Counted;
+use crate::scoreboard::Scoreboard;
+use crate::segment::Segment;
+use crate::sender::Recovery;
+use crate::state::{Cut, State};
+use headway_units::Dialect;
+use std::collections::VecDeque;
+
+/// SACK recovery of either sort.
+#[derive(Clone, Debug)]
+pub(crate) enum Sack {
+    Counted(Counted),
+    Scoreboard(Board),
+}
+
+/// RFC 6675's recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
+    board: Scoreboard,
+    recovering: bool,
+    /// HighRxt, one past.
+    resent: u64,
+    /// RescueRxt, one past.
+    rescue: u64,
+    /// As of the last acknowledgement, plus what was sent since.
+    pipe: u64,
+    lost_below: u64,
+    prr: Option<Prr>,
+    /// Retransmissions of this recovery in the order of sending, each with one past the highest number sent by then.
+    order: VecDeque<(u64, u64)>,
+    /// Those of them that were lost.
+    again: VecDeque<u64>,
+    /// Missing segments below this were sent before a retransmission that has arrived.
+    overtaken: u64,
+    /// One past the segment that the recovery was entered for.
+    entered: u64,
+}
+
+impl Recovery for Sack {
+    fn adjust(rules: &mut Rules, _dialect: Dialect) {
+        rules.sack_blocks = 3;
+    }
+
+    fn new(rules: &Rules) -> Self {
+        match rules.pipe {
+            Pipe::Counted => Self::Counted(Counted::new(rules)),
+            Pipe::Scoreboard => Self::Scoreboard(Board {
+                board: Scoreboard::default(),
+                recovering: false,
+                resent: 0,
+                rescue: 0,
+                pipe: 0,
+                lost_below: 0,
+                prr: None,
+                order: VecDeque::new(),
+                again: VecDeque::new(),
+                overtaken: 0,
+                entered: 0,
+            }),
+        }
+    }
+
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        match self {
+            Self::Counted(counted) => counted.on_ack(state, ack),
+            Self::Scoreboard(board) => board.on_ack(state, ack),
+        }
+    }
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
+        match self {
+            Self::Counted(counted) => counted.on_timeout(state),
+            Self::Scoreboard(board) => board.on_timeout(state),
+        }
+    }
+    fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
+        match self {
+            Self::Counted(counted) => counted.next(state),
+            Self::Scoreboard(board) => board.next(state),
+        }
+    }
+    fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
+        match self {
+            Self::Counted(counted) => counted.sent(state, seq),
+            Self::Scoreboard(board) => board.sent(state, seq),
+        }
+    }
+}
+
+impl Board {
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if ack.seq < state.una {
+            return;
+        }
+        let delivered = self.board.update(state.una, state.max, ack);
+        let is_new = ack.seq > state.una;
+        if self.recovering && ack.seq >= state.recover {
+            self.leave(state, ack);
+        } else if self.recovering {
+            if is_new {
+                let acked = state.advance(ack);
+                state.hold(acked);
+            }
+            self.estimate(state, delivered, is_new);
+        } else if is_new {
+            state.accept(ack, true);
+        } else if delivered > 0 {
+            state.dupacks += 1;
+        }
+        if !self.recovering && !self.board.is_empty() {
+            self.consider_entry(state, delivered);
+        }
+        state.release();
+    }
+
+    /// Step 4: three duplicates, or the first missing segment is lost; after a timeout only beyond what it resent.
+    fn consider_entry<G: Growth>(&mut self, state: &mut State<G>, delivered: u64) {
+        let threshold = state.rules.dupack_threshold;
+        let lost = state.dupacks >= threshold || self.board.lost_below(threshold) > state.una;
+        if !lost || (state.una < state.recover && state.una != 1) {
+            return;
+        }
+        let window = state.window.cwnd as u64;
+        state.begin_recovery();
+        // ECN has halved for this round trip already if its mark is not yet answered.
+        if state.last_cut == Cut::Ecn {
+            state.last_cut = Cut::DupAcks;
+        } else {
+            state.halve(Cut::DupAcks);
+        }
+        self.recovering = true;
+        self.order.clear();
+        self.again.clear();
+        self.resent = state.una;
+        self.rescue = state.una + 1;
+        self.entered = state.una + 1;
+        self.overtaken = 0;
+        state.nxt = state.max;
+        self.prr = state.rules.proportional_rate_reduction.then(|| Prr::new(window, state.window.ssthresh as u64));
+        self.estimate(state, delivered, false);
+        state.resend(state.una);
+        self.count_resent(state, state.una);
+    }
+
+    fn leave<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        self.recovering = false;
+        state.last_cut = Cut::Recovered;
+        if self.prr.take().is_some() {
+            state.window.cwnd = state.window.ssthresh;
+        }
+        state.accept(ack, state.rules.grow_on_exit);
+    }
+
+    /// Step B: what is lost, what is in the network, and with rate reduction what may follow.
+    fn estimate<G: Growth>(&mut self, state: &mut State<G>, delivered: u64, is_new: bool) {
+        let threshold = if state.rules.rack { 1 } else { state.rules.dupack_threshold };
+        let lost_before = (self.lost_below, self.again.len());
+        if state.rules.rack {
+            self.judge_retransmissions(state.una);
+        }
+        // The first segment is lost by the recovery's own reason, even if its three duplicates told of less.
+        self.lost_below = self.board.lost_below(threshold).max(self.entered).max(self.overtaken);
+        self.pipe = self.board.pipe(state.una, state.max, self.resent, self.lost_below);
+        self.pipe = self.pipe.saturating_sub(self.again.len() as u64);
+        if let Some(prr) = &mut self.prr
+            && delivered > 0
+        {
+            let clean = is_new && (self.lost_below, self.again.len()) <= lost_before;
+            state.window.cwnd = prr.window(self.pipe, delivered, clean) as f64;
+        }
+    }
+
+    /// RACK: what was sent before something that has arrived is lost, be it a retransmission or not.
+    fn judge_retransmissions(&mut self, una: u64) {
+        let arrived = |seq: u64| seq < una || self.board.skip_received(seq) != seq;
+        let highest = self.board.highest();
+        let later = self.order.iter().rposition(|&(seq, sent_before)| sent_before < highest || arrived(seq));
+        for (seq, sent_before) in self.order.drain(..later.map_or(0, |last| last + 1)) {
+            if arrived(seq) {
+                self.overtaken = self.overtaken.max(sent_before);
+            } else {
+                self.again.push_back(seq);
+            }
+        }
+        self.again.retain(|&seq| !arrived(seq));
+    }
+
+    fn count_resent<G: Growth>(&mut self, state: &State<G>, seq: u64) {
+        self.resent = self.resent.max(seq + 1);
+        if state.rules.rack {
+            self.order.push_back((seq, state.max));
+        }
+        self.count_sent();
+    }
+    fn count_sent(&mut self) {
+        self.pipe += 1;
+        if let Some(prr) = &mut self.prr {
+            prr.out += 1;
+        }
+    }
+
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
+        state.dupacks = 0;
+        self.recovering = false;
+        self.prr = None;
+        self.again.clear();
+        if !state.rules.keep_sack_after_timeout {
+            self.board.clear();
+        }
+    }
+
+    fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
+        let limit = state.una + state.limit;
+        if !self.recovering {
+            let gone = if state.rules.limited_transmit { self.board.received_below(state.nxt) } else { 0 };
+            let seq = self.board.skip_received(state.nxt);
+            return (state.nxt - state.una - gone < state.usable() && seq < limit && seq < state.end).then_some(seq);
+        }
+        if self.pipe >= state.window.cwnd as u64 {
+            return None;
+        }
+        // NextSeg(), rules 1 to 4, after what RACK found.
+        if let Some(&seq) = self.again.front() {
+            return Some(seq);
+        }
+        let hole = self.board.skip_received(self.resent.max(state.una));
+        if hole < self.lost_below.min(state.max) {
+            return Some(hole);
+        }
+        if state.nxt < limit && state.nxt < state.end {
+            return Some(state.nxt);
+        }
+        if hole < self.board.highest() {
+            return Some(hole);
+        }
+        (state.una > self.rescue && state.una < state.max).then(|| self.board.last_missing(state.max))
+    }
+
+    fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
+        if !self.recovering {
+            if seq >= state.max && !self.board.is_empty() {
+                state.count_limited();
+            }
+            state.nxt = seq + 1;
+        } else if self.again.front() == Some(&seq) {
+            self.again.pop_front();
+            self.count_resent(state, seq);
+        } else if seq >= state.nxt {
+            state.nxt = seq + 1;
+            self.count_sent();
+        } else if seq >= self.lost_below && seq >= self.board.highest() {
+            self.rescue = state.recover;
+            self.count_sent();
+        } else {
+            self.count_resent(state, seq);
+        }
+    }
+}

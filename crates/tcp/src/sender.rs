@@ -1,0 +1,127 @@
+//! The sender that all kinds share: a [`Recovery`] decides what a loss does, a [`Growth`] how the window opens.
+
+use crate::growth::Growth;
+use crate::options::Rules;
+use crate::segment::Segment;
+use crate::state::State;
+use headway_units::{Dialect, Instant, Random};
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent: the SYN, data and retransmissions.
+    pub sent: u64,
+    /// Of these, numbers that had been sent before.
+    pub retransmitted: u64,
+    /// Retransmission timeouts with data in flight.
+    pub timeouts: u64,
+    /// Fast retransmits, each with its recovery.
+    pub fast_recoveries: u64,
+    /// Reductions because of ECN.
+    pub ecn_reductions: u64,
+    /// Acknowledgements taken in.
+    pub acks: u64,
+}
+
+/// Loss recovery: what a duplicate, a partial and a full acknowledgement do.
+pub(crate) trait Recovery {
+    /// What this recovery asks for beyond the dialect.
+    fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
+
+    fn new(rules: &Rules) -> Self;
+
+    /// An acknowledgement of something that was sent, old or new.
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment);
+
+    /// The retransmission timer ran out; the window is cut afterwards, by [`State::time_out`].
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>);
+
+    /// The number that may be sent next, if the window allows one.
+    fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
+        state.next_in_window()
+    }
+    /// `seq`, the answer of [`Recovery::next`], is being sent.
+    fn sent<G: Growth>(&mut self, state: &mut State<G>, _seq: u64) {
+        state.nxt += 1;
+    }
+}
+
+/// A sender of one kind.
+#[derive(Debug)]
+pub(crate) struct Flow<R, G> {
+    pub(crate) state: State<G>,
+    recovery: R,
+}
+
+impl<R: Recovery, G: Growth> Flow<R, G> {
+    pub(crate) fn new(rules: &Rules, random: Random) -> Self {
+        Self { state: State::new(rules, random), recovery: R::new(rules) }
+    }
+
+    pub(crate) fn write(&mut self, now: Instant, segments: u64) {
+        if segments == 0 {
+            return;
+        }
+        let state = &mut self.state;
+        state.now = now;
+        state.resume();
+        // The SYN counts as one.
+        state.end = state.end.saturating_add(segments).saturating_add(u64::from(!state.opened));
+        state.opened = true;
+        state.released = false;
+        state.release();
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant, ack: &Segment) {
+        let state = &mut self.state;
+        if !ack.is_ack || ack.seq > state.max {
+            return;
+        }
+        state.now = now;
+        state.released = false;
+        state.burst = 0;
+        state.peer_sent = ack.sent;
+        state.counters.acks += 1;
+        if ack.ece && state.rules.ecn {
+            state.echo_of_congestion(ack);
+        }
+        self.recovery.on_ack(state, ack);
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        let state = &mut self.state;
+        state.now = now;
+        state.burst = 0;
+        if state.release_at.is_some_and(|at| at <= now) {
+            state.release_at = None;
+            state.released = true;
+            state.release();
+        } else {
+            state.released = false;
+        }
+        if state.retransmit_at.is_some_and(|at| at <= now) {
+            state.retransmit_at = None;
+            self.recovery.on_timeout(state);
+            state.time_out();
+            state.release();
+        }
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let state = &mut self.state;
+        state.now = now;
+        if let Some(seq) = state.pending.take() {
+            return Some(state.output(seq));
+        }
+        if state.burst == 0 || state.release_at.is_some() {
+            return None;
+        }
+        let seq = self.recovery.next(state)?;
+        if !state.is_released() {
+            return None;
+        }
+        state.burst -= 1;
+        self.recovery.sent(state, seq);
+        Some(state.output(seq))
+    }
+}

@@ -1,0 +1,427 @@
+//! What every sender keeps: sequence numbers, windows, timers, ECN, and the packets made from them.
+
+use crate::growth::{Acked, Growth, Window};
+use crate::options::{Halving, Restart, Rules};
+use crate::rto::Rto;
+use crate::segment::{SackBlocks, Segment};
+use crate::sender::Counters;
+use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
+
+/// Why the window was last reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    None,
+    /// By duplicate acknowledgements, and the recovery is not over.
+    DupAcks,
+    /// That recovery is over.
+    Recovered,
+    Timeout,
+    Ecn,
+}
+
+/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses.
+#[derive(Debug)]
+pub(crate) struct State<G> {
+    pub(crate) rules: Rules,
+    growth: G,
+    pub(crate) now: Instant,
+    random: Random,
+    pub(crate) opened: bool,
+    /// One past the last segment that the application wrote (`curseq_`).
+    pub(crate) end: u64,
+    /// The first unacknowledged (`highest_ack_` + 1).
+    pub(crate) una: u64,
+    /// The next to send (`t_seqno_`); falls back to `una` at a timeout.
+    pub(crate) nxt: u64,
+    /// One past the highest sent (`maxseq_` + 1).
+    pub(crate) max: u64,
+    /// One past the highest sent when the last reduction began (`recover_` + 1).
+    pub(crate) recover: u64,
+    pub(crate) window: Window,
+    /// The receiver's window (`window_`).
+    pub(crate) limit: u64,
+    /// Segments that duplicate acknowledgements say have left (`dupwnd_`).
+    pub(crate) inflation: u64,
+    pub(crate) dupacks: u32,
+    pub(crate) last_cut: Cut,
+    /// Segments that Limited Transmit has sent since the last new acknowledgement.
+    limited_sent: u64,
+    syn_lost: bool,
+    pub(crate) rto: Rto,
+    /// The segment whose round trip is being measured.
+    timed: Option<(u64, Instant)>,
+    pub(crate) retransmit_at: Option<Instant>,
+    last_sent: Instant,
+    /// A segment to send whatever the window says.
+    pub(crate) pending: Option<u64>,
+    /// How many segments this event may still release.
+    pub(crate) burst: u64,
+    pub(crate) release_at: Option<Instant>,
+    pub(crate) released: bool,
+    ecn_agreed: bool,
+    ecn_backoff: bool,
+    cwr_due: bool,
+    pub(crate) peer_sent: Instant,
+    pub(crate) counters: Counters,
+}
+
+impl<G: Growth> State<G> {
+    pub(crate) fn new(rules: &Rules, random: Random) -> Self {
+        let limit = rules.segments(rules.window);
+        let ssthresh = rules.initial_ssthresh.map_or(limit, |size| rules.segments(size));
+        Self {
+            growth: G::new(rules),
+            now: Instant::ZERO,
+            random,
+            opened: false,
+            end: 0,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            recover: 1,
+            window: Window { cwnd: 1.0, ssthresh: ssthresh as f64 },
+            limit,
+            inflation: 0,
+            dupacks: 0,
+            last_cut: Cut::None,
+            limited_sent: 0,
+            syn_lost: false,
+            rto: Rto::new(rules),
+            timed: None,
+            retransmit_at: None,
+            last_sent: Instant::ZERO,
+            pending: None,
+            burst: 0,
+            release_at: None,
+            released: false,
+            ecn_agreed: false,
+            ecn_backoff: false,
+            cwr_due: false,
+            peer_sent: Instant::ZERO,
+            counters: Counters::default(),
+            rules: rules.clone(),
+        }
+    }
+
+    /// FlightSize of RFC 5681.
+    pub(crate) fn flight(&self) -> u64 {
+        self.max - self.una
+    }
+    /// The window in whole segments, as far as the receiver allows.
+    pub(crate) fn usable(&self) -> u64 {
+        (self.window.cwnd as u64).saturating_add(self.inflation).min(self.limit)
+    }
+    /// The next number in sequence, if the window and the application allow it.
+    pub(crate) fn next_in_window(&self) -> Option<u64> {
+        (self.nxt < self.una + self.usable() && self.nxt < self.end).then_some(self.nxt)
+    }
+
+    /// Lets this event release up to `max_burst` segments.
+    pub(crate) fn release(&mut self) {
+        self.burst = self.rules.max_burst.map_or(u64::MAX, |size| self.rules.segments(size));
+    }
+    /// Lets this event release at most `size`.
+    pub(crate) fn release_at_most(&mut self, size: Option<QueueSize>) {
+        match size {
+            Some(size) => self.burst = self.rules.segments(size),
+            None => self.release(),
+        }
+    }
+
+    /// Sends `seq` next, outside the window's order.
+    pub(crate) fn resend(&mut self, seq: u64) {
+        // A duplicate of the last acknowledgement must not invent data.
+        self.pending = (seq < self.end).then_some(seq);
+    }
+
+    /// Limited Transmit (RFC 3042): a new segment for a first or second duplicate.
+    pub(crate) fn transmit_limited(&mut self) {
+        let allowed = (self.window.cwnd + f64::from(self.dupacks)) as u64;
+        if self.rules.limited_transmit && self.nxt < self.una + allowed.min(self.limit) && self.nxt < self.end {
+            self.pending = Some(self.nxt);
+            self.nxt += 1;
+            self.limited_sent += 1;
+        }
+    }
+
+    /// A new segment went out because duplicates say that others have left (RFC 6675 section 5 step 3).
+    pub(crate) fn count_limited(&mut self) {
+        self.limited_sent += 1;
+    }
+
+    /// What a loss takes its share of.
+    fn halving_base(&self) -> f64 {
+        match self.rules.halving {
+            Halving::Window => (self.window.cwnd + self.inflation as f64).min(self.limit as f64),
+            Halving::Flight => self.flight().saturating_sub(self.limited_sent) as f64,
+        }
+    }
+
+    /// Reduces ssthresh and returns what the window may come down to.
+    fn reduce(&mut self) -> f64 {
+        let base = self.halving_base();
+        let reduced = self.growth.decrease(self.window.cwnd, base);
+        self.window.ssthresh = reduced.floor().max(2.0);
+        if self.rules.fractional_halving { reduced } else { self.window.ssthresh }
+    }
+
+    /// Halves ssthresh and cwnd.
+    pub(crate) fn halve(&mut self, cut: Cut) {
+        self.window.cwnd = self.reduce();
+        self.last_cut = cut;
+        self.cwr_due = true;
+    }
+    /// Halves ssthresh, and leaves one segment.
+    pub(crate) fn collapse(&mut self, cut: Cut) {
+        self.reduce();
+        self.close_to_one(cut);
+    }
+    /// Leaves one segment, and ssthresh as it is.
+    pub(crate) fn close_to_one(&mut self, cut: Cut) {
+        self.window.cwnd = 1.0;
+        self.last_cut = cut;
+        self.cwr_due = true;
+    }
+
+    /// Starts a fast retransmit: everything sent up to now belongs to this loss event.
+    pub(crate) fn begin_recovery(&mut self) {
+        self.recover = self.max;
+        self.counters.fast_recoveries += 1;
+        self.restart_timer();
+        self.drop_timing();
+    }
+    /// Stops measuring: what is in flight may be resent, and its answer would be ambiguous (Karn).
+    pub(crate) fn drop_timing(&mut self) {
+        self.timed = None;
+    }
+    /// Goes back to the first unacknowledged segment.
+    pub(crate) fn go_back(&mut self) {
+        self.nxt = self.una;
+    }
+
+    pub(crate) fn restart_timer(&mut self) {
+        self.retransmit_at = Some(self.now + self.rto.timeout());
+    }
+    /// After an acknowledgement of new data (RFC 6298 steps 5.2 and 5.3).
+    pub(crate) fn renew_timer(&mut self) {
+        if self.una < self.max || self.rules.restart_after_idle == Restart::One {
+            self.restart_timer();
+        } else {
+            self.retransmit_at = None;
+        }
+    }
+
+    /// A round-trip sample or a partial acknowledgement shows that the path works.
+    pub(crate) fn reset_back_off(&mut self) {
+        self.rto.reset_back_off();
+    }
+    /// The measured segment is covered by a partial acknowledgement: no sample, but no back-off either.
+    pub(crate) fn drop_measurement(&mut self) {
+        if self.timed.is_some_and(|(seq, _)| self.una > seq) {
+            self.timed = None;
+            self.rto.reset_back_off();
+        }
+    }
+
+    /// Takes in the number of a new acknowledgement, and what it says about the round trip.
+    pub(crate) fn advance(&mut self, ack: &Segment) -> Acked {
+        let segments = ack.seq - self.una;
+        self.dupacks = 0;
+        self.limited_sent = 0;
+        self.una = ack.seq;
+        self.nxt = self.nxt.max(self.una);
+        // While every acknowledgement of a window of one says "congested", the back-off stays.
+        let congested = self.ecn_agreed && self.ecn_backoff && ack.ece;
+        let mut rtt = None;
+        if self.rules.timestamps {
+            self.rto.sample_timestamp(ack.echo, self.now);
+            rtt = Some(self.now.since(ack.echo));
+            if self.rules.timestamps_reset_backoff && !congested {
+                self.rto.reset_back_off();
+                self.ecn_backoff = false;
+            }
+        }
+        if let Some((seq, sent)) = self.timed
+            && self.una > seq
+        {
+            if !congested {
+                self.rto.reset_back_off();
+                self.ecn_backoff = false;
+            }
+            self.timed = None;
+            if !self.rules.timestamps {
+                self.rto.sample(sent, self.now);
+                rtt = Some(self.now.since(sent));
+            }
+        }
+        self.renew_timer();
+        Acked { now: self.now, segments, una: self.una, max: self.max, rtt, srtt: self.rto.srtt() }
+    }
+
+    /// Takes in a new acknowledgement outside recovery, or one that ends it, and opens the window if `open`.
+    pub(crate) fn accept(&mut self, ack: &Segment, open: bool) {
+        let filled = self.fills_window();
+        let opening = self.una == 0;
+        let acked = self.advance(ack);
+        if opening {
+            self.open_window();
+        } else if open && filled && !(self.ecn_agreed && ack.ece) {
+            self.growth.grow(&mut self.window, acked);
+        } else {
+            self.growth.hold(acked);
+        }
+        if !ack.ece {
+            self.ecn_backoff = false;
+        } else if !ack.cwr {
+            self.ecn_agreed = self.rules.ecn;
+        }
+    }
+
+    /// The SYN is answered: only now the window opens (RFC 5681 section 3.1, ns-2 `delay_growth_`).
+    fn open_window(&mut self) {
+        self.window.cwnd = if self.syn_lost { 1.0 } else { self.rules.initial_window_segments() as f64 };
+        if let (true, Some(timeout)) = (self.syn_lost, self.rules.syn_loss_rto) {
+            self.rto.fall_back(timeout);
+        }
+    }
+
+    /// Tells the growth of a partial acknowledgement.
+    pub(crate) fn hold(&mut self, acked: Acked) {
+        self.growth.hold(acked);
+    }
+
+    /// Whether the network was the limit, not the application or the receiver (RFC 7661 section 4.1; Linux
+    /// `tcp_is_cwnd_limited`: in slow start, half the window in use is enough).
+    fn fills_window(&self) -> bool {
+        let flight = self.flight() as f64;
+        self.rules.grow_when_limited
+            || flight >= self.window.cwnd.floor()
+            || (self.window.in_slow_start() && 2.0 * flight > self.window.cwnd)
+    }
+
+    /// ECN-Echo: halves once a window (RFC 3168 section 6.1.2).
+    pub(crate) fn echo_of_congestion(&mut self, ack: &Segment) {
+        if ack.seq > self.recover || self.last_cut == Cut::Timeout {
+            self.recover = self.max;
+            if self.window.cwnd <= 1.0 {
+                // The window cannot shrink: the timer must (RFC 3168 section 6.1.2).
+                if self.ecn_backoff {
+                    self.rto.back_off();
+                } else {
+                    self.ecn_backoff = true;
+                }
+            } else {
+                self.ecn_backoff = false;
+            }
+            let before = self.window.cwnd;
+            self.halve(Cut::Ecn);
+            if !self.rules.fractional_halving {
+                // The least ssthresh is two segments, a window may be one.
+                self.window.cwnd = self.window.cwnd.min(before);
+            }
+            self.counters.ecn_reductions += 1;
+        }
+    }
+
+    /// The retransmission timer ran out (RFC 6298 steps 5.4 to 5.6).
+    pub(crate) fn time_out(&mut self) {
+        self.window.cwnd = self.window.cwnd.max(1.0);
+        if self.una == self.max {
+            // Nothing in flight: the window is stale, the estimate is not. The timer needs no second expiry.
+            self.recover = self.max;
+            self.close_to_one(Cut::Timeout);
+            self.timed = None;
+            self.go_back();
+            return;
+        }
+        self.recover = self.max;
+        self.syn_lost |= self.una == 0;
+        self.counters.timeouts += 1;
+        // After ECN the window was halved for this round trip already.
+        if self.last_cut == Cut::Ecn {
+            self.close_to_one(Cut::Timeout);
+        } else {
+            self.collapse(Cut::Timeout);
+        }
+        self.growth.timed_out();
+        self.rto.back_off();
+        self.restart_timer();
+        self.timed = None;
+        self.go_back();
+    }
+
+    /// Data after a silence (RFC 5681 section 4.1).
+    pub(crate) fn resume(&mut self) {
+        if !self.opened || self.una < self.max {
+            return;
+        }
+        let silence = self.now.since(self.last_sent);
+        let timeout = self.rto.timeout();
+        let initial = (self.rules.initial_window_segments() as f64).min(self.window.cwnd);
+        match self.rules.restart_after_idle {
+            Restart::Keep | Restart::One => {}
+            Restart::InitialWindow if silence > timeout => self.window.cwnd = initial,
+            Restart::Decay if silence > timeout => {
+                self.window.ssthresh = self.window.ssthresh.max((self.window.cwnd * 0.75).floor());
+                let halvings = silence.as_nanos() / timeout.as_nanos().max(1);
+                for _ in 0..halvings.min(64) {
+                    self.window.cwnd = (self.window.cwnd / 2.0).floor().max(initial);
+                }
+            }
+            Restart::InitialWindow | Restart::Decay => {}
+        }
+        self.growth.resumed(silence);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match (self.retransmit_at, self.release_at) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Whether the random delay before a release is over; starts it if there is something to delay.
+    pub(crate) fn is_released(&mut self) -> bool {
+        if self.rules.overhead.is_zero() || self.released {
+            return true;
+        }
+        let delay = self.rules.overhead.as_secs_f64() * self.random.uniform();
+        self.release_at = Some(self.now + Duration::from_secs_f64(delay));
+        false
+    }
+
+    /// Makes the packet of `seq`.
+    pub(crate) fn output(&mut self, seq: u64) -> Segment {
+        let retransmission = seq < self.max;
+        let may_mark = self.rules.ecn_on_retransmission || !retransmission;
+        let cwr = self.rules.ecn && self.cwr_due && may_mark && seq != 0;
+        self.cwr_due &= !cwr;
+        let idle = self.una == self.max;
+        self.counters.sent += 1;
+        if retransmission {
+            self.counters.retransmitted += 1;
+        } else {
+            self.max = seq + 1;
+            if self.timed.is_none() {
+                self.timed = Some((seq, self.now));
+            }
+        }
+        if idle || self.retransmit_at.is_none() {
+            self.restart_timer();
+        }
+        self.last_sent = self.now;
+        let size = if seq == 0 { self.rules.header } else { self.rules.segment };
+        Segment {
+            seq,
+            sent: self.now,
+            echo: self.peer_sent,
+            sack: SackBlocks::default(),
+            size: size.count() as u32,
+            ecn: if self.rules.ecn && may_mark && seq != 0 { Ecn::Ect0 } else { Ecn::NotEct },
+            is_ack: false,
+            ece: self.rules.ecn && seq == 0,
+            cwr,
+            retransmission,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! TCP Tahoe (Jacobson 1988; ns-2.35 tcp/tcp.cc): the third duplicate acknowledgement resends as a timeout does, without
+//! waiting for it.
+//!
+//! ```text
+//! 3 duplicates:  ssthresh = max(window / 2, 2), cwnd = 1, go back to the first unacknowledged segment
+//! ```
+
+use crate::growth::Growth;
+use crate::options::Rules;
+use crate::segment::Segment;
+use crate::sender::Recovery;
+use crate::state::{Cut, State};
+
+/// No fast recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Tahoe;
+
+impl Recovery for Tahoe {
+    fn new(_rules: &Rules) -> Self {
+        Self
+    }
+
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if ack.seq > state.una {
+            state.accept(ack, true);
+        } else if ack.seq == state.una {
+            state.dupacks += 1;
+            if state.dupacks == state.rules.dupack_threshold {
+                Self::fast_retransmit(state);
+            } else if state.dupacks < state.rules.dupack_threshold {
+                state.transmit_limited();
+            }
+        }
+        state.release();
+    }
+
+    fn on_timeout<G: Growth>(&mut self, _state: &mut State<G>) {}
+}
+
+impl Tahoe {
+    fn fast_retransmit<G: Growth>(state: &mut State<G>) {
+        // Not twice for one window (RFC 6582 section 3.2 step 2, ns-2 `bugFix_`); the first data segment is exempt, as
+        // nothing was sent before it.
+        if state.una > state.recover || state.una == 1 {
+            state.begin_recovery();
+            state.collapse(Cut::DupAcks);
+        } else if state.rules.ecn && state.last_cut == Cut::Ecn {
+            state.close_to_one(Cut::DupAcks);
+            state.restart_timer();
+            state.drop_timing();
+        } else {
+            return;
+        }
+        state.go_back();
+    }
+}

@@ -1,0 +1,545 @@
+//! The RFCs' rules, spoken as a dialogue: what the sender puts on the wire for each acknowledgement, and the sink for each
+//! segment. Dialect rfc throughout.
+#![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
+
+use headway_tcp::{Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
+use std::ops::Range;
+
+/// A sender whose peer is written out in the test.
+struct Dialogue {
+    sender: Sender,
+    now: Instant,
+}
+
+fn options(kind: &str, change: impl FnOnce(&mut Rules)) -> TcpOptions {
+    let mut options = TcpOptions::preset(kind, Dialect::Rfc).unwrap();
+    change(&mut options.rules);
+    options.check().unwrap();
+    options
+}
+
+fn ack(seq: u64) -> Segment {
+    Segment {
+        seq,
+        sent: Instant::ZERO,
+        echo: Instant::ZERO,
+        sack: SackBlocks::default(),
+        size: 40,
+        ecn: Ecn::NotEct,
+        is_ack: true,
+        ece: false,
+        cwr: false,
+        retransmission: false,
+    }
+}
+
+impl Dialogue {
+    /// An endless transfer whose SYN is on the way.
+    fn new(kind: &str, change: impl FnOnce(&mut Rules)) -> Self {
+        let mut sender = Sender::new(&options(kind, change), Random::new(1, "dialogue"));
+        sender.write(Instant::ZERO, u64::MAX / 2);
+        let syn = sender.poll_transmit(Instant::ZERO).unwrap();
+        assert_eq!((syn.seq, syn.size), (0, 40));
+        assert!(sender.poll_transmit(Instant::ZERO).is_none(), "nothing before the SYN is answered");
+        Self { sender, now: Instant::ZERO }
+    }
+    /// The same with the SYN answered after 100 ms and a window of `window` in flight, in congestion avoidance.
+    fn with_window(kind: &str, window: u64) -> Self {
+        let mut dialogue = Self::new(kind, |rules| {
+            rules.initial_window = QueueSize::Packets(window);
+            rules.initial_window_bytes = None;
+            rules.initial_ssthresh = Some(QueueSize::Packets(window));
+        });
+        assert_eq!(dialogue.receive(ack(1)), (1..=window).collect::<Vec<_>>());
+        dialogue
+    }
+    /// 100 ms later `ack` arrives; answers the numbers sent for it.
+    fn receive(&mut self, ack: Segment) -> Vec<u64> {
+        self.now += Duration::from_millis(100);
+        self.at_once(ack)
+    }
+    fn at_once(&mut self, ack: Segment) -> Vec<u64> {
+        self.sender.handle(self.now, &ack);
+        self.sent()
+    }
+    fn sack(&mut self, seq: u64, blocks: &[Range<u64>]) -> Vec<u64> {
+        let mut ack = ack(seq);
+        for block in blocks {
+            ack.sack.push(block.clone());
+        }
+        self.at_once(ack)
+    }
+    fn time_out(&mut self) -> Vec<u64> {
+        self.now = self.sender.poll_timeout().unwrap();
+        self.sender.handle_timeout(self.now);
+        self.sent()
+    }
+    fn sent(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.sender.poll_transmit(self.now)).map(|segment| segment.seq).collect()
+    }
+    fn windows(&self) -> (f64, f64) {
+        (self.sender.cwnd(), self.sender.ssthresh())
+    }
+}
+
+/// RFC 6928 section 2: 10 segments, or 14600 bytes. RFC 3390: 4, 3 or 2 by size.
+#[test]
+fn initial_window() {
+    let window = |segment: u64, packets, bytes| {
+        let mut dialogue = Dialogue::new("tcp-reno", |rules| {
+            rules.segment = Bytes::new(segment + 40);
+            rules.initial_window = QueueSize::Packets(packets);
+            rules.initial_window_bytes = Some(Bytes::new(bytes));
+        });
+        dialogue.receive(ack(1)).len()
+    };
+    assert_eq!([536, 1460, 2190, 8960].map(|size| window(size, 10, 14_600)), [10, 10, 6, 2]);
+    assert_eq!([536, 1095, 1096, 1460, 2190, 2191].map(|size| window(size, 4, 4_380)), [4, 4, 3, 3, 2, 2]);
+}
+
+/// RFC 5681 section 3.1 and RFC 6298 step 5.7: after a lost SYN the window is one segment, the timeout 3 s.
+#[test]
+fn a_lost_syn() {
+    let mut dialogue = Dialogue::new("tcp-reno", |_| {});
+    assert_eq!(dialogue.time_out(), [0]);
+    assert_eq!(dialogue.now, Instant::from_secs(1));
+    assert_eq!(dialogue.receive(ack(1)), [1]);
+    assert_eq!(dialogue.sender.rto(), Duration::from_secs(3));
+}
+
+/// RFC 5681 section 3.1, RFC 3465 with L = 2: slow start adds what is acknowledged, two at most.
+#[test]
+fn slow_start_counts_segments() {
+    let mut dialogue = Dialogue::new("tcp-reno", |_| {});
+    dialogue.receive(ack(1));
+    assert_eq!(dialogue.receive(ack(3)), [11, 12, 13, 14]);
+    assert_eq!(dialogue.sender.cwnd(), 12.0);
+    assert_eq!(dialogue.at_once(ack(4)), [15, 16]);
+    assert_eq!(dialogue.at_once(ack(14)).len(), 12);
+    assert_eq!(dialogue.sender.cwnd(), 15.0);
+}
+
+/// RFC 5681 equation 3 with delayed acknowledgements: one segment in a round trip.
+#[test]
+fn congestion_avoidance_adds_one_a_round_trip() {
+    let mut dialogue = Dialogue::with_window("tcp-reno", 20);
+    for acknowledged in (3..=21).step_by(2) {
+        dialogue.at_once(ack(acknowledged));
+    }
+    assert!((dialogue.sender.cwnd() - 21.0).abs() < 0.03, "{}", dialogue.sender.cwnd());
+}
+
+/// RFC 5681 section 3.1, RFC 7661: a window that is not used does not grow.
+#[test]
+fn an_unused_window_does_not_grow() {
+    let mut sender = Sender::new(&options("tcp-reno", |_| {}), Random::new(1, "dialogue"));
+    let mut now = Instant::ZERO;
+    for round in 0..20 {
+        sender.write(now, 1);
+        while sender.poll_transmit(now).is_some() {}
+        now += Duration::from_millis(100);
+        sender.handle(now, &ack(round + 1));
+        while sender.poll_transmit(now).is_some() {}
+    }
+    assert_eq!(sender.cwnd(), 10.0);
+}
+
+/// RFC 5681 section 3.2 with RFC 3042, step by step.
+#[test]
+fn reno_fast_recovery() {
+    let mut dialogue = Dialogue::with_window("tcp-reno", 10);
+    // Two duplicates: a new segment each, the window unchanged.
+    assert_eq!(dialogue.at_once(ack(1)), [11]);
+    assert_eq!(dialogue.at_once(ack(1)), [12]);
+    assert_eq!(dialogue.windows(), (10.0, 10.0));
+    // The third: ssthresh is half of FlightSize without those two; 5 + 3 are in use by the 12 in flight.
+    assert_eq!(dialogue.at_once(ack(1)), [1]);
+    assert_eq!(dialogue.windows(), (5.0, 5.0));
+    // Nine more duplicates arrive for the rest: from 13 on the inflated window lets new segments out.
+    let sent: Vec<_> = (0..9).map(|_| dialogue.at_once(ack(1))).collect();
+    assert!(sent[..4].iter().all(Vec::is_empty));
+    assert_eq!(sent[4..].concat(), [13, 14, 15, 16, 17]);
+    // The new acknowledgement deflates to ssthresh.
+    assert_eq!(dialogue.receive(ack(13)), [] as [u64; 0]);
+    assert_eq!(dialogue.windows(), (5.0, 5.0));
+    assert_eq!(dialogue.sender.in_flight(), 5);
+}
+
+/// Duplicates without anything in flight, or of less than was acknowledged, are no duplicates (RFC 5681 section 2).
+#[test]
+fn stale_acknowledgements_change_nothing() {
+    let mut dialogue = Dialogue::with_window("tcp-newreno", 10);
+    dialogue.receive(ack(8));
+    for _ in 0..5 {
+        assert_eq!(dialogue.at_once(ack(3)), [] as [u64; 0]);
+    }
+    assert_eq!((dialogue.sender.dupacks(), dialogue.sender.counters().fast_recoveries), (0, 0));
+}
+
+/// RFC 6582 section 3.2: partial acknowledgements resend, a full one ends the recovery.
+#[test]
+fn newreno_partial_and_full() {
+    let mut dialogue = Dialogue::with_window("tcp-newreno", 10);
+    for _ in 0..2 {
+        dialogue.at_once(ack(1));
+    }
+    assert_eq!(dialogue.at_once(ack(1)), [1]);
+    let deadline = dialogue.sender.poll_timeout();
+    // 1 arrives, 4 is missing: three acknowledged, and at once 4 again.
+    assert_eq!(dialogue.receive(ack(4)), [4]);
+    assert_ne!(dialogue.sender.poll_timeout(), deadline, "the first partial acknowledgement restarts the timer");
+    let deadline = dialogue.sender.poll_timeout();
+    assert_eq!(dialogue.receive(ack(6))[0], 6);
+    assert_eq!(dialogue.sender.poll_timeout(), deadline, "impatient: the second does not");
+    assert_eq!(dialogue.sender.counters().fast_recoveries, 1);
+    // Everything up to 12 was sent before the recovery: 13 ends it, with min(ssthresh, FlightSize + 1).
+    let flight_after = dialogue.sender.in_flight() - (13 - 6);
+    dialogue.receive(ack(13));
+    assert_eq!(dialogue.sender.cwnd(), 5f64.min(flight_after.max(1) as f64 + 1.0));
+}
+
+/// RFC 6582 section 3.2 step 2: duplicates of what was sent before the recovery start no second one.
+#[test]
+fn one_reduction_a_window() {
+    let mut dialogue = Dialogue::with_window("tcp-newreno", 10);
+    dialogue.time_out();
+    for _ in 0..6 {
+        dialogue.at_once(ack(4));
+    }
+    assert_eq!(dialogue.sender.counters().fast_recoveries, 0);
+}
+
+/// RFC 5681 section 3.1 and RFC 6298 section 5: a timeout leaves one segment, goes back, doubles; ssthresh is half of
+/// FlightSize once, however often the same segment times out.
+#[test]
+fn timeouts() {
+    for kind in ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack"] {
+        let mut dialogue = Dialogue::with_window(kind, 10);
+        assert_eq!(dialogue.time_out(), [1], "{kind}");
+        assert_eq!(dialogue.windows(), (1.0, 5.0), "{kind}");
+        assert_eq!(dialogue.time_out(), [1], "{kind}");
+        assert_eq!(dialogue.windows(), (1.0, 5.0), "{kind}");
+        assert_eq!(dialogue.sender.backoff(), 4, "{kind}");
+        assert_eq!(dialogue.receive(ack(2)), [2, 3], "{kind}: slow start over what may be lost");
+        assert_eq!(dialogue.sender.counters().timeouts, 2, "{kind}");
+    }
+}
+
+/// Nothing was sent before the first data segment, so nothing forbids its fast retransmit.
+#[test]
+fn the_first_segment_may_be_resent_fast() {
+    for kind in ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack"] {
+        let mut dialogue = Dialogue::with_window(kind, 10);
+        let sent: Vec<_> = (3..6).map(|end| dialogue.sack(1, &[2..end])).collect();
+        assert_eq!(sent[2][0], 1, "{kind}");
+        assert_eq!(dialogue.sender.counters().fast_recoveries, 1, "{kind}");
+        assert_eq!(dialogue.sender.ssthresh(), 5.0, "{kind}");
+    }
+}
+
+/// A timeout in the round trip of an ECN reduction leaves ssthresh as that set it (RFC 3168 section 6.1.2: once a window).
+#[test]
+fn a_timeout_after_ecn_does_not_halve_again() {
+    let mut dialogue = Dialogue::new("tcp-reno", |rules| rules.ecn = true);
+    assert_eq!(dialogue.receive(Segment { ece: true, ..ack(1) }).len(), 10);
+    dialogue.receive(Segment { ece: true, ..ack(2) });
+    assert_eq!(dialogue.windows(), (5.0, 5.0));
+    dialogue.at_once(ack(9));
+    assert!(dialogue.sender.in_flight() < 10);
+    dialogue.time_out();
+    assert_eq!(dialogue.windows(), (1.0, 5.0));
+}
+
+/// RFC 3168 section 6.1.2: a window of one segment cannot shrink; if its echoes go on, the timer backs off instead, and
+/// round-trip samples do not end that.
+#[test]
+fn ecn_at_a_window_of_one() {
+    let mut dialogue = Dialogue::new("tcp-reno", |rules| rules.ecn = true);
+    dialogue.receive(Segment { ece: true, ..ack(1) });
+    dialogue.time_out();
+    assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, 2));
+    // The first echo only warns, the second belongs to the same window; then each window's echo doubles.
+    for (seq, backoff) in [(2, 2), (11, 2), (12, 4), (13, 8)] {
+        dialogue.receive(Segment { ece: true, ..ack(seq) });
+        assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, backoff), "echo at {seq}");
+    }
+    dialogue.receive(ack(14));
+    assert_eq!(dialogue.sender.backoff(), 1);
+}
+
+/// Sends `segments` in slow start, each acknowledged by itself, until all is quiet; answers when.
+fn grow_then_rest(sender: &mut Sender, segments: u64) -> Instant {
+    let (mut now, mut next) = (Instant::ZERO, 0);
+    sender.write(now, segments);
+    while !sender.is_finished() {
+        while let Some(segment) = sender.poll_transmit(now) {
+            next = segment.seq + 1;
+        }
+        now += Duration::from_millis(10);
+        sender.handle(now, &ack((sender.acknowledged() + 1).min(next)));
+    }
+    now
+}
+
+/// RFC 2861 (Linux): half for each timeout of silence, the initial window at least; ssthresh remembers three quarters.
+#[test]
+fn a_window_decays_in_silence() {
+    let change = |rules: &mut Rules| {
+        rules.restart_after_idle = headway_tcp::Restart::Decay;
+        rules.initial_ssthresh = Some(QueueSize::Packets(40));
+    };
+    for (millis, halvings) in [(500, 0), (1_400, 1), (60_000, 60)] {
+        let mut sender = Sender::new(&options("tcp-reno", change), Random::new(1, "dialogue"));
+        let now = grow_then_rest(&mut sender, 60) + Duration::from_millis(millis);
+        let before = sender.cwnd();
+        assert!((35.0..=41.0).contains(&before), "{before}");
+        sender.write(now, 1000);
+        let after = match halvings {
+            0 => before,
+            1 => (before / 2.0).floor(),
+            _ => 10.0,
+        };
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (after, 40.0), "after {millis} ms");
+    }
+    // From a window above it, ssthresh rises to three quarters of the window.
+    let mut sender = Sender::new(&options("tcp-reno", change), Random::new(1, "dialogue"));
+    let now = grow_then_rest(&mut sender, 2_000) + Duration::from_secs(2);
+    let before = sender.cwnd();
+    assert!(before > 60.0, "{before}");
+    sender.write(now, 1);
+    assert_eq!(sender.ssthresh(), (before * 0.75).floor());
+}
+
+/// Half of the window in use is enough to open it in slow start, as Linux has it, not in congestion avoidance.
+#[test]
+fn a_window_half_used_grows_in_slow_start_only() {
+    for (in_flight, slow_start, grown) in [(6, true, true), (5, true, false), (6, false, false)] {
+        let ssthresh = if slow_start { 100 } else { 10 };
+        let change = |rules: &mut Rules| rules.initial_ssthresh = Some(QueueSize::Packets(ssthresh));
+        let mut sender = Sender::new(&options("tcp-reno", change), Random::new(1, "dialogue"));
+        let now = Instant::ZERO;
+        sender.write(now, in_flight);
+        sender.poll_transmit(now).unwrap();
+        sender.handle(now, &ack(1));
+        assert_eq!(std::iter::from_fn(|| sender.poll_transmit(now)).count() as u64, in_flight);
+        sender.handle(now, &ack(2));
+        assert_eq!(sender.cwnd() > 10.0, grown, "{in_flight} in flight, slow start {slow_start}");
+    }
+}
+
+/// RFC 6298 step 5.2: no timer without data in flight; RFC 5681 section 4.1: the initial window after a silence.
+#[test]
+fn restart_after_idle() {
+    let mut sender = Sender::new(&options("tcp-reno", |_| {}), Random::new(1, "dialogue"));
+    let mut now = grow_then_rest(&mut sender, 30);
+    assert!(sender.cwnd() > 20.0, "{}", sender.cwnd());
+    assert_eq!(sender.poll_timeout(), None);
+    now += Duration::from_secs(2);
+    sender.write(now, 100);
+    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(now)).count(), 10);
+}
+
+/// RFC 6675 section 5: entry on three segments above, holes first, then new data, by pipe.
+#[test]
+fn sack_recovery() {
+    let mut dialogue = Dialogue::with_window("tcp-sack", 10);
+    // 1 and 5 are lost. Two blocks: Limited Transmit, as pipe falls below cwnd.
+    assert_eq!(dialogue.sack(1, &[2..3]), [11]);
+    assert_eq!(dialogue.sack(1, &[2..4]), [12]);
+    // Three segments above 1: halve (FlightSize 12 less 2), resend it. Pipe is 9 of cwnd 5.
+    assert_eq!(dialogue.sack(1, &[2..5]), [1]);
+    assert_eq!(dialogue.windows(), (5.0, 5.0));
+    // 6 to 8 arrive: 5 is lost too. Pipe: 1 again, 9 to 12: 5. Then 9: 4, so the hole is resent.
+    assert_eq!(dialogue.sack(1, &[6..7, 2..5]), [] as [u64; 0]);
+    assert_eq!(dialogue.sack(1, &[6..8, 2..5]), [] as [u64; 0]);
+    assert_eq!(dialogue.sack(1, &[6..9, 2..5]), [] as [u64; 0]);
+    assert_eq!(dialogue.sack(1, &[6..10, 2..5]), [5]);
+    assert_eq!(dialogue.sack(1, &[6..11, 2..5]), [13]);
+    // 1 fills the first gap; the second ends the recovery: 12 and below were sent before it.
+    assert_eq!(dialogue.sack(5, &[6..11]), [14]);
+    let after = dialogue.sack(13, &[]);
+    assert_eq!(dialogue.windows(), (5.0, 5.0));
+    assert_eq!((after, dialogue.sender.in_flight()), (vec![15, 16, 17], 5));
+}
+
+/// RFC 6675 section 4, NextSeg() rule 4: with nothing else to send, the highest missing segment once more.
+#[test]
+fn sack_rescues_the_tail_once() {
+    let mut sender = Sender::new(&options("tcp-sack", |_| {}), Random::new(1, "dialogue"));
+    let now = Instant::ZERO;
+    sender.write(now, 10);
+    let mut dialogue = Dialogue { sender, now };
+    dialogue.sent();
+    dialogue.receive(ack(1));
+    // 1 and the tail 9, 10 are lost.
+    dialogue.sack(1, &[2..4]);
+    assert_eq!(dialogue.sack(1, &[2..5]), [1]);
+    for end in 6..9 {
+        dialogue.sack(1, &[2..end]);
+    }
+    dialogue.sack(1, &[2..9]);
+    assert_eq!(dialogue.sack(9, &[]), [10], "the tail");
+    assert_eq!(dialogue.sack(10, &[]), [] as [u64; 0], "once");
+}
+
+/// RFC 6675 section 5.1: after a timeout nothing is known, what is learnt anew is not resent.
+#[test]
+fn sack_after_a_timeout() {
+    let mut dialogue = Dialogue::with_window("tcp-sack", 10);
+    dialogue.sack(1, &[2..4]);
+    assert_eq!(dialogue.time_out(), [1]);
+    // The answer to 1 tells that 2, 3 and 5 to 9 are there.
+    assert_eq!(dialogue.sack(4, &[5..10]), [4, 10]);
+    assert_eq!(dialogue.sender.counters().fast_recoveries, 0);
+}
+
+/// RFC 3168 section 6.1: negotiated on the SYN; ECT(0) on new data only; halved once a window; CWR on the next new segment.
+#[test]
+fn ecn_at_the_sender() {
+    let change = |rules: &mut Rules| {
+        rules.ecn = true;
+        rules.initial_ssthresh = Some(QueueSize::Packets(10));
+    };
+    let mut sender = Sender::new(&options("tcp-newreno", change), Random::new(1, "dialogue"));
+    sender.write(Instant::ZERO, 1000);
+    let syn = sender.poll_transmit(Instant::ZERO).unwrap();
+    assert!(syn.ece && syn.ecn == Ecn::NotEct);
+    let mut now = Instant::from_millis(100);
+    let mut answer = |sender: &mut Sender, seq, ece| {
+        now += Duration::from_millis(1);
+        sender.handle(now, &Segment { ece, ..ack(seq) });
+        std::iter::from_fn(|| sender.poll_transmit(now)).collect::<Vec<_>>()
+    };
+    let first = answer(&mut sender, 1, true);
+    assert!(first.len() == 10 && first.iter().all(|segment| segment.ecn == Ecn::Ect0 && !segment.cwr));
+    answer(&mut sender, 2, true);
+    assert_eq!((sender.cwnd(), sender.counters().ecn_reductions), (5.0, 1));
+    let mut cwr = vec![];
+    for seq in 3..=11 {
+        cwr.extend(answer(&mut sender, seq, true).into_iter().filter(|segment| segment.cwr));
+        assert_eq!(sender.counters().ecn_reductions, 1, "once a window");
+    }
+    assert_eq!(cwr.len(), 1);
+    // 11 was sent after the reduction: its echo is news.
+    answer(&mut sender, 12, true);
+    assert_eq!(sender.counters().ecn_reductions, 2);
+    let timeout = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout);
+    let resent = sender.poll_transmit(timeout).unwrap();
+    assert!(resent.retransmission && resent.ecn == Ecn::NotEct && !resent.cwr, "section 6.1.5");
+}
+
+/// ns-2's `overhead_`: what an acknowledgement releases waits a random time up to it, and then goes at once.
+#[test]
+fn random_overhead_delays_each_release() {
+    let overhead = Duration::from_millis(10);
+    let delays = |seed| {
+        let options = options("tcp-reno", |rules| rules.overhead = overhead);
+        let mut sender = Sender::new(&options, Random::new(seed, "overhead"));
+        let mut now = Instant::ZERO;
+        sender.write(now, 1000);
+        let mut delays = vec![];
+        for round in 0..200 {
+            assert!(sender.poll_transmit(now).is_none());
+            let due = sender.poll_timeout().unwrap();
+            delays.push(due.since(now));
+            now = due;
+            sender.handle_timeout(now);
+            let sent = std::iter::from_fn(|| sender.poll_transmit(now)).count();
+            assert!(sent >= 1, "round {round}");
+            now += Duration::from_millis(50);
+            sender.handle(now, &ack(round + 1));
+        }
+        delays
+    };
+    let (one, other) = (delays(1), delays(2));
+    assert_ne!(one, other);
+    assert!(one.iter().all(|&delay| delay < overhead));
+    // The mean of 200 uniform delays: 5 ms, give or take five standard errors of 0.2 ms.
+    let mean = one.iter().copied().sum::<Duration>() / 200;
+    assert!(mean > Duration::from_millis(4) && mean < Duration::from_millis(6), "{mean}");
+}
+
+fn data(seq: u64) -> Segment {
+    Segment { is_ack: false, size: 1500, ecn: Ecn::Ect0, ..ack(seq) }
+}
+
+/// The acknowledgements that a sink sends for segments arriving 1 ms apart.
+fn answers(sink: &mut Sink, from: Instant, segments: &[Segment]) -> Vec<Option<Segment>> {
+    segments
+        .iter()
+        .enumerate()
+        .map(|(index, segment)| {
+            let now = from + Duration::from_millis(index as u64);
+            sink.handle(now, segment);
+            let answer = sink.poll_transmit(now);
+            assert!(sink.poll_transmit(now).is_none());
+            answer
+        })
+        .collect()
+}
+
+/// RFC 5681 section 4.2, RFC 1122 section 4.2.3.2.
+#[test]
+fn delayed_acknowledgements() {
+    let mut sink = Sink::new(&options("tcp-reno", |_| {}));
+    let numbers = |answers: Vec<Option<Segment>>| answers.iter().map(|a| a.map(|a| a.seq)).collect::<Vec<_>>();
+    let start = Instant::from_secs(1);
+    // The SYN and each second segment at once.
+    let some = answers(&mut sink, start, &[0, 1, 2, 3, 4].map(data));
+    assert_eq!(numbers(some), [Some(1), None, Some(3), None, Some(5)]);
+    // Out of order at once, a gap filled at once, a duplicate at once.
+    let some = answers(&mut sink, start, &[6, 7, 5, 6].map(data));
+    assert_eq!(numbers(some), [Some(5), Some(5), Some(8), Some(8)]);
+    // A single one after 200 ms.
+    assert_eq!(numbers(answers(&mut sink, start, &[data(8)])), [None]);
+    let due = sink.poll_timeout().unwrap();
+    assert_eq!(due, start + Duration::from_millis(200));
+    sink.handle_timeout(due);
+    assert_eq!(sink.poll_transmit(due).unwrap().seq, 9);
+    assert_eq!(sink.poll_timeout(), None);
+    assert_eq!((sink.received_segments(), sink.duplicates()), (8, 1));
+    assert_eq!(sink.received_payload(), Bytes::new(8 * 1460));
+}
+
+/// Linux's quick-ACK mode: at the start, and again after a gap.
+#[test]
+fn quick_acknowledgements() {
+    let mut sink = Sink::new(&options("tcp-reno", |rules| (rules.quick_acks, rules.quick_acks_after_gap) = (3, 2)));
+    let sent = answers(&mut sink, Instant::ZERO, &[0, 1, 2, 3, 4, 5, 7, 6, 8, 9, 10].map(data));
+    let at_once: Vec<_> = sent.iter().map(Option::is_some).collect();
+    assert_eq!(at_once, [true, true, true, true, false, true, true, true, true, false, true]);
+}
+
+/// RFC 3168 section 6.1.3: ECE from the mark until CWR.
+#[test]
+fn ecn_at_the_sink() {
+    let mut sink = Sink::new(&options("tcp-reno", |rules| rules.delayed_ack = None));
+    let syn = Segment { ece: true, ecn: Ecn::NotEct, ..data(0) };
+    let marked = Segment { ecn: Ecn::Ce, ..data(2) };
+    let reduced = Segment { cwr: true, ..data(4) };
+    let echoes: Vec<_> = answers(&mut sink, Instant::ZERO, &[syn, data(1), marked, data(3), reduced, data(5)])
+        .iter()
+        .map(|answer| answer.unwrap().ece)
+        .collect();
+    assert_eq!(echoes, [true, false, true, true, false, false]);
+}
+
+/// RFC 2018 section 8, example 3 in whole segments: every second of eight is lost, then the gaps fill.
+#[test]
+fn sack_blocks() {
+    let mut sink = Sink::new(&options("tcp-sack", |rules| rules.delayed_ack = None));
+    let mut blocks = |seq| {
+        let answer = answers(&mut sink, Instant::ZERO, &[data(seq)])[0].unwrap();
+        (answer.seq, answer.sack.iter(answer.seq).collect::<Vec<_>>(), answer.size)
+    };
+    assert_eq!(blocks(0), (1, vec![], 40));
+    assert_eq!(blocks(2), (1, vec![2..3], 48));
+    assert_eq!(blocks(4), (1, vec![4..5, 2..3], 56));
+    assert_eq!(blocks(6), (1, vec![6..7, 4..5, 2..3], 64));
+    assert_eq!(blocks(8), (1, vec![8..9, 6..7, 4..5], 64));
+    // The fourth comes late and joins the third block's neighbours.
+    assert_eq!(blocks(3), (1, vec![2..5, 8..9, 6..7], 64));
+    assert_eq!(blocks(1), (5, vec![8..9, 6..7], 56));
+}
