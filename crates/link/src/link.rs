@@ -3,9 +3,8 @@
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Tie rule: at one instant, packets that arrive come before transmissions that end. A transmitter busy until t is
-//! still busy for a packet that arrives at t. (ns-2 takes first what was scheduled first: the arrival, wherever
-//! packets propagate for longer than they are transmitted.)
+//! Ties: a transmission that ends and a packet that arrives come in the order of their [`Moment`]s; if these are alike,
+//! the packet comes first. A transmitter busy until t is still busy for it.
 //!
 //! Where the discipline decides at arrival, so does the link: the departure is computed when the packet is let in, and
 //! the only event is its arrival at the far end. Else (or if asked) the end of a transmission is an event of its own.
@@ -13,7 +12,7 @@
 
 use crate::loss::{Loss, LossOptions, Place};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
-use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Random, Rate};
+use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate};
 use std::collections::VecDeque;
 
 /// What a link is.
@@ -84,9 +83,26 @@ pub enum Delivery<T> {
 struct Slot<T> {
     item: T,
     size: u32,
-    /// Start of transmission once that is known, till then the time of the offer.
-    since: Instant,
-    arrival: Instant,
+    /// Start of transmission once that is known, till then the moment of the offer.
+    since: Moment,
+    /// At the far end; [`UNSETTLED`] till that is known.
+    arrival: Moment,
+}
+
+const UNSETTLED: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, lead_s: 0.0 };
+
+/// The end of a transmission, with the fraction below its nanosecond.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    exact: Accumulator,
+    sum_s: f64,
+    lead_s: f32,
+}
+
+impl End {
+    fn moment(&self) -> Moment {
+        Moment { at: self.exact.instant(), sum_s: self.sum_s, lead_s: self.lead_s }
+    }
 }
 
 /// One direction of a link, carrying packets of type `T` (a handle, usually).
@@ -101,10 +117,9 @@ pub struct Link<T> {
     queue_random: Random,
     loss: Option<(Loss, Random)>,
     /// End of the last transmission that was begun (two events) or settled (one event), if there was one.
-    free_at: Option<Accumulator>,
-    /// The same in ns-2's arithmetic, for [`Backlog::idle_s`]; or the last refusal by an idle link, from which ns-2
-    /// counts the idle time anew.
-    idle_from_s: f64,
+    free_at: Option<End>,
+    /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
+    refused_s: f64,
     /// Packets in order; the first `started` have begun transmission, the rest wait.
     slots: VecDeque<Slot<T>>,
     started: usize,
@@ -126,7 +141,7 @@ impl<T: Copy> Link<T> {
             queue_random: Random::new(seed, &format!("link {name} queue")),
             loss: config.loss.as_ref().map(|loss| (Loss::new(loss), Random::new(seed, &format!("link {name} loss")))),
             free_at: None,
-            idle_from_s: 0.0,
+            refused_s: 0.0,
             slots: VecDeque::new(),
             started: 0,
             waiting_bytes: 0,
@@ -136,7 +151,7 @@ impl<T: Copy> Link<T> {
     /// Offers a packet of `size` IP bytes. `on_start` hears of each transmission that is settled by this call.
     pub fn offer(
         &mut self,
-        now: Instant,
+        now: Moment,
         item: T,
         size: Bytes,
         ecn: Ecn,
@@ -147,23 +162,23 @@ impl<T: Copy> Link<T> {
         }
         if let Some((loss, random)) = &mut self.loss
             && loss.place() == Place::BeforeQueue
-            && loss.loses(now, random)
+            && loss.loses(now.at, random)
         {
             return Offer::Dropped(item, DropCause::Channel);
         }
         if !self.two_events {
             self.advance(now, false);
         }
-        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.instant() < now);
+        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.moment() < now);
         let backlog = Backlog {
             packets: (self.slots.len() - self.started) as u64,
             bytes: self.waiting_bytes,
-            idle_s: idle.then(|| now.as_secs_f64() - self.idle_from_s),
+            idle_s: idle.then(|| now.sum_s - self.free_at.map_or(0.0, |end| end.sum_s).max(self.refused_s)),
         };
-        let verdict = self.discipline.admit(now, &backlog, Arrival { size, ecn }, &mut self.queue_random);
+        let verdict = self.discipline.admit(now.at, &backlog, Arrival { size, ecn }, &mut self.queue_random);
         if let Verdict::Drop(cause) = verdict {
             if idle {
-                self.idle_from_s = now.as_secs_f64();
+                self.refused_s = now.sum_s;
             }
             return Offer::Dropped(item, cause);
         }
@@ -179,43 +194,49 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    fn push(&mut self, now: Instant, idle: bool, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
+    fn push(&mut self, now: Moment, idle: bool, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
         let bytes = u32::try_from(size.count()).unwrap_or(u32::MAX);
         if self.two_events {
-            self.slots.push_back(Slot { item, size: bytes, since: now, arrival: Instant::FAR_FUTURE });
+            self.slots.push_back(Slot { item, size: bytes, since: now, arrival: UNSETTLED });
             self.waiting_bytes += u64::from(bytes);
             if idle {
                 self.start_next(now, on_start);
             }
             return;
         }
-        let (start, end) = self.transmit(now, bytes);
-        self.slots.push_back(Slot { item, size: bytes, since: start, arrival: end + self.delay });
+        let (start, end, arrival) = self.transmit(now, bytes);
+        self.slots.push_back(Slot { item, size: bytes, since: start, arrival });
         if idle {
             self.started += 1;
         } else {
             self.waiting_bytes += u64::from(bytes);
         }
-        on_start(Transmission { item, size, enqueued: now, start, end });
+        on_start(Transmission { item, size, enqueued: now.at, start: start.at, end });
     }
 
-    /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest.
-    fn transmit(&mut self, now: Instant, bytes: u32) -> (Instant, Instant) {
-        // At equality the last transmission ends within this nanosecond: its fraction counts.
-        let mut free_at = self.free_at.filter(|end| end.instant() >= now).unwrap_or_else(|| {
-            self.idle_from_s = now.as_secs_f64();
-            Accumulator::starting(now)
+    /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest: its start, its end,
+    /// and the arrival at the far end.
+    fn transmit(&mut self, now: Moment, bytes: u32) -> (Moment, Instant, Moment) {
+        let mut end = self.free_at.filter(|end| end.moment() >= now).unwrap_or_else(|| End {
+            exact: Accumulator::starting(now.at),
+            sum_s: now.sum_s,
+            lead_s: now.lead_s,
         });
-        let start = free_at.instant();
-        let bits = (u64::from(bytes) + self.overhead) as f64 * 8.0;
-        self.idle_from_s += bits / self.rate.bits_per_second() as f64;
-        let end = free_at.advance(Bytes::new(u64::from(bytes) + self.overhead), self.rate);
-        self.free_at = Some(free_at);
-        (start, end)
+        let start = end.moment();
+        let bytes = u64::from(bytes) + self.overhead;
+        end.exact.advance(Bytes::new(bytes), self.rate);
+        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
+        let transmission_s = 8.0 * bytes as f64 / self.rate.bits_per_second() as f64;
+        end.sum_s = start.sum_s + transmission_s;
+        end.lead_s = transmission_s as f32;
+        self.free_at = Some(end);
+        let way_s = transmission_s + self.delay.as_secs_f64();
+        let arrival = Moment { at: end.exact.instant() + self.delay, sum_s: start.sum_s + way_s, lead_s: way_s as f32 };
+        (start, end.exact.instant(), arrival)
     }
 
     /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
-    fn advance(&mut self, now: Instant, at: bool) {
+    fn advance(&mut self, now: Moment, at: bool) {
         while let Some(slot) = self.slots.get(self.started)
             && (slot.since < now || at && slot.since == now)
         {
@@ -225,16 +246,16 @@ impl<T: Copy> Link<T> {
     }
 
     /// Two events: begins the transmission of the packet that waits first.
-    fn start_next(&mut self, now: Instant, on_start: &mut impl FnMut(Transmission<T>)) {
+    fn start_next(&mut self, now: Moment, on_start: &mut impl FnMut(Transmission<T>)) {
         let Some(bytes) = self.slots.get(self.started).map(|slot| slot.size) else { return };
-        let (start, end) = self.transmit(now, bytes);
+        let (start, end, arrival) = self.transmit(now, bytes);
         let slot = &mut self.slots[self.started];
-        let enqueued = std::mem::replace(&mut slot.since, start);
-        slot.arrival = end + self.delay;
+        let enqueued = std::mem::replace(&mut slot.since, start).at;
+        slot.arrival = arrival;
         let item = slot.item;
         self.started += 1;
         self.waiting_bytes -= u64::from(bytes);
-        on_start(Transmission { item, size: Bytes::new(u64::from(bytes)), enqueued, start, end });
+        on_start(Transmission { item, size: Bytes::new(u64::from(bytes)), enqueued, start: start.at, end });
     }
 
     fn evict(&mut self, place: usize) -> Option<T> {
@@ -246,8 +267,8 @@ impl<T: Copy> Link<T> {
 
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
     #[must_use]
-    pub fn next_departure(&self) -> Option<Instant> {
-        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.instant()) } else { None }
+    pub fn next_departure(&self) -> Option<Moment> {
+        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.moment()) } else { None }
     }
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
@@ -260,12 +281,12 @@ impl<T: Copy> Link<T> {
 
     /// When the next packet reaches the far end, as far as that is settled.
     #[must_use]
-    pub fn next_arrival(&self) -> Option<Instant> {
-        self.slots.front().map(|slot| slot.arrival).filter(|arrival| *arrival != Instant::FAR_FUTURE)
+    pub fn next_arrival(&self) -> Option<Moment> {
+        self.slots.front().map(|slot| slot.arrival).filter(|arrival| *arrival != UNSETTLED)
     }
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
-    pub fn arrive(&mut self, now: Instant) -> Option<Delivery<T>> {
+    pub fn arrive(&mut self, now: Moment) -> Option<Delivery<T>> {
         if self.next_arrival()? > now {
             return None;
         }
@@ -276,7 +297,7 @@ impl<T: Copy> Link<T> {
         self.started = self.started.saturating_sub(1);
         if let Some((loss, random)) = &mut self.loss
             && loss.place() == Place::AfterTransmission
-            && loss.loses(now, random)
+            && loss.loses(now.at, random)
         {
             return Some(Delivery::Lost(slot.item));
         }
@@ -284,7 +305,7 @@ impl<T: Copy> Link<T> {
     }
 
     /// Lets the transmissions that end at `now` end: nothing more arrives at this instant.
-    pub fn settle(&mut self, now: Instant) {
+    pub fn settle(&mut self, now: Moment) {
         if !self.two_events {
             self.advance(now, true);
         }
@@ -299,15 +320,15 @@ impl<T: Copy> Link<T> {
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
     pub fn unsettled(&self) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let from = if self.two_events { self.started } else { self.slots.len() };
-        self.slots.range(from..).map(|slot| (slot.since, Bytes::new(u64::from(slot.size))))
+        self.slots.range(from..).map(|slot| (slot.since.at, Bytes::new(u64::from(slot.size))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
     pub fn settled_after(&self, now: Instant) -> impl Iterator<Item = (Instant, Instant, Bytes)> + '_ {
         let delay = self.delay;
-        self.slots.iter().filter(|slot| slot.arrival != Instant::FAR_FUTURE).filter_map(move |slot| {
-            let end = slot.arrival.checked_sub(delay)?;
-            (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.size))))
+        self.slots.iter().filter(|slot| slot.arrival != UNSETTLED).filter_map(move |slot| {
+            let end = slot.arrival.at.checked_sub(delay)?;
+            (end > now).then(|| (slot.since.at, end, Bytes::new(u64::from(slot.size))))
         })
     }
 

@@ -3,7 +3,7 @@
 use headway_link::queue::{droptail, red};
 use headway_link::{Config, Delivery, Link, LossOptions, Offer, QueueOptions, Transmission, loss};
 use headway_units::{
-    Bytes, Dialect, DropCause, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Threshold,
+    Bytes, Dialect, DropCause, Duration, Ecn, Instant, Moment, Options, Probability, QueueSize, Rate, Threshold,
 };
 use proptest::prelude::*;
 
@@ -43,6 +43,11 @@ struct Seen {
 
 /// Offers the packets (time, size) in order and runs the link dry, ends of transmissions after arrivals.
 fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
+    let packets: Vec<_> = packets.iter().map(|&(at, size)| (Moment::new(at), size)).collect();
+    drive_moments(config, &packets)
+}
+
+fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
     let mut link: Link<u32> = Link::new(config, 1, "test");
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
@@ -53,7 +58,7 @@ fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
         if arrival == Some(now) {
             match link.arrive(now) {
-                Some(Delivery::Arrived(id)) => seen.delivered.push((now, id)),
+                Some(Delivery::Arrived(id)) => seen.delivered.push((now.at, id)),
                 Some(Delivery::Lost(id)) => seen.lost.push(id),
                 None => unreachable!(),
             }
@@ -93,18 +98,20 @@ fn packets_above_the_mtu_go_no_further() {
     assert_eq!(drive(&narrow, &[(ms(0), 1000), (ms(0), 999)]).drops, [(0, DropCause::TooBig)]);
 }
 
-/// A transmitter busy until t is still busy for a packet that arrives at t: of two that come at 4 ms, when the first
-/// transmission ends and one packet waits, neither fits a queue of one.
+/// A packet that arrives when a transmission ends: what was settled first comes first. Here one packet is in
+/// transmission till 4 ms, another waits, and a third arrives at 4 ms at a queue of one.
 #[test]
-fn an_arrival_comes_before_the_end_of_a_transmission_at_the_same_instant() {
+fn what_was_settled_first_comes_first_at_one_moment() {
     for two_events in [false, true] {
         let mut config = config("2Mbps", droptail(1));
         config.two_events = two_events;
-        let seen = drive(&config, &[(ms(0), 1000), (ms(0), 1000), (ms(4), 1000), (ms(5), 1000)]);
-        assert_eq!(seen.drops, [(2, DropCause::QueueFull)]);
-        let alone = drive(&config, &[(ms(0), 1000), (ms(4), 1000), (ms(4), 1000)]);
-        assert_eq!(alone.drops, [(2, DropCause::QueueFull)]);
-        assert_eq!(alone.transmissions[1].start, ms(4), "it waits, but for no time");
+        for (lead_s, drops) in
+            [(0.005, vec![(2, DropCause::QueueFull)]), (0.004, vec![(2, DropCause::QueueFull)]), (0.003, vec![])]
+        {
+            let late = Moment { lead_s, ..Moment::new(ms(4)) };
+            let seen = drive_moments(&config, &[(Moment::new(ms(0)), 1000), (Moment::new(ms(0)), 1000), (late, 1000)]);
+            assert_eq!(seen.drops, drops, "{lead_s}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::observe::Observer;
 use crate::packet::{Body, Datagram};
 use headway_media::{Backlog, Source, UdpOptions, Write, datagrams};
 use headway_tcp::{Sender, Sink};
-use headway_units::{Bytes, Ecn, FlowId, Instant};
+use headway_units::{Bytes, Ecn, FlowId, Instant, Moment};
 
 /// Segments that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
@@ -48,7 +48,7 @@ impl Timer {
             && self.armed.is_none_or(|armed| deadline < armed)
         {
             self.armed = Some(deadline);
-            events.push(deadline, Actor::new(class, flow.0 as usize));
+            events.push(Moment::new(deadline), Actor::new(class, flow.0 as usize));
         }
     }
 
@@ -75,28 +75,28 @@ impl Flow {
     }
 
     /// The source's time has come.
-    pub(crate) fn on_source<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         match self.source.backlog() {
             Backlog::None => {
-                while let Some(write) = self.source.poll(now) {
+                while let Some(write) = self.source.poll(now.at) {
                     self.write(now, &write, network);
                 }
             }
             backlog => {
                 if let Transport::Tcp { sender, .. } = &mut self.transport {
                     match backlog {
-                        _ if self.stop.is_some_and(|stop| stop <= now) => sender.stop(),
-                        Backlog::Segments(segments) => sender.write(now, segments),
-                        Backlog::Endless | Backlog::None => sender.write(now, ENDLESS),
+                        _ if self.stop.is_some_and(|stop| stop <= now.at) => sender.stop(),
+                        Backlog::Segments(segments) => sender.write(now.at, segments),
+                        Backlog::Endless | Backlog::None => sender.write(now.at, ENDLESS),
                     }
                 }
             }
         }
-        self.source_timer.arm(self.source_due(Some(now)), Class::Source, self.id, &mut network.events);
+        self.source_timer.arm(self.source_due(Some(now.at)), Class::Source, self.id, &mut network.events);
         self.transmit(now, network);
     }
 
-    fn write<O: Observer>(&mut self, now: Instant, write: &Write, network: &mut Network<O>) {
+    fn write<O: Observer>(&mut self, now: Moment, write: &Write, network: &mut Network<O>) {
         match &mut self.transport {
             Transport::Udp { options, next_sequence } => {
                 for datagram in datagrams(write.size, options) {
@@ -114,33 +114,33 @@ impl Flow {
             Transport::Tcp { sender, .. } => {
                 let payload = sender.payload_size().count().max(1);
                 let header = sender.segment_size().count() - sender.payload_size().count();
-                sender.write(now, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
+                sender.write(now.at, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
             }
         }
     }
 
     /// The sender's timer has come.
-    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         if let Transport::Tcp { sender, .. } = &mut self.transport
-            && sender.poll_timeout().is_some_and(|deadline| deadline <= now)
+            && sender.poll_timeout().is_some_and(|deadline| deadline <= now.at)
         {
-            sender.handle_timeout(now);
+            sender.handle_timeout(now.at);
         }
         self.transmit(now, network);
     }
 
     /// The sink's timer has come.
-    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         if let Transport::Tcp { sink, .. } = &mut self.transport
-            && sink.poll_timeout().is_some_and(|deadline| deadline <= now)
+            && sink.poll_timeout().is_some_and(|deadline| deadline <= now.at)
         {
-            sink.handle_timeout(now);
+            sink.handle_timeout(now.at);
         }
         self.acknowledge(now, network);
     }
 
     /// A packet has come to one of the flow's ends.
-    pub(crate) fn on_packet<O: Observer>(&mut self, now: Instant, handle: Handle, network: &mut Network<O>) {
+    pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         let forward = packet.forward;
         let mut goodput = 0;
@@ -151,15 +151,15 @@ impl Flow {
                 segment.ecn = packet.ecn;
                 if forward {
                     let before = sink.received_payload().count();
-                    sink.handle(now, &segment);
+                    sink.handle(now.at, &segment);
                     goodput = (sink.received_payload().count() - before) as u32;
                 } else {
-                    sender.handle(now, &segment);
+                    sender.handle(now.at, &segment);
                 }
             }
             (Body::Tcp(_), Transport::Udp { .. }) => {}
         }
-        network.delivered(now, handle, goodput);
+        network.delivered(now.at, handle, goodput);
         if forward {
             self.acknowledge(now, network);
         } else {
@@ -168,20 +168,20 @@ impl Flow {
     }
 
     /// Sends what the sender may send now.
-    fn transmit<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let Transport::Tcp { sender, .. } = &mut self.transport else { return };
-        while let Some(segment) = sender.poll_transmit(now) {
+        while let Some(segment) = sender.poll_transmit(now.at) {
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.forward, true, envelope);
         }
-        network.observer.window(now, self.id.0 as usize, sender);
+        network.observer.window(now.at, self.id.0 as usize, sender);
         self.sender_timer.arm(sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
     }
 
     /// Sends what the sink has to say.
-    fn acknowledge<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    fn acknowledge<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let Transport::Tcp { sink, .. } = &mut self.transport else { return };
-        while let Some(segment) = sink.poll_transmit(now) {
+        while let Some(segment) = sink.poll_transmit(now.at) {
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.reverse, false, envelope);
         }

@@ -8,7 +8,7 @@ use crate::routes::Routes;
 use headway_link::{Config, Delivery, Link, Offer};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
-use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind};
+use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<O: Observer> Network<O> {
             }
         };
         Self {
-            events: EventQueue::new(scenario.seed),
+            events: EventQueue::default(),
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from)).collect(),
             packet_hops: 0,
@@ -98,11 +98,11 @@ impl<O: Observer> Network<O> {
     }
 
     /// Sends a packet on the route that starts at `place`.
-    pub(crate) fn inject(&mut self, now: Instant, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
+    pub(crate) fn inject(&mut self, now: Moment, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
         let uid = self.next_uid;
         self.next_uid += 1;
         let Envelope { size, ecn, body } = envelope;
-        let packet = Packet { uid, flow, size, ecn, forward, place, sent: now, body };
+        let packet = Packet { uid, flow, size, ecn, forward, place, sent: now.at, body };
         if forward {
             self.flow_meters[flow.0 as usize].sent(&flow_packet(&packet));
         }
@@ -111,15 +111,15 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers the packet to the link that its route names next.
-    fn offer(&mut self, now: Instant, handle: Handle) {
+    fn offer(&mut self, now: Moment, handle: Handle) {
         let packet = self.packets.get(handle);
         let number = self.routes.link_at(packet.place) as usize;
         let (size, ecn) = (Bytes::new(u64::from(packet.size)), packet.ecn);
         let Port { link, meter, sent_bytes, .. } = &mut self.ports[number];
         if O::WATCHES {
-            self.observer.link_event(now, LinkEvent::Enqueue, number, packet);
+            self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
         }
-        meter.arrived(now);
+        meter.arrived(now.at);
         let (packets, observer) = (&self.packets, &mut self.observer);
         let offer = link.offer(now, handle, size, ecn, |transmission| {
             meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
@@ -127,7 +127,7 @@ impl<O: Observer> Network<O> {
             *sent_bytes += transmission.size.count();
             // A refused newcomer cannot have begun; any other dequeue after a drop is told below, in ns-2's order.
             if O::WATCHES {
-                observer.link_event(now, LinkEvent::Dequeue, number, packets.get(transmission.item));
+                observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.item));
             }
         });
         let (marked, dropped) = match offer {
@@ -137,18 +137,18 @@ impl<O: Observer> Network<O> {
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
-            meter.marked(now);
+            meter.marked(now.at);
             self.packets.get_mut(handle).ecn = Ecn::Ce;
         }
-        meter.queue_seen(now, link.waiting().0);
+        meter.queue_seen(now.at, link.waiting().0);
         if let Some(average) = link.average() {
-            meter.red_average(now, average);
-            self.observer.average(now, number, average);
+            meter.red_average(now.at, average);
+            self.observer.average(now.at, number, average);
         }
         if let Some((handle, cause)) = dropped {
-            meter.dropped(now, cause);
+            meter.dropped(now.at, cause);
             if O::WATCHES {
-                self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+                self.observer.link_event(now.at, LinkEvent::Drop, number, self.packets.get(handle));
             }
             self.lose(handle, cause);
         }
@@ -173,7 +173,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// A link's transmission ends.
-    pub(crate) fn departure(&mut self, now: Instant, number: usize) {
+    pub(crate) fn departure(&mut self, now: Moment, number: usize) {
         let Port { link, meter, departure_pending, sent_bytes, .. } = &mut self.ports[number];
         *departure_pending = false;
         let (packets, observer) = (&self.packets, &mut self.observer);
@@ -183,7 +183,7 @@ impl<O: Observer> Network<O> {
                 meter.transmitted(transmission.start, transmission.end);
                 *sent_bytes += transmission.size.count();
                 if O::WATCHES {
-                    observer.link_event(now, LinkEvent::Dequeue, number, packets.get(transmission.item));
+                    observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.item));
                 }
             });
         }
@@ -191,7 +191,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
-    pub(crate) fn arrival(&mut self, now: Instant, number: usize) -> Option<Handle> {
+    pub(crate) fn arrival(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];
         port.arrival_pending = false;
         let delivery = port.link.arrive(now);
@@ -199,9 +199,9 @@ impl<O: Observer> Network<O> {
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
             Delivery::Lost(handle) => {
-                self.ports[number].meter.dropped(now, DropCause::Channel);
+                self.ports[number].meter.dropped(now.at, DropCause::Channel);
                 if O::WATCHES {
-                    self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+                    self.observer.link_event(now.at, LinkEvent::Drop, number, self.packets.get(handle));
                 }
                 self.lose(handle, DropCause::Channel);
                 return None;
@@ -209,7 +209,7 @@ impl<O: Observer> Network<O> {
         };
         self.packet_hops += 1;
         if O::WATCHES {
-            self.observer.link_event(now, LinkEvent::Receive, number, self.packets.get(handle));
+            self.observer.link_event(now.at, LinkEvent::Receive, number, self.packets.get(handle));
         }
         let packet = self.packets.get_mut(handle);
         packet.place += 1;
@@ -243,7 +243,7 @@ impl<O: Observer> Network<O> {
         self.packets.remove(handle);
     }
 
-    pub(crate) fn sample(&mut self, now: Instant, number: usize) -> LinkSample {
+    pub(crate) fn sample(&mut self, now: Moment, number: usize) -> LinkSample {
         let port = &mut self.ports[number];
         port.link.settle(now);
         LinkSample {
@@ -254,8 +254,8 @@ impl<O: Observer> Network<O> {
             sent_bytes: port.sent_bytes
                 - port
                     .link
-                    .settled_after(now)
-                    .filter(|(start, ..)| *start > now)
+                    .settled_after(now.at)
+                    .filter(|(start, ..)| *start > now.at)
                     .map(|(.., size)| size.count())
                     .sum::<u64>(),
         }

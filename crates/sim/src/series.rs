@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use headway_record::{SeriesBuilder, SeriesId, metric};
 use headway_scenario::Scenario;
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Moment};
 
 /// The series of a run. Rates are means since the sample before.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Series {
             }
         }
         for (number, series) in self.links.iter_mut().enumerate() {
-            let sample = network.sample(now, number);
+            let sample = network.sample(Moment::new(now), number);
             self.builder.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
             self.builder.push(series.queue, now, sample.queue_packets as f64);
             self.builder.push(series.dropped, now, sample.dropped_packets as f64);

@@ -11,7 +11,7 @@ use headway_media::{Context, Source};
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesBuilder, Summary};
 use headway_scenario::{Scenario, Start};
 use headway_tcp::{Sender, Sink};
-use headway_units::{Duration, FlowId, Instant, OptionError, Random, Registry};
+use headway_units::{Duration, FlowId, Instant, Moment, OptionError, Random, Registry};
 
 /// Why a scenario cannot be run. A checked scenario file leaves none of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             flows.push(flow);
         }
         let series = scenario.series.map(|interval| {
-            network.events.push(Instant::ZERO + interval, Actor::new(Class::Sample, 0));
+            network.events.push(Moment::new(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
             Series::new(scenario, interval)
         });
         Ok(Self {
@@ -142,15 +142,15 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 break;
             }
             let Some((at, actor)) = self.network.events.pop() else { break };
-            self.now = at;
+            self.now = at.at;
             self.events += 1;
-            self.fingerprint.add(at, actor);
+            self.fingerprint.add(at.at, actor);
             self.act(at, actor);
         }
         self.done
     }
 
-    fn act(&mut self, now: Instant, actor: Actor) {
+    fn act(&mut self, now: Moment, actor: Actor) {
         let number = actor.number();
         match actor.class() {
             Class::Arrival => {
@@ -161,28 +161,28 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             Class::Departure => self.network.departure(now, number),
             Class::SenderTimer => {
-                if self.flows[number].sender_timer.fires(now) {
+                if self.flows[number].sender_timer.fires(now.at) {
                     self.flows[number].on_sender_timer(now, &mut self.network);
                 }
             }
             Class::SinkTimer => {
-                if self.flows[number].sink_timer.fires(now) {
+                if self.flows[number].sink_timer.fires(now.at) {
                     self.flows[number].on_sink_timer(now, &mut self.network);
                 }
             }
             Class::Source => {
-                if self.flows[number].source_timer.fires(now) {
+                if self.flows[number].source_timer.fires(now.at) {
                     self.flows[number].on_source(now, &mut self.network);
                 }
             }
-            Class::Sample => self.sample(now),
+            Class::Sample => self.sample(now.at),
         }
     }
 
     fn sample(&mut self, now: Instant) {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
-            self.network.events.push(now + series.interval(), Actor::new(Class::Sample, 0));
+            self.network.events.push(Moment::new(now + series.interval()), Actor::new(Class::Sample, 0));
         }
     }
 

@@ -130,13 +130,7 @@ fn means_over_ten_runs_agree() {
             let a: Vec<f64> = ours.iter().map(|m| m[number]).collect();
             let b: Vec<f64> = runs.iter().map(|(_, m)| m[number]).collect();
             let (mean_a, mean_b) = (mean_and_variance(&a).0, mean_and_variance(&b).0);
-            let relative = match *name {
-                "loss_data" => 0.10,
-                // Not a loss but what follows one: go-back-N after a timeout sends again what has arrived. Where flows
-                // lock in phase our losses are up to 5 % more than ns-2's (docs/src/engine.md), and this grows with it.
-                "retransmitted" => 0.15,
-                _ => 0.02,
-            };
+            let relative = if *name == "loss_data" || *name == "retransmitted" { 0.10 } else { 0.02 };
             let allowed = f64::max(relative * mean_b, welch(&a, &b));
             write!(line, "  {name} {mean_a:.4} {mean_b:.4} ({:+.2} %)", 100.0 * (mean_a - mean_b) / mean_b).unwrap();
             if (mean_a - mean_b).abs() > allowed {

@@ -8,6 +8,7 @@
 mod accumulate;
 mod decimal;
 mod dialect;
+mod moment;
 mod quantity;
 mod random;
 mod registry;
@@ -17,6 +18,7 @@ mod words;
 pub use accumulate::Accumulator;
 pub use decimal::ParseError;
 pub use dialect::{Dialect, ParseDialectError};
+pub use moment::Moment;
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, schema_of_kinds};

@@ -35,8 +35,8 @@ pub struct Backlog {
     /// Their bytes.
     pub bytes: u64,
     /// For how long nothing has been in transmission, in s; `None` while the transmitter is busy. Where this is a whole
-    /// number of packet times, what RED makes of it hangs on its last bit: so it is summed up as ns-2 does, in doubles,
-    /// one addition a transmission.
+    /// number of packet times, what RED makes of it hangs on its last bit, which is ns-2's: see
+    /// [`Moment`](headway_units::Moment).
     pub idle_s: Option<f64>,
 }
 

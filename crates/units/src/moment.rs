@@ -1,0 +1,58 @@
+//! Instants with what a nanosecond hides.
+
+use crate::Instant;
+use std::cmp::Ordering;
+
+/// An instant, and the same time in seconds as a sum of doubles: one addition for each wait and each transmission on the
+/// way to it, as ns-2 adds them up. The instant is what counts; the sum orders what falls into one nanosecond.
+///
+/// It matters because packets meet: flows that share a bottleneck lock in phase, and from then on reach it at the same
+/// nanosecond again and again. Which of them is first is decided here, by the last bits, as ns-2 decides it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// The time.
+    pub at: Instant,
+    /// The same in s, never negative.
+    pub sum_s: f64,
+    /// For how long it had been settled that this would happen, in s; 0 if that is unknown. Of two things that are alike
+    /// to the last bit, the one that was settled first comes first.
+    pub lead_s: f32,
+}
+
+impl Moment {
+    /// A moment that comes of no sum: the start of a run, a timer.
+    #[must_use]
+    pub fn new(at: Instant) -> Self {
+        Self { at, sum_s: at.as_secs_f64(), lead_s: 0.0 }
+    }
+}
+
+impl Eq for Moment {}
+
+impl Ord for Moment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.at
+            .cmp(&other.at)
+            .then_with(|| self.sum_s.total_cmp(&other.sum_s))
+            .then_with(|| other.lead_s.total_cmp(&self.lead_s))
+    }
+}
+impl PartialOrd for Moment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_decides_within_a_nanosecond_only() {
+        let moment = |nanos, sum_s| Moment { at: Instant::from_nanos(nanos), sum_s, lead_s: 0.0 };
+        assert!(moment(5, 0.2) < moment(6, 0.1));
+        assert!(moment(5, 0.1) < moment(5, 0.1 + f64::EPSILON));
+        assert!(Moment { lead_s: 0.004, ..moment(5, 0.1) } < Moment { lead_s: 0.003, ..moment(5, 0.1) });
+        assert_eq!(Moment::new(Instant::from_millis(1)), moment(1_000_000, 0.001));
+    }
+}
