@@ -157,6 +157,9 @@ impl<T: Copy> Link<T> {
         ecn: Ecn,
         mut on_start: impl FnMut(Transmission<T>),
     ) -> Offer<T> {
+        if !self.two_events {
+            self.advance(now, false);
+        }
         if size.count() > self.mtu {
             return Offer::Dropped(item, DropCause::TooBig);
         }
@@ -165,9 +168,6 @@ impl<T: Copy> Link<T> {
             && loss.loses(now.at, random)
         {
             return Offer::Dropped(item, DropCause::Channel);
-        }
-        if !self.two_events {
-            self.advance(now, false);
         }
         let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.moment() < now);
         let backlog = Backlog {
@@ -324,11 +324,11 @@ impl<T: Copy> Link<T> {
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
-    pub fn settled_after(&self, now: Instant) -> impl Iterator<Item = (Instant, Instant, Bytes)> + '_ {
+    pub fn settled_after(&self, now: Instant) -> impl Iterator<Item = (Moment, Instant, Bytes)> + '_ {
         let delay = self.delay;
         self.slots.iter().filter(|slot| slot.arrival != UNSETTLED).filter_map(move |slot| {
             let end = slot.arrival.at.checked_sub(delay)?;
-            (end > now).then(|| (slot.since.at, end, Bytes::new(u64::from(slot.size))))
+            (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.size))))
         })
     }
 

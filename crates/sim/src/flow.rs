@@ -43,12 +43,20 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    pub(crate) fn arm(&mut self, deadline: Option<Instant>, class: Class, flow: FlowId, events: &mut EventQueue) {
+    pub(crate) fn arm(
+        &mut self,
+        now: Moment,
+        deadline: Option<Instant>,
+        class: Class,
+        flow: FlowId,
+        events: &mut EventQueue,
+    ) {
         if let Some(deadline) = deadline
             && self.armed.is_none_or(|armed| deadline < armed)
         {
             self.armed = Some(deadline);
-            events.push(Moment::new(deadline), Actor::new(class, flow.0 as usize));
+            // Not before now, also within the nanosecond.
+            events.push(Moment::new(deadline).max(now), Actor::new(class, flow.0 as usize));
         }
     }
 
@@ -92,7 +100,7 @@ impl Flow {
                 }
             }
         }
-        self.source_timer.arm(self.source_due(Some(now.at)), Class::Source, self.id, &mut network.events);
+        self.source_timer.arm(now, self.source_due(Some(now.at)), Class::Source, self.id, &mut network.events);
         self.transmit(now, network);
     }
 
@@ -175,7 +183,7 @@ impl Flow {
             network.inject(now, self.id, self.forward, true, envelope);
         }
         network.observer.window(now.at, self.id.0 as usize, sender);
-        self.sender_timer.arm(sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
+        self.sender_timer.arm(now, sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
     }
 
     /// Sends what the sink has to say.
@@ -185,6 +193,6 @@ impl Flow {
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        self.sink_timer.arm(sink.poll_timeout(), Class::SinkTimer, self.id, &mut network.events);
+        self.sink_timer.arm(now, sink.poll_timeout(), Class::SinkTimer, self.id, &mut network.events);
     }
 }

@@ -255,7 +255,7 @@ impl<O: Observer> Network<O> {
                 - port
                     .link
                     .settled_after(now.at)
-                    .filter(|(start, ..)| *start > now.at)
+                    .filter(|(start, ..)| *start > now)
                     .map(|(.., size)| size.count())
                     .sum::<u64>(),
         }
@@ -270,8 +270,8 @@ impl<O: Observer> Network<O> {
         }
         if cut {
             for (start, until, size) in link.settled_after(end) {
-                meter.cut_waiting(end, end, start, size.count() as u32);
-                meter.cut_transmission(end, start, until);
+                meter.cut_waiting(end, end, start.at, size.count() as u32);
+                meter.cut_transmission(end, start.at, until);
             }
         }
         meter

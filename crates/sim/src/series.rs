@@ -68,7 +68,8 @@ impl Series {
         self.interval
     }
 
-    pub(crate) fn sample<O: Observer>(&mut self, now: Instant, flows: &[Flow], network: &mut Network<O>) {
+    pub(crate) fn sample<O: Observer>(&mut self, moment: Moment, flows: &[Flow], network: &mut Network<O>) {
+        let now = moment.at;
         let seconds = now.since(self.last).as_secs_f64();
         if seconds == 0.0 {
             return;
@@ -89,7 +90,7 @@ impl Series {
             }
         }
         for (number, series) in self.links.iter_mut().enumerate() {
-            let sample = network.sample(Moment::new(now), number);
+            let sample = network.sample(moment, number);
             self.builder.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
             self.builder.push(series.queue, now, sample.queue_packets as f64);
             self.builder.push(series.dropped, now, sample.dropped_packets as f64);

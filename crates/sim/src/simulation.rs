@@ -95,7 +95,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for (number, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
-            flow.source_timer.arm(flow.source_due(None), Class::Source, id, &mut network.events);
+            flow.source_timer.arm(
+                Moment::new(Instant::ZERO),
+                flow.source_due(None),
+                Class::Source,
+                id,
+                &mut network.events,
+            );
             flows.push(flow);
         }
         let series = scenario.series.map(|interval| {
@@ -175,14 +181,14 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     self.flows[number].on_source(now, &mut self.network);
                 }
             }
-            Class::Sample => self.sample(now.at),
+            Class::Sample => self.sample(now),
         }
     }
 
-    fn sample(&mut self, now: Instant) {
+    fn sample(&mut self, now: Moment) {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
-            self.network.events.push(Moment::new(now + series.interval()), Actor::new(Class::Sample, 0));
+            self.network.events.push(Moment::new(now.at + series.interval()), Actor::new(Class::Sample, 0));
         }
     }
 
@@ -198,7 +204,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let scenario = self.scenario;
         let end = self.now;
         if let Some(series) = &mut self.series {
-            series.sample(end, &self.flows, &mut self.network);
+            // Before anything that happens at the end itself, which is not part of the run.
+            let before = Moment { sum_s: 0.0, ..Moment::new(end) };
+            series.sample(before, &self.flows, &mut self.network);
         }
         let flows: Vec<_> = self
             .flows

@@ -2,80 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
+#[path = "path/recorded.rs"]
+mod recorded;
 
 use headway_tcp::{Rules, TcpOptions};
-use headway_units::{Dialect, Duration, Instant, Registry};
+use headway_units::{Dialect, Instant, Registry};
 use path::{Outcome, dumbbell, run};
-use std::collections::BTreeSet;
+use recorded::{Case, first_difference};
 
-/// One run of ns-2, as recorded.
-#[derive(Default)]
-struct Case {
-    kind: String,
-    path: Vec<String>,
-    segments: u64,
-    until: Duration,
-    options: Vec<(String, String)>,
-    lost: BTreeSet<u64>,
-    marked: BTreeSet<u64>,
-    sent: u64,
-    /// Microseconds and numbers.
-    drops: Vec<(i64, i64)>,
-    received: Vec<(i64, i64)>,
-    /// Tens of microseconds, cwnd and ssthresh.
-    window: Vec<(u64, f64, f64)>,
+trait Replay {
+    fn options(&self) -> TcpOptions;
+    fn run(&self) -> Outcome;
 }
 
-fn numbers(text: &str) -> impl Iterator<Item = u64> + '_ {
-    text.split_whitespace().map(|word| word.parse().unwrap())
-}
-
-impl Case {
-    fn read(text: &str) -> Self {
-        let mut case = Self::default();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
-            match key {
-                "kind" => case.kind = rest.into(),
-                "path" => case.path = rest.split(' ').map(str::to_owned).collect(),
-                "segments" => case.segments = rest.parse().unwrap(),
-                "until" => case.until = rest.parse().unwrap(),
-                "option" => {
-                    let (name, value) = rest.split_once(' ').unwrap();
-                    case.options.push((name.into(), value.into()));
-                }
-                "lost" => case.lost = numbers(rest).collect(),
-                "marked" => case.marked = numbers(rest).collect(),
-                "sent" => case.sent = rest.parse().unwrap(),
-                "drops" => {
-                    case.drops.extend(rest.split_whitespace().map(|drop| {
-                        let (at, number) = drop.split_once(':').unwrap();
-                        (at.parse::<i64>().unwrap(), number.parse::<i64>().unwrap())
-                    }));
-                }
-                "received" => rest.split_whitespace().for_each(|steps| case.receive(steps)),
-                "window" => case.window.extend(rest.split_whitespace().map(|step| {
-                    let (at, windows) = step.split_once(':').unwrap();
-                    let (cwnd, ssthresh) = windows.split_once('/').unwrap();
-                    (at.parse().unwrap(), cwnd.parse().unwrap(), ssthresh.parse().unwrap())
-                })),
-                _ => panic!("unknown line {key}"),
-            }
-        }
-        case
-    }
-
-    /// `4160+1x38`: 38 times one number further, 4160 us later.
-    fn receive(&mut self, steps: &str) {
-        let (step, times) = steps.split_once('x').unwrap_or((steps, "1"));
-        let sign = step.find(['+', '-']).unwrap();
-        let (after, further) = (step[..sign].parse::<i64>().unwrap(), step[sign..].parse::<i64>().unwrap());
-        for _ in 0..times.parse::<u32>().unwrap() {
-            let last = self.received.last().copied().unwrap_or((0, 0));
-            self.received.push((last.0 + after, last.1 + further));
-        }
-    }
-
+impl Replay for Case {
     fn options(&self) -> TcpOptions {
         let mut options = TcpOptions::preset(&self.kind, Dialect::Ns2).unwrap();
         let mut rules = serde_json::to_value(&options.rules).unwrap();
@@ -94,18 +34,6 @@ impl Case {
         let segments = if self.segments == 0 { u64::MAX / 2 } else { self.segments };
         run(&hops, &[(self.options(), Instant::ZERO, segments)], Instant::ZERO, Instant::ZERO + self.until)
     }
-}
-
-/// The first place where two sequences differ by more than `tolerance` us, or by their numbers.
-fn first_difference(ours: &[(u64, i64)], theirs: &[(i64, i64)], tolerance: i64) -> Option<String> {
-    let same = |(ours, theirs): (&(u64, i64), &(i64, i64))| {
-        ours.1 == theirs.1 && (ours.0 as i64 - theirs.0 * 1000).abs() <= tolerance * 1000
-    };
-    let equal = ours.iter().zip(theirs).take_while(|pair| same(*pair)).count();
-    if equal == ours.len() && equal == theirs.len() {
-        return None;
-    }
-    Some(format!("entry {equal} of {}: ours {:?}, ns-2 {:?}", theirs.len(), ours.get(equal), theirs.get(equal)))
 }
 
 fn replay(name: &str, text: &str) {

@@ -1,0 +1,236 @@
+//! What must hold for any network and any load: no packet is lost sight of, and how a link makes its events, how many
+//! runs go on beside, and what is watched change nothing.
+
+mod common;
+
+use common::{run, scenario, shipped};
+use headway_scenario::Scenario;
+use headway_sim::{LinkEvent, Observer, Packet, Record};
+use headway_units::Instant;
+use proptest::prelude::*;
+
+const QUEUES: [&str; 6] = [
+    r#"{ kind = "droptail", limit = "5packets" }"#,
+    r#"{ kind = "droptail", limit = "4kB" }"#,
+    r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
+    r#"{ kind = "red", limit = "12packets", min_threshold = "2packets", max_threshold = "6packets", queue_weight = 0.1, ecn = true }"#,
+    r#"{ kind = "red", dialect = "ns2", limit = "10packets" }"#,
+    r#"{ kind = "red", limit = "6packets", min_threshold = "1packets", max_threshold = "3packets", queue_weight = 0.3, drop = "random" }"#,
+];
+const LOSSES: [&str; 3] = [
+    "",
+    r#"loss = { kind = "bernoulli", probability = 0.05 }"#,
+    r#"loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }"#,
+];
+const TRANSPORTS: [&str; 9] = [
+    r#"transport = { kind = "udp" }
+       source = { kind = "cbr", rate = "1Mbps", size = "1000B" }"#,
+    r#"transport = { kind = "udp", datagram = "700B" }
+       source = { kind = "cbr", rate = "2Mbps", payload = "3000B", dither = true, random_start = true, lifetime = "50ms" }"#,
+    r#"transport = { kind = "tcp-tahoe", dialect = "ns2" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-reno", window = "40packets", overhead = "1ms" }
+       source = { kind = "ftp", segments = 100 }"#,
+    r#"transport = { kind = "tcp-newreno", dialect = "ns2", delayed_ack = "100ms" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-sack", ecn = true }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-cubic", dialect = "linux" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-sack", dialect = "linux" }
+       source = { kind = "ftp" }"#,
+    r#"transport = { kind = "tcp-cubic" }
+       source = { kind = "cbr", rate = "500kbps", payload = "900B" }"#,
+];
+
+/// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes.
+fn network() -> impl Strategy<Value = String> {
+    let node = 0usize..7;
+    let link = (
+        node.clone(),
+        prop_oneof![Just("1Mbps"), Just("2Mbps"), Just("3Mbps"), Just("10Mbps")],
+        0u32..30,
+        0usize..6,
+        0usize..3,
+    );
+    let flow = (node.clone(), node, 0usize..9, prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);
+    (
+        prop::collection::vec(link, 6..9),
+        prop::collection::vec(flow, 1..7),
+        1u64..1000,
+        prop_oneof![Just("0s"), Just("700ms")],
+    )
+        .prop_map(|(links, flows, seed, measure_from)| {
+            let mut text =
+                format!("duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\n");
+            let mut there = std::collections::BTreeSet::new();
+            for (number, (other, rate, delay, queue, loss)) in links.iter().enumerate() {
+                // The first six make the tree: each new node hangs on an earlier one.
+                let (a, b) = if number < 6 { (number + 1, other % (number + 1)) } else { (*other, (other + number) % 7) };
+                if a == b || !there.insert((a.min(b), a.max(b))) {
+                    continue;
+                }
+                text += &format!(
+                    "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nqueue = {}\n{}\n",
+                    QUEUES[*queue], LOSSES[*loss]
+                );
+            }
+            for (number, (from, to, transport, start)) in flows.iter().enumerate() {
+                let to = if from == to { (to + 1) % 7 } else { *to };
+                text += &format!(
+                    "[[flow]]\nname = \"f{number}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{start}\"\n{}\n",
+                    TRANSPORTS[*transport]
+                );
+            }
+            text
+        })
+}
+
+fn everything<O>(record: &Record<O>) -> (String, u64, Vec<u8>) {
+    let mut series = Vec::new();
+    record.series.as_ref().unwrap().write_ipc(&mut series).unwrap();
+    (record.summary.to_json_pretty(), record.fingerprint.value(), series)
+}
+
+fn with_two_events(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.links.iter_mut().for_each(|link| link.two_events = true);
+    scenario
+}
+
+/// Follows every packet by itself.
+#[derive(Debug, Default)]
+struct Counter {
+    enqueued: u64,
+    received: u64,
+    dropped: u64,
+    last: Instant,
+}
+
+impl Observer for Counter {
+    const WATCHES: bool = true;
+    fn link_event(&mut self, now: Instant, event: LinkEvent, _: usize, _: &Packet) {
+        assert!(now >= self.last, "time goes on");
+        self.last = now;
+        match event {
+            LinkEvent::Enqueue => self.enqueued += 1,
+            LinkEvent::Receive => self.received += 1,
+            LinkEvent::Drop => self.dropped += 1,
+            LinkEvent::Dequeue => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn packets_are_conserved_and_links_agree(text in network()) {
+        let one = scenario(&text);
+        let record = run(&one, ());
+        let sum = record.conservation;
+        prop_assert_eq!(sum.sent, sum.delivered + sum.dropped + sum.in_flight);
+        // Per flow, what is under way is what was neither received nor lost; it cannot be more than is on the links.
+        let mut in_flight = 0;
+        for flow in &record.summary.flows {
+            prop_assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
+            in_flight += flow.in_flight_packets;
+        }
+        prop_assert!(in_flight <= sum.in_flight);
+        // One event a hop or two, watched or not: the same record to the last byte.
+        prop_assert_eq!(everything(&run(&with_two_events(&one), ())), everything(&record));
+        let watched = run(&one, Counter::default());
+        prop_assert_eq!(everything(&watched), everything(&record));
+        let seen = &watched.observer;
+        prop_assert_eq!(seen.enqueued, seen.received + seen.dropped + sum.in_flight);
+        prop_assert_eq!(seen.received, record.summary.packet_hops);
+    }
+
+    /// Adding a flow that never meets the others changes none of their draws: here all share seeds and names.
+    #[test]
+    fn a_run_is_a_function_of_its_scenario(text in network()) {
+        let one = scenario(&text);
+        prop_assert_eq!(everything(&run(&one, ())), everything(&run(&one, ())));
+    }
+}
+
+/// Ties are the rule in these, and DropTail and RED must not tell the two ways of making events apart.
+#[test]
+fn links_agree_where_arrivals_tie() {
+    let red = r#"kind = "red", limit = "20packets", min_threshold = "3packets", max_threshold = "9packets""#;
+    for path in ["ties.toml", "in-phase.toml"] {
+        let droptail = shipped(path);
+        let text = std::fs::read_to_string(common::root().join("scenarios").join(path)).unwrap();
+        let with_red = scenario(&text.replace(r#"kind = "droptail", limit = "20packets""#, red));
+        assert_ne!(with_red, droptail);
+        for one in [droptail, with_red] {
+            let record = run(&one, ());
+            assert!(record.summary.flows.iter().any(|flow| flow.lost_packets.total() > 0), "{path}: nothing was lost");
+            assert_eq!(everything(&run(&with_two_events(&one), ())), everything(&record), "{path}");
+        }
+    }
+}
+
+/// A flow on other links, in the same scenario, changes nothing: each component has a random stream of its own.
+#[test]
+fn another_flow_elsewhere_changes_no_draw() {
+    let base = r#"
+        duration = "5s"
+        [[link]]
+        between = ["a", "b"]
+        rate = "1Mbps"
+        delay = "5ms"
+        queue = { kind = "red", limit = "20packets" }
+        loss = { kind = "bernoulli", probability = 0.02 }
+        [[flow]]
+        name = "one"
+        from = "a"
+        to = "b"
+        start = { uniform = ["0s", "1s"] }
+        transport = { kind = "udp" }
+        source = { kind = "cbr", rate = "1100kbps", size = "500B", dither = true }
+    "#;
+    let more = format!(
+        "{base}\n[[link]]\nbetween = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n\
+         [[flow]]\nname = \"two\"\nfrom = \"c\"\nto = \"d\"\ntransport = {{ kind = \"udp\" }}\n\
+         source = {{ kind = \"cbr\", rate = \"900kbps\", size = \"500B\", dither = true }}\n"
+    );
+    let (alone, beside) = (run(&scenario(base), ()), run(&scenario(&more), ()));
+    assert_eq!(alone.summary.flows[0], beside.summary.flows[0]);
+    assert_eq!(alone.summary.links[0], beside.summary.links[0]);
+}
+
+/// Many runs beside one another: each as if it were alone.
+#[test]
+fn records_are_equal_at_any_number_of_threads() {
+    let scenario = shipped("red.toml");
+    let alone = everything(&run(&scenario, ()));
+    #[expect(clippy::disallowed_methods, reason = "that threads change nothing is what is tested")]
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| everything(&run(&scenario, ())))).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), alone);
+        }
+    });
+}
+
+/// A run that is stopped leaves what a shorter run leaves, but for its mark.
+#[test]
+fn a_run_cut_short_is_the_shorter_run() {
+    let mut long = shipped("red.toml");
+    let mut simulation = headway_sim::Simulation::new(&long, ()).unwrap();
+    assert!(!simulation.run(5_000));
+    let cut = simulation.now();
+    let mut partial = simulation.finish().summary;
+    assert!(!partial.complete);
+    long.duration = cut.since(Instant::ZERO);
+    let mut short = run(&long, ()).summary;
+    // The event at which the cut run stopped belongs to it, and no longer to the shorter one.
+    short.complete = false;
+    partial.packet_hops = short.packet_hops;
+    for (a, b) in partial.links.iter().zip(&short.links) {
+        assert!((a.mean_queue_packets - b.mean_queue_packets).abs() < 1e-6, "{}", a.name);
+        assert!((a.utilisation - b.utilisation).abs() < 1e-6, "{}", a.name);
+    }
+    assert_eq!(partial.interval, short.interval);
+}

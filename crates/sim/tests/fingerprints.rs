@@ -1,0 +1,36 @@
+//! The order of events of every shipped scenario, as a number. When one moves, a number that somebody published may have
+//! moved: `CHANGELOG.md` says which. `UPDATE_FINGERPRINTS=1 cargo test -p headway-sim --test fingerprints` writes them.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+
+fn scenarios(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            scenarios(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "toml") {
+            let below = path.strip_prefix(common::root().join("scenarios")).unwrap();
+            found.push(below.to_str().unwrap().replace('\\', "/"));
+        }
+    }
+}
+
+#[test]
+fn no_event_has_moved() {
+    let mut names = Vec::new();
+    scenarios(&common::root().join("scenarios"), &mut names);
+    names.sort();
+    let mut now = String::new();
+    for name in &names {
+        let record = common::run(&common::shipped(name), ());
+        writeln!(now, "{:016x} {} {name}", record.fingerprint.value(), record.summary.packet_hops).unwrap();
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fingerprints.txt");
+    if std::env::var_os("UPDATE_FINGERPRINTS").is_some() {
+        std::fs::write(&file, &now).unwrap();
+    }
+    assert_eq!(now, std::fs::read_to_string(&file).unwrap_or_default(), "see the head of this test");
+}
