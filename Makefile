@@ -37,7 +37,7 @@ docs:
 
 ## Draws the pictures of README and docs again.
 pictures: demo
-	docs/pictures $(DEMO)
+	docs/pictures.sh $(DEMO)
 
 .PHONY: toolchain
 toolchain:

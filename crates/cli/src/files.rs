@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A record's folder.
 #[derive(Clone, Debug)]
@@ -43,6 +43,20 @@ impl Folder {
         let partial = self.path(&format!("{name}.partial"));
         fs::write(&partial, bytes).map_err(Failure::file("write", &partial))?;
         fs::rename(&partial, &path).map_err(Failure::file("write", &path))
+    }
+
+    /// Writes a file whose name a scenario gives. One that leads out of the folder (absolute, or through `..`) is left
+    /// out: it is found where it was.
+    pub(crate) fn write_below(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = Path::new(name);
+        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+            return Ok(());
+        }
+        if let Some(parent) = path.parent() {
+            let folder = self.0.join(parent);
+            fs::create_dir_all(&folder).map_err(Failure::file("create the folder", &folder))?;
+        }
+        self.write(name, bytes)
     }
 
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {

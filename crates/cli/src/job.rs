@@ -8,8 +8,10 @@ use headway_scenario::Scenario;
 use headway_sim::{Ns2Trace, Observer, Record, Simulation};
 use headway_units::Instant;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::sync::Arc;
 
 /// Events between two looks at the clock and at Ctrl-C: about ten milliseconds.
 const SLICE: u64 = 100_000;
@@ -22,6 +24,8 @@ pub(crate) struct Job {
     /// The scenario as text that reproduces the run.
     pub(crate) resolved: String,
     pub(crate) folder: Folder,
+    /// The files that the scenario names, with the names it uses.
+    pub(crate) files: BTreeMap<String, Arc<str>>,
     pub(crate) trace: bool,
 }
 
@@ -50,6 +54,9 @@ impl Job {
     pub(crate) fn run(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
         self.folder.create()?;
         self.folder.clear()?;
+        for (name, text) in &self.files {
+            self.folder.write_below(name, text.as_bytes())?;
+        }
         self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?;
         if self.trace { self.run_traced(on_progress) } else { self.simulate((), |(): &mut ()| Ok(()), on_progress) }
     }

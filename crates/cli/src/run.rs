@@ -10,20 +10,37 @@ use crate::progress::Progress;
 use headway_record::{Summary, flow_table, link_table};
 use headway_scenario::{Files, Override, load, plan};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Larger scenario files are mistakes.
 const LARGEST_SCENARIO: u64 = 4 << 20;
 
-/// Reads the files that a scenario names, relative to the scenario's own folder.
-struct Beside(PathBuf);
+/// Reads the files that a scenario names, relative to the scenario's own folder, and remembers them: the record holds a
+/// copy, so that it can be run again wherever it goes.
+struct Beside {
+    folder: PathBuf,
+    read: RefCell<BTreeMap<String, Arc<str>>>,
+}
+
+impl Beside {
+    fn taken(&self) -> BTreeMap<String, Arc<str>> {
+        self.read.borrow().clone()
+    }
+}
 
 impl Files for Beside {
     fn read(&self, path: &str, limit: u64) -> Result<String, String> {
-        read_text(&self.0.join(path), limit).map_err(|error| error.to_string())
+        if let Some(text) = self.read.borrow().get(path) {
+            return Ok(text.to_string());
+        }
+        let text = read_text(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
+        self.read.borrow_mut().insert(path.to_owned(), text.as_str().into());
+        Ok(text)
     }
 }
 
@@ -58,7 +75,8 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
     if let Some(seed) = options.seed {
         overrides.push(format!("seed={seed}").parse::<Override>().map_err(|error| wrong(&error))?);
     }
-    let files = Beside(options.scenario.parent().map(Path::to_owned).unwrap_or_default());
+    let folder = options.scenario.parent().map(Path::to_owned).unwrap_or_default();
+    let files = Beside { folder, read: RefCell::default() };
     let plan = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?;
     let many = plan.runs.len() > 1;
     let mut jobs = Vec::with_capacity(plan.runs.len());
@@ -78,6 +96,7 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
             scenario: loaded.scenario,
             resolved: loaded.resolved_toml,
             folder: Folder(folder),
+            files: files.taken(),
             trace: options.traces.contains(&TraceFormat::Ns2),
         });
     }

@@ -33,6 +33,8 @@ pub struct Summary {
     pub jain_index: Option<f64>,
     /// Packets that crossed a link, a count for each link crossed, over the whole run.
     pub packet_hops: u64,
+    /// The order of the run's events as 16 hexadecimal digits: equal for equal runs.
+    pub fingerprint: String,
 }
 
 /// The text is not a summary.

@@ -255,6 +255,7 @@ mod tests {
             links: (0..links).map(link).collect(),
             jain_index: None,
             packet_hops: 0,
+            fingerprint: String::new(),
         }
     }
 

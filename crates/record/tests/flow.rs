@@ -114,6 +114,7 @@ fn the_summary_has_the_agreed_names() {
         flows: vec![flow],
         links: vec![],
         packet_hops: 1,
+        fingerprint: "00c0ffee00c0ffee".to_owned(),
     };
     let text = summary.to_json_pretty();
     assert_eq!(Summary::from_json(&text).unwrap(), summary);
@@ -166,7 +167,8 @@ fn the_summary_has_the_agreed_names() {
   ],
   "links": [],
   "jain_index": 1.0,
-  "packet_hops": 1
+  "packet_hops": 1,
+  "fingerprint": "00c0ffee00c0ffee"
 }
 "#;
     assert_eq!(text, expected, "\n{text}");

@@ -162,7 +162,11 @@ impl Flow {
                     sink.handle(now.at, &segment);
                     goodput = (sink.received_payload().count() - before) as u32;
                 } else {
+                    let before = sender.acknowledged();
                     sender.handle(now.at, &segment);
+                    if sender.acknowledged() > before {
+                        network.flow_meters[self.id.0 as usize].rtt(now.at, now.at.since(segment.echo));
+                    }
                 }
             }
             (Body::Tcp(_), Transport::Udp { .. }) => {}

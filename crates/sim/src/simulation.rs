@@ -251,6 +251,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             flows,
             links,
             packet_hops: self.network.packet_hops,
+            fingerprint: format!("{:016x}", self.fingerprint.value()),
         };
         Record {
             summary,
