@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
+/// At this rate a byte takes a nanosecond. Without propagation a faster link could deliver a packet at the instant at
+/// which it was offered, and the order of what happens at one instant would not be defined.
+const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
 /// Names stand in tables.
@@ -125,6 +128,18 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     let delay: Option<Duration> = open.required("delay", "\"10ms\"");
     if delay.is_some_and(|delay| delay > LONGEST_RUN) {
         open.wrong("delay", format!("a packet is on its way for {LONGEST_RUN} at most"));
+    }
+    if delay.is_some_and(Duration::is_zero)
+        && let Some(rate) = rate
+        && rate > FASTEST_WITHOUT_DELAY
+    {
+        open.wrong(
+            "delay",
+            format!(
+                "a link of 0s transmits at {FASTEST_WITHOUT_DELAY} at most, where one byte takes 1ns, and not at {rate}: \
+                 write a delay of at least \"1ns\", or a lower rate"
+            ),
+        );
     }
     let one_way = open.optional("one_way").unwrap_or_default();
     let mtu: Option<Bytes> = open.optional("mtu");

@@ -99,7 +99,7 @@ pub(crate) struct LinkTable {
     pub(crate) between: [String; 2],
     /// How fast it transmits, each way, more than 0bps.
     pub(crate) rate: Rate,
-    /// How long a bit takes from one end to the other.
+    /// How long a bit takes from one end to the other; at least 1ns where the rate is above 8Gbps.
     pub(crate) delay: Duration,
     /// Whether it leads only from the first end to the second.
     #[schemars(default)]

@@ -46,17 +46,17 @@ impl Timer {
     pub(crate) fn arm(
         &mut self,
         now: Moment,
-        deadline: Option<Instant>,
+        deadline: Option<Moment>,
         class: Class,
         flow: FlowId,
         events: &mut EventQueue,
     ) {
         if let Some(deadline) = deadline
-            && self.armed.is_none_or(|armed| deadline < armed)
+            && self.armed.is_none_or(|armed| deadline.at < armed)
         {
-            self.armed = Some(deadline);
+            self.armed = Some(deadline.at);
             // Not before now, also within the nanosecond.
-            events.push(Moment::new(deadline).max(now), Actor::new(class, flow.0 as usize));
+            events.push(deadline.max(now), Actor::new(class, flow.0 as usize));
         }
     }
 
@@ -100,7 +100,12 @@ impl Flow {
                 }
             }
         }
-        self.source_timer.arm(now, self.source_due(Some(now.at)), Class::Source, self.id, &mut network.events);
+        // Each write is an interval after the one before: ns-2 adds these up too.
+        let due = self.source_due(Some(now.at)).map(|at| match self.source.backlog() {
+            Backlog::None => Moment { sum_s: now.sum_s + at.since(now.at).as_secs_f64(), ..Moment::new(at) },
+            _ => Moment::new(at),
+        });
+        self.source_timer.arm(now, due, Class::Source, self.id, &mut network.events);
         self.transmit(now, network);
     }
 
@@ -187,7 +192,7 @@ impl Flow {
             network.inject(now, self.id, self.forward, true, envelope);
         }
         network.observer.window(now.at, self.id.0 as usize, sender);
-        self.sender_timer.arm(now, sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
+        self.sender_timer.arm(now, sender.poll_timeout().map(Moment::new), Class::SenderTimer, self.id, &mut network.events);
     }
 
     /// Sends what the sink has to say.
@@ -197,6 +202,6 @@ impl Flow {
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        self.sink_timer.arm(now, sink.poll_timeout(), Class::SinkTimer, self.id, &mut network.events);
+        self.sink_timer.arm(now, sink.poll_timeout().map(Moment::new), Class::SinkTimer, self.id, &mut network.events);
     }
 }

@@ -80,7 +80,8 @@ impl Observer for Ns2Trace {
             ecn: packet.ecn,
             ecn_echo,
             cwr,
-            flow: packet.flow.0,
+            // Scripts number their flows from 1: 0 is ns-2's default, no flow in particular.
+            flow: packet.flow.0 + 1,
             source,
             destination,
             sequence,

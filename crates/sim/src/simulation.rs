@@ -97,7 +97,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
             flow.source_timer.arm(
                 Moment::new(Instant::ZERO),
-                flow.source_due(None),
+                flow.source_due(None).map(Moment::new),
                 Class::Source,
                 id,
                 &mut network.events,
