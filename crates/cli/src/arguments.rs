@@ -43,7 +43,7 @@ pub(crate) struct RunOptions {
     /// Worker threads for scenarios with `[vary]` [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
-    /// Run again what the folder already holds complete.
+    /// With `[vary]`: run again what the folder already holds complete. A single run always runs.
     #[arg(long)]
     pub(crate) again: bool,
     /// Show no progress.

@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     /// The scenario is right, but cannot be run.
     #[error("{0}")]
     Setup(#[from] headway_sim::SetupError),
+    /// The run came to a point from which it cannot go on.
+    #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
+    Run(#[from] headway_sim::RunError),
     /// A folder is not a record.
     #[error("{}: {reason}", path.display())]
     Record { path: PathBuf, reason: String },

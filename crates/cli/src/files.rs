@@ -1,7 +1,8 @@
 //! The folder that a run leaves: written so that a reader never sees half a file.
 
 use crate::error::Failure;
-use std::fs;
+use headway_record::plot::FIGURES;
+use std::fs::{self, TryLockError};
 use std::path::{Component, Path, PathBuf};
 
 /// A record's folder.
@@ -23,10 +24,30 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Removes what an earlier run has left under these names, the summary first: without it the rest is no record.
+    /// Keeps other runs out of the folder until the answer is dropped.
+    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
+        let path = self.path(".lock");
+        let file = fs::File::create(&path).map_err(Failure::file("write", &path))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Failure::Record {
+                path: self.0.clone(),
+                reason: "another run is writing into this folder; give one of them --out DIR".to_owned(),
+            }),
+            // Where the system has no locks there is no protection, as without this.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { path, _file: file }),
+        }
+    }
+
+    /// Removes what an earlier run has left here, pictures of it too, the summary first: without it the rest is no
+    /// record. A folder that holds no record is left alone.
     pub(crate) fn clear(&self) -> Result<(), Failure> {
-        for name in [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO] {
-            let path = self.path(name);
+        if !self.path(Self::SCENARIO).exists() {
+            return Ok(());
+        }
+        let files = [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO].map(str::to_owned);
+        let pictures = FIGURES.iter().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
+        for name in files.into_iter().chain(pictures) {
+            let path = self.path(&name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Failure::file("replace", &path)(error));
@@ -45,11 +66,13 @@ impl Folder {
         fs::rename(&partial, &path).map_err(Failure::file("write", &path))
     }
 
-    /// Writes a file whose name a scenario gives. One that leads out of the folder (absolute, or through `..`) is left
-    /// out: it is found where it was.
+    /// Writes a file whose name a scenario gives. One that leads out of the folder (absolute, or through `..`), or that is
+    /// one of the record's own, is left out: it is found where it was.
     pub(crate) fn write_below(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = Path::new(name);
-        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        let inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let own = [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO];
+        if !inside || own.iter().any(|own| Path::new(own) == path) {
             return Ok(());
         }
         if let Some(parent) = path.parent() {
@@ -62,6 +85,19 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
         let path = self.path(name);
         fs::read(&path).map_err(Failure::file("read", &path))
+    }
+}
+
+/// A folder that is being written.
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: fs::File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What is left of it does no harm: the system's lock ends with the program.
+        let _ = fs::remove_file(&self.path);
     }
 }
 

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-/// Events between two looks at the clock and at Ctrl-C: about ten milliseconds.
+/// Steps between two looks at the clock and at Ctrl-C: about ten milliseconds.
 const SLICE: u64 = 100_000;
 
 /// A run to do.
@@ -53,6 +53,7 @@ impl Job {
     /// stops it, the record is written as far as it goes, and says so.
     pub(crate) fn run(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
         self.folder.create()?;
+        let _lock = self.folder.lock()?;
         self.folder.clear()?;
         for (name, text) in &self.files {
             self.folder.write_below(name, text.as_bytes())?;
@@ -78,17 +79,18 @@ impl Job {
     ) -> Result<Summary, Failure> {
         let started = now();
         let mut simulation = Simulation::new(&self.scenario, observer)?;
-        loop {
-            let done = simulation.run(SLICE);
+        let outcome = loop {
+            let outcome = simulation.run(SLICE);
             after_slice(simulation.observer_mut())?;
             on_progress(simulation.now(), simulation.packet_hops());
-            if done || interrupt::asked() {
-                break;
+            if outcome != Ok(false) || interrupt::asked() {
+                break outcome;
             }
-        }
+        };
         let reached = simulation.now().as_secs_f64();
         let record = simulation.finish();
         self.write(&record, reached, started.elapsed().as_secs_f64())?;
+        outcome?;
         Ok(record.summary)
     }
 

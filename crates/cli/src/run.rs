@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Larger scenario files are mistakes.
-const LARGEST_SCENARIO: u64 = 4 << 20;
+const LARGEST_SCENARIO: u64 = 16 << 20;
 
 /// Reads the files that a scenario names, relative to the scenario's own folder, and remembers them: the record holds a
 /// copy, so that it can be run again wherever it goes.

@@ -317,6 +317,12 @@ impl<T: Copy> Link<T> {
         ((self.slots.len() - self.started) as u64, self.waiting_bytes)
     }
 
+    /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
+    #[must_use]
+    pub fn bytes_told_ahead(&self) -> u64 {
+        if self.two_events { 0 } else { self.waiting_bytes }
+    }
+
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
     pub fn unsettled(&self) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let from = if self.two_events { self.started } else { self.slots.len() };

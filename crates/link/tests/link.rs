@@ -1,4 +1,5 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::queue::{droptail, red};
 use headway_link::{Config, Delivery, Link, LossOptions, Offer, QueueOptions, Transmission, loss};

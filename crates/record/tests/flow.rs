@@ -235,3 +235,14 @@ proptest! {
         }
     }
 }
+
+/// Numbers whose shortest digits an inexact reader takes for a neighbour, found in runs of shipped scenarios.
+#[test]
+fn every_digit_of_a_summary_counts() {
+    for (text, value) in
+        [("0.10386308223250352", 0.103_863_082_232_503_52_f64), ("0.15400114570962015", 0.154_001_145_709_620_15)]
+    {
+        let read: f64 = serde_json::from_str(text).unwrap();
+        assert_eq!(read.to_bits(), value.to_bits(), "{text}");
+    }
+}

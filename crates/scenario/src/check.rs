@@ -14,8 +14,8 @@ use headway_units::{Instant, Random, Registry};
 const MOST_PACKETS: u64 = 10_000_000_000;
 /// Links that all flows' routes pass together; each takes four bytes.
 const MOST_HOPS: u64 = 50_000_000;
-/// Samples of the series, over all flows and links.
-const MOST_SAMPLES: u64 = 200_000_000;
+/// Values in all series together; they take a gigabyte.
+const MOST_SAMPLES: u64 = 50_000_000;
 
 /// Notes what is wrong with `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
@@ -59,7 +59,9 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
     let Some(interval) = scenario.series else { return };
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
-    let all = each.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
+    // Throughput and losses of each flow, of a TCP its two windows; throughput, queue, drops and average of each link.
+    let tcp = scenario.flows.iter().filter(|flow| matches!(flow.transport, Transport::Tcp(_))).count();
+    let all = each.saturating_mul((2 * (scenario.flows.len() + tcp) + 4 * scenario.links.len()) as u64);
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
         reader.wrong(&path, format!("{all} samples are too many: write a longer interval than {interval}, or false"));

@@ -5,9 +5,13 @@ use crate::event_queue::{Actor, Class, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram};
-use headway_media::{Backlog, Source, UdpOptions, Write, datagrams};
-use headway_tcp::{Sender, Sink};
+use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
+use headway_tcp::{Counters, Sender, Sink};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Moment};
+
+/// The most packets that one event sends, more than any ordinary write or window makes at once. What is left goes out in
+/// another event at the same moment, so that no event takes long, whatever the scenario says.
+const BURST: u32 = 1 << 14;
 
 /// Segments that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
@@ -23,6 +27,8 @@ pub(crate) struct Flow {
     pub(crate) stop: Option<Instant>,
     pub(crate) source: Source,
     pub(crate) transport: Transport,
+    /// The sender's counters when measuring began.
+    pub(crate) counted_before: Counters,
     pub(crate) source_timer: Timer,
     pub(crate) sender_timer: Timer,
     pub(crate) sink_timer: Timer,
@@ -31,15 +37,28 @@ pub(crate) struct Flow {
 /// What carries a flow.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    Udp { options: UdpOptions, next_sequence: u64 },
+    Udp(Udp),
     Tcp { sender: Box<Sender>, sink: Box<Sink> },
+}
+
+/// The sending end of plain UDP.
+#[derive(Debug)]
+pub(crate) struct Udp {
+    options: UdpOptions,
+    next_sequence: u64,
+    /// The write that is being sent, and what is left of it.
+    writing: Option<(Write, Datagrams)>,
 }
 
 /// A deadline in the event queue, re-armed lazily: a deadline that moves away leaves its event where it is, and the
 /// event, when it comes, is put off.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timer {
-    armed: Option<Instant>,
+    /// The events there are, the next one last. Hardly ever more than two: an earlier deadline gets an event before the
+    /// others, a later one waits for the event that comes first.
+    events: Vec<Instant>,
+    /// The deadline as it was set.
+    due: Option<Moment>,
 }
 
 impl Timer {
@@ -51,22 +70,52 @@ impl Timer {
         flow: FlowId,
         events: &mut EventQueue,
     ) {
-        if let Some(deadline) = deadline
-            && self.armed.is_none_or(|armed| deadline.at < armed)
+        if self.due.map(|due| due.at) != deadline.map(|deadline| deadline.at) {
+            // ns-2 adds the wait to the time at which it is set: sum and lead are those of that moment, however late the
+            // event is put into the queue.
+            self.due = deadline.map(|deadline| {
+                let wait_s = deadline.at.since(now.at).as_secs_f64();
+                Moment { at: deadline.at, sum_s: now.sum_s + wait_s, lead_s: wait_s as f32 }
+            });
+        }
+        if let Some(due) = self.due
+            && self.events.last().is_none_or(|next| due.at < *next)
         {
-            self.armed = Some(deadline.at);
+            self.events.push(due.at);
             // Not before now, also within the nanosecond.
-            events.push(deadline.max(now), Actor::new(class, flow.0 as usize));
+            events.push(due.max(now), Actor::new(class, flow.0 as usize));
         }
     }
 
-    /// Whether the event at `now` is the one that counts, and not one that an earlier deadline has replaced.
-    pub(crate) fn fires(&mut self, now: Instant) -> bool {
-        let fires = self.armed == Some(now);
-        if fires {
-            self.armed = None;
+    /// Its next event has come.
+    pub(crate) fn fired(&mut self) {
+        self.events.pop();
+    }
+}
+
+impl Udp {
+    pub(crate) fn new(options: &UdpOptions) -> Self {
+        Self { options: options.clone(), next_sequence: 0, writing: None }
+    }
+
+    /// The next datagram of what the source has written by `now`.
+    fn next(&mut self, source: &mut Source, now: Instant) -> Option<Envelope> {
+        loop {
+            if let Some((write, left)) = &mut self.writing
+                && let Some(datagram) = left.next()
+            {
+                let body = Body::Datagram(Datagram {
+                    sequence: self.next_sequence,
+                    payload: datagram.payload.count() as u32,
+                    kind: write.kind,
+                    deadline: write.expires,
+                });
+                self.next_sequence += 1;
+                return Some(Envelope { size: datagram.wire.count() as u32, ecn: Ecn::NotEct, body });
+            }
+            let write = source.poll(now)?;
+            self.writing = Some((write, datagrams(write.size, &self.options)));
         }
-        fires
     }
 }
 
@@ -86,8 +135,8 @@ impl Flow {
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         match self.source.backlog() {
             Backlog::None => {
-                while let Some(write) = self.source.poll(now.at) {
-                    self.write(now, &write, network);
+                if self.takes_a_burst(now, network) {
+                    self.source_timer.arm(now, Some(now), Class::Source, self.id, &mut network.events);
                 }
             }
             backlog => {
@@ -109,27 +158,23 @@ impl Flow {
         self.transmit(now, network);
     }
 
-    fn write<O: Observer>(&mut self, now: Moment, write: &Write, network: &mut Network<O>) {
-        match &mut self.transport {
-            Transport::Udp { options, next_sequence } => {
-                for datagram in datagrams(write.size, options) {
-                    let body = Body::Datagram(Datagram {
-                        sequence: *next_sequence,
-                        payload: datagram.payload.count() as u32,
-                        kind: write.kind,
-                        deadline: write.expires,
-                    });
-                    *next_sequence += 1;
-                    let size = datagram.wire.count() as u32;
-                    network.inject(now, self.id, self.forward, true, Envelope { size, ecn: Ecn::NotEct, body });
+    /// Hands to the transport what the source has written by `now`, up to [`BURST`]; whether there may be more.
+    fn takes_a_burst<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) -> bool {
+        for _ in 0..BURST {
+            match &mut self.transport {
+                Transport::Udp(udp) => {
+                    let Some(envelope) = udp.next(&mut self.source, now.at) else { return false };
+                    network.inject(now, self.id, self.forward, true, envelope);
+                }
+                Transport::Tcp { sender, .. } => {
+                    let Some(write) = self.source.poll(now.at) else { return false };
+                    let payload = sender.payload_size().count().max(1);
+                    let header = sender.segment_size().count() - sender.payload_size().count();
+                    sender.write(now.at, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
                 }
             }
-            Transport::Tcp { sender, .. } => {
-                let payload = sender.payload_size().count().max(1);
-                let header = sender.segment_size().count() - sender.payload_size().count();
-                sender.write(now.at, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
-            }
         }
+        true
     }
 
     /// The sender's timer has come.
@@ -174,7 +219,7 @@ impl Flow {
                     }
                 }
             }
-            (Body::Tcp(_), Transport::Udp { .. }) => {}
+            (Body::Tcp(_), Transport::Udp(_)) => {}
         }
         network.delivered(now.at, handle, goodput);
         if forward {
@@ -187,12 +232,25 @@ impl Flow {
     /// Sends what the sender may send now.
     fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let Transport::Tcp { sender, .. } = &mut self.transport else { return };
-        while let Some(segment) = sender.poll_transmit(now.at) {
+        let mut room = BURST;
+        while room > 0
+            && let Some(segment) = sender.poll_transmit(now.at)
+        {
+            room -= 1;
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.forward, true, envelope);
         }
+        if room == 0 {
+            self.sender_timer.arm(now, Some(now), Class::SenderTimer, self.id, &mut network.events);
+        }
         network.observer.window(now.at, self.id.0 as usize, sender);
-        self.sender_timer.arm(now, sender.poll_timeout().map(Moment::new), Class::SenderTimer, self.id, &mut network.events);
+        self.sender_timer.arm(
+            now,
+            sender.poll_timeout().map(Moment::new),
+            Class::SenderTimer,
+            self.id,
+            &mut network.events,
+        );
     }
 
     /// Sends what the sink has to say.
@@ -203,5 +261,29 @@ impl Flow {
             network.inject(now, self.id, self.reverse, false, envelope);
         }
         self.sink_timer.arm(now, sink.poll_timeout().map(Moment::new), Class::SinkTimer, self.id, &mut network.events);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Duration;
+
+    /// A release between two retransmission deadlines, again and again: the far deadline keeps its one event.
+    #[test]
+    fn a_deadline_that_is_put_off_leaves_no_trail_of_events() {
+        let (mut timer, mut events) = (Timer::default(), EventQueue::default());
+        let arm = |timer: &mut Timer, events: &mut EventQueue, now, deadline| {
+            timer.arm(Moment::new(now), Some(Moment::new(deadline)), Class::SenderTimer, FlowId(0), events);
+        };
+        for millis in 0..1000 {
+            let now = Instant::from_millis(2 * millis);
+            arm(&mut timer, &mut events, now, Instant::from_secs(60) + Duration::from_millis(millis));
+            arm(&mut timer, &mut events, now, Instant::from_millis(2 * millis + 1));
+            assert_eq!(events.pop().unwrap().0.at, Instant::from_millis(2 * millis + 1));
+            timer.fired();
+        }
+        assert_eq!(events.pop().unwrap().0.at, Instant::from_secs(60));
+        assert_eq!(events.pop(), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! let mut simulation = Simulation::new(&scenario, ())?;
-//! while !simulation.run(1_000_000) {}
+//! while !simulation.run(1_000_000)? {}
 //! let record = simulation.finish();
 //! ```
 //! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
@@ -25,4 +25,4 @@ pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer};
 pub use packet::{Body, Datagram, Packet};
-pub use simulation::{Record, SetupError, Simulation};
+pub use simulation::{Record, RunError, SetupError, Simulation};

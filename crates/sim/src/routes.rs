@@ -131,6 +131,7 @@ impl<'a> Graph<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_range_loop, reason = "Floyd and Warshall as they are written")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

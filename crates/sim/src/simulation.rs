@@ -2,8 +2,8 @@
 
 use crate::event_queue::{Actor, Class, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
-use crate::flow::{Flow, Timer, Transport};
-use crate::network::{Conservation, Network};
+use crate::flow::{Flow, Timer, Transport, Udp};
+use crate::network::{Conservation, MOST_PACKETS, Network};
 use crate::observe::Observer;
 use crate::routes::Routes;
 use crate::series::Series;
@@ -39,6 +39,23 @@ pub enum SetupError {
     TooLarge,
 }
 
+/// Why a run cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// More packets are under way than the memory is meant for.
+    #[error(
+        "at {at} there are {MOST_PACKETS} packets under way, and no more can be kept: \
+         lower a rate, a window, a queue's limit or a link's delay, or make packets larger"
+    )]
+    TooManyPackets {
+        /// When.
+        at: Instant,
+    },
+}
+
+/// The number of the [`Class::Sample`] event at which measuring begins; 0 is that of the series.
+const MEASUREMENT: usize = 1;
+
 /// A run in progress.
 #[derive(Debug)]
 pub struct Simulation<'a, O = ()> {
@@ -51,6 +68,8 @@ pub struct Simulation<'a, O = ()> {
     series: Option<Series>,
     fingerprint: Fingerprint,
     events: u64,
+    /// Flows and links in all samples of the series.
+    samples: u64,
 }
 
 /// What a run leaves.
@@ -104,6 +123,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
             );
             flows.push(flow);
         }
+        if !scenario.measure_from.is_zero() {
+            let measure_from = Moment::new(Instant::ZERO + scenario.measure_from);
+            network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
+        }
         let series = scenario.series.map(|interval| {
             network.events.push(Moment::new(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
             Series::new(scenario, interval)
@@ -118,6 +141,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             series,
             fingerprint: Fingerprint::default(),
             events: 0,
+            samples: 0,
         })
     }
 
@@ -138,10 +162,14 @@ impl<'a, O: Observer> Simulation<'a, O> {
         &mut self.network.observer
     }
 
-    /// Runs to the end, but at most `events` events. Returns whether the end is reached. What happens at the very end
-    /// of the duration is no longer part of the run.
-    pub fn run(&mut self, events: u64) -> bool {
-        for _ in 0..events {
+    /// Runs to the end, but not much longer than `steps` steps: events, packets sent, flows and links sampled. Returns whether the end is
+    /// reached. What happens at the very end of the duration is no longer part of the run.
+    ///
+    /// # Errors
+    /// See [`RunError`]. The record so far can be had, and is not complete.
+    pub fn run(&mut self, steps: u64) -> Result<bool, RunError> {
+        let before = self.steps();
+        while !self.done && self.steps() - before < steps {
             if self.network.events.next_at().is_none_or(|at| at >= self.end) {
                 self.now = self.end;
                 self.done = true;
@@ -152,8 +180,15 @@ impl<'a, O: Observer> Simulation<'a, O> {
             self.events += 1;
             self.fingerprint.add(at.at, actor);
             self.act(at, actor);
+            if self.network.overflowed() {
+                return Err(RunError::TooManyPackets { at: at.at });
+            }
         }
-        self.done
+        Ok(self.done)
+    }
+
+    fn steps(&self) -> u64 {
+        self.events + self.network.sent_packets() + self.samples
     }
 
     fn act(&mut self, now: Moment, actor: Actor) {
@@ -167,27 +202,35 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             Class::Departure => self.network.departure(now, number),
             Class::SenderTimer => {
-                if self.flows[number].sender_timer.fires(now.at) {
-                    self.flows[number].on_sender_timer(now, &mut self.network);
-                }
+                self.flows[number].sender_timer.fired();
+                self.flows[number].on_sender_timer(now, &mut self.network);
             }
             Class::SinkTimer => {
-                if self.flows[number].sink_timer.fires(now.at) {
-                    self.flows[number].on_sink_timer(now, &mut self.network);
-                }
+                self.flows[number].sink_timer.fired();
+                self.flows[number].on_sink_timer(now, &mut self.network);
             }
             Class::Source => {
-                if self.flows[number].source_timer.fires(now.at) {
-                    self.flows[number].on_source(now, &mut self.network);
-                }
+                self.flows[number].source_timer.fired();
+                self.flows[number].on_source(now, &mut self.network);
             }
+            Class::Sample if number == MEASUREMENT => self.begin_measurement(),
             Class::Sample => self.sample(now),
+        }
+    }
+
+    /// What senders count by themselves is counted from here on.
+    fn begin_measurement(&mut self) {
+        for flow in &mut self.flows {
+            if let Transport::Tcp { sender, .. } = &flow.transport {
+                flow.counted_before = sender.counters();
+            }
         }
     }
 
     fn sample(&mut self, now: Moment) {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
+            self.samples += (self.scenario.flows.len() + self.scenario.links.len()) as u64;
             self.network.events.push(Moment::new(now.at + series.interval()), Actor::new(Class::Sample, 0));
         }
     }
@@ -221,9 +264,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 };
                 let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
                 if let Transport::Tcp { sender, .. } = &flow.transport {
-                    let counters = sender.counters();
-                    summary.retransmitted_packets = Some(counters.retransmitted);
-                    summary.timeouts = Some(counters.timeouts);
+                    let (counters, before) = (sender.counters(), flow.counted_before);
+                    summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
+                    summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
                 summary
             })
@@ -246,7 +289,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
             name: scenario.name.clone(),
             seed: scenario.seed,
             complete: self.done,
-            interval: Interval { from: scenario.measure_from.as_secs_f64(), to: end.as_secs_f64() },
+            // A run that was stopped before it was measured has measured nothing.
+            interval: Interval {
+                from: scenario.measure_from.min(end.since(Instant::ZERO)).as_secs_f64(),
+                to: end.as_secs_f64(),
+            },
             jain_index: Summary::fairness(&flows),
             flows,
             links,
@@ -292,7 +339,7 @@ fn new_flow(
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
     let transport = match &flow.transport {
-        headway_scenario::Transport::Udp(options) => Transport::Udp { options: options.clone(), next_sequence: 0 },
+        headway_scenario::Transport::Udp(options) => Transport::Udp(Udp::new(options)),
         headway_scenario::Transport::Tcp(options) => Transport::Tcp {
             sender: Box::new(Sender::new(options, stream("sender"))),
             sink: Box::new(Sink::new(options)),
@@ -306,6 +353,7 @@ fn new_flow(
         stop: flow.stop,
         source,
         transport,
+        counted_before: headway_tcp::Counters::default(),
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
         sink_timer: Timer::default(),

@@ -1,5 +1,6 @@
 //! The order of events of every shipped scenario, as a number. When one moves, a number that somebody published may have
 //! moved: `CHANGELOG.md` says which. `UPDATE_FINGERPRINTS=1 cargo test -p headway-sim --test fingerprints` writes them.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod common;
 

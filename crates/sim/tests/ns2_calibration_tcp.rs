@@ -1,5 +1,6 @@
 //! Agreement with ns-2.35 packet by packet: the TCP cases, through the whole simulator. The recorded runs are those that
 //! the TCP crate replays, `crates/tcp/tests/data`.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod common;
 #[path = "../../tcp/tests/path/recorded.rs"]

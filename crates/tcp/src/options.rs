@@ -144,7 +144,8 @@ pub enum RtoFloor {
 pub enum Halving {
     /// `min(cwnd, window)`, and again at each further timeout (ns-2, Linux).
     Window,
-    /// FlightSize, without what Limited Transmit sent (RFC 5681 section 3.1): timeouts in a row leave ssthresh as it is.
+    /// FlightSize, without what Limited Transmit sent (RFC 5681 section 3.1). Within one loss event a timeout never raises
+    /// ssthresh.
     Flight,
 }
 

@@ -173,7 +173,14 @@ impl<G: Growth> State<G> {
     }
     /// Halves ssthresh, and leaves one segment.
     pub(crate) fn collapse(&mut self, cut: Cut) {
+        let before = self.window.ssthresh;
         self.reduce();
+        // A fast recovery sends beyond cwnd for what has left the network. That is part of FlightSize until it is
+        // acknowledged in sequence, but no load: taken literally, RFC 5681 equation 4 would let a timeout in a long
+        // NewReno recovery raise ssthresh several times over. Within one loss event it does not rise.
+        if self.rules.halving == Halving::Flight && self.una < self.recover {
+            self.window.ssthresh = self.window.ssthresh.min(before);
+        }
         self.close_to_one(cut);
     }
     /// Leaves one segment, and ssthresh as it is.

@@ -24,8 +24,18 @@ macro_rules! text_serde {
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)
                     }
+                    // A bare 0 needs no unit; any other number is told that it does.
+                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
                 }
-                deserializer.deserialize_str(Text)
+                deserializer.deserialize_any(Text)
             }
         }
         impl schemars::JsonSchema for $type {

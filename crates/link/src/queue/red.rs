@@ -164,13 +164,14 @@ impl headway_units::Options for Options {
             return wrong("idle_packet", "must be from 1B to 1GB");
         }
         let automatic = [0.0, -1.0, -2.0].contains(&self.queue_weight);
-        if !automatic && !(self.queue_weight > 0.0 && self.queue_weight <= 1.0) {
+        let in_range = self.queue_weight > 0.0 && self.queue_weight <= 1.0;
+        if !(automatic || in_range) {
             return wrong("queue_weight", "must be above 0 and at most 1, or one of ns-2's automatic 0, -1, -2");
         }
-        if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold) {
-            if self.units(low) > self.units(high) {
-                return wrong("max_threshold", "must not lie below min_threshold");
-            }
+        if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold)
+            && self.units(low) > self.units(high)
+        {
+            return wrong("max_threshold", "must not lie below min_threshold");
         }
         if self.max_probability.value() == 0.0 {
             return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");

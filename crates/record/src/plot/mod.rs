@@ -64,6 +64,9 @@ struct Panel {
     drawn: Vec<Drawn>,
 }
 
+/// The names of all pictures there may be.
+pub const FIGURES: [&str; 4] = ["throughput", "queue", "cwnd", "loss"];
+
 /// Every picture that the samples of `runs` allow; a metric without samples has none.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
 //! What the tests share: scenarios by name, stored data by name.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use headway_scenario::Scenario;
 use headway_sim::{Observer, Record, Simulation};
@@ -26,7 +26,7 @@ pub fn scenario(text: &str) -> Scenario {
 
 pub fn run<O: Observer>(scenario: &Scenario, observer: O) -> Record<O> {
     let mut simulation = Simulation::new(scenario, observer).unwrap();
-    while !simulation.run(u64::MAX) {}
+    while !simulation.run(u64::MAX).unwrap() {}
     simulation.finish()
 }
 

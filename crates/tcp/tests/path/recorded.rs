@@ -1,5 +1,7 @@
 //! Runs of ns-2, as recorded in `data/ns2-*.txt`: read here, replayed wherever an ns-2 agent is imitated.
 
+#![allow(unreachable_pub, dead_code, reason = "each test file uses its part")]
+
 use headway_units::Duration;
 use std::collections::BTreeSet;
 

@@ -1,0 +1,58 @@
+//! No scenario takes memory without bound, or keeps one call of `run` busy for long.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use common::scenario;
+use headway_sim::{RunError, Simulation};
+
+/// A scenario of one link and one flow.
+fn one_flow(rate: &str, queue: &str, transport: &str, source: &str) -> headway_scenario::Scenario {
+    scenario(&format!(
+        "duration = \"1h\"\nrecord.series = false\n\
+         [[link]]\nbetween = [\"a\", \"b\"]\nrate = \"{rate}\"\ndelay = \"1s\"\n\
+         queue = {{ kind = \"droptail\", limit = \"{queue}\" }}\n\
+         [[flow]]\nname = \"flow\"\nfrom = \"a\"\nto = \"b\"\ntransport = {transport}\nsource = {source}\n"
+    ))
+}
+
+/// A window of 2^30 segments that opens at once, on a link that takes them all.
+#[test]
+fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
+    let window = "1073741824packets";
+    let transport = format!(
+        "{{ kind = \"tcp-newreno\", segment = \"41B\", window = \"{window}\", initial_window = \"{window}\", \
+         initial_window_bytes = false, initial_rto = \"60s\" }}"
+    );
+    let scenario = one_flow("1Tbps", "1000000000packets", &transport, "{ kind = \"ftp\" }");
+    let mut simulation = Simulation::new(&scenario, ()).unwrap();
+    let error = loop {
+        match simulation.run(100_000) {
+            Ok(done) => assert!(!done, "the window did not open"),
+            Err(error) => break error,
+        }
+    };
+    let RunError::TooManyPackets { at } = &error;
+    assert_eq!(*at, simulation.now());
+    assert!(error.to_string().contains("4194304 packets under way"), "{error}");
+    let all = simulation.conservation();
+    assert_eq!(all.in_flight, 4_194_304);
+    assert_eq!(all.sent, all.delivered + all.dropped + all.in_flight);
+    assert!(!simulation.finish().summary.complete);
+}
+
+/// A mebibyte in datagrams of one byte each: all are sent at one instant, but not in one call.
+#[test]
+fn a_large_write_in_small_datagrams_is_sent_in_turns() {
+    let source = "{ kind = \"cbr\", payload = \"1MiB\", interval = \"10h\" }";
+    let scenario = one_flow("1Mbps", "5packets", "{ kind = \"udp\", datagram = \"1B\", header = \"0B\" }", source);
+    let mut simulation = Simulation::new(&scenario, ()).unwrap();
+    assert!(!simulation.run(1).unwrap());
+    let first = simulation.conservation().sent;
+    assert!((1..100_000).contains(&first), "{first}");
+    while !simulation.run(1).unwrap() {}
+    let record = simulation.finish();
+    assert_eq!(record.conservation.sent, 1 << 20);
+    // One in transmission, five waiting.
+    assert_eq!(record.conservation.dropped, (1 << 20) - 6);
+}

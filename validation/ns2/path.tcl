@@ -1,0 +1,88 @@
+# One run of ns-2.35, traced.
+#
+#   n0 --0--.                         ns path.tcl TRACE PHASES DURATION RATES DELAYS LIMITS RED FLOW...
+#           n1 --1-- n2 --2-- n3      RATES, DELAYS, LIMITS: four each, for the links 0 to 3
+#   n4 --3--'                         RED: empty, or options of the queue from n1 to n2
+#
+# A FLOW has agent, sink, from, start, stop ("" for never) and set (what is set on the agent), and for TCP segments (0 for
+# endless) and delay (interval_ of the sink, "" for no such), for CBR size and rate. All flows end at n3.
+# PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
+
+foreach {trace phases duration rates delays limits red} [lrange $argv 0 6] {}
+set flows [lrange $argv 7 end]
+
+ns-random 1
+for {set i 0} {$i < 2 * [llength $flows]} {incr i} { lappend draws [$defaultRNG uniform 0 1] }
+ns-random 1
+
+set ns [new Simulator]
+set file [open $trace w]
+$ns trace-all $file
+foreach i {0 1 2 3 4} { set n($i) [$ns node] }
+
+foreach {key value} $red { Queue/RED set $key $value }
+foreach link {0 1 2 3} from {0 1 2 4} to {1 2 3 1} {
+    set rate [lindex $rates $link]
+    set delay [lindex $delays $link]
+    $ns simplex-link $n($from) $n($to) $rate $delay [expr {$link == 1 && $red ne "" ? "RED" : "DropTail"}]
+    $ns simplex-link $n($to) $n($from) $rate $delay DropTail
+    $ns queue-limit $n($from) $n($to) [lindex $limits $link]
+    $ns queue-limit $n($to) $n($from) 10000
+}
+
+# Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
+set resets 0
+set tcps 0
+foreach flow $flows {
+    array set f {segments 0 delay "" size 0 rate 0}
+    array set f $flow
+    set agent [new $f(agent)]
+    set sink [new $f(sink)]
+    foreach {key value} $f(set) { $agent set $key $value }
+    $ns attach-agent $n($f(from)) $agent
+    $ns attach-agent $n(3) $sink
+    $ns connect $agent $sink
+    if {$f(agent) eq "Agent/UDP"} {
+        set source [new Application/Traffic/CBR]
+        $source set packetSize_ $f(size)
+        $source set rate_ $f(rate)
+    } else {
+        if {$f(delay) ne ""} { $sink set interval_ $f(delay) }
+        set source [new Application/FTP]
+        $agent set number $tcps
+        $agent proc reset {} {
+            global resets tcps draws phase
+            $self instvar number
+            set phase($number) [lindex $draws [expr {$tcps + $resets}]]
+            incr resets
+            $self cmd reset
+        }
+        incr tcps
+    }
+    $source attach-agent $agent
+    if {$f(segments)} {
+        $ns at $f(start) "$agent advance $f(segments)"
+    } else {
+        $ns at $f(start) "$source start"
+    }
+    if {$f(stop) ne ""} {
+        if {$f(agent) eq "Agent/UDP"} {
+            $ns at $f(stop) "$source stop"
+        } else {
+            # Not Application/FTP's stop: that takes back the last segment sent, which is then never repeated.
+            $ns at $f(stop) "$agent advance \[expr {\[$agent set maxseq_\] + 1}\]"
+        }
+    }
+}
+
+proc finish {} {
+    global ns file phases phase tcps
+    $ns flush-trace
+    close $file
+    set out [open $phases w]
+    for {set i 0} {$i < $tcps} {incr i} { puts $out $phase($i) }
+    close $out
+    exit 0
+}
+$ns at $duration finish
+$ns run
