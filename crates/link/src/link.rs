@@ -89,20 +89,13 @@ struct Slot<T> {
     arrival: Moment,
 }
 
-const UNSETTLED: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, lead_s: 0.0 };
+const UNSETTLED: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
 
-/// The end of a transmission, with the fraction below its nanosecond.
+/// The end of a transmission: exactly, as the next one continues it, and as a moment.
 #[derive(Clone, Copy, Debug)]
 struct End {
     exact: Accumulator,
-    sum_s: f64,
-    lead_s: f32,
-}
-
-impl End {
-    fn moment(&self) -> Moment {
-        Moment { at: self.exact.instant(), sum_s: self.sum_s, lead_s: self.lead_s }
-    }
+    moment: Moment,
 }
 
 /// One direction of a link, carrying packets of type `T` (a handle, usually).
@@ -169,11 +162,11 @@ impl<T: Copy> Link<T> {
         {
             return Offer::Dropped(item, DropCause::Channel);
         }
-        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.moment() < now);
+        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.moment < now);
         let backlog = Backlog {
             packets: (self.slots.len() - self.started) as u64,
             bytes: self.waiting_bytes,
-            idle_s: idle.then(|| now.sum_s - self.free_at.map_or(0.0, |end| end.sum_s).max(self.refused_s)),
+            idle_s: idle.then(|| now.sum_s - self.free_at.map_or(0.0, |end| end.moment.sum_s).max(self.refused_s)),
         };
         let verdict = self.discipline.admit(now.at, &backlog, Arrival { size, ecn }, &mut self.queue_random);
         if let Verdict::Drop(cause) = verdict {
@@ -217,22 +210,20 @@ impl<T: Copy> Link<T> {
     /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest: its start, its end,
     /// and the arrival at the far end.
     fn transmit(&mut self, now: Moment, bytes: u32) -> (Moment, Instant, Moment) {
-        let mut end = self.free_at.filter(|end| end.moment() >= now).unwrap_or_else(|| End {
-            exact: Accumulator::starting(now.at),
-            sum_s: now.sum_s,
-            lead_s: now.lead_s,
-        });
-        let start = end.moment();
+        let End { mut exact, moment: start } = self
+            .free_at
+            .filter(|end| end.moment >= now)
+            .unwrap_or_else(|| End { exact: Accumulator::between(now.at, now.fraction_ns, self.rate), moment: now });
         let bytes = u64::from(bytes) + self.overhead;
-        end.exact.advance(Bytes::new(bytes), self.rate);
+        exact.advance(Bytes::new(bytes), self.rate);
+        let (at, fraction_ns) = exact.nearest(self.rate);
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
         let transmission_s = 8.0 * bytes as f64 / self.rate.bits_per_second() as f64;
-        end.sum_s = start.sum_s + transmission_s;
-        end.lead_s = transmission_s as f32;
-        self.free_at = Some(end);
+        let end = Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s: transmission_s as f32 };
+        self.free_at = Some(End { exact, moment: end });
         let way_s = transmission_s + self.delay.as_secs_f64();
-        let arrival = Moment { at: end.exact.instant() + self.delay, sum_s: start.sum_s + way_s, lead_s: way_s as f32 };
-        (start, end.exact.instant(), arrival)
+        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_s as f32 };
+        (start, at, arrival)
     }
 
     /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
@@ -268,7 +259,7 @@ impl<T: Copy> Link<T> {
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
     #[must_use]
     pub fn next_departure(&self) -> Option<Moment> {
-        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.moment()) } else { None }
+        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.moment) } else { None }
     }
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called

@@ -52,7 +52,7 @@ fn without_kind(mut table: Value) -> Value {
 fn unknown_keys_and_values_are_refused() {
     for (kind, keys, part) in [
         ("cbr", json!({ "rat": "1Mbps" }), "unknown field `rat`"),
-        ("cbr", json!({ "rate": 5 }), "a rate with its unit"),
+        ("cbr", json!({ "rate": 5 }), "has no unit: a rate is written"),
         ("cbr", json!({ "media": "song" }), "unknown variant `song`"),
         ("cbr", json!({ "priority": 256 }), "256"),
         ("ftp", json!({ "segments": -1 }), "-1"),

@@ -47,7 +47,7 @@ fn slips_are_told_with_their_place_and_the_right_word() {
 fn wrong_values_are_told_what_would_be_right() {
     for (from, to, expected) in [
         ("\"10s\"", "\"10\"", r#"small.toml:2:12: duration: "10" has no unit: a duration is written "10ms" or "1.5s""#),
-        ("\"10s\"", "10", "duration: 10 is not a duration with its unit"),
+        ("\"10s\"", "10", "duration: \"10\" has no unit: a duration is written \"10ms\""),
         ("\"10s\"", "\"0s\"", "duration: 0s is out of range: a run lasts more than 0s and at most 1000000s"),
         ("\"10s\"", "\"500h\"", "duration: 1800000s is out of range"),
         ("\"10s\"", "nan", "nan is no number to simulate with"),
@@ -230,7 +230,7 @@ fn overrides_are_named_in_their_errors() {
         load("small.toml", SMALL, &[set], &OneTrace).map_err(|error| error.to_string())
     };
     for (set, expected) in [
-        ("link[0].rate=4", "--set link[0].rate: 4 is not a rate with its unit, such as \"2Mbps\""),
+        ("link[0].rate=4", "--set link[0].rate: \"4\" has no unit: a rate is written \"2Mbps\""),
         ("link[0].rate=4Mb", "--set link[0].rate: \"4Mb\": unknown unit \"Mb\""),
         ("link[0].rat=4Mbps", "--set link[0].rat: link[0]: unknown key \"rat\"; did you mean \"rate\"?"),
         ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),

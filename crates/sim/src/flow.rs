@@ -75,7 +75,12 @@ impl Timer {
             // event is put into the queue.
             self.due = deadline.map(|deadline| {
                 let wait_s = deadline.at.since(now.at).as_secs_f64();
-                Moment { at: deadline.at, sum_s: now.sum_s + wait_s, lead_s: wait_s as f32 }
+                Moment {
+                    at: deadline.at,
+                    sum_s: now.sum_s + wait_s,
+                    fraction_ns: now.fraction_ns,
+                    lead_s: wait_s as f32,
+                }
             });
         }
         if let Some(due) = self.due

@@ -19,6 +19,31 @@ impl Accumulator {
         Self { at, remainder: 0 }
     }
 
+    /// At `at` and `fraction_ns` of a nanosecond, which is from -1 to 1, for steps at `rate`.
+    #[must_use]
+    pub fn between(at: Instant, fraction_ns: f32, rate: Rate) -> Self {
+        let (at, fraction) = match at.checked_sub(Duration::from_nanos(1)) {
+            Some(before) if fraction_ns < 0.0 => (before, f64::from(fraction_ns) + 1.0),
+            _ => (at, f64::from(fraction_ns.max(0.0))),
+        };
+        let rate = rate.bits_per_second();
+        // `as` saturates; a fraction that rounds up to a whole stays one step below it.
+        let remainder = (fraction * rate as f64 + 0.5) as u64;
+        Self { at, remainder: remainder.min(rate.saturating_sub(1)) }
+    }
+
+    /// The whole nanosecond nearest to the exact instant, and what the exact one has more, from -0.5 to 0.5 ns.
+    #[must_use]
+    pub fn nearest(&self, rate: Rate) -> (Instant, f32) {
+        let rate = rate.bits_per_second().max(1);
+        let fraction = self.remainder as f64 / rate as f64;
+        if fraction >= 0.5 {
+            (self.at + Duration::from_nanos(1), (fraction - 1.0) as f32)
+        } else {
+            (self.at, fraction as f32)
+        }
+    }
+
     /// The whole nanosecond at or before the exact instant.
     #[must_use]
     pub const fn instant(&self) -> Instant {
@@ -66,6 +91,31 @@ mod tests {
             prop_assume!(exact < u128::from(u64::MAX));
             prop_assert_eq!(u128::from(accumulator.instant().as_nanos()), exact);
         }
+    }
+
+    /// A third of a nanosecond, thrice, over links of different rates, is a whole one.
+    #[test]
+    fn fractions_survive_from_link_to_link() {
+        let rates = ["1.5Mbps", "3Mbps", "768kbps", "3333333bps", "10Mbps"];
+        let (mut at, mut fraction) = (Instant::from_secs(5), 0.0);
+        let mut exact = 5e9;
+        for step in 0..3000 {
+            let rate: Rate = rates[step % rates.len()].parse().unwrap();
+            let mut accumulator = Accumulator::between(at, fraction, rate);
+            accumulator.advance(Bytes::new(1000), rate);
+            (at, fraction) = accumulator.nearest(rate);
+            exact += 8e12 / rate.bits_per_second() as f64;
+            // Doubles at 3e10 ns are 4e-6 ns apart.
+            let found = at.as_nanos() as f64 - exact + f64::from(fraction);
+            assert!(found.abs() < 0.01, "step {step}: {found}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_before_time_zero() {
+        let rate = Rate::from_bits_per_second(3);
+        assert_eq!(Accumulator::between(Instant::ZERO, -0.4, rate), Accumulator::starting(Instant::ZERO));
+        assert_eq!(Accumulator::starting(Instant::ZERO).nearest(Rate::default()), (Instant::ZERO, 0.0));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Moment {
     pub at: Instant,
     /// The same in s, never negative.
     pub sum_s: f64,
+    /// What the exact time has more than `at`, from -0.5 to 0.5 ns: so that what is lost at one link is not lost at each.
+    pub fraction_ns: f32,
     /// For how long it had been settled that this would happen, in s; 0 if that is unknown. Of two things that are alike
     /// to the last bit, the one that was settled first comes first.
     pub lead_s: f32,
@@ -23,7 +25,7 @@ impl Moment {
     /// A moment that comes of no sum: the start of a run, a timer.
     #[must_use]
     pub fn new(at: Instant) -> Self {
-        Self { at, sum_s: at.as_secs_f64(), lead_s: 0.0 }
+        Self { at, sum_s: at.as_secs_f64(), fraction_ns: 0.0, lead_s: 0.0 }
     }
 }
 
@@ -49,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_sum_decides_within_a_nanosecond_only() {
-        let moment = |nanos, sum_s| Moment { at: Instant::from_nanos(nanos), sum_s, lead_s: 0.0 };
+        let moment = |nanos, sum_s| Moment { at: Instant::from_nanos(nanos), sum_s, ..Moment::new(Instant::ZERO) };
         assert!(moment(5, 0.2) < moment(6, 0.1));
         assert!(moment(5, 0.1) < moment(5, 0.1 + f64::EPSILON));
         assert!(Moment { lead_s: 0.004, ..moment(5, 0.1) } < Moment { lead_s: 0.003, ..moment(5, 0.1) });
