@@ -1,0 +1,123 @@
+//! The program as its users run it.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.args(arguments);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    headway(arguments).output().unwrap()
+}
+
+fn scenario(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name).display().to_string()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_run_leaves_a_record_that_runs_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (first, second, both) = (path("first"), path("second"), path("both"));
+    let ran = run(&["run", &scenario("demo.toml"), "--out", &first, "--seed", "7", "--json", "--trace", "ns2"]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let (first_folder, second_folder) = (Path::new(&first), Path::new(&second));
+    assert_eq!(text(&ran.stdout), read(first_folder, "summary.json"), "--json prints the summary");
+    assert!(read(first_folder, "trace.tr").starts_with("+ "));
+    let again = run(&["run", &format!("{first}/scenario.toml"), "--out", &second]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(text(&again.stdout).contains("(seed 7)"));
+    for name in ["summary.json", "scenario.toml"] {
+        assert_eq!(read(first_folder, name), read(second_folder, name), "{name}");
+    }
+    let drawn = run(&["plot", &first, &second, "--out", &both]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    assert_eq!(text(&drawn.stdout).lines().count(), 8, "four pictures, as SVG and PNG");
+}
+
+#[test]
+fn mistakes_are_sentences_and_exit_with_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lan.toml");
+    let wrong = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndealy = \"1ms\"\n";
+    std::fs::write(&file, wrong).unwrap();
+    let file = file.display().to_string();
+    for (arguments, part) in [
+        (vec!["run", &file], "lan.toml:5:1: link[0]: unknown key \"dealy\"; did you mean \"delay\"?"),
+        (vec!["run", "no-such-file.toml"], "cannot read no-such-file.toml"),
+        (vec!["run", &file, "--set", "link[0].rate"], "--set link[0].rate"),
+        (vec!["plot", "no-such-folder"], "this is no record"),
+    ] {
+        let ran = run(&arguments);
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&ran.stderr).contains(part), "{arguments:?}: {}", text(&ran.stderr));
+    }
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sweep.toml");
+    let ties = std::fs::read_to_string(scenario("ties.toml")).unwrap();
+    let vary = "[vary]\n\"link[0].rate\" = [\"2Mbps\", \"1Mbps\"]\nseed = [1, 2]\n";
+    std::fs::write(&file, format!("{ties}\n{vary}")).unwrap();
+    let file = file.display().to_string();
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    for (name, jobs) in [("one", "1"), ("four", "4")] {
+        assert!(run(&["run", &file, "--out", &out(name), "--jobs", jobs]).status.success());
+    }
+    let runs: Vec<_> = std::fs::read_dir(out("one")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(runs.len(), 4);
+    for name in &runs {
+        let [one, four] = ["one", "four"].map(|run| Path::new(&out(run)).join(name));
+        assert_eq!(read(&one, "summary.json"), read(&four, "summary.json"));
+    }
+    // One record is lost: only that one is made again.
+    let lost = Path::new(&out("one")).join(&runs[0]);
+    let kept = Path::new(&out("one")).join(&runs[1]).join("timing.json");
+    std::fs::remove_file(lost.join("summary.json")).unwrap();
+    let before = std::fs::metadata(&kept).unwrap().modified().unwrap();
+    assert!(run(&["run", &file, "--out", &out("one")]).status.success());
+    assert!(lost.join("summary.json").exists());
+    assert_eq!(std::fs::metadata(&kept).unwrap().modified().unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a real program is given time to start before it is interrupted")]
+fn ctrl_c_leaves_a_valid_partial_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("long");
+    let shown = out.display().to_string();
+    let mut long = headway(&["run", &scenario("red.toml"), "--out", &shown]);
+    long.args(["--set", "duration=90000s", "--set", "record.series=false"]).stdout(std::process::Stdio::null());
+    let mut child = long.spawn().unwrap();
+    for _ in 0..200 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        if out.join("scenario.toml").exists() {
+            break;
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let summary = headway_record::Summary::from_json(&read(&out, "summary.json")).unwrap();
+    assert!(!summary.complete);
+    assert!(summary.interval.to > 0.0 && summary.interval.to < 90_000.0);
+    for flow in &summary.flows {
+        assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
+    }
+}
