@@ -145,7 +145,6 @@ impl<O: Observer> Network<O> {
             meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
             meter.transmitted(transmission.start, transmission.end);
             *sent_bytes += transmission.size.count();
-            // A refused newcomer cannot have begun; any other dequeue after a drop is told below, in ns-2's order.
             if O::WATCHES {
                 observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.item));
             }

@@ -222,13 +222,12 @@ fn a_run_cut_short_is_the_shorter_run() {
     let mut simulation = headway_sim::Simulation::new(&long, ()).unwrap();
     assert!(!simulation.run(8_000).unwrap());
     let cut = simulation.now();
-    let mut partial = simulation.finish().summary;
+    let partial = simulation.finish().summary;
     assert!(!partial.complete);
     long.duration = cut.since(Instant::ZERO);
-    let mut short = run(&long, ()).summary;
-    // The event at which the cut run stopped belongs to it, and no longer to the shorter one.
-    short.complete = false;
-    partial.packet_hops = short.packet_hops;
+    let short = run(&long, ()).summary;
+    // The event at which the cut run stopped belongs to it, and no longer to the shorter one: counts may differ by it.
+    assert!(partial.packet_hops.abs_diff(short.packet_hops) <= 1);
     for (a, b) in partial.links.iter().zip(&short.links) {
         assert!((a.mean_queue_packets - b.mean_queue_packets).abs() < 1e-6, "{}", a.name);
         assert!((a.utilisation - b.utilisation).abs() < 1e-6, "{}", a.name);
