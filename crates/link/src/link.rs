@@ -12,7 +12,7 @@
 
 use crate::loss::{Loss, LossOptions, Place};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
-use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate};
+use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
 use std::collections::VecDeque;
 
 /// What a link is.
@@ -98,25 +98,51 @@ struct End {
     moment: Moment,
 }
 
+/// What a packet of some size takes: worked out anew only when the size changes.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    bytes: u32,
+    step: Step,
+    transmission_s: f64,
+    /// Transmission and propagation.
+    way_s: f64,
+}
+
+impl Pace {
+    #[cold]
+    fn new(bytes: u32, overhead: u64, rate: Rate, delay: Duration) -> Self {
+        let on_wire = u64::from(bytes) + overhead;
+        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
+        let transmission_s = 8.0 * on_wire as f64 / rate.bits_per_second() as f64;
+        let step = Step::new(Bytes::new(on_wire), rate);
+        Self { bytes, step, transmission_s, way_s: transmission_s + delay.as_secs_f64() }
+    }
+}
+
 /// One direction of a link, carrying packets of type `T` (a handle, usually).
+///
+/// Laid out in this order, so that what each packet touches lies together: with thousands of links, reaching for memory is
+/// what takes the time.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link<T> {
-    rate: Rate,
-    delay: Duration,
-    mtu: u64,
-    overhead: u64,
-    two_events: bool,
-    discipline: Discipline,
-    queue_random: Random,
-    loss: Option<(Loss, Random)>,
-    /// End of the last transmission that was begun (two events) or settled (one event), if there was one.
-    free_at: Option<End>,
-    /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
-    refused_s: f64,
     /// Packets in order; the first `started` have begun transmission, the rest wait.
     slots: VecDeque<Slot<T>>,
     started: usize,
     waiting_bytes: u64,
+    /// End of the last transmission that was begun (two events) or settled (one event), if there was one.
+    free_at: Option<End>,
+    pace: Pace,
+    rate: Rate,
+    delay: Duration,
+    mtu: u64,
+    loss: Option<Box<(Loss, Random)>>,
+    discipline: Discipline,
+    two_events: bool,
+    overhead: u64,
+    /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
+    refused_s: f64,
+    queue_random: Random,
 }
 
 impl<T: Copy> Link<T> {
@@ -130,9 +156,13 @@ impl<T: Copy> Link<T> {
             mtu: config.mtu.map_or(u64::MAX, Bytes::count),
             overhead: config.overhead.count(),
             two_events: config.two_events || !config.queue.decides_at_arrival(),
+            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
             discipline: Discipline::new(&config.queue, facts),
             queue_random: Random::new(seed, &format!("link {name} queue")),
-            loss: config.loss.as_ref().map(|loss| (Loss::new(loss), Random::new(seed, &format!("link {name} loss")))),
+            loss: config
+                .loss
+                .as_ref()
+                .map(|loss| Box::new((Loss::new(loss), Random::new(seed, &format!("link {name} loss"))))),
             free_at: None,
             refused_s: 0.0,
             slots: VecDeque::new(),
@@ -156,7 +186,7 @@ impl<T: Copy> Link<T> {
         if size.count() > self.mtu {
             return Offer::Dropped(item, DropCause::TooBig);
         }
-        if let Some((loss, random)) = &mut self.loss
+        if let Some((loss, random)) = self.loss.as_deref_mut()
             && loss.place() == Place::BeforeQueue
             && loss.loses(now.at, random)
         {
@@ -209,19 +239,20 @@ impl<T: Copy> Link<T> {
 
     /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest: its start, its end,
     /// and the arrival at the far end.
+    #[inline(always)]
     fn transmit(&mut self, now: Moment, bytes: u32) -> (Moment, Instant, Moment) {
-        let End { mut exact, moment: start } = self
-            .free_at
-            .filter(|end| end.moment >= now)
-            .unwrap_or_else(|| End { exact: Accumulator::between(now.at, now.fraction_ns, self.rate), moment: now });
-        let bytes = u64::from(bytes) + self.overhead;
-        exact.advance(Bytes::new(bytes), self.rate);
+        if self.pace.bytes != bytes {
+            self.pace = Pace::new(bytes, self.overhead, self.rate, self.delay);
+        }
+        let Pace { step, transmission_s, way_s, .. } = self.pace;
+        let (mut exact, start) = match self.free_at {
+            Some(end) if end.moment >= now => (end.exact, end.moment),
+            _ => (Accumulator::between(now.at, now.fraction_ns, self.rate), now),
+        };
+        exact.step(step, self.rate);
         let (at, fraction_ns) = exact.nearest(self.rate);
-        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
-        let transmission_s = 8.0 * bytes as f64 / self.rate.bits_per_second() as f64;
         let end = Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s: transmission_s as f32 };
         self.free_at = Some(End { exact, moment: end });
-        let way_s = transmission_s + self.delay.as_secs_f64();
         let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_s as f32 };
         (start, at, arrival)
     }
@@ -273,7 +304,7 @@ impl<T: Copy> Link<T> {
     /// When the next packet reaches the far end, as far as that is settled.
     #[must_use]
     pub fn next_arrival(&self) -> Option<Moment> {
-        self.slots.front().map(|slot| slot.arrival).filter(|arrival| *arrival != UNSETTLED)
+        self.slots.front().map(|slot| slot.arrival).filter(|arrival| arrival.at != Instant::FAR_FUTURE)
     }
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
@@ -286,7 +317,7 @@ impl<T: Copy> Link<T> {
         }
         let slot = self.slots.pop_front()?;
         self.started = self.started.saturating_sub(1);
-        if let Some((loss, random)) = &mut self.loss
+        if let Some((loss, random)) = self.loss.as_deref_mut()
             && loss.place() == Place::AfterTransmission
             && loss.loses(now.at, random)
         {

@@ -21,7 +21,11 @@ impl Accumulator {
 
     /// At `at` and `fraction_ns` of a nanosecond, which is from -1 to 1, for steps at `rate`.
     #[must_use]
+    #[inline]
     pub fn between(at: Instant, fraction_ns: f32, rate: Rate) -> Self {
+        if fraction_ns == 0.0 {
+            return Self::starting(at);
+        }
         let (at, fraction) = match at.checked_sub(Duration::from_nanos(1)) {
             Some(before) if fraction_ns < 0.0 => (before, f64::from(fraction_ns) + 1.0),
             _ => (at, f64::from(fraction_ns.max(0.0))),
@@ -34,7 +38,11 @@ impl Accumulator {
 
     /// The whole nanosecond nearest to the exact instant, and what the exact one has more, from -0.5 to 0.5 ns.
     #[must_use]
+    #[inline]
     pub fn nearest(&self, rate: Rate) -> (Instant, f32) {
+        if self.remainder == 0 {
+            return (self.at, 0.0);
+        }
         let rate = rate.bits_per_second().max(1);
         let fraction = self.remainder as f64 / rate as f64;
         if fraction >= 0.5 {
@@ -53,24 +61,48 @@ impl Accumulator {
     /// Steps on by the time that `bytes` take at `rate` (which must not be zero; then nothing moves), and returns
     /// the new instant. All steps since `starting` must have used the same rate.
     pub fn advance(&mut self, bytes: Bytes, rate: Rate) -> Instant {
+        self.step(Step::new(bytes, rate), rate)
+    }
+
+    /// Steps on by a `step` that was worked out before, at the same `rate`.
+    #[inline]
+    pub fn step(&mut self, step: Step, rate: Rate) -> Instant {
+        self.at += Duration::from_nanos(step.nanos);
+        // Both remainders are below the rate.
+        let (sum, wrapped) = self.remainder.overflowing_add(step.remainder);
+        if wrapped || (sum >= rate.bits_per_second() && sum > 0) {
+            self.at += Duration::from_nanos(1);
+            self.remainder = sum.wrapping_sub(rate.bits_per_second());
+        } else {
+            self.remainder = sum;
+        }
+        self.at
+    }
+}
+
+/// How long some bytes take at some rate, exactly: worked out once where many packets have one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    nanos: u64,
+    remainder: u64,
+}
+
+impl Step {
+    /// The time of `bytes` at `rate`; nothing if the rate is zero.
+    #[must_use]
+    pub fn new(bytes: Bytes, rate: Rate) -> Self {
         let rate = rate.bits_per_second();
         if rate == 0 {
-            return self.at;
+            return Self::default();
         }
         const BITS_TO_NANO: u64 = 8_000_000_000;
         // Up to 2.3 GB a step fits in 64 bits; division in 128 bits is several times dearer.
-        if let Some(numerator) =
-            bytes.count().checked_mul(BITS_TO_NANO).and_then(|bits| bits.checked_add(self.remainder))
-        {
-            self.at += Duration::from_nanos(numerator / rate);
-            self.remainder = numerator % rate;
-        } else {
-            let numerator = u128::from(bytes.count()) * u128::from(BITS_TO_NANO) + u128::from(self.remainder);
-            let nanos = u64::try_from(numerator / u128::from(rate)).unwrap_or(u64::MAX);
-            self.at += Duration::from_nanos(nanos);
-            self.remainder = (numerator % u128::from(rate)) as u64;
+        if let Some(bits) = bytes.count().checked_mul(BITS_TO_NANO) {
+            return Self { nanos: bits / rate, remainder: bits % rate };
         }
-        self.at
+        let bits = u128::from(bytes.count()) * u128::from(BITS_TO_NANO);
+        let nanos = u64::try_from(bits / u128::from(rate)).unwrap_or(u64::MAX);
+        Self { nanos, remainder: (bits % u128::from(rate)) as u64 }
     }
 }
 

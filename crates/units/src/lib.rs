@@ -15,7 +15,7 @@ mod registry;
 mod time;
 mod words;
 
-pub use accumulate::Accumulator;
+pub use accumulate::{Accumulator, Step};
 pub use decimal::ParseError;
 pub use dialect::{Dialect, ParseDialectError};
 pub use moment::Moment;

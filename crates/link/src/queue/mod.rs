@@ -15,7 +15,7 @@ registry! {
     machine Discipline;
     what "queue"; dispatch each;
     "droptail" => DropTail(droptail::Options, droptail::DropTail),
-    "red" => Red(red::Options, red::Red),
+    "red" => Red(red::Options, Box<red::Red>),
 }
 
 /// What the discipline must know of its link.
@@ -75,7 +75,7 @@ impl Discipline {
     pub fn new(options: &QueueOptions, facts: LinkFacts) -> Self {
         match options {
             QueueOptions::DropTail(options) => Self::DropTail(droptail::DropTail::new(options)),
-            QueueOptions::Red(options) => Self::Red(red::Red::new(options, facts)),
+            QueueOptions::Red(options) => Self::Red(Box::new(red::Red::new(options, facts))),
         }
     }
 
