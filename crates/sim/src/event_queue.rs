@@ -57,29 +57,273 @@ impl Actor {
     }
 }
 
-/// The pending events, at most a few for each link and flow.
-#[derive(Debug, Default)]
+/// Who acts, and when. The order is that of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: Moment,
+    actor: Actor,
+}
+
+/// An event in the list of its day.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    at: Moment,
+    actor: Actor,
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The pending events, at most a few for each link and flow: a calendar queue (Brown, CACM 31(10), 1988), as ns-2's.
+///
+/// Time is cut into days of 2^`shift` ns. A ring of days holds, for each, a short list in order; what lies beyond the ring,
+/// or on a day whose list is full, is in a heap. Now and then the days are made longer or shorter, so that a day has about
+/// one event, and the ring larger, so that it has a day for each event. The next event is the first of the next day or
+/// the top of the heap, whichever is earlier, however the days are cut: a run does not depend on the tuning. At worst,
+/// with all in one day, this is a binary heap.
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<(Moment, Actor)>>,
+    /// No event is of an earlier day.
+    day: u64,
+    shift: u32,
+    /// The days from `day` to `day + ring.len() - 1`, by their number modulo the length: the first node.
+    ring: Vec<u32>,
+    /// A bit for each place of the ring: whether anything is there.
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    free: u32,
+    heap: BinaryHeap<Reverse<Event>>,
+    pending: usize,
+    /// Pops until the days are looked at again, of how many since they were last, and what the day was then.
+    pops_left: u32,
+    pops: u32,
+    tuned_on: u64,
+}
+
+const LEAST_DAYS: usize = 256;
+const MOST_DAYS: usize = 1 << 18;
+const LONGEST_LIST: usize = 16;
+const FIRST_LOOK: u32 = 1024;
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            day: 0,
+            shift: 16,
+            ring: vec![NONE; LEAST_DAYS],
+            occupied: vec![0; LEAST_DAYS / 64],
+            nodes: Vec::new(),
+            free: NONE,
+            heap: BinaryHeap::new(),
+            pending: 0,
+            pops_left: FIRST_LOOK,
+            pops: FIRST_LOOK,
+            tuned_on: 0,
+        }
+    }
 }
 
 impl EventQueue {
+    /// Puts an event in. Its time is not before that of the last one taken.
+    #[inline]
     pub(crate) fn push(&mut self, at: Moment, actor: Actor) {
-        self.heap.push(Reverse((at, actor)));
+        self.pending += 1;
+        self.insert(at.at, at.sum_s, at.fraction_ns, at.lead_s, actor);
     }
 
-    pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, _))| at.at)
+    /// Takes the event in pieces, which travel in registers: a structure that is stored by parts and loaded as a whole
+    /// right after makes the processor wait.
+    fn insert(&mut self, at: Instant, sum_s: f64, fraction_ns: f32, lead_s: f32, actor: Actor) {
+        let event = || Event { at: Moment { at, sum_s, fraction_ns, lead_s }, actor };
+        let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
+        if ahead >= self.ring.len() as u64 {
+            self.heap.push(Reverse(event()));
+            return;
+        }
+        let place = (self.day + ahead) as usize & (self.ring.len() - 1);
+        let mut before = NONE;
+        let mut after = self.ring[place];
+        let mut steps = 0;
+        while after != NONE {
+            let node = &self.nodes[after as usize];
+            if at < node.at.at || (at == node.at.at && event() < (Event { at: node.at, actor: node.actor })) {
+                break;
+            }
+            steps += 1;
+            if steps == LONGEST_LIST {
+                self.heap.push(Reverse(event()));
+                return;
+            }
+            (before, after) = (after, node.next);
+        }
+        let node = Node { at: Moment { at, sum_s, fraction_ns, lead_s }, actor, next: after };
+        let mut number = self.free;
+        if number == NONE {
+            number = self.nodes.len() as u32;
+            self.nodes.push(node);
+        } else {
+            self.free = self.nodes[number as usize].next;
+            self.nodes[number as usize] = node;
+        }
+        if before == NONE {
+            self.ring[place] = number;
+            self.occupied[place / 64] |= 1 << (place % 64);
+        } else {
+            self.nodes[before as usize].next = number;
+        }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(Moment, Actor)> {
-        self.heap.pop().map(|Reverse(event)| event)
+    /// Takes the next event, if there is one before `end`.
+    #[inline(always)]
+    pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
+        let place = self.next_in_ring();
+        let number = place.map_or(NONE, |place| self.ring[place]);
+        let node = self.nodes.get(number as usize);
+        let top = self.heap.peek();
+        let from_heap = match (node, top) {
+            (Some(node), Some(Reverse(top))) => *top < Event { at: node.at, actor: node.actor },
+            (node, _) => node.is_none(),
+        };
+        if from_heap {
+            if top?.0.at.at >= end {
+                return None;
+            }
+            let Reverse(Event { at, actor }) = self.heap.pop()?;
+            self.popped(at.at);
+            return Some((at, actor));
+        }
+        let (place, Node { at, actor, next }) = (place?, *node?);
+        if at.at >= end {
+            return None;
+        }
+        self.ring[place] = next;
+        if next == NONE {
+            self.occupied[place / 64] &= !(1 << (place % 64));
+        }
+        self.nodes[number as usize].next = self.free;
+        self.free = number;
+        self.popped(at.at);
+        Some((at, actor))
+    }
+
+    #[inline(always)]
+    fn popped(&mut self, at: Instant) {
+        self.day = at.as_nanos() >> self.shift;
+        self.pending -= 1;
+        self.pops_left -= 1;
+        if self.pops_left == 0 {
+            self.tune();
+        }
+    }
+
+    /// The place of the first day that has an event.
+    #[inline]
+    fn next_in_ring(&self) -> Option<usize> {
+        let first = self.day as usize & (self.ring.len() - 1);
+        let words = self.occupied.len();
+        let mut word = self.occupied[first / 64] & (u64::MAX << (first % 64));
+        // The first word is looked at twice: what lies before `first` in it comes last.
+        for step in 0..=words {
+            let index = (first / 64 + step) & (words - 1);
+            if step > 0 {
+                word = self.occupied[index];
+            }
+            if word != 0 {
+                return Some(index * 64 + word.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+
+    /// Cuts the days anew if they have far more or fewer than one event, or if there are more events than days.
+    #[cold]
+    fn tune(&mut self) {
+        let days = (self.day - self.tuned_on).max(1);
+        let wanted = self.pending.next_power_of_two().clamp(LEAST_DAYS, MOST_DAYS);
+        let length = if wanted > self.ring.len() || wanted * 8 < self.ring.len() { wanted } else { self.ring.len() };
+        // Events a day, as a power of two.
+        let crowd = i64::from(self.pops.ilog2()) - i64::from(days.ilog2());
+        let shift = if crowd.abs() <= 1 { self.shift } else { (i64::from(self.shift) - crowd).clamp(0, 48) as u32 };
+        if (shift, length) != (self.shift, self.ring.len()) {
+            self.recut(shift, length);
+        }
+        self.tuned_on = self.day;
+        self.pops = u32::try_from(2 * self.pending).unwrap_or(u32::MAX).max(4 * FIRST_LOOK);
+        self.pops_left = self.pops;
+    }
+
+    fn recut(&mut self, shift: u32, length: usize) {
+        let mut events: Vec<Event> = self.heap.drain().map(|Reverse(event)| event).collect();
+        for mut number in self.ring.drain(..) {
+            while number != NONE {
+                let node = self.nodes[number as usize];
+                events.push(Event { at: node.at, actor: node.actor });
+                number = node.next;
+            }
+        }
+        self.day = u64::try_from((u128::from(self.day) << self.shift) >> shift).unwrap_or(u64::MAX);
+        self.shift = shift;
+        self.ring = vec![NONE; length];
+        self.occupied = vec![0; length / 64];
+        self.nodes.clear();
+        self.free = NONE;
+        for Event { at: Moment { at, sum_s, fraction_ns, lead_s }, actor } in events {
+            self.insert(at, sum_s, fraction_ns, lead_s, actor);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted list, however events are spread: crowds at one instant, gaps of seconds, enough of them that the
+        /// days are cut anew.
+        #[test]
+        fn events_come_out_in_order(
+            steps in prop::collection::vec((0u8..4, 0u32..40, 0usize..3, any::<u16>()), 1..6000),
+        ) {
+            let mut queue = EventQueue::default();
+            let mut reference = std::collections::BTreeSet::new();
+            let mut now = Moment::new(Instant::ZERO);
+            for (number, (pops, shift, class, spread)) in steps.into_iter().enumerate() {
+                let wait = u64::from(spread) << shift.saturating_sub(16) >> 16u32.saturating_sub(shift);
+                let at = Moment { lead_s: f32::from(spread % 3), ..Moment::new(now.at + headway_units::Duration::from_nanos(wait)) };
+                let at = at.max(now);
+                let actor = Actor::new(Class::ALL[class], number);
+                queue.push(at, actor);
+                reference.insert((at, actor));
+                for _ in 0..pops {
+                    let expected = reference.pop_first();
+                    prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), expected);
+                    now = expected.map_or(now, |(at, _)| at);
+                }
+            }
+            while let Some(expected) = reference.pop_first() {
+                prop_assert_eq!(queue.pop_before(expected.0.at), None, "the end itself is not before the end");
+                prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some(expected));
+            }
+            prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), None);
+        }
+    }
+
+    /// A hundred thousand events at one instant, each followed by another at that instant: as much work as a heap's.
+    #[test]
+    fn a_crowd_is_not_slow() {
+        let mut queue = EventQueue::default();
+        let at = Moment::new(Instant::from_secs(1));
+        for number in (0..100_000).rev() {
+            queue.push(at, Actor::new(Class::Arrival, number));
+        }
+        for number in 0..100_000 {
+            assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some((at, Actor::new(Class::Arrival, number))));
+            queue.push(at, Actor::new(Class::Departure, number));
+        }
+        assert_eq!(queue.pop_before(at.at), None);
+        assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some((at, Actor::new(Class::Departure, 0))));
+    }
 
     #[test]
     fn ties_go_by_class_and_then_by_number() {
@@ -91,7 +335,9 @@ mod tests {
         }
         let earlier = Moment { sum_s: 0.000_999, ..at };
         queue.push(earlier, Actor::new(Class::Sample, 9));
-        let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, a)| (a.class(), a.number())).collect();
+        let popped: Vec<_> = std::iter::from_fn(|| queue.pop_before(Instant::FAR_FUTURE))
+            .map(|(_, a)| (a.class(), a.number()))
+            .collect();
         assert_eq!(popped[0], (Class::Sample, 9));
         assert_eq!(popped[1..], order);
     }

@@ -116,7 +116,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
             flow.source_timer.arm(
                 Moment::new(Instant::ZERO),
-                flow.source_due(None).map(Moment::new),
+                flow.source_due(None),
                 Class::Source,
                 id,
                 &mut network.events,
@@ -170,12 +170,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
     pub fn run(&mut self, steps: u64) -> Result<bool, RunError> {
         let before = self.steps();
         while !self.done && self.steps() - before < steps {
-            if self.network.events.next_at().is_none_or(|at| at >= self.end) {
+            let Some((at, actor)) = self.network.events.pop_before(self.end) else {
                 self.now = self.end;
                 self.done = true;
                 break;
-            }
-            let Some((at, actor)) = self.network.events.pop() else { break };
+            };
             self.now = at.at;
             self.events += 1;
             self.fingerprint.add(at.at, actor);
