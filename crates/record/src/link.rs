@@ -57,18 +57,19 @@ struct RedAverage {
 
 /// Counts what happens at one direction of a link.
 #[derive(Clone, Debug)]
+#[repr(C)] // what each packet touches lies together
 pub struct LinkMeter {
     measure_from: Instant,
     end: Instant,
     arrived: u64,
-    dropped: DropCounts,
-    marked: u64,
     peak: u64,
+    busy_nanos: u64,
+    marked: u64,
     waiting_packet_nanos: u128,
     waiting_byte_nanos: u128,
-    busy_nanos: u64,
-    red: Option<RedAverage>,
+    dropped: DropCounts,
     total_dropped_packets: u64,
+    red: Option<RedAverage>,
 }
 
 impl LinkMeter {
@@ -134,6 +135,9 @@ impl LinkMeter {
 
     /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
     pub fn waited(&mut self, from: Instant, until: Instant, bytes: u32) {
+        if from == until {
+            return;
+        }
         let nanos = u128::from(self.shared(from, until));
         self.waiting_packet_nanos += nanos;
         self.waiting_byte_nanos += nanos * u128::from(bytes);

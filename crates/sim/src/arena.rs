@@ -14,6 +14,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> Handle {
         if let Some(handle) = self.free.pop() {
             self.packets[handle.0 as usize] = packet;

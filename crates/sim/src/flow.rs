@@ -16,22 +16,23 @@ const BURST: u32 = 1 << 14;
 /// Segments that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// The two ends of a flow.
+/// The two ends of a flow. What each packet touches stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
     /// Where its routes start: towards the sink, and back.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
-    pub(crate) start: Instant,
-    pub(crate) stop: Option<Instant>,
-    pub(crate) source: Source,
     pub(crate) transport: Transport,
-    /// The sender's counters when measuring began.
-    pub(crate) counted_before: Counters,
-    pub(crate) source_timer: Timer,
     pub(crate) sender_timer: Timer,
     pub(crate) sink_timer: Timer,
+    pub(crate) source_timer: Timer,
+    pub(crate) source: Source,
+    pub(crate) start: Instant,
+    pub(crate) stop: Option<Instant>,
+    /// The sender's counters when measuring began.
+    pub(crate) counted_before: Counters,
 }
 
 /// What carries a flow.
@@ -52,49 +53,62 @@ pub(crate) struct Udp {
 
 /// A deadline in the event queue, re-armed lazily: a deadline that moves away leaves its event where it is, and the
 /// event, when it comes, is put off.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timer {
-    /// The events there are, the next one last. Hardly ever more than two: an earlier deadline gets an event before the
-    /// others, a later one waits for the event that comes first.
-    events: Vec<Instant>,
-    /// The deadline as it was set.
-    due: Option<Moment>,
+    /// The deadline as it was set; [`NEVER`] if there is none.
+    due: Moment,
+    /// The next of its events; far in the future if there is none.
+    next: Instant,
+    /// The events after that, the last one first. Hardly ever any: an earlier deadline gets an event before the others, a
+    /// later one waits for the event that comes first.
+    others: Vec<Instant>,
+}
+
+const NEVER: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
+
+impl Default for Timer {
+    fn default() -> Self {
+        Self { due: NEVER, next: Instant::FAR_FUTURE, others: Vec::new() }
+    }
 }
 
 impl Timer {
+    #[inline]
     pub(crate) fn arm(
         &mut self,
         now: Moment,
-        deadline: Option<Moment>,
+        deadline: Option<Instant>,
         class: Class,
         flow: FlowId,
         events: &mut EventQueue,
     ) {
-        if self.due.map(|due| due.at) != deadline.map(|deadline| deadline.at) {
+        let Some(deadline) = deadline else {
+            self.due = NEVER;
+            return;
+        };
+        let mut due = self.due;
+        if due.at != deadline {
             // ns-2 adds the wait to the time at which it is set: sum and lead are those of that moment, however late the
             // event is put into the queue.
-            self.due = deadline.map(|deadline| {
-                let wait_s = deadline.at.since(now.at).as_secs_f64();
-                Moment {
-                    at: deadline.at,
-                    sum_s: now.sum_s + wait_s,
-                    fraction_ns: now.fraction_ns,
-                    lead_s: wait_s as f32,
-                }
-            });
+            let wait_s = deadline.since(now.at).as_secs_f64();
+            due =
+                Moment { at: deadline, sum_s: now.sum_s + wait_s, fraction_ns: now.fraction_ns, lead_s: wait_s as f32 };
+            self.due = due;
         }
-        if let Some(due) = self.due
-            && self.events.last().is_none_or(|next| due.at < *next)
-        {
-            self.events.push(due.at);
+        if deadline < self.next {
+            if self.next != Instant::FAR_FUTURE {
+                self.others.push(self.next);
+            }
+            self.next = deadline;
             // Not before now, also within the nanosecond.
-            events.push(due.max(now), Actor::new(class, flow.0 as usize));
+            let at = if deadline > now.at { due } else { due.max(now) };
+            events.push(at, Actor::new(class, flow.0 as usize));
         }
     }
 
     /// Its next event has come.
     pub(crate) fn fired(&mut self) {
-        self.events.pop();
+        self.next = self.others.pop().unwrap_or(Instant::FAR_FUTURE);
     }
 }
 
@@ -104,6 +118,7 @@ impl Udp {
     }
 
     /// The next datagram of what the source has written by `now`.
+    #[inline]
     fn next(&mut self, source: &mut Source, now: Instant) -> Option<Envelope> {
         loop {
             if let Some((write, left)) = &mut self.writing
@@ -141,7 +156,7 @@ impl Flow {
         match self.source.backlog() {
             Backlog::None => {
                 if self.takes_a_burst(now, network) {
-                    self.source_timer.arm(now, Some(now), Class::Source, self.id, &mut network.events);
+                    self.source_timer.arm(now, Some(now.at), Class::Source, self.id, &mut network.events);
                 }
             }
             backlog => {
@@ -154,11 +169,7 @@ impl Flow {
                 }
             }
         }
-        // Each write is an interval after the one before: ns-2 adds these up too.
-        let due = self.source_due(Some(now.at)).map(|at| match self.source.backlog() {
-            Backlog::None => Moment { sum_s: now.sum_s + at.since(now.at).as_secs_f64(), ..Moment::new(at) },
-            _ => Moment::new(at),
-        });
+        let due = self.source_due(Some(now.at));
         self.source_timer.arm(now, due, Class::Source, self.id, &mut network.events);
         self.transmit(now, network);
     }
@@ -246,16 +257,10 @@ impl Flow {
             network.inject(now, self.id, self.forward, true, envelope);
         }
         if room == 0 {
-            self.sender_timer.arm(now, Some(now), Class::SenderTimer, self.id, &mut network.events);
+            self.sender_timer.arm(now, Some(now.at), Class::SenderTimer, self.id, &mut network.events);
         }
         network.observer.window(now.at, self.id.0 as usize, sender);
-        self.sender_timer.arm(
-            now,
-            sender.poll_timeout().map(Moment::new),
-            Class::SenderTimer,
-            self.id,
-            &mut network.events,
-        );
+        self.sender_timer.arm(now, sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
     }
 
     /// Sends what the sink has to say.
@@ -265,7 +270,7 @@ impl Flow {
             let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        self.sink_timer.arm(now, sink.poll_timeout().map(Moment::new), Class::SinkTimer, self.id, &mut network.events);
+        self.sink_timer.arm(now, sink.poll_timeout(), Class::SinkTimer, self.id, &mut network.events);
     }
 }
 
@@ -279,16 +284,16 @@ mod tests {
     fn a_deadline_that_is_put_off_leaves_no_trail_of_events() {
         let (mut timer, mut events) = (Timer::default(), EventQueue::default());
         let arm = |timer: &mut Timer, events: &mut EventQueue, now, deadline| {
-            timer.arm(Moment::new(now), Some(Moment::new(deadline)), Class::SenderTimer, FlowId(0), events);
+            timer.arm(Moment::new(now), Some(deadline), Class::SenderTimer, FlowId(0), events);
         };
         for millis in 0..1000 {
             let now = Instant::from_millis(2 * millis);
             arm(&mut timer, &mut events, now, Instant::from_secs(60) + Duration::from_millis(millis));
             arm(&mut timer, &mut events, now, Instant::from_millis(2 * millis + 1));
-            assert_eq!(events.pop().unwrap().0.at, Instant::from_millis(2 * millis + 1));
+            assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().0.at, Instant::from_millis(2 * millis + 1));
             timer.fired();
         }
-        assert_eq!(events.pop().unwrap().0.at, Instant::from_secs(60));
-        assert_eq!(events.pop(), None);
+        assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().0.at, Instant::from_secs(60));
+        assert_eq!(events.pop_before(Instant::FAR_FUTURE), None);
     }
 }

@@ -12,12 +12,13 @@ use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 #[derive(Debug)]
+#[repr(C)]
 struct Port {
-    link: Link<Handle>,
-    meter: LinkMeter,
     departure_pending: bool,
     arrival_pending: bool,
     sent_bytes: u64,
+    link: Link<Handle>,
+    meter: LinkMeter,
 }
 
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
@@ -114,6 +115,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Sends a packet on the route that starts at `place`.
+    #[inline]
     pub(crate) fn inject(&mut self, now: Moment, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
         if self.packets.alive() >= MOST_PACKETS {
             self.overflowed = true;

@@ -168,7 +168,7 @@ mod tests {
 
     fn cubic(change: impl FnOnce(&mut Rules)) -> Cubic {
         let mut options = TcpOptions::preset("tcp-cubic", Dialect::Rfc).unwrap();
-        change(&mut options.rules);
+        change(options.rules_mut());
         Cubic::new(&options.rules)
     }
 

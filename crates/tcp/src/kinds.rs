@@ -11,6 +11,7 @@ use crate::sender::{Counters, Flow};
 use crate::tahoe::Tahoe;
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, schema_of_kinds};
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// Makes of the lines below the list of names, `Kind`, and the `Sender` that dispatches statically.
 macro_rules! kinds {
@@ -76,8 +77,15 @@ kinds! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
     kind: Kind,
-    /// The kind's rules.
-    pub rules: Rules,
+    /// The kind's rules; shared by the connections that are told the same.
+    pub rules: Arc<Rules>,
+}
+
+impl TcpOptions {
+    /// The rules, to be changed for this connection alone.
+    pub fn rules_mut(&mut self) -> &mut Rules {
+        Arc::make_mut(&mut self.rules)
+    }
 }
 
 impl Registry for TcpOptions {
@@ -91,12 +99,12 @@ impl Registry for TcpOptions {
         let kind = Kind::named(kind)?;
         let mut rules = Rules::preset(dialect);
         kind.adjust(&mut rules, dialect);
-        Some(Self { kind, rules })
+        Some(Self { kind, rules: Arc::new(rules) })
     }
     fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
         let kind = Kind::named(kind)
             .ok_or_else(|| <D::Error as serde::de::Error>::unknown_variant(kind, <Self as Registry>::KINDS))?;
-        Ok(Self { kind, rules: Rules::deserialize(options)? })
+        Ok(Self { kind, rules: Arc::new(Rules::deserialize(options)?) })
     }
     fn check(&self) -> Result<(), OptionError> {
         self.rules.check()
@@ -242,7 +250,7 @@ mod tests {
     fn a_wrong_key_or_value_is_named() {
         let with = |key: &str, value: serde_json::Value| {
             let options = TcpOptions::preset("tcp-reno", Dialect::Ns2).unwrap();
-            let mut text = serde_json::to_value(&options.rules).unwrap();
+            let mut text = serde_json::to_value(&*options.rules).unwrap();
             text[key] = value;
             TcpOptions::deserialize("tcp-reno", text)
         };
@@ -266,7 +274,7 @@ mod tests {
     #[test]
     fn ns2_defaults() {
         let rules = TcpOptions::preset("tcp-newreno", Dialect::Ns2).unwrap().rules;
-        let text = serde_json::to_value(rules).unwrap();
+        let text = serde_json::to_value(&*rules).unwrap();
         for (key, value) in [
             ("window", "20packets"),
             ("segment", "1.04kB"),

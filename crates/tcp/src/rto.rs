@@ -131,7 +131,7 @@ mod tests {
 
     fn rto(change: impl FnOnce(&mut Rules), dialect: Dialect) -> Rto {
         let mut options = TcpOptions::preset("tcp-reno", dialect).unwrap();
-        change(&mut options.rules);
+        change(options.rules_mut());
         Rto::new(&options.rules)
     }
 

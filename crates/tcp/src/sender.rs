@@ -5,6 +5,7 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::state::State;
 use headway_units::{Dialect, Instant, Random};
+use std::sync::Arc;
 
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +55,8 @@ pub(crate) struct Flow<R, G> {
 }
 
 impl<R: Recovery, G: Growth> Flow<R, G> {
-    pub(crate) fn new(rules: &Rules, random: Random) -> Self {
-        Self { state: State::new(rules, random), recovery: R::new(rules) }
+    pub(crate) fn new(rules: &Arc<Rules>, random: Random) -> Self {
+        Self { recovery: R::new(rules), state: State::new(rules, random) }
     }
 
     pub(crate) fn write(&mut self, now: Instant, segments: u64) {

@@ -8,7 +8,6 @@ use crate::TcpOptions;
 use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
 use headway_units::{Bytes, Duration, Ecn, Instant};
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A TCP receiver. Driven as a [`crate::Sender`] is.
@@ -36,7 +35,8 @@ pub struct Sink {
     congestion_seen: bool,
     /// A segment whose acknowledgement waits, until when.
     waiting: Option<(Segment, Instant)>,
-    out: VecDeque<Segment>,
+    /// What a call has made to be sent: one at most, and it is polled for before the next call.
+    out: Option<Segment>,
 
     received: u64,
     duplicates: u64,
@@ -65,7 +65,7 @@ impl Sink {
             to_echo: Instant::ZERO,
             congestion_seen: false,
             waiting: None,
-            out: VecDeque::with_capacity(2),
+            out: None,
             received: 0,
             duplicates: 0,
             wire_bytes: 0,
@@ -136,7 +136,7 @@ impl Sink {
 
     /// The next acknowledgement to send now, if any.
     pub fn poll_transmit(&mut self, _now: Instant) -> Option<Segment> {
-        self.out.pop_front()
+        self.out.take()
     }
 
     /// Data segments received, each number once, without the SYN.
@@ -181,7 +181,7 @@ impl Sink {
         let ece = grants || (self.congestion_seen && any(|segment| segment.ecn.is_capable()));
         let sack = self.report(segment.seq);
         self.last_acked = self.next;
-        self.out.push_back(Segment {
+        self.out = Some(Segment {
             seq: self.next,
             sent: now,
             echo: self.to_echo,

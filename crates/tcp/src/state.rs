@@ -6,6 +6,7 @@ use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Counters;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
+use std::sync::Arc;
 
 /// Why the window was last reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) enum Cut {
 /// What all kinds have in common. Numbers are segments; ns-2's names in parentheses.
 #[derive(Debug)]
 pub(crate) struct State<G> {
-    pub(crate) rules: Rules,
+    pub(crate) rules: Arc<Rules>,
     growth: G,
     pub(crate) now: Instant,
     random: Random,
@@ -66,7 +67,7 @@ pub(crate) struct State<G> {
 }
 
 impl<G: Growth> State<G> {
-    pub(crate) fn new(rules: &Rules, random: Random) -> Self {
+    pub(crate) fn new(rules: &Arc<Rules>, random: Random) -> Self {
         let limit = rules.segments(rules.window);
         let ssthresh = rules.initial_ssthresh.map_or(limit, |size| rules.segments(size));
         Self {
@@ -99,7 +100,7 @@ impl<G: Growth> State<G> {
             cwr_due: false,
             peer_sent: Instant::ZERO,
             counters: Counters::default(),
-            rules: rules.clone(),
+            rules: Arc::clone(rules),
         }
     }
 

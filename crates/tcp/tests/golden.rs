@@ -28,7 +28,7 @@ sack    30,33,34 yes 17/29   8.618/50 10.79/92  13.06/146 17.63/286 8  0 3
 
 fn options(kind: &str, window: u64) -> TcpOptions {
     let mut options = TcpOptions::preset(&format!("tcp-{kind}"), Dialect::Ns2).unwrap();
-    options.rules.window = QueueSize::Packets(window);
+    options.rules_mut().window = QueueSize::Packets(window);
     options
 }
 
@@ -50,7 +50,7 @@ fn the_golden_table() {
     for row in TABLE.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<_> = row.split_whitespace().collect();
         let mut options = options(cells[0], 100);
-        options.rules.delayed_ack = (cells[2] == "yes").then(|| Duration::from_millis(100));
+        options.rules_mut().delayed_ack = (cells[2] == "yes").then(|| Duration::from_millis(100));
         for (at, cell) in [0.75, 1.0, 1.5, 2.0, 3.0].into_iter().zip(&cells[3..8]) {
             let sender = &after(&options, cells[1], at).flows[0].sender;
             let (cwnd, ack) = cell.split_once('/').unwrap();

@@ -18,11 +18,11 @@ trait Replay {
 impl Replay for Case {
     fn options(&self) -> TcpOptions {
         let mut options = TcpOptions::preset(&self.kind, Dialect::Ns2).unwrap();
-        let mut rules = serde_json::to_value(&options.rules).unwrap();
+        let mut rules = serde_json::to_value(&*options.rules).unwrap();
         for (name, value) in &self.options {
             rules[name] = serde_json::from_str(value).unwrap();
         }
-        options.rules = serde_json::from_value::<Rules>(rules).unwrap();
+        *options.rules_mut() = serde_json::from_value::<Rules>(rules).unwrap();
         options.check().unwrap();
         options
     }

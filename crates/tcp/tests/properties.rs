@@ -15,9 +15,9 @@ fn kinds() -> impl Strategy<Value = TcpOptions> {
     (kind, prop::sample::select(&DIALECTS), 2u64..60, any::<bool>(), any::<bool>()).prop_map(
         |(kind, dialect, window, delayed, timestamps)| {
             let mut options = TcpOptions::preset(kind, dialect).unwrap();
-            options.rules.window = QueueSize::Packets(window);
-            options.rules.delayed_ack = delayed.then(|| Duration::from_millis(100));
-            options.rules.timestamps = timestamps;
+            options.rules_mut().window = QueueSize::Packets(window);
+            options.rules_mut().delayed_ack = delayed.then(|| Duration::from_millis(100));
+            options.rules_mut().timestamps = timestamps;
             options
         },
     )
@@ -75,7 +75,7 @@ proptest! {
         steps in prop::collection::vec((0u8..12, 0u64..200, 0u64..80, 0u64..20, any::<u16>()), 1..300),
     ) {
         let mut options = options;
-        options.rules.ecn = ecn;
+        options.rules_mut().ecn = ecn;
         let QueueSize::Packets(window) = options.rules.window else { unreachable!() };
         let mut sender = Sender::new(&options, Random::new(1, "nonsense"));
         let mut sink = Sink::new(&options);

@@ -14,7 +14,7 @@ struct Dialogue {
 
 fn options(kind: &str, change: impl FnOnce(&mut Rules)) -> TcpOptions {
     let mut options = TcpOptions::preset(kind, Dialect::Rfc).unwrap();
-    change(&mut options.rules);
+    change(options.rules_mut());
     options.check().unwrap();
     options
 }
