@@ -11,9 +11,9 @@
 //! Both give the same transmissions, drops and deliveries.
 
 use crate::loss::{Loss, LossOptions, Place};
+use crate::pool::{Handle, Pool, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
 use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
-use std::collections::VecDeque;
 
 /// What a link is.
 #[derive(Clone, Debug)]
@@ -37,19 +37,19 @@ pub struct Config {
 
 /// What became of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Offer<T> {
+pub enum Offer {
     /// Let in.
     Accepted,
     /// Let in; to be marked Congestion Experienced.
     Marked,
-    /// Dropped.
-    Dropped(T, DropCause),
+    /// Dropped; it is on no link.
+    Dropped(DropCause),
     /// Let in, at the cost of another.
     Evicted {
         /// Whether the newcomer is to be marked.
         marked: bool,
-        /// The one that had to go.
-        victim: T,
+        /// The one that had to go; it is on no link.
+        victim: Handle,
         /// Why.
         cause: DropCause,
     },
@@ -57,9 +57,9 @@ pub enum Offer<T> {
 
 /// A packet's way through queue and transmitter. One-event links tell it in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission<T> {
+pub struct Transmission {
     /// The packet.
-    pub item: T,
+    pub packet: Handle,
     /// Its IP bytes.
     pub size: Bytes,
     /// When it was offered.
@@ -70,26 +70,14 @@ pub struct Transmission<T> {
     pub end: Instant,
 }
 
-/// What comes out at the far end.
+/// What comes out at the far end; it is on no link.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Delivery<T> {
+pub enum Delivery {
     /// A packet.
-    Arrived(T),
+    Arrived(Handle),
     /// A packet that the channel has lost on the way.
-    Lost(T),
+    Lost(Handle),
 }
-
-#[derive(Debug)]
-struct Slot<T> {
-    item: T,
-    size: u32,
-    /// Start of transmission once that is known, till then the moment of the offer.
-    since: Moment,
-    /// At the far end; [`UNSETTLED`] till that is known.
-    arrival: Moment,
-}
-
-const UNSETTLED: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
 
 /// The end of a transmission: exactly, as the next one continues it, and as a moment.
 #[derive(Clone, Copy, Debug)]
@@ -98,13 +86,21 @@ struct End {
     moment: Moment,
 }
 
+/// Before anything that can happen: nothing has been transmitted yet.
+const NEVER_BUSY: End = End {
+    exact: Accumulator::starting(Instant::ZERO),
+    moment: Moment { at: Instant::ZERO, sum_s: 0.0, fraction_ns: 0.0, lead_s: f32::INFINITY },
+};
+
 /// What a packet of some size takes: worked out anew only when the size changes.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     bytes: u32,
+    lead_s: f32,
+    /// Transmission and propagation.
+    way_lead_s: f32,
     step: Step,
     transmission_s: f64,
-    /// Transmission and propagation.
     way_s: f64,
 }
 
@@ -115,23 +111,29 @@ impl Pace {
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
         let transmission_s = 8.0 * on_wire as f64 / rate.bits_per_second() as f64;
         let step = Step::new(Bytes::new(on_wire), rate);
-        Self { bytes, step, transmission_s, way_s: transmission_s + delay.as_secs_f64() }
+        let way_s = transmission_s + delay.as_secs_f64();
+        Self { bytes, lead_s: transmission_s as f32, way_lead_s: way_s as f32, step, transmission_s, way_s }
     }
 }
 
-/// One direction of a link, carrying packets of type `T` (a handle, usually).
+/// One direction of a link. Its packets lie in a [`Pool`], the same at every call.
 ///
 /// Laid out in this order, so that what each packet touches lies together: with thousands of links, reaching for memory is
 /// what takes the time.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Link<T> {
-    /// Packets in order; the first `started` have begun transmission, the rest wait.
-    slots: VecDeque<Slot<T>>,
-    started: usize,
+pub struct Link {
+    /// Packets in order, a list: those that have begun transmission, then those that wait.
+    first: Handle,
+    last: Handle,
+    /// The last that has begun and the first that waits.
+    last_begun: Handle,
+    first_waiting: Handle,
+    packets: u32,
+    waiting: u32,
     waiting_bytes: u64,
-    /// End of the last transmission that was begun (two events) or settled (one event), if there was one.
-    free_at: Option<End>,
+    /// End of the last transmission that was begun (two events) or settled (one event).
+    free_at: End,
     pace: Pace,
     rate: Rate,
     delay: Duration,
@@ -145,96 +147,124 @@ pub struct Link<T> {
     queue_random: Random,
 }
 
-impl<T: Copy> Link<T> {
+impl Link {
     /// A link at time zero, idle. `name` and `seed` give its random streams.
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
         let facts = LinkFacts { rate: config.rate, delay: config.delay };
+        let random = |what: &str| Random::new(seed, &format!("link {name} {what}"));
         Self {
+            first: Handle::NONE,
+            last: Handle::NONE,
+            last_begun: Handle::NONE,
+            first_waiting: Handle::NONE,
+            packets: 0,
+            waiting: 0,
+            waiting_bytes: 0,
+            free_at: NEVER_BUSY,
+            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
             rate: config.rate,
             delay: config.delay,
             mtu: config.mtu.map_or(u64::MAX, Bytes::count),
-            overhead: config.overhead.count(),
-            two_events: config.two_events || !config.queue.decides_at_arrival(),
-            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
+            loss: config.loss.as_ref().map(|loss| Box::new((Loss::new(loss), random("loss")))),
             discipline: Discipline::new(&config.queue, facts),
-            queue_random: Random::new(seed, &format!("link {name} queue")),
-            loss: config
-                .loss
-                .as_ref()
-                .map(|loss| Box::new((Loss::new(loss), Random::new(seed, &format!("link {name} loss"))))),
-            free_at: None,
+            two_events: config.two_events || !config.queue.decides_at_arrival(),
+            overhead: config.overhead.count(),
             refused_s: 0.0,
-            slots: VecDeque::new(),
-            started: 0,
-            waiting_bytes: 0,
+            queue_random: random("queue"),
         }
     }
 
     /// Offers a packet of `size` IP bytes. `on_start` hears of each transmission that is settled by this call.
-    pub fn offer(
+    #[inline]
+    pub fn offer<T>(
         &mut self,
+        pool: &mut Pool<T>,
         now: Moment,
-        item: T,
+        packet: Handle,
         size: Bytes,
         ecn: Ecn,
-        mut on_start: impl FnMut(Transmission<T>),
-    ) -> Offer<T> {
+        mut on_start: impl FnMut(&Pool<T>, Transmission),
+    ) -> Offer {
         if !self.two_events {
-            self.advance(now, false);
+            self.advance(pool, now, false);
         }
         if size.count() > self.mtu {
-            return Offer::Dropped(item, DropCause::TooBig);
+            return Offer::Dropped(DropCause::TooBig);
         }
         if let Some((loss, random)) = self.loss.as_deref_mut()
             && loss.place() == Place::BeforeQueue
             && loss.loses(now.at, random)
         {
-            return Offer::Dropped(item, DropCause::Channel);
+            return Offer::Dropped(DropCause::Channel);
         }
-        let idle = self.started == self.slots.len() && self.free_at.is_none_or(|end| end.moment < now);
-        let backlog = Backlog {
-            packets: (self.slots.len() - self.started) as u64,
-            bytes: self.waiting_bytes,
-            idle_s: idle.then(|| now.sum_s - self.free_at.map_or(0.0, |end| end.moment.sum_s).max(self.refused_s)),
-        };
-        let verdict = self.discipline.admit(now.at, &backlog, Arrival { size, ecn }, &mut self.queue_random);
-        if let Verdict::Drop(cause) = verdict {
-            if idle {
-                self.refused_s = now.sum_s;
+        let idle = self.waiting == 0 && self.free_at.moment < now;
+        let free_s = self.free_at.moment.sum_s;
+        let since_s = if free_s > self.refused_s { free_s } else { self.refused_s };
+        let backlog =
+            Backlog { packets: u64::from(self.waiting), bytes: self.waiting_bytes, idle, idle_s: now.sum_s - since_s };
+        match self.discipline.admit(now.at, &backlog, Arrival { size, ecn }, &mut self.queue_random) {
+            Verdict::Admit => {
+                self.push(pool, now, idle, packet, size, &mut on_start);
+                Offer::Accepted
             }
-            return Offer::Dropped(item, cause);
-        }
-        self.push(now, idle, item, size, &mut on_start);
-        match verdict {
-            Verdict::Mark => Offer::Marked,
-            Verdict::AdmitAndEvict { mark, place, cause } => match self.evict(place) {
-                Some(victim) => Offer::Evicted { marked: mark, victim, cause },
-                None if mark => Offer::Marked,
-                None => Offer::Accepted,
-            },
-            Verdict::Admit | Verdict::Drop(_) => Offer::Accepted,
+            Verdict::Mark => {
+                self.push(pool, now, idle, packet, size, &mut on_start);
+                Offer::Marked
+            }
+            Verdict::Drop(cause) => {
+                if idle {
+                    self.refused_s = now.sum_s;
+                }
+                Offer::Dropped(cause)
+            }
+            Verdict::AdmitAndEvict { mark, place, cause } => {
+                self.push(pool, now, idle, packet, size, &mut on_start);
+                match self.evict(pool, place) {
+                    Some(victim) => Offer::Evicted { marked: mark, victim, cause },
+                    None if mark => Offer::Marked,
+                    None => Offer::Accepted,
+                }
+            }
         }
     }
 
-    fn push(&mut self, now: Moment, idle: bool, item: T, size: Bytes, on_start: &mut impl FnMut(Transmission<T>)) {
+    #[inline]
+    fn push<T>(
+        &mut self,
+        pool: &mut Pool<T>,
+        now: Moment,
+        idle: bool,
+        packet: Handle,
+        size: Bytes,
+        on_start: &mut impl FnMut(&Pool<T>, Transmission),
+    ) {
         let bytes = u32::try_from(size.count()).unwrap_or(u32::MAX);
-        if self.two_events {
-            self.slots.push_back(Slot { item, size: bytes, since: now, arrival: UNSETTLED });
-            self.waiting_bytes += u64::from(bytes);
-            if idle {
-                self.start_next(now, on_start);
-            }
-            return;
+        let settled = (!self.two_events).then(|| self.transmit(now, bytes));
+        let Some(place) = pool.place_mut(packet) else { return };
+        place.next = Handle::NONE;
+        place.size = bytes;
+        (place.since, place.arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
+        match pool.place_mut(self.last) {
+            Some(before) => before.next = packet,
+            None => self.first = packet,
         }
-        let (start, end, arrival) = self.transmit(now, bytes);
-        self.slots.push_back(Slot { item, size: bytes, since: start, arrival });
-        if idle {
-            self.started += 1;
+        self.last = packet;
+        self.packets += 1;
+        if idle && !self.two_events {
+            self.last_begun = packet;
         } else {
+            if self.waiting == 0 {
+                self.first_waiting = packet;
+            }
+            self.waiting += 1;
             self.waiting_bytes += u64::from(bytes);
         }
-        on_start(Transmission { item, size, enqueued: now.at, start: start.at, end });
+        if let Some((start, end, _)) = settled {
+            on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
+        } else if idle {
+            self.start_next(pool, now, on_start);
+        }
     }
 
     /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest: its start, its end,
@@ -244,99 +274,143 @@ impl<T: Copy> Link<T> {
         if self.pace.bytes != bytes {
             self.pace = Pace::new(bytes, self.overhead, self.rate, self.delay);
         }
-        let Pace { step, transmission_s, way_s, .. } = self.pace;
-        let (mut exact, start) = match self.free_at {
-            Some(end) if end.moment >= now => (end.exact, end.moment),
-            _ => (Accumulator::between(now.at, now.fraction_ns, self.rate), now),
+        let Pace { step, transmission_s, way_s, lead_s, way_lead_s, .. } = self.pace;
+        let (mut exact, start) = if self.free_at.moment >= now {
+            (self.free_at.exact, self.free_at.moment)
+        } else {
+            (Accumulator::between(now.at, now.fraction_ns, self.rate), now)
         };
         exact.step(step, self.rate);
         let (at, fraction_ns) = exact.nearest(self.rate);
-        let end = Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s: transmission_s as f32 };
-        self.free_at = Some(End { exact, moment: end });
-        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_s as f32 };
+        self.free_at = End { exact, moment: Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s } };
+        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_lead_s };
         (start, at, arrival)
     }
 
+    /// The packet that waits first waits no more. Returns its place.
+    #[inline]
+    fn begin<'a, T>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut crate::pool::Place<T>> {
+        let place = pool.place_mut(self.first_waiting)?;
+        self.last_begun = self.first_waiting;
+        self.first_waiting = place.next;
+        self.waiting -= 1;
+        self.waiting_bytes -= u64::from(place.size);
+        Some(place)
+    }
+
     /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
-    fn advance(&mut self, now: Moment, at: bool) {
-        while let Some(slot) = self.slots.get(self.started)
-            && (slot.since < now || at && slot.since == now)
+    #[inline]
+    fn advance<T>(&mut self, pool: &mut Pool<T>, now: Moment, at: bool) {
+        while let Some(place) = pool.place(self.first_waiting)
+            && (place.since < now || at && place.since == now)
         {
-            self.waiting_bytes -= u64::from(slot.size);
-            self.started += 1;
+            self.begin(pool);
         }
     }
 
     /// Two events: begins the transmission of the packet that waits first.
-    fn start_next(&mut self, now: Moment, on_start: &mut impl FnMut(Transmission<T>)) {
-        let Some(bytes) = self.slots.get(self.started).map(|slot| slot.size) else { return };
-        let (start, end, arrival) = self.transmit(now, bytes);
-        let slot = &mut self.slots[self.started];
-        let enqueued = std::mem::replace(&mut slot.since, start).at;
-        slot.arrival = arrival;
-        let item = slot.item;
-        self.started += 1;
-        self.waiting_bytes -= u64::from(bytes);
-        on_start(Transmission { item, size: Bytes::new(u64::from(bytes)), enqueued, start: start.at, end });
+    fn start_next<T>(&mut self, pool: &mut Pool<T>, now: Moment, on_start: &mut impl FnMut(&Pool<T>, Transmission)) {
+        let packet = self.first_waiting;
+        let Some(place) = self.begin(pool) else { return };
+        let size = place.size;
+        let (start, end, arrival) = self.transmit(now, size);
+        let enqueued = std::mem::replace(&mut place.since, start).at;
+        place.arrival = arrival;
+        let size = Bytes::new(u64::from(size));
+        on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
     }
 
-    fn evict(&mut self, place: usize) -> Option<T> {
+    /// Two events: takes out the packet that has `ahead` waiting packets before it.
+    fn evict<T>(&mut self, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
+        let mut before = self.last_begun;
         // A newcomer that found the transmitter idle is no longer among the waiting.
-        let slot = self.slots.remove(self.started + place)?;
-        self.waiting_bytes -= u64::from(slot.size);
-        Some(slot.item)
+        let mut victim = self.first_waiting;
+        for _ in 0..ahead {
+            before = victim;
+            victim = pool.place(victim)?.next;
+        }
+        let place = pool.place(victim)?;
+        let (next, bytes) = (place.next, place.size);
+        match pool.place_mut(before) {
+            Some(before) => before.next = next,
+            None => self.first = next,
+        }
+        if victim == self.first_waiting {
+            self.first_waiting = next;
+        }
+        if victim == self.last {
+            self.last = before;
+        }
+        self.packets -= 1;
+        self.waiting -= 1;
+        self.waiting_bytes -= u64::from(bytes);
+        Some(victim)
     }
 
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
     #[must_use]
+    #[inline]
     pub fn next_departure(&self) -> Option<Moment> {
-        if self.two_events && self.started < self.slots.len() { self.free_at.map(|end| end.moment) } else { None }
+        (self.two_events && self.waiting > 0).then_some(self.free_at.moment)
     }
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
     /// when everything that arrives at that instant has been offered.
-    pub fn depart(&mut self, mut on_start: impl FnMut(Transmission<T>)) {
+    pub fn depart<T>(&mut self, pool: &mut Pool<T>, mut on_start: impl FnMut(&Pool<T>, Transmission)) {
         if let Some(end) = self.next_departure() {
-            self.start_next(end, &mut on_start);
+            self.start_next(pool, end, &mut on_start);
         }
     }
 
     /// When the next packet reaches the far end, as far as that is settled.
     #[must_use]
-    pub fn next_arrival(&self) -> Option<Moment> {
-        self.slots.front().map(|slot| slot.arrival).filter(|arrival| arrival.at != Instant::FAR_FUTURE)
+    #[inline]
+    pub fn next_arrival<T>(&self, pool: &Pool<T>) -> Option<Moment> {
+        pool.place(self.first).map(|place| place.arrival).filter(|arrival| arrival.at != Instant::FAR_FUTURE)
     }
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
-    pub fn arrive(&mut self, now: Moment) -> Option<Delivery<T>> {
-        if self.next_arrival()? > now {
+    #[inline]
+    pub fn arrive<T>(&mut self, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
+        let packet = self.first;
+        let place = pool.place(packet)?;
+        if place.arrival > now {
             return None;
         }
-        if !self.two_events {
-            self.advance(now, false);
+        let next = place.next;
+        if packet == self.first_waiting {
+            // One event: it has begun, and nobody has looked since.
+            self.begin(pool);
         }
-        let slot = self.slots.pop_front()?;
-        self.started = self.started.saturating_sub(1);
+        self.first = next;
+        self.packets -= 1;
+        if packet == self.last_begun {
+            self.last_begun = Handle::NONE;
+        }
+        if packet == self.last {
+            self.last = Handle::NONE;
+        }
         if let Some((loss, random)) = self.loss.as_deref_mut()
             && loss.place() == Place::AfterTransmission
             && loss.loses(now.at, random)
         {
-            return Some(Delivery::Lost(slot.item));
+            return Some(Delivery::Lost(packet));
         }
-        Some(Delivery::Arrived(slot.item))
+        Some(Delivery::Arrived(packet))
     }
 
     /// Lets the transmissions that end at `now` end: nothing more arrives at this instant.
-    pub fn settle(&mut self, now: Moment) {
+    pub fn settle<T>(&mut self, pool: &mut Pool<T>, now: Moment) {
         if !self.two_events {
-            self.advance(now, true);
+            self.advance(pool, now, true);
         }
     }
 
     /// Packets and bytes that wait, without the one in transmission, as of the last call with a `now`.
     #[must_use]
+    #[inline]
     pub fn waiting(&self) -> (u64, u64) {
-        ((self.slots.len() - self.started) as u64, self.waiting_bytes)
+        (u64::from(self.waiting), self.waiting_bytes)
     }
 
     /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
@@ -346,28 +420,49 @@ impl<T: Copy> Link<T> {
     }
 
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
-    pub fn unsettled(&self) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
-        let from = if self.two_events { self.started } else { self.slots.len() };
-        self.slots.range(from..).map(|slot| (slot.since.at, Bytes::new(u64::from(slot.size))))
+    pub fn unsettled<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
+        let from = if self.two_events { self.first_waiting } else { Handle::NONE };
+        list(pool, from).map(|(_, place)| (place.since.at, Bytes::new(u64::from(place.size))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
-    pub fn settled_after(&self, now: Instant) -> impl Iterator<Item = (Moment, Instant, Bytes)> + '_ {
+    pub fn settled_after<'a, T>(
+        &self,
+        pool: &'a Pool<T>,
+        now: Instant,
+    ) -> impl Iterator<Item = (Moment, Instant, Bytes)> + 'a {
         let delay = self.delay;
-        self.slots.iter().filter(|slot| slot.arrival != UNSETTLED).filter_map(move |slot| {
-            let end = slot.arrival.at.checked_sub(delay)?;
-            (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.size))))
+        list(pool, self.first).filter(|(_, place)| place.arrival != UNSETTLED).filter_map(move |(_, place)| {
+            let end = place.arrival.at.checked_sub(delay)?;
+            (end > now).then(|| (place.since, end, Bytes::new(u64::from(place.size))))
         })
     }
 
     /// All packets on the link: waiting, in transmission, propagating.
-    pub fn on_link(&self) -> impl Iterator<Item = T> + '_ {
-        self.slots.iter().map(|slot| slot.item)
+    pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
+        list(pool, self.first).map(|(packet, _)| packet)
+    }
+
+    /// How many that are.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.packets as usize
     }
 
     /// The average that the discipline keeps, as of the last arrival.
     #[must_use]
+    #[inline]
     pub fn average(&self) -> Option<f64> {
         self.discipline.average()
     }
+}
+
+fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &crate::pool::Place<T>)> {
+    let mut next = from;
+    std::iter::from_fn(move || {
+        let packet = next;
+        let place = pool.place(packet)?;
+        next = place.next;
+        Some((packet, place))
+    })
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::queue::{droptail, red};
-use headway_link::{Config, Delivery, Link, LossOptions, Offer, QueueOptions, Transmission, loss};
+use headway_link::{Config, Delivery, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
 use headway_units::{
     Bytes, Dialect, DropCause, Duration, Ecn, Instant, Moment, Options, Probability, QueueSize, Rate, Threshold,
 };
@@ -34,7 +34,7 @@ fn ms(millis: u64) -> Instant {
 /// Everything a link did: what `drive` saw, in order of time and then of packets.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    transmissions: Vec<Transmission<u32>>,
+    transmissions: Vec<(u32, Transmission)>,
     drops: Vec<(u32, DropCause)>,
     marks: Vec<u32>,
     delivered: Vec<(Instant, u32)>,
@@ -49,33 +49,37 @@ fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
 }
 
 fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
-    let mut link: Link<u32> = Link::new(config, 1, "test");
+    let mut link = Link::new(config, 1, "test");
+    let mut pool: Pool<u32> = Pool::default();
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
     loop {
         let offer_at = offers.peek().map(|(_, (at, _))| *at);
         let departure = link.next_departure();
-        let arrival = link.next_arrival();
+        let arrival = link.next_arrival(&pool);
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
+        let told = |pool: &Pool<u32>, t: Transmission| seen.transmissions.push((*pool.get(t.packet), t));
         if arrival == Some(now) {
-            match link.arrive(now) {
-                Some(Delivery::Arrived(id)) => seen.delivered.push((now.at, id)),
-                Some(Delivery::Lost(id)) => seen.lost.push(id),
+            match link.arrive(&mut pool, now) {
+                Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, *pool.get(packet))),
+                Some(Delivery::Lost(packet)) => seen.lost.push(*pool.get(packet)),
                 None => unreachable!(),
             }
         } else if offer_at != Some(now) {
-            link.depart(|t| seen.transmissions.push(t));
+            link.depart(&mut pool, told);
         } else if let Some((id, &(at, size))) = offers.next() {
-            match link.offer(at, id as u32, Bytes::new(size), Ecn::Ect0, |t| seen.transmissions.push(t)) {
+            let packet = pool.insert(id as u32);
+            match link.offer(&mut pool, at, packet, Bytes::new(size), Ecn::Ect0, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
-                Offer::Dropped(id, cause) => seen.drops.push((id, cause)),
-                Offer::Evicted { victim, cause, .. } => seen.drops.push((victim, cause)),
+                Offer::Dropped(cause) => seen.drops.push((id as u32, cause)),
+                Offer::Evicted { victim, cause, .. } => seen.drops.push((*pool.get(victim), cause)),
             }
             seen.waiting.push(link.waiting());
         }
+        assert_eq!(link.on_link(&pool).count(), link.packets());
     }
-    seen.transmissions.sort_by_key(|t| (t.start, t.item));
+    seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
     seen
 }
 
@@ -121,7 +125,7 @@ fn what_was_settled_first_comes_first_at_one_moment() {
 fn a_busy_period_does_not_drift() {
     let packets: Vec<_> = (0..3001).map(|_| (ms(0), 1000)).collect();
     let seen = drive(&config("3Mbps", droptail(10_000)), &packets);
-    assert_eq!(seen.transmissions[3000].start, Instant::from_secs(8));
+    assert_eq!(seen.transmissions[3000].1.start, Instant::from_secs(8));
 }
 
 #[test]
@@ -222,8 +226,8 @@ proptest! {
         let seen = drive(&config("2Mbps", queue), &packets);
         prop_assert_eq!(seen.delivered.len() + seen.drops.len(), packets.len());
         prop_assert!(seen.delivered.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
-        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].end <= w[1].start));
-        for t in &seen.transmissions {
+        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].1.end <= w[1].1.start));
+        for (_, t) in &seen.transmissions {
             let exact = Rate::from_bits_per_second(2_000_000).time_of(t.size);
             let took = t.end.since(t.start);
             prop_assert!(took.as_nanos().abs_diff(exact.as_nanos()) <= 1);

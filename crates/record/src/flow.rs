@@ -120,22 +120,23 @@ struct Timeliness {
 /// and its longest delay. Events come in the order of their time. The network neither copies nor invents packets: what
 /// is received or lost was sent, and ends once.
 #[derive(Clone, Debug)]
+#[repr(C)] // what each packet touches comes first
 pub struct FlowMeter {
     measure_from: Instant,
     sent: u64,
     received: u64,
-    lost: DropCounts,
     wire_bytes: u64,
     goodput_bytes: u64,
-    delays: Histogram,
+    total_received_bytes: u64,
     jitter: Jitter,
-    rtt_count: u64,
+    delays: Histogram,
+    bins: RateBins,
     rtt_sum: u128,
+    rtt_count: u64,
     rtt_min: Duration,
     rtt_max: Duration,
     timeliness: [Timeliness; MediaKind::ALL.len()],
-    bins: RateBins,
-    total_received_bytes: u64,
+    lost: DropCounts,
     total_lost_packets: u64,
 }
 

@@ -91,11 +91,13 @@ impl LinkMeter {
         }
     }
 
+    #[inline]
     fn measures(&self, now: Instant) -> bool {
-        (self.measure_from..=self.end).contains(&now)
+        self.measure_from <= now && now <= self.end
     }
 
     /// How much of `[from, until)` is measured, in ns.
+    #[inline]
     fn shared(&self, from: Instant, until: Instant) -> u64 {
         until.min(self.end).since(from.max(self.measure_from)).as_nanos()
     }
@@ -134,6 +136,7 @@ impl LinkMeter {
     }
 
     /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
+    #[inline]
     pub fn waited(&mut self, from: Instant, until: Instant, bytes: u32) {
         if from == until {
             return;
@@ -144,6 +147,7 @@ impl LinkMeter {
     }
 
     /// The link transmitted, or will transmit, in `[from, until)`. Transmissions do not overlap.
+    #[inline]
     pub fn transmitted(&mut self, from: Instant, until: Instant) {
         self.busy_nanos += self.shared(from, until);
     }

@@ -1,10 +1,10 @@
 //! A flow's two ends: a source and its transport at one node, a sink at the other.
 
-use crate::arena::Handle;
 use crate::event_queue::{Actor, Class, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram};
+use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
 use headway_tcp::{Counters, Sender, Sink};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Moment};
@@ -55,8 +55,11 @@ pub(crate) struct Udp {
 /// event, when it comes, is put off.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
-    /// The deadline as it was set; [`NEVER`] if there is none.
-    due: Moment,
+    /// The deadline; far in the future if there is none.
+    due: Instant,
+    /// When it was set. ns-2 adds the wait to that time: sum and lead are those of that moment, however late the event is
+    /// put into the queue.
+    set: Moment,
     /// The next of its events; far in the future if there is none.
     next: Instant,
     /// The events after that, the last one first. Hardly ever any: an earlier deadline gets an event before the others, a
@@ -64,11 +67,14 @@ pub(crate) struct Timer {
     others: Vec<Instant>,
 }
 
-const NEVER: Moment = Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
-
 impl Default for Timer {
     fn default() -> Self {
-        Self { due: NEVER, next: Instant::FAR_FUTURE, others: Vec::new() }
+        Self {
+            due: Instant::FAR_FUTURE,
+            set: Moment::new(Instant::ZERO),
+            next: Instant::FAR_FUTURE,
+            others: Vec::new(),
+        }
     }
 }
 
@@ -82,26 +88,21 @@ impl Timer {
         flow: FlowId,
         events: &mut EventQueue,
     ) {
-        let Some(deadline) = deadline else {
-            self.due = NEVER;
-            return;
-        };
-        let mut due = self.due;
-        if due.at != deadline {
-            // ns-2 adds the wait to the time at which it is set: sum and lead are those of that moment, however late the
-            // event is put into the queue.
-            let wait_s = deadline.since(now.at).as_secs_f64();
-            due =
-                Moment { at: deadline, sum_s: now.sum_s + wait_s, fraction_ns: now.fraction_ns, lead_s: wait_s as f32 };
+        let due = deadline.unwrap_or(Instant::FAR_FUTURE);
+        if self.due != due {
             self.due = due;
+            self.set = now;
         }
-        if deadline < self.next {
+        if due < self.next {
             if self.next != Instant::FAR_FUTURE {
                 self.others.push(self.next);
             }
-            self.next = deadline;
+            self.next = due;
+            let Moment { at, sum_s, fraction_ns, .. } = self.set;
+            let wait_s = due.since(at).as_secs_f64();
+            let due = Moment { at: due, sum_s: sum_s + wait_s, fraction_ns, lead_s: wait_s as f32 };
             // Not before now, also within the nanosecond.
-            let at = if deadline > now.at { due } else { due.max(now) };
+            let at = if due.at > now.at { due } else { due.max(now) };
             events.push(at, Actor::new(class, flow.0 as usize));
         }
     }
@@ -221,17 +222,16 @@ impl Flow {
         match (&packet.body, &mut self.transport) {
             (Body::Datagram(datagram), _) => goodput = datagram.payload,
             (Body::Tcp(segment), Transport::Tcp { sender, sink }) => {
-                let mut segment = *segment;
-                segment.ecn = packet.ecn;
                 if forward {
                     let before = sink.received_payload().count();
-                    sink.handle(now.at, &segment);
+                    sink.handle(now.at, segment);
                     goodput = (sink.received_payload().count() - before) as u32;
                 } else {
                     let before = sender.acknowledged();
-                    sender.handle(now.at, &segment);
+                    sender.handle(now.at, segment);
                     if sender.acknowledged() > before {
-                        network.flow_meters[self.id.0 as usize].rtt(now.at, now.at.since(segment.echo));
+                        let rtt = now.at.since(segment.echo);
+                        network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
                     }
                 }
             }

@@ -8,7 +8,6 @@
 //! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
 #![forbid(unsafe_code)]
 
-mod arena;
 mod event_queue;
 mod fingerprint;
 mod flow;

@@ -1,24 +1,33 @@
 //! Links, routes, and the packets on them.
 
-use crate::arena::{Arena, Handle};
 use crate::event_queue::{Actor, Class, EventQueue};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
 use crate::routes::Routes;
-use headway_link::{Config, Delivery, Link, Offer};
+use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
 use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
+///
+/// A port begins a cache line, and what a packet touches of it comes first.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 struct Port {
+    link: Link,
     departure_pending: bool,
     arrival_pending: bool,
     sent_bytes: u64,
-    link: Link<Handle>,
     meter: LinkMeter,
+}
+
+/// What a port notes of a transmission.
+#[inline]
+fn note(meter: &mut LinkMeter, sent_bytes: &mut u64, transmission: &Transmission) {
+    meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
+    meter.transmitted(transmission.start, transmission.end);
+    *sent_bytes += transmission.size.count();
 }
 
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
@@ -34,7 +43,7 @@ pub(crate) struct Network<O> {
     pub(crate) packet_hops: u64,
     ports: Vec<Port>,
     routes: Routes,
-    packets: Arena,
+    packets: Pool<Packet>,
     next_uid: u64,
     ended: Ended,
     overflowed: bool,
@@ -97,7 +106,7 @@ impl<O: Observer> Network<O> {
             packet_hops: 0,
             ports: scenario.links.iter().map(port).collect(),
             routes,
-            packets: Arena::default(),
+            packets: Pool::default(),
             next_uid: 0,
             ended: Ended::default(),
             overflowed: false,
@@ -142,24 +151,22 @@ impl<O: Observer> Network<O> {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
         }
         meter.arrived(now.at);
-        let (packets, observer) = (&self.packets, &mut self.observer);
-        let offer = link.offer(now, handle, size, ecn, |transmission| {
-            meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
-            meter.transmitted(transmission.start, transmission.end);
-            *sent_bytes += transmission.size.count();
+        let observer = &mut self.observer;
+        let offer = link.offer(&mut self.packets, now, handle, size, ecn, |packets, transmission| {
+            note(meter, sent_bytes, &transmission);
             if O::WATCHES {
-                observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.item));
+                observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
             }
         });
         let (marked, dropped) = match offer {
             Offer::Accepted => (false, None),
             Offer::Marked => (true, None),
-            Offer::Dropped(handle, cause) => (false, Some((handle, cause))),
+            Offer::Dropped(cause) => (false, Some((handle, cause))),
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
             meter.marked(now.at);
-            self.packets.get_mut(handle).ecn = Ecn::Ce;
+            self.packets.get_mut(handle).mark();
         }
         meter.queue_seen(now.at, link.waiting().0);
         if let Some(average) = link.average() {
@@ -167,17 +174,30 @@ impl<O: Observer> Network<O> {
             self.observer.average(now.at, number, average);
         }
         if let Some((handle, cause)) = dropped {
-            meter.dropped(now.at, cause);
-            if O::WATCHES {
-                self.observer.link_event(now.at, LinkEvent::Drop, number, self.packets.get(handle));
-            }
-            self.lose(handle, cause);
+            self.drop(now.at, number, handle, cause);
         }
-        self.schedule(number);
+        self.schedule_departure(number);
+        self.schedule_arrival(number);
     }
 
-    /// Puts the link's next events into the queue, where they are not yet.
-    fn schedule(&mut self, number: usize) {
+    /// A link has dropped a packet.
+    #[cold]
+    fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause) {
+        self.ports[number].meter.dropped(now, cause);
+        if O::WATCHES {
+            self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+        }
+        let packet = self.packets.get(handle);
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+        }
+        self.ended.dropped += 1;
+        self.packets.remove(handle);
+    }
+
+    /// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
+    #[inline]
+    fn schedule_departure(&mut self, number: usize) {
         let port = &mut self.ports[number];
         if !port.departure_pending
             && let Some(at) = port.link.next_departure()
@@ -185,8 +205,14 @@ impl<O: Observer> Network<O> {
             port.departure_pending = true;
             self.events.push(at, Actor::new(Class::Departure, number));
         }
+    }
+
+    /// Puts the next arrival at a link's far end into the queue, where it is not there yet.
+    #[inline]
+    fn schedule_arrival(&mut self, number: usize) {
+        let port = &mut self.ports[number];
         if !port.arrival_pending
-            && let Some(at) = port.link.next_arrival()
+            && let Some(at) = port.link.next_arrival(&self.packets)
         {
             port.arrival_pending = true;
             self.events.push(at, Actor::new(Class::Arrival, number));
@@ -197,34 +223,30 @@ impl<O: Observer> Network<O> {
     pub(crate) fn departure(&mut self, now: Moment, number: usize) {
         let Port { link, meter, departure_pending, sent_bytes, .. } = &mut self.ports[number];
         *departure_pending = false;
-        let (packets, observer) = (&self.packets, &mut self.observer);
+        let observer = &mut self.observer;
         if link.next_departure().is_some_and(|at| at <= now) {
-            link.depart(|transmission| {
-                meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
-                meter.transmitted(transmission.start, transmission.end);
-                *sent_bytes += transmission.size.count();
+            link.depart(&mut self.packets, |packets, transmission| {
+                note(meter, sent_bytes, &transmission);
                 if O::WATCHES {
-                    observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.item));
+                    observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }
             });
         }
-        self.schedule(number);
+        self.schedule_departure(number);
+        self.schedule_arrival(number);
     }
 
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
+    #[inline]
     pub(crate) fn arrival(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];
         port.arrival_pending = false;
-        let delivery = port.link.arrive(now);
-        self.schedule(number);
+        let delivery = port.link.arrive(&mut self.packets, now);
+        self.schedule_arrival(number);
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
             Delivery::Lost(handle) => {
-                self.ports[number].meter.dropped(now.at, DropCause::Channel);
-                if O::WATCHES {
-                    self.observer.link_event(now.at, LinkEvent::Drop, number, self.packets.get(handle));
-                }
-                self.lose(handle, DropCause::Channel);
+                self.drop(now.at, number, handle, DropCause::Channel);
                 return None;
             }
         };
@@ -239,15 +261,6 @@ impl<O: Observer> Network<O> {
         }
         self.offer(now, handle);
         None
-    }
-
-    fn lose(&mut self, handle: Handle, cause: DropCause) {
-        let packet = self.packets.get(handle);
-        if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
-        }
-        self.ended.dropped += 1;
-        self.packets.remove(handle);
     }
 
     pub(crate) fn packet(&self, handle: Handle) -> &Packet {
@@ -266,7 +279,7 @@ impl<O: Observer> Network<O> {
 
     pub(crate) fn sample(&mut self, now: Moment, number: usize) -> LinkSample {
         let port = &mut self.ports[number];
-        port.link.settle(now);
+        port.link.settle(&mut self.packets, now);
         LinkSample {
             queue_packets: port.link.waiting().0,
             average: port.link.average(),
@@ -279,11 +292,11 @@ impl<O: Observer> Network<O> {
     pub(crate) fn closed_meter(&self, number: usize, end: Instant, cut: bool) -> LinkMeter {
         let Port { link, meter, .. } = &self.ports[number];
         let mut meter = meter.clone();
-        for (since, size) in link.unsettled() {
+        for (since, size) in link.unsettled(&self.packets) {
             meter.waited(since, end, size.count() as u32);
         }
         if cut {
-            for (start, until, size) in link.settled_after(end) {
+            for (start, until, size) in link.settled_after(&self.packets, end) {
                 meter.cut_waiting(end, end, start.at, size.count() as u32);
                 meter.cut_transmission(end, start.at, until);
             }
@@ -294,14 +307,14 @@ impl<O: Observer> Network<O> {
     pub(crate) fn conservation(&self) -> Conservation {
         debug_assert_eq!(
             self.packets.alive(),
-            self.ports.iter().map(|port| port.link.on_link().count()).sum::<usize>(),
+            self.ports.iter().map(|port| port.link.packets()).sum::<usize>(),
             "a packet that is on no link is freed"
         );
         Conservation {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.on_link().count() as u64).sum(),
+            in_flight: self.ports.iter().map(|port| port.link.packets() as u64).sum(),
         }
     }
 }

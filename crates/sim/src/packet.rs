@@ -4,24 +4,37 @@ use headway_tcp::Segment;
 use headway_units::{Ecn, FlowId, Instant, MediaKind};
 
 /// A packet: what the network needs to carry it, and what it carries.
+///
+/// Laid out in this order: what every hop touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Packet {
-    /// Its number in the run, from 0, in the order of sending.
-    pub uid: u64,
-    /// Whose it is.
-    pub flow: FlowId,
+    /// Its place in the list of routes.
+    pub(crate) place: u32,
     /// IP bytes.
     pub size: u32,
+    /// Whose it is.
+    pub flow: FlowId,
     /// Its ECN field.
     pub ecn: Ecn,
     /// Whether it goes from the flow's sender to its sink.
     pub forward: bool,
-    /// Its place in the list of routes.
-    pub(crate) place: u32,
+    /// Its number in the run, from 0, in the order of sending.
+    pub uid: u64,
     /// When its sender sent it.
     pub sent: Instant,
     /// What it carries.
     pub body: Body,
+}
+
+impl Packet {
+    /// A link marks it Congestion Experienced.
+    pub(crate) fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+        if let Body::Tcp(segment) = &mut self.body {
+            segment.ecn = Ecn::Ce;
+        }
+    }
 }
 
 /// What a packet carries.

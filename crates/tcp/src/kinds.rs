@@ -128,7 +128,8 @@ impl schemars::JsonSchema for TcpOptions {
         "TcpOptions".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schema_of_kinds(KINDS.iter().map(|kind| (*kind, Rules::json_schema(generator))).collect())
+        let rules = Rules::json_schema(generator);
+        schema_of_kinds(KINDS.iter().map(|kind| (*kind, rules.clone())).collect())
     }
 }
 

@@ -31,17 +31,43 @@ impl Moment {
 
 impl Eq for Moment {}
 
+impl Moment {
+    /// The order within a nanosecond. Neither is negative, so their bits are in order as they are.
+    #[inline]
+    fn cmp_within(&self, other: &Self) -> Ordering {
+        self.sum_s
+            .to_bits()
+            .cmp(&other.sum_s.to_bits())
+            .then_with(|| other.lead_s.to_bits().cmp(&self.lead_s.to_bits()))
+    }
+}
+
 impl Ord for Moment {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        self.at
-            .cmp(&other.at)
-            .then_with(|| self.sum_s.total_cmp(&other.sum_s))
-            .then_with(|| other.lead_s.total_cmp(&self.lead_s))
+        if self.at == other.at { self.cmp_within(other) } else { self.at.cmp(&other.at) }
     }
 }
 impl PartialOrd for Moment {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        if self.at == other.at { self.cmp_within(other).is_lt() } else { self.at < other.at }
+    }
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        if self.at == other.at { self.cmp_within(other).is_le() } else { self.at < other.at }
+    }
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        other < self
+    }
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        other <= self
     }
 }
 

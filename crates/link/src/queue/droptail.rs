@@ -74,6 +74,7 @@ impl DropTail {
         Self { limit: options.limit, counts: options.counts, drop: options.drop }
     }
 
+    #[inline]
     pub(super) fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
         if self.fits(backlog, arrival.size) {
             return Verdict::Admit;
@@ -84,6 +85,7 @@ impl DropTail {
         }
     }
 
+    #[inline]
     fn fits(&self, backlog: &Backlog, size: Bytes) -> bool {
         let (waiting, more, limit) = match self.limit {
             QueueSize::Packets(limit) => (backlog.packets, 1, limit),
@@ -92,7 +94,7 @@ impl DropTail {
         let with_it = waiting.saturating_add(more);
         match self.counts {
             // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
-            _ if backlog.idle_s.is_some() && self.counts != Counts::BelowLimit => true,
+            _ if backlog.idle && self.counts != Counts::BelowLimit => true,
             Counts::Waiting => with_it <= limit,
             // In bytes the packet in transmission is not known here: only its place is counted.
             Counts::WithTransmission => with_it < limit,
@@ -100,6 +102,7 @@ impl DropTail {
         }
     }
 
+    #[inline]
     #[expect(clippy::unused_self, reason = "one signature for every discipline")]
     pub(super) fn average(&self) -> Option<f64> {
         None
@@ -113,7 +116,7 @@ mod tests {
 
     fn fits(counts: Counts, limit: &str, packets: u64, bytes: u64, busy: bool) -> bool {
         let mut queue = DropTail { limit: limit.parse().unwrap(), counts, drop: Victim::Tail };
-        let backlog = Backlog { packets, bytes, idle_s: (!busy).then_some(1.0) };
+        let backlog = Backlog { packets, bytes, idle: !busy, idle_s: 1.0 };
         let arrival = Arrival { size: Bytes::new(1000), ecn: Ecn::NotEct };
         queue.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(0, "")) == Verdict::Admit
     }

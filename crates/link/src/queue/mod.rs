@@ -34,10 +34,11 @@ pub struct Backlog {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// For how long nothing has been in transmission, in s; `None` while the transmitter is busy. Where this is a whole
-    /// number of packet times, what RED makes of it hangs on its last bit, which is ns-2's: see
-    /// [`Moment`](headway_units::Moment).
-    pub idle_s: Option<f64>,
+    /// Whether nothing is in transmission.
+    pub idle: bool,
+    /// If so, for how long, in s. Where this is a whole number of packet times, what RED makes of it hangs on its last bit,
+    /// which is ns-2's: see [`Moment`](headway_units::Moment).
+    pub idle_s: f64,
 }
 
 /// A packet that asks to be let in.
@@ -80,6 +81,7 @@ impl Discipline {
     }
 
     /// Decides about a packet that arrives at `now`.
+    #[inline]
     pub fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         each!(self, discipline => discipline.admit(now, backlog, arrival, random))
     }
@@ -87,6 +89,7 @@ impl Discipline {
     /// The average queue that the discipline keeps, if it keeps one, in packets (where it counts bytes, in packets of
     /// its mean size).
     #[must_use]
+    #[inline]
     pub fn average(&self) -> Option<f64> {
         each!(self, discipline => discipline.average())
     }

@@ -285,7 +285,7 @@ impl Red {
 
     pub(super) fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         let q = if self.options.in_bytes { backlog.bytes } else { backlog.packets };
-        let missed = backlog.idle_s.map_or(0, |idle_s| self.missed_arrivals(idle_s));
+        let missed = if backlog.idle { self.missed_arrivals(backlog.idle_s) } else { 0 };
         self.update_average(now, q, missed);
 
         let size = arrival.size.count();

@@ -115,7 +115,7 @@ fn automatic_thresholds_are_those_of_ns2() {
 }
 
 fn arrive(queue: &mut Red, packets: u64, ecn: Ecn, random: &mut Random) -> Verdict {
-    let backlog = Backlog { packets, bytes: packets * 1000, idle_s: None };
+    let backlog = Backlog { packets, bytes: packets * 1000, idle: false, idle_s: 0.0 };
     queue.admit(Instant::from_secs(1), &backlog, Arrival { size: Bytes::new(1000), ecn }, random)
 }
 

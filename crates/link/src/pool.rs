@@ -1,0 +1,101 @@
+//! Where packets are while they are on a link: in one block of memory for all links of a network.
+//!
+//! A packet's place is known by its [`Handle`]. It is on one link at a time, so each place holds a link's notes about its
+//! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A place that was
+//! freed last is taken first, so what is used is what the processor has at hand.
+
+use headway_units::{Instant, Moment};
+
+/// Which place of a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(pub(crate) u32);
+
+impl Handle {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// What a link notes of a packet, beside the packet.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Place<T> {
+    /// The next on the same link or, of a free place, the next free one.
+    pub(crate) next: Handle,
+    /// IP bytes.
+    pub(crate) size: u32,
+    /// Start of transmission once that is known, till then the moment of the offer.
+    pub(crate) since: Moment,
+    /// At the far end; [`UNSETTLED`] till that is known.
+    pub(crate) arrival: Moment,
+    item: T,
+}
+
+pub(crate) const UNSETTLED: Moment =
+    Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
+
+/// Packets of type `T`.
+#[derive(Debug)]
+pub struct Pool<T> {
+    places: Vec<Place<T>>,
+    free: Handle,
+    alive: usize,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Handle::NONE, alive: 0 }
+    }
+}
+
+impl<T> Pool<T> {
+    /// Takes a packet in. There may be up to 2^32 - 1.
+    #[inline(always)]
+    pub fn insert(&mut self, item: T) -> Handle {
+        self.alive += 1;
+        let handle = self.free;
+        if let Some(place) = self.places.get_mut(handle.0 as usize) {
+            self.free = place.next;
+            place.item = item;
+            return handle;
+        }
+        let place = Place { next: Handle::NONE, size: 0, since: UNSETTLED, arrival: UNSETTLED, item };
+        self.places.push(place);
+        Handle((self.places.len() - 1) as u32)
+    }
+
+    /// Frees the place of a packet that is on no link. The packet itself stays until the place is taken again.
+    #[inline]
+    pub fn remove(&mut self, handle: Handle) {
+        self.alive -= 1;
+        self.places[handle.0 as usize].next = self.free;
+        self.free = handle;
+    }
+
+    /// The packet.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, handle: Handle) -> &T {
+        &self.places[handle.0 as usize].item
+    }
+
+    /// The packet, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, handle: Handle) -> &mut T {
+        &mut self.places[handle.0 as usize].item
+    }
+
+    /// How many packets there are.
+    #[must_use]
+    pub fn alive(&self) -> usize {
+        self.alive
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, handle: Handle) -> Option<&Place<T>> {
+        self.places.get(handle.0 as usize)
+    }
+
+    #[inline]
+    pub(crate) fn place_mut(&mut self, handle: Handle) -> Option<&mut Place<T>> {
+        self.places.get_mut(handle.0 as usize)
+    }
+}
