@@ -79,28 +79,26 @@ pub enum Delivery {
     Lost(Handle),
 }
 
-/// The end of a transmission: exactly, as the next one continues it, and as a moment.
+/// The end of a transmission: as a moment, and what the next one continues exactly: the fraction in units of 1 / rate ns.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    exact: Accumulator,
     moment: Moment,
+    exact: Accumulator,
 }
 
 /// Before anything that can happen: nothing has been transmitted yet.
 const NEVER_BUSY: End = End {
-    exact: Accumulator::starting(Instant::ZERO),
     moment: Moment { at: Instant::ZERO, sum_s: 0.0, fraction_ns: 0.0, lead_s: f32::INFINITY },
+    exact: Accumulator::starting(Instant::ZERO),
 };
 
 /// What a packet of some size takes: worked out anew only when the size changes.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     bytes: u32,
-    lead_s: f32,
-    /// Transmission and propagation.
-    way_lead_s: f32,
     step: Step,
     transmission_s: f64,
+    /// Transmission and propagation.
     way_s: f64,
 }
 
@@ -111,15 +109,22 @@ impl Pace {
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
         let transmission_s = 8.0 * on_wire as f64 / rate.bits_per_second() as f64;
         let step = Step::new(Bytes::new(on_wire), rate);
-        let way_s = transmission_s + delay.as_secs_f64();
-        Self { bytes, lead_s: transmission_s as f32, way_lead_s: way_s as f32, step, transmission_s, way_s }
+        Self { bytes, step, transmission_s, way_s: transmission_s + delay.as_secs_f64() }
     }
+}
+
+/// What few packets need.
+#[derive(Debug)]
+struct Rest {
+    overhead: u64,
+    loss: Option<(Loss, Random)>,
+    queue_random: Random,
 }
 
 /// One direction of a link. Its packets lie in a [`Pool`], the same at every call.
 ///
-/// Laid out in this order, so that what each packet touches lies together: with thousands of links, reaching for memory is
-/// what takes the time.
+/// Laid out in this order: with thousands of links, reaching for memory is what takes the time. What an arrival touches
+/// fits one cache line, what an offer touches three more.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
@@ -129,22 +134,26 @@ pub struct Link {
     /// The last that has begun and the first that waits.
     last_begun: Handle,
     first_waiting: Handle,
-    packets: u32,
     waiting: u32,
+    /// Largest packet.
+    mtu: u32,
     waiting_bytes: u64,
+    /// When the first is at the far end; [`UNSETTLED`] if there is none.
+    first_arrival: Moment,
+
     /// End of the last transmission that was begun (two events) or settled (one event).
     free_at: End,
-    pace: Pace,
     rate: Rate,
     delay: Duration,
-    mtu: u64,
-    loss: Option<Box<(Loss, Random)>>,
-    discipline: Discipline,
-    two_events: bool,
-    overhead: u64,
+
+    pace: Pace,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
     refused_s: f64,
-    queue_random: Random,
+    two_events: bool,
+    /// Where the channel loses packets, if it does.
+    loses: Option<Place>,
+    rest: Box<Rest>,
+    discipline: Discipline,
 }
 
 impl Link {
@@ -158,44 +167,50 @@ impl Link {
             last: Handle::NONE,
             last_begun: Handle::NONE,
             first_waiting: Handle::NONE,
-            packets: 0,
             waiting: 0,
+            mtu: config.mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
             waiting_bytes: 0,
+            first_arrival: UNSETTLED,
             free_at: NEVER_BUSY,
-            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
             rate: config.rate,
             delay: config.delay,
-            mtu: config.mtu.map_or(u64::MAX, Bytes::count),
-            loss: config.loss.as_ref().map(|loss| Box::new((Loss::new(loss), random("loss")))),
-            discipline: Discipline::new(&config.queue, facts),
-            two_events: config.two_events || !config.queue.decides_at_arrival(),
-            overhead: config.overhead.count(),
+            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
             refused_s: 0.0,
-            queue_random: random("queue"),
+            two_events: config.two_events || !config.queue.decides_at_arrival(),
+            loses: config.loss.as_ref().map(|loss| Loss::new(loss).place()),
+            rest: Box::new(Rest {
+                overhead: config.overhead.count(),
+                loss: config.loss.as_ref().map(|loss| (Loss::new(loss), random("loss"))),
+                queue_random: random("queue"),
+            }),
+            discipline: Discipline::new(&config.queue, facts),
         }
     }
 
-    /// Offers a packet of `size` IP bytes. `on_start` hears of each transmission that is settled by this call.
+    /// Whether the channel loses the packet that passes `place` at `now`.
+    #[inline]
+    fn loses(&mut self, place: Place, now: Instant) -> bool {
+        self.loses == Some(place) && self.rest.loss.as_mut().is_some_and(|(loss, random)| loss.loses(now, random))
+    }
+
+    /// Offers a packet. `on_start` hears of each transmission that is settled by this call.
     #[inline]
     pub fn offer<T>(
         &mut self,
         pool: &mut Pool<T>,
         now: Moment,
         packet: Handle,
-        size: Bytes,
         ecn: Ecn,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
         if !self.two_events {
             self.advance(pool, now, false);
         }
-        if size.count() > self.mtu {
+        let bytes = pool.place(packet).map_or(0, |place| place.size);
+        if bytes > self.mtu {
             return Offer::Dropped(DropCause::TooBig);
         }
-        if let Some((loss, random)) = self.loss.as_deref_mut()
-            && loss.place() == Place::BeforeQueue
-            && loss.loses(now.at, random)
-        {
+        if self.loses(Place::BeforeQueue, now.at) {
             return Offer::Dropped(DropCause::Channel);
         }
         let idle = self.waiting == 0 && self.free_at.moment < now;
@@ -203,13 +218,13 @@ impl Link {
         let since_s = if free_s > self.refused_s { free_s } else { self.refused_s };
         let backlog =
             Backlog { packets: u64::from(self.waiting), bytes: self.waiting_bytes, idle, idle_s: now.sum_s - since_s };
-        match self.discipline.admit(now.at, &backlog, Arrival { size, ecn }, &mut self.queue_random) {
+        match self.discipline.admit(now.at, &backlog, Arrival { size: Bytes::new(u64::from(bytes)), ecn }, &mut self.rest.queue_random) {
             Verdict::Admit => {
-                self.push(pool, now, idle, packet, size, &mut on_start);
+                self.push(pool, now, idle, packet, bytes, &mut on_start);
                 Offer::Accepted
             }
             Verdict::Mark => {
-                self.push(pool, now, idle, packet, size, &mut on_start);
+                self.push(pool, now, idle, packet, bytes, &mut on_start);
                 Offer::Marked
             }
             Verdict::Drop(cause) => {
@@ -219,7 +234,7 @@ impl Link {
                 Offer::Dropped(cause)
             }
             Verdict::AdmitAndEvict { mark, place, cause } => {
-                self.push(pool, now, idle, packet, size, &mut on_start);
+                self.push(pool, now, idle, packet, bytes, &mut on_start);
                 match self.evict(pool, place) {
                     Some(victim) => Offer::Evicted { marked: mark, victim, cause },
                     None if mark => Offer::Marked,
@@ -236,21 +251,26 @@ impl Link {
         now: Moment,
         idle: bool,
         packet: Handle,
-        size: Bytes,
+        bytes: u32,
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
-        let bytes = u32::try_from(size.count()).unwrap_or(u32::MAX);
         let settled = (!self.two_events).then(|| self.transmit(now, bytes));
+        let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(place) = pool.place_mut(packet) else { return };
         place.next = Handle::NONE;
-        place.size = bytes;
-        (place.since, place.arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
+        place.since = since;
+        place.next_arrival = UNSETTLED;
         match pool.place_mut(self.last) {
-            Some(before) => before.next = packet,
-            None => self.first = packet,
+            Some(before) => {
+                before.next = packet;
+                before.next_arrival = arrival;
+            }
+            None => {
+                self.first = packet;
+                self.first_arrival = arrival;
+            }
         }
         self.last = packet;
-        self.packets += 1;
         if idle && !self.two_events {
             self.last_begun = packet;
         } else {
@@ -261,6 +281,7 @@ impl Link {
             self.waiting_bytes += u64::from(bytes);
         }
         if let Some((start, end, _)) = settled {
+            let size = Bytes::new(u64::from(bytes));
             on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
         } else if idle {
             self.start_next(pool, now, on_start);
@@ -272,9 +293,9 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, now: Moment, bytes: u32) -> (Moment, Instant, Moment) {
         if self.pace.bytes != bytes {
-            self.pace = Pace::new(bytes, self.overhead, self.rate, self.delay);
+            self.pace = Pace::new(bytes, self.rest.overhead, self.rate, self.delay);
         }
-        let Pace { step, transmission_s, way_s, lead_s, way_lead_s, .. } = self.pace;
+        let Pace { step, transmission_s, way_s, .. } = self.pace;
         let (mut exact, start) = if self.free_at.moment >= now {
             (self.free_at.exact, self.free_at.moment)
         } else {
@@ -282,8 +303,9 @@ impl Link {
         };
         exact.step(step, self.rate);
         let (at, fraction_ns) = exact.nearest(self.rate);
-        self.free_at = End { exact, moment: Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s } };
-        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_lead_s };
+        let end = Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s: transmission_s as f32 };
+        self.free_at = End { exact, moment: end };
+        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_s as f32 };
         (start, at, arrival)
     }
 
@@ -310,12 +332,15 @@ impl Link {
 
     /// Two events: begins the transmission of the packet that waits first.
     fn start_next<T>(&mut self, pool: &mut Pool<T>, now: Moment, on_start: &mut impl FnMut(&Pool<T>, Transmission)) {
-        let packet = self.first_waiting;
+        let (before, packet) = (self.last_begun, self.first_waiting);
         let Some(place) = self.begin(pool) else { return };
         let size = place.size;
         let (start, end, arrival) = self.transmit(now, size);
         let enqueued = std::mem::replace(&mut place.since, start).at;
-        place.arrival = arrival;
+        match pool.place_mut(before) {
+            Some(before) => before.next_arrival = arrival,
+            None => self.first_arrival = arrival,
+        }
         let size = Bytes::new(u64::from(size));
         on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
     }
@@ -341,7 +366,6 @@ impl Link {
         if victim == self.last {
             self.last = before;
         }
-        self.packets -= 1;
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
         Some(victim)
@@ -365,35 +389,31 @@ impl Link {
     /// When the next packet reaches the far end, as far as that is settled.
     #[must_use]
     #[inline]
-    pub fn next_arrival<T>(&self, pool: &Pool<T>) -> Option<Moment> {
-        pool.place(self.first).map(|place| place.arrival).filter(|arrival| arrival.at != Instant::FAR_FUTURE)
+    pub fn next_arrival(&self) -> Option<Moment> {
+        (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
     }
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
     #[inline]
     pub fn arrive<T>(&mut self, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
-        let packet = self.first;
-        let place = pool.place(packet)?;
-        if place.arrival > now {
+        if self.first_arrival > now {
             return None;
         }
-        let next = place.next;
+        let packet = self.first;
+        let place = pool.place(packet)?;
+        self.first = place.next;
+        self.first_arrival = place.next_arrival;
         if packet == self.first_waiting {
             // One event: it has begun, and nobody has looked since.
             self.begin(pool);
         }
-        self.first = next;
-        self.packets -= 1;
         if packet == self.last_begun {
             self.last_begun = Handle::NONE;
         }
         if packet == self.last {
             self.last = Handle::NONE;
         }
-        if let Some((loss, random)) = self.loss.as_deref_mut()
-            && loss.place() == Place::AfterTransmission
-            && loss.loses(now.at, random)
-        {
+        if self.loses(Place::AfterTransmission, now.at) {
             return Some(Delivery::Lost(packet));
         }
         Some(Delivery::Arrived(packet))
@@ -432,21 +452,19 @@ impl Link {
         now: Instant,
     ) -> impl Iterator<Item = (Moment, Instant, Bytes)> + 'a {
         let delay = self.delay;
-        list(pool, self.first).filter(|(_, place)| place.arrival != UNSETTLED).filter_map(move |(_, place)| {
-            let end = place.arrival.at.checked_sub(delay)?;
-            (end > now).then(|| (place.since, end, Bytes::new(u64::from(place.size))))
-        })
+        let mut arrival = self.first_arrival;
+        list(pool, self.first)
+            .map(move |(_, place)| (std::mem::replace(&mut arrival, place.next_arrival), place))
+            .filter(|(arrival, _)| *arrival != UNSETTLED)
+            .filter_map(move |(arrival, place)| {
+                let end = arrival.at.checked_sub(delay)?;
+                (end > now).then(|| (place.since, end, Bytes::new(u64::from(place.size))))
+            })
     }
 
     /// All packets on the link: waiting, in transmission, propagating.
     pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
         list(pool, self.first).map(|(packet, _)| packet)
-    }
-
-    /// How many that are.
-    #[must_use]
-    pub fn packets(&self) -> usize {
-        self.packets as usize
     }
 
     /// The average that the discipline keeps, as of the last arrival.

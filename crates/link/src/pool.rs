@@ -14,9 +14,9 @@ impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// What a link notes of a packet, beside the packet.
+/// What a link notes of a packet, beside the packet. The notes and the first 8 bytes of the packet are one cache line.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Place<T> {
     /// The next on the same link or, of a free place, the next free one.
     pub(crate) next: Handle,
@@ -24,8 +24,9 @@ pub(crate) struct Place<T> {
     pub(crate) size: u32,
     /// Start of transmission once that is known, till then the moment of the offer.
     pub(crate) since: Moment,
-    /// At the far end; [`UNSETTLED`] till that is known.
-    pub(crate) arrival: Moment,
+    /// When the next on the same link is at the far end; [`UNSETTLED`] till that is known. It stands here, so that who
+    /// takes this packet off need not reach for the next.
+    pub(crate) next_arrival: Moment,
     item: T,
 }
 
@@ -47,17 +48,18 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Takes a packet in. There may be up to 2^32 - 1.
+    /// Takes a packet of `size` IP bytes in. There may be up to 2^32 - 1.
     #[inline(always)]
-    pub fn insert(&mut self, item: T) -> Handle {
+    pub fn insert(&mut self, item: T, size: u32) -> Handle {
         self.alive += 1;
         let handle = self.free;
         if let Some(place) = self.places.get_mut(handle.0 as usize) {
             self.free = place.next;
+            place.size = size;
             place.item = item;
             return handle;
         }
-        let place = Place { next: Handle::NONE, size: 0, since: UNSETTLED, arrival: UNSETTLED, item };
+        let place = Place { next: Handle::NONE, size, since: UNSETTLED, next_arrival: UNSETTLED, item };
         self.places.push(place);
         Handle((self.places.len() - 1) as u32)
     }

@@ -56,7 +56,7 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
     loop {
         let offer_at = offers.peek().map(|(_, (at, _))| *at);
         let departure = link.next_departure();
-        let arrival = link.next_arrival(&pool);
+        let arrival = link.next_arrival();
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
         let told = |pool: &Pool<u32>, t: Transmission| seen.transmissions.push((*pool.get(t.packet), t));
         if arrival == Some(now) {
@@ -68,8 +68,8 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
         } else if offer_at != Some(now) {
             link.depart(&mut pool, told);
         } else if let Some((id, &(at, size))) = offers.next() {
-            let packet = pool.insert(id as u32);
-            match link.offer(&mut pool, at, packet, Bytes::new(size), Ecn::Ect0, told) {
+            let packet = pool.insert(id as u32, size as u32);
+            match link.offer(&mut pool, at, packet, Ecn::Ect0, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::Dropped(cause) => seen.drops.push((id as u32, cause)),
@@ -77,7 +77,8 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
             }
             seen.waiting.push(link.waiting());
         }
-        assert_eq!(link.on_link(&pool).count(), link.packets());
+        let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
+        assert_eq!(link.on_link(&pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
     }
     seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
     seen

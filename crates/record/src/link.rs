@@ -55,18 +55,23 @@ struct RedAverage {
     integral: f64,
 }
 
-/// Counts what happens at one direction of a link.
+/// Counts what happens at one direction of a link. What few packets change is out of the way of what each one does.
 #[derive(Clone, Debug)]
-#[repr(C)] // what each packet touches lies together
 pub struct LinkMeter {
     measure_from: Instant,
     end: Instant,
     arrived: u64,
-    peak: u64,
     busy_nanos: u64,
-    marked: u64,
+    total_sent_bytes: u64,
+    rest: Box<Rest>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rest {
     waiting_packet_nanos: u128,
     waiting_byte_nanos: u128,
+    peak: u64,
+    marked: u64,
     dropped: DropCounts,
     total_dropped_packets: u64,
     red: Option<RedAverage>,
@@ -76,19 +81,7 @@ impl LinkMeter {
     /// Counts from `measure_from` to `end`, the run's planned end.
     #[must_use]
     pub fn new(measure_from: Instant, end: Instant) -> Self {
-        Self {
-            measure_from,
-            end,
-            arrived: 0,
-            dropped: DropCounts::default(),
-            marked: 0,
-            peak: 0,
-            waiting_packet_nanos: 0,
-            waiting_byte_nanos: 0,
-            busy_nanos: 0,
-            red: None,
-            total_dropped_packets: 0,
-        }
+        Self { measure_from, end, arrived: 0, busy_nanos: 0, total_sent_bytes: 0, rest: Box::default() }
     }
 
     #[inline]
@@ -103,36 +96,38 @@ impl LinkMeter {
     }
 
     /// A packet was offered to the link at `now`, whatever became of it.
+    #[inline]
     pub fn arrived(&mut self, now: Instant) {
         self.arrived += u64::from(self.measures(now));
     }
 
     /// A packet was dropped at `now`.
     pub fn dropped(&mut self, now: Instant, cause: DropCause) {
-        self.total_dropped_packets += 1;
+        self.rest.total_dropped_packets += 1;
         if self.measures(now) {
-            self.dropped.add(cause);
+            self.rest.dropped.add(cause);
         }
     }
 
     /// A packet was marked at `now`.
     pub fn marked(&mut self, now: Instant) {
-        self.marked += u64::from(self.measures(now));
+        self.rest.marked += u64::from(self.measures(now));
     }
 
     /// `packets` wait (without the one in service) right after an arrival at `now`.
+    #[inline]
     pub fn queue_seen(&mut self, now: Instant, packets: u64) {
-        if self.measures(now) {
-            self.peak = self.peak.max(packets);
+        if packets > 0 && self.measures(now) {
+            self.rest.peak = self.rest.peak.max(packets);
         }
     }
 
     /// RED's average queue became `packets` at `now`; it holds until the next change. Until the first it is 0, as RED
     /// starts. Changes come in the order of their time.
     pub fn red_average(&mut self, now: Instant, packets: f64) {
-        let mut red = self.red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
+        let mut red = self.rest.red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
         red.integral += red.value * self.shared(red.since, now) as f64;
-        self.red = Some(RedAverage { value: packets, since: now, ..red });
+        self.rest.red = Some(RedAverage { value: packets, since: now, ..red });
     }
 
     /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
@@ -142,13 +137,14 @@ impl LinkMeter {
             return;
         }
         let nanos = u128::from(self.shared(from, until));
-        self.waiting_packet_nanos += nanos;
-        self.waiting_byte_nanos += nanos * u128::from(bytes);
+        self.rest.waiting_packet_nanos += nanos;
+        self.rest.waiting_byte_nanos += nanos * u128::from(bytes);
     }
 
-    /// The link transmitted, or will transmit, in `[from, until)`. Transmissions do not overlap.
+    /// The link transmitted a packet of `bytes`, or will, in `[from, until)`. Transmissions do not overlap.
     #[inline]
-    pub fn transmitted(&mut self, from: Instant, until: Instant) {
+    pub fn transmitted(&mut self, from: Instant, until: Instant, bytes: u32) {
+        self.total_sent_bytes += u64::from(bytes);
         self.busy_nanos += self.shared(from, until);
     }
 
@@ -156,8 +152,8 @@ impl LinkMeter {
     /// planned end, once for each packet whose departure still lies ahead, with what was told.
     pub fn cut_waiting(&mut self, cut: Instant, from: Instant, until: Instant, bytes: u32) {
         let nanos = u128::from(self.shared(from.max(cut), until));
-        self.waiting_packet_nanos = self.waiting_packet_nanos.saturating_sub(nanos);
-        self.waiting_byte_nanos = self.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
+        self.rest.waiting_packet_nanos = self.rest.waiting_packet_nanos.saturating_sub(nanos);
+        self.rest.waiting_byte_nanos = self.rest.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
     }
 
     /// Takes back what [`transmitted`](Self::transmitted) was told of the time after `cut`, as
@@ -166,10 +162,16 @@ impl LinkMeter {
         self.busy_nanos = self.busy_nanos.saturating_sub(self.shared(from.max(cut), until));
     }
 
+    /// Bytes of all packets whose transmission was told of, whatever is measured.
+    #[must_use]
+    pub fn total_sent_bytes(&self) -> u64 {
+        self.total_sent_bytes
+    }
+
     /// Packets dropped since time zero, whatever is measured.
     #[must_use]
     pub fn total_dropped_packets(&self) -> u64 {
-        self.total_dropped_packets
+        self.rest.total_dropped_packets
     }
 
     /// What was counted until `end`: the planned one, or the instant at which the run was cut.
@@ -182,12 +184,12 @@ impl LinkMeter {
             from: label.from,
             to: label.to,
             arrived_packets: self.arrived,
-            dropped_packets: self.dropped,
-            marked_packets: self.marked,
-            mean_queue_packets: mean(self.waiting_packet_nanos as f64),
-            mean_queue_bytes: mean(self.waiting_byte_nanos as f64),
-            peak_queue_packets: self.peak,
-            mean_red_average: self.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
+            dropped_packets: self.rest.dropped,
+            marked_packets: self.rest.marked,
+            mean_queue_packets: mean(self.rest.waiting_packet_nanos as f64),
+            mean_queue_bytes: mean(self.rest.waiting_byte_nanos as f64),
+            peak_queue_packets: self.rest.peak,
+            mean_red_average: self.rest.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
             utilisation: mean(self.busy_nanos as f64),
         }
     }

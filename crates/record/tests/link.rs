@@ -20,7 +20,7 @@ fn three_packets_at_once() {
         meter.arrived(at(0));
         meter.queue_seen(at(0), index);
         meter.waited(at(0), at(4 * index), 1000);
-        meter.transmitted(at(4 * index), at(4 * index + 4));
+        meter.transmitted(at(4 * index), at(4 * index + 4), 1000);
     }
     meter.arrived(at(1));
     meter.dropped(at(1), DropCause::QueueFull);
@@ -38,7 +38,7 @@ fn a_run_cut_short_takes_back_what_lay_ahead() {
     let mut meter = LinkMeter::new(at(0), at(24));
     for index in 0..3 {
         meter.waited(at(0), at(4 * index), 1000);
-        meter.transmitted(at(4 * index), at(4 * index + 4));
+        meter.transmitted(at(4 * index), at(4 * index + 4), 1000);
     }
     for index in 0..3 {
         meter.cut_waiting(at(6), at(0), at(4 * index), 1000);
@@ -68,7 +68,7 @@ fn events_outside_the_interval_are_only_in_the_totals() {
         meter.marked(at(now));
         meter.queue_seen(at(now), 50);
     }
-    meter.transmitted(at(0), at(15));
+    meter.transmitted(at(0), at(15), 1000);
     let s = summary(&meter, at(20));
     assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
     assert_eq!((s.utilisation, meter.total_dropped_packets()), (0.5, 2));

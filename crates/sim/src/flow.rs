@@ -16,21 +16,21 @@ const BURST: u32 = 1 << 14;
 /// Segments that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// The two ends of a flow. What each packet touches stands first.
+/// The two ends of a flow. Laid out so that data touches the first cache line, an acknowledgement the third too.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
     /// Where its routes start: towards the sink, and back.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
     pub(crate) transport: Transport,
-    pub(crate) sender_timer: Timer,
     pub(crate) sink_timer: Timer,
-    pub(crate) source_timer: Timer,
-    pub(crate) source: Source,
     pub(crate) start: Instant,
     pub(crate) stop: Option<Instant>,
+    pub(crate) sender_timer: Timer,
+    pub(crate) source_timer: Timer,
+    pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Flow {
 /// What carries a flow.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    Udp(Udp),
+    Udp(Box<Udp>),
     Tcp { sender: Box<Sender>, sink: Box<Sink> },
 }
 
@@ -54,16 +54,17 @@ pub(crate) struct Udp {
 /// A deadline in the event queue, re-armed lazily: a deadline that moves away leaves its event where it is, and the
 /// event, when it comes, is put off.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Timer {
     /// The deadline; far in the future if there is none.
     due: Instant,
-    /// When it was set. ns-2 adds the wait to that time: sum and lead are those of that moment, however late the event is
-    /// put into the queue.
-    set: Moment,
     /// The next of its events; far in the future if there is none.
     next: Instant,
-    /// The events after that, the last one first. Hardly ever any: an earlier deadline gets an event before the others, a
-    /// later one waits for the event that comes first.
+    /// When the deadline was set. ns-2 adds the wait to that time: sum and lead are those of that moment, however late the
+    /// event is put into the queue.
+    set: Moment,
+    /// The events after the next, the last one first. Hardly ever any: an earlier deadline gets an event before the others,
+    /// a later one waits for the event that comes first.
     others: Vec<Instant>,
 }
 

@@ -7,7 +7,7 @@ use crate::routes::Routes;
 use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
-use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 ///
@@ -15,19 +15,18 @@ use headway_units::{Bytes, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
-    link: Link,
     departure_pending: bool,
     arrival_pending: bool,
-    sent_bytes: u64,
+    link: Link,
     meter: LinkMeter,
 }
 
 /// What a port notes of a transmission.
 #[inline]
-fn note(meter: &mut LinkMeter, sent_bytes: &mut u64, transmission: &Transmission) {
-    meter.waited(transmission.enqueued, transmission.start, transmission.size.count() as u32);
-    meter.transmitted(transmission.start, transmission.end);
-    *sent_bytes += transmission.size.count();
+fn note(meter: &mut LinkMeter, transmission: &Transmission) {
+    let bytes = transmission.size.count() as u32;
+    meter.waited(transmission.enqueued, transmission.start, bytes);
+    meter.transmitted(transmission.start, transmission.end, bytes);
 }
 
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
@@ -96,7 +95,6 @@ impl<O: Observer> Network<O> {
                 meter: LinkMeter::new(measure_from, end),
                 departure_pending: false,
                 arrival_pending: false,
-                sent_bytes: 0,
             }
         };
         Self {
@@ -137,7 +135,7 @@ impl<O: Observer> Network<O> {
         if forward {
             self.flow_meters[flow.0 as usize].sent(&flow_packet(&packet));
         }
-        let handle = self.packets.insert(packet);
+        let handle = self.packets.insert(packet, size);
         self.offer(now, handle);
     }
 
@@ -145,15 +143,15 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, now: Moment, handle: Handle) {
         let packet = self.packets.get(handle);
         let number = self.routes.link_at(packet.place) as usize;
-        let (size, ecn) = (Bytes::new(u64::from(packet.size)), packet.ecn);
-        let Port { link, meter, sent_bytes, .. } = &mut self.ports[number];
+        let ecn = packet.ecn;
+        let Port { link, meter, .. } = &mut self.ports[number];
         if O::WATCHES {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
         }
         meter.arrived(now.at);
         let observer = &mut self.observer;
-        let offer = link.offer(&mut self.packets, now, handle, size, ecn, |packets, transmission| {
-            note(meter, sent_bytes, &transmission);
+        let offer = link.offer(&mut self.packets, now, handle, ecn, |packets, transmission| {
+            note(meter, &transmission);
             if O::WATCHES {
                 observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
             }
@@ -212,7 +210,7 @@ impl<O: Observer> Network<O> {
     fn schedule_arrival(&mut self, number: usize) {
         let port = &mut self.ports[number];
         if !port.arrival_pending
-            && let Some(at) = port.link.next_arrival(&self.packets)
+            && let Some(at) = port.link.next_arrival()
         {
             port.arrival_pending = true;
             self.events.push(at, Actor::new(Class::Arrival, number));
@@ -221,12 +219,12 @@ impl<O: Observer> Network<O> {
 
     /// A link's transmission ends.
     pub(crate) fn departure(&mut self, now: Moment, number: usize) {
-        let Port { link, meter, departure_pending, sent_bytes, .. } = &mut self.ports[number];
+        let Port { link, meter, departure_pending, .. } = &mut self.ports[number];
         *departure_pending = false;
         let observer = &mut self.observer;
         if link.next_departure().is_some_and(|at| at <= now) {
             link.depart(&mut self.packets, |packets, transmission| {
-                note(meter, sent_bytes, &transmission);
+                note(meter, &transmission);
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }
@@ -284,7 +282,7 @@ impl<O: Observer> Network<O> {
             queue_packets: port.link.waiting().0,
             average: port.link.average(),
             dropped_packets: port.meter.total_dropped_packets(),
-            sent_bytes: port.sent_bytes - port.link.bytes_told_ahead(),
+            sent_bytes: port.meter.total_sent_bytes() - port.link.bytes_told_ahead(),
         }
     }
 
@@ -307,14 +305,14 @@ impl<O: Observer> Network<O> {
     pub(crate) fn conservation(&self) -> Conservation {
         debug_assert_eq!(
             self.packets.alive(),
-            self.ports.iter().map(|port| port.link.packets()).sum::<usize>(),
+            self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>(),
             "a packet that is on no link is freed"
         );
         Conservation {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.packets() as u64).sum(),
+            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum(),
         }
     }
 }

@@ -11,14 +11,14 @@ use headway_units::{Ecn, FlowId, Instant, MediaKind};
 pub struct Packet {
     /// Its place in the list of routes.
     pub(crate) place: u32,
-    /// IP bytes.
-    pub size: u32,
-    /// Whose it is.
-    pub flow: FlowId,
     /// Its ECN field.
     pub ecn: Ecn,
     /// Whether it goes from the flow's sender to its sink.
     pub forward: bool,
+    /// IP bytes.
+    pub size: u32,
+    /// Whose it is.
+    pub flow: FlowId,
     /// Its number in the run, from 0, in the order of sending.
     pub uid: u64,
     /// When its sender sent it.

@@ -338,7 +338,7 @@ fn new_flow(
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
     let transport = match &flow.transport {
-        headway_scenario::Transport::Udp(options) => Transport::Udp(Udp::new(options)),
+        headway_scenario::Transport::Udp(options) => Transport::Udp(Box::new(Udp::new(options))),
         headway_scenario::Transport::Tcp(options) => Transport::Tcp {
             sender: Box::new(Sender::new(options, stream("sender"))),
             sink: Box::new(Sink::new(options)),

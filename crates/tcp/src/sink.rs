@@ -10,37 +10,37 @@ use crate::segment::{SackBlocks, Segment};
 use headway_units::{Bytes, Duration, Ecn, Instant};
 use std::ops::Range;
 
-/// A TCP receiver. Driven as a [`crate::Sender`] is.
+/// A TCP receiver. Driven as a [`crate::Sender`] is. What each segment touches comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sink {
-    ack_size: u32,
-    sack_block_size: u32,
-    sack_blocks: usize,
-    payload: u64,
-    window: u64,
-    delay: Option<Duration>,
-    delay_duplicates: bool,
-    quick: u32,
-    quick_after_gap: u32,
-
     /// The next number in order (`next_`).
     next: u64,
-    /// Received out of order.
-    beyond: Ranges,
-    /// The blocks of earlier acknowledgements, most recent first. They are reported again as they were, as long as
-    /// none covers them: an acknowledgement may thus name what its own number covers already, as in ns-2.
-    history: [Option<(u64, u64)>; SackBlocks::MAX],
+    window: u64,
     last_acked: u64,
     to_echo: Instant,
+    /// Received out of order.
+    beyond: Ranges,
+    received: u64,
+    payload: u64,
+    wire_bytes: u64,
+    delay: Option<Duration>,
+    ack_size: u32,
+    quick: u32,
+    quick_after_gap: u32,
+    sack_block_size: u32,
+    sack_blocks: usize,
     congestion_seen: bool,
-    /// A segment whose acknowledgement waits, until when.
-    waiting: Option<(Segment, Instant)>,
+    delay_duplicates: bool,
     /// What a call has made to be sent: one at most, and it is polled for before the next call.
     out: Option<Segment>,
 
-    received: u64,
+    /// A segment whose acknowledgement waits, until when.
+    waiting: Option<(Segment, Instant)>,
+    /// The blocks of earlier acknowledgements, most recent first. They are reported again as they were, as long as
+    /// none covers them: an acknowledgement may thus name what its own number covers already, as in ns-2.
+    history: [Option<(u64, u64)>; SackBlocks::MAX],
     duplicates: u64,
-    wire_bytes: u64,
 }
 
 impl Sink {

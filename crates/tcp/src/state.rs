@@ -20,50 +20,52 @@ pub(crate) enum Cut {
     Ecn,
 }
 
-/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses.
+/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. What each acknowledgement touches
+/// comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct State<G> {
     pub(crate) rules: Arc<Rules>,
-    growth: G,
     pub(crate) now: Instant,
-    random: Random,
-    pub(crate) opened: bool,
-    /// One past the last segment that the application wrote (`curseq_`).
-    pub(crate) end: u64,
     /// The first unacknowledged (`highest_ack_` + 1).
     pub(crate) una: u64,
     /// The next to send (`t_seqno_`); falls back to `una` at a timeout.
     pub(crate) nxt: u64,
     /// One past the highest sent (`maxseq_` + 1).
     pub(crate) max: u64,
-    /// One past the highest sent when the last reduction began (`recover_` + 1).
-    pub(crate) recover: u64,
+    /// One past the last segment that the application wrote (`curseq_`).
+    pub(crate) end: u64,
     pub(crate) window: Window,
     /// The receiver's window (`window_`).
     pub(crate) limit: u64,
     /// Segments that duplicate acknowledgements say have left (`dupwnd_`).
     pub(crate) inflation: u64,
-    pub(crate) dupacks: u32,
-    pub(crate) last_cut: Cut,
     /// Segments that Limited Transmit has sent since the last new acknowledgement.
     limited_sent: u64,
-    syn_lost: bool,
-    pub(crate) rto: Rto,
-    /// The segment whose round trip is being measured.
-    timed: Option<(u64, Instant)>,
-    pub(crate) retransmit_at: Option<Instant>,
-    last_sent: Instant,
-    /// A segment to send whatever the window says.
-    pub(crate) pending: Option<u64>,
-    /// How many segments this event may still release.
-    pub(crate) burst: u64,
-    pub(crate) release_at: Option<Instant>,
+    pub(crate) dupacks: u32,
+    pub(crate) last_cut: Cut,
+    pub(crate) opened: bool,
     pub(crate) released: bool,
+    syn_lost: bool,
     ecn_agreed: bool,
     ecn_backoff: bool,
     cwr_due: bool,
+    /// How many segments this event may still release.
+    pub(crate) burst: u64,
+    /// A segment to send whatever the window says.
+    pub(crate) pending: Option<u64>,
+    pub(crate) release_at: Option<Instant>,
+    pub(crate) retransmit_at: Option<Instant>,
+    /// The segment whose round trip is being measured.
+    timed: Option<(u64, Instant)>,
     pub(crate) peer_sent: Instant,
+    last_sent: Instant,
+    pub(crate) rto: Rto,
+    growth: G,
     pub(crate) counters: Counters,
+    /// One past the highest sent when the last reduction began (`recover_` + 1).
+    pub(crate) recover: u64,
+    random: Random,
 }
 
 impl<G: Growth> State<G> {
