@@ -1,0 +1,189 @@
+"""A local network: clients that crowd one server's link, by ns-2 (lan.tcl) and by Headway.
+
+Each cell (a queue; TCP, UDP or both; so many clients) is run ten times with random starts, the same for both programs, as are the
+phases of TCP's clocks. UDP leaves nothing to chance, and each run is compared. Of TCP the means are: packets of two clients reach
+the server's queue at one time again and again, alike to the last bit of ns-2's doubles. ns-2 then takes the one that was scheduled
+first, and if what scheduled them happened at one time too, the one of which that was scheduled first, and so on; Headway looks one
+step back. From there two runs go their own ways. Besides, each DropTail cell of TCP is run once with all starts at 0: judged where the
+server's link carries all that comes, and only reported where it does not.
+"""
+
+import collections
+import json
+import pathlib
+import random
+import subprocess
+
+import agreement
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS = 100
+SEEDS = range(1, 11)
+# Packets that the queues hold: at the clients' links; at the server's where a TCP is among the clients, and where none is.
+ACCESS_LIMIT, BOTTLENECK_LIMIT, UDP_BOTTLENECK_LIMIT = 16, 10, 4
+METRICS = ["throughput_kbps", "throughput_min_kbps", "throughput_max_kbps", "delay_a_ms", "delay_b_ms", "delay_c_ms", "delay_d_ms",
+           "loss_pct", "loss_all_pct", "utilisation_pct"]
+# Delay B is delay C and a constant.
+COMPARED = [metric for metric in METRICS if metric != "delay_b_ms"]
+# What the table has room for.
+SHOWN = [metric for metric in COMPARED if metric not in ("throughput_min_kbps", "throughput_max_kbps")]
+RARE = ["throughput_min_kbps", "throughput_max_kbps", "loss_pct", "loss_all_pct"]
+
+Cell = collections.namedtuple("Cell", "name queue tcp udp")
+# What one program made of one seed and what the other did, and what both were told.
+Run = collections.namedtuple("Run", "seed starts phases ns2 headway")
+
+
+def cells():
+    """All cells: which queue is everywhere, how many clients are TCP and how many UDP."""
+    found = []
+    for queue in ("DropTail", "RED"):
+        found += [Cell(f"{queue.lower()}.tcp.{clients}", queue, clients, 0) for clients in (3, 5, 8, 10, 25, 35, 50)]
+        found += [Cell(f"{queue.lower()}.udp.{clients}", queue, 0, clients) for clients in (3, 5, 8, 10)]
+    return found + [Cell(f"droptail.mix.{tcp + udp}", "DropTail", tcp, udp) for tcp, udp in ((1, 2), (2, 3), (6, 2), (9, 1))]
+
+
+def starts(cell, seed):
+    """When each client starts, in s: from 0 to 0.1 s, uniform, in whole nanoseconds. In all cells of a seed the same clients start at
+    the same times."""
+    draw = random.Random(seed)
+    return [f"{draw.randrange(100_000_000) / 1e9:.9f}" for _ in range(cell.tcp + cell.udp)]
+
+
+def bottleneck_limit(cell):
+    return BOTTLENECK_LIMIT if cell.tcp else UDP_BOTTLENECK_LIMIT
+
+
+def run_ns(cell, seed, begins):
+    """The metrics by ns-2, and the part of a tick that it drew for each TCP's clock."""
+    arguments = [seed, SECONDS, cell.queue, bottleneck_limit(cell), " ".join(begins[:cell.tcp]), " ".join(begins[cell.tcp:])]
+    done = subprocess.run(["ns", HERE / "lan.tcl", *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True)
+    values = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    return {metric: float(values[metric]) for metric in METRICS}, values["clock_phase"].split()
+
+
+def scenario(cell, seed, begins, phases):
+    """The cell as a scenario. Each client has a flow of its own, since its clock has a phase of its own."""
+    def queue(limit):
+        return f'{{ kind = "{cell.queue.lower()}", limit = "{limit}packets" }}'
+
+    text = [f'name = "lan"\nduration = "{SECONDS}s"\nseed = {seed}\ndialect = "ns2"\nrecord.series = false\n'
+            f'[[node]]\nname = "c"\ncount = {len(begins)}\n'
+            f'[[link]]\nbetween = ["c", "r"]\nrate = "10Mbps"\ndelay = "3ms"\nqueue = {queue(ACCESS_LIMIT)}\n'
+            f'[[link]]\nbetween = ["r", "s"]\nrate = "50Mbps"\ndelay = "10ms"\nqueue = {queue(bottleneck_limit(cell))}\n']
+    for client, begin in enumerate(begins):
+        text.append(f'[[flow]]\nname = "f{client + 1}"\nfrom = "c{client + 1}"\nto = "s"\nstart = "{begin}s"\n')
+        if client < cell.tcp:
+            phase_ns = round(float(phases[client]) * 10_000_000)
+            text.append('transport = { kind = "tcp-reno", window = "10000packets", segment = "1500B", '
+                        f'clock_phase = "{phase_ns}ns" }}\nsource = {{ kind = "ftp" }}\n')
+        else:
+            text.append('transport = { kind = "udp", datagram = "1500B" }\n'
+                        'source = { kind = "cbr", rate = "10Mbps", size = "1500B" }\n')
+    return "".join(text)
+
+
+def run_headway(program, cell, seed, begins, phases, folder):
+    """The metrics by Headway."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "lan.toml"
+    path.write_text(scenario(cell, seed, begins, phases))
+    subprocess.run([program, "run", path, "--out", folder / "record", "--quiet", "--again"], check=True, stdout=subprocess.DEVNULL)
+    return metrics(json.loads((folder / "record" / "summary.json").read_text()))
+
+
+def metrics(summary):
+    """The metrics from a summary."""
+    def waits(link):
+        # Of all packets together, in s.
+        return link["mean_queue_packets"] * SECONDS
+
+    def dropped(link):
+        return sum(link["dropped_packets"].values())
+
+    def left(link):
+        return link["arrived_packets"] - dropped(link)
+
+    flows, links = summary["flows"], summary["links"]
+    bottleneck, = (link for link in links if link["name"] == "r->s")
+    to_router, = (link for link in links if link["name"] == "s->r")
+    to_clients = [link for link in links if link["from"] == "r" and link["to"] != "s"]
+    kbps = [flow["throughput_bps"] / 1e3 for flow in flows]
+    sent, received = (sum(flow[key] for flow in flows) for key in ("sent_packets", "received_packets"))
+    delays = sum(flow["one_way_delay_s"]["mean"] * flow["received_packets"] for flow in flows if flow["received_packets"])
+    # Acknowledgements are no flow: each takes 13 ms, and 40 B at 50 and at 10 Mb/s, and waits.
+    acks = sum(map(left, to_clients))
+    ack_delays = acks * (0.013 + 40 * 8 / 50e6 + 40 * 8 / 10e6) + sum(map(waits, [to_router, *to_clients]))
+    lost = sum(sum(flow["lost_packets"].values()) for flow in flows)
+    acks_lost = sum(map(dropped, [to_router, *to_clients]))
+    delay_c = 13.24 + 1e3 * waits(bottleneck) / left(bottleneck)
+    return {"throughput_kbps": sum(kbps) / len(kbps), "throughput_min_kbps": min(kbps), "throughput_max_kbps": max(kbps),
+            "delay_a_ms": 1e3 * delays / received, "delay_b_ms": delay_c + 1.2, "delay_c_ms": delay_c,
+            "delay_d_ms": 1e3 * (delays + ack_delays) / (received + acks),
+            "loss_pct": 100 * lost / sent, "loss_all_pct": 100 * (lost + acks_lost) / (sent + to_router["arrived_packets"]),
+            "utilisation_pct": 100 * bottleneck["utilisation"]}
+
+
+def run(program, cell, seed, begins, folder):
+    """One run by both programs."""
+    ns2, phases = run_ns(cell, seed, begins)
+    return Run(seed, begins, phases, ns2, run_headway(program, cell, seed, begins, phases, folder))
+
+
+def judge(cell, runs, in_phase):
+    """A case a metric."""
+    for metric in COMPARED:
+        ns2, headway = ([getattr(run, program)[metric] for run in runs] for program in ("ns2", "headway"))
+        if in_phase:
+            verdict = agreement.by_run(ns2, headway, agreement.SINGLE)
+        elif cell.tcp:
+            verdict = agreement.by_mean(ns2, headway, agreement.RARE if metric in RARE else agreement.MEAN)
+        else:
+            verdict = agreement.by_run(ns2, headway, agreement.RUN)
+        name = f"{cell.name}.in-phase" if in_phase else cell.name
+        yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **verdict}
+
+
+def compare(program, folder, show):
+    """All cells. Returns their cases, those that are only reported, and all runs: {cell: [a run a seed]}."""
+    cases, reported, all_runs = [], [], {}
+    if show:
+        print(f"{'cell':24} {'compared':11}" + "".join(f"{metric:>20}" for metric in SHOWN))
+    for cell in cells():
+        runs = [run(program, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
+        all_runs[cell] = runs
+        cases += judge(cell, runs, in_phase=False)
+        if show:
+            show_row(cases[-len(COMPARED):])
+    for cell in cells():
+        if cell.queue == "DropTail" and not cell.udp:
+            single = run(program, cell, 1, ["0"] * cell.tcp, folder / f"{cell.name}-in-phase")
+            found = list(judge(cell, [single], in_phase=True))
+            # Five clients send no more than the server's link carries.
+            if cell.tcp <= 5:
+                cases += found
+            else:
+                reported += [{key: value for key, value in case.items() if key not in ("pass", "bound")} for case in found]
+            if show:
+                show_row(found, judged=cell.tcp <= 5)
+    if show:
+        show_end(cases)
+    return cases, reported, all_runs
+
+
+def show_row(cases, judged=True):
+    """A cell's row: ns-2's figure, and by how much Headway differs."""
+    print(f"{cases[0]['cell']:24} {cases[0]['compared'] if judged else 'not judged':11}", end="")
+    for case in cases:
+        if case["metric"] in SHOWN:
+            missed = judged and not case["pass"]
+            off = "" if case["difference_percent"] is None else f"{case['difference_percent']:+.2f} %"
+            print(f"{case['ns2']:>11.6g}{'!' if missed else ' '}{off:>8}", end="")
+    print(flush=True)
+
+
+def show_end(cases):
+    missed = [case for case in cases if not case["pass"]]
+    for case in missed:
+        print(f"MISSED {case['name']}: ns-2 {case['ns2']:.6g}, headway {case['headway']:.6g}, bound {case['bound']}")
+    print(f"{len(cases) - len(missed)} of {len(cases)} figures within their bounds, {len(missed)} missed", flush=True)

@@ -1,0 +1,321 @@
+"""Random paths: Headway beside ns-2.35, packet by packet.
+
+Every run is made twice, by `ns` (path.tcl) and by `headway run --trace ns2`, and the two traces are compared line by line:
+each packet offered, sent, received and dropped on each link, with its type, size, flags and number, the time within 2 us.
+A run counts as equal if all lines are. Two runs may part at a tie that is decided below a nanosecond: where a packet takes a
+fraction of a nanosecond more than a whole number of them, an arrival and a departure that ns-2 finds equal to 1e-16 s may be
+1 ns apart for Headway. Such a run is counted apart, if its first difference is at an arrival and a departure of one
+microsecond at one queue (RED: at any such before), and is no disagreement. Where every transmission takes whole nanoseconds
+nothing is allowed to differ.
+"""
+
+import collections
+import pathlib
+import random
+import shutil
+import subprocess
+from fractions import Fraction
+
+HERE = pathlib.Path(__file__).resolve().parent
+# ns-2 rounds to 1 us, Headway to 1 ns and then to 1 us.
+TOLERANCE_US = 2
+SENDERS = {"tcp-tahoe": "Agent/TCP", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
+
+
+# What is varied. Each draw makes one case: links, the queue under test, flows.
+
+
+def draw_links(draw, case):
+    """The links n0-n1, n1-n2, n2-n3, n4-n1. Rates in kb/s with a decimal, so that both programs read the same number."""
+    access = draw.choice(["10000", "10000", "100000", "4500", "3333.3"])
+    case["rates"] = [access, draw.choice(["2000", "2000", "1500", "768", "3333.3", "1000", "250"]),
+                     draw.choice(["10000", "10000", "5000", "1544", "100000"]), draw.choice([access, "8000"])]
+    case["delays"] = [draw.choice(["2", "2", "1", "3.7", "17", "50"]), draw.choice(["10", "10", "1", "5.5", "33", "50"]),
+                      draw.choice(["2", "2", "1", "7.3", "25"]), draw.choice(["2", "4.1", "11"])]
+    case["limits"] = [draw.choice([10000, 10000, 50, 10]), draw.choice([2, 3, 4, 5, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50]),
+                      draw.choice([50, 10000]), 10000]
+    case["red"] = None
+
+
+def draw_tcp(draw, from_node, start):
+    """One TCP flow."""
+    flow = {"kind": draw.choice(list(SENDERS)), "from": from_node, "start": start, "stop": "",
+            "window": draw.choice([1, 2, 3, 4, 5, 8, 12, 15, 20, 25, 30, 40, 60, 100, 300, 1000]),
+            "payload": draw.choice([1000, 1000, 1000, 500, 1460, 200]), "segments": 0, "options": {}}
+    fate = draw.random()
+    if fate < 0.25:
+        flow["segments"] = draw.randint(1, 500)
+    elif fate < 0.35:
+        flow["stop"] = f"{draw.uniform(2, 6):.4f}"
+    if draw.random() < 0.3:
+        flow["delay"] = draw.choice(["0.1", "0.1", "0.04", "0.2"])
+    # What differs from ns-2's default, by chance each.
+    for chance, key, values in [(0.15, "maxburst", [1, 2, 4, 8]), (0.2, "timestamps", [1]), (0.15, "singledup", [0]),
+                                (0.15, "windowInit", [1, 3, 4]), (0.15, "minrto", ["1", "0.5"]), (0.15, "tcpTick", ["0.1", "0.001"]),
+                                (0.1, "windowOption", [0]), (0.1, "numdupacks", [2, 5])]:
+        if draw.random() < chance:
+            flow["options"][key] = draw.choice(values)
+    if flow["kind"] == "tcp-newreno" and draw.random() < 0.3:
+        flow["options"]["newreno_changes1"] = 0
+    return flow
+
+
+def draw_cbr(draw, case):
+    """One or two constant rates, about what the bottleneck carries."""
+    rate = float(case["rates"][1])
+    flows = []
+    for number, node in enumerate(draw.choice([[0], [0], [0, 4]])):
+        factor = draw.choice([1.5, 1.25, 2, 1.618034, 1.0473, 0.8217])
+        flows.append({"kind": "udp", "from": node, "start": f"{0.5 + 0.3017 * number:.4f}", "stop": f"{draw.uniform(4, 7):.4f}",
+                      "rate": f"{rate * factor:.1f}", "payload": draw.choice([1000, 1000, 210, 1480, 64])})
+    return flows
+
+
+def draw_case(draw):
+    """One run: what kind it is, and all its parameters."""
+    case = {"duration": draw.choice([8, 10, 15])}
+    draw_links(draw, case)
+    what = draw.random()
+    if what < 0.15:
+        case["what"] = "cbr"
+        case["flows"] = draw_cbr(draw, case)
+        if draw.random() < 0.4:
+            case["what"] = "cbr-red"
+            draw_red(draw, case)
+    elif what < 0.3:
+        case["what"] = "two-tcp"
+        case["flows"] = [draw_tcp(draw, 0, "0"), draw_tcp(draw, 4, f"{draw.uniform(0, 3):.4f}")]
+    else:
+        case["what"] = "tcp"
+        case["flows"] = [draw_tcp(draw, 0, draw.choice(["0", "0", "0.1", "0.7301"]))]
+        if what > 0.85:
+            case["what"] = "tcp-red"
+            draw_red(draw, case)
+            if draw.random() < 0.7:
+                case["what"] = "tcp-ecn"
+                case["red"]["ecn"] = True
+                for flow in case["flows"]:
+                    flow["options"]["ecn"] = 1
+    return case
+
+
+def draw_red(draw, case):
+    """A RED that leaves nothing to chance. Without ECN it drops everything above one threshold; with ECN it marks with probability 1
+    from there to twice that (gentle), and drops above; what lies between the two thresholds is too narrow to be met."""
+    case["limits"][1] = draw.choice([20, 50, 100])
+    case["red"] = {"threshold": draw.choice([3, 5, 8, 12]), "weight": draw.choice(["0.002", "0.02", "0.1", "1"]), "ecn": False}
+
+
+# The case as ns-2 reads it, and as Headway does.
+
+
+def thresholds(red):
+    """The two thresholds, and whether it marks as Tcl and TOML write it."""
+    return red["threshold"], f"{red['threshold']}.000001" if red["ecn"] else red["threshold"], str(red["ecn"]).lower()
+
+
+def run_ns(case, folder):
+    """The trace that ns-2 makes, and the phases of its TCP clocks in ticks."""
+    red = ""
+    if case["red"]:
+        least, most, ecn = thresholds(case["red"])
+        red = (f"thresh_ {least} maxthresh_ {most} q_weight_ {case['red']['weight']} queue_in_bytes_ false bytes_ false "
+               f"mean_pktsize_ 500 linterm_ 1 gentle_ {ecn} use_mark_p_ false setbit_ {ecn}")
+    flows = []
+    for flow in case["flows"]:
+        if flow["kind"] == "udp":
+            flows.append(f"agent Agent/UDP sink Agent/Null from {flow['from']} start {flow['start']} stop {flow['stop']} "
+                         f"set {{packetSize_ 2000}} size {flow['payload']} rate {flow['rate']}kb")
+            continue
+        sack = "/Sack1" if flow["kind"] == "tcp-sack" else ""
+        sink = "Agent/TCPSink" + sack + ("/DelAck" if "delay" in flow else "")
+        options = " ".join(f"{key}_ {value}" for key, value in flow["options"].items())
+        flows.append(f"agent {SENDERS[flow['kind']]} sink {sink} from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
+                     f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {options}}} segments {flow['segments']} "
+                     f"delay {{{flow.get('delay', '')}}}")
+    trace, phases = folder / "ns.tr", folder / "phases.txt"
+    subprocess.run(["ns", HERE / "path.tcl", trace, phases, str(case["duration"]),
+                    " ".join(f"{rate}kb" for rate in case["rates"]), " ".join(f"{delay}ms" for delay in case["delays"]),
+                    " ".join(map(str, case["limits"])), red, *flows],
+                   check=True, stdout=subprocess.DEVNULL)
+    return trace, [float(line) for line in phases.read_text().split()]
+
+
+def transport(flow, phase):
+    """A TCP flow's `transport` table."""
+    options = flow["options"]
+    # With timestamps ns-2 counts 10 B more in data, but not in the SYN nor in acknowledgements.
+    header = 40
+    segment = flow["payload"] + header + (10 if "timestamps" in options else 0)
+    tick = float(options.get("tcpTick", "0.01"))
+    keys = {"kind": f'"{flow["kind"]}"', "window": f'"{flow["window"]}packets"', "segment": f'"{segment}B"',
+            "header": f'"{header}B"', "tick": f'"{round(tick * 1e9)}ns"', "clock_phase": f'"{round(phase * tick * 1e9)}ns"'}
+    if "timestamps" in options:
+        keys["timestamps"] = "true"
+    if "maxburst" in options:
+        keys["max_burst"] = f'"{options["maxburst"]}packets"'
+    if "singledup" in options:
+        keys["limited_transmit"] = "false"
+    if "windowInit" in options:
+        keys["initial_window"] = f'"{options["windowInit"]}packets"'
+    if "minrto" in options:
+        keys["min_rto"] = f'"{options["minrto"]}s"'
+    if "windowOption" in options:
+        keys["increase"] = '"whole"'
+    if "numdupacks" in options:
+        keys["dupack_threshold"] = options["numdupacks"]
+    if "newreno_changes1" in options:
+        keys["partial_ack_timer"] = '"slow-but-steady"'
+    if "ecn" in options:
+        keys["ecn"] = "true"
+    if "delay" in flow:
+        keys["delayed_ack"] = f'"{flow["delay"]}s"'
+    return ", ".join(f"{key} = {value}" for key, value in keys.items())
+
+
+def scenario(case, phases):
+    """The case as a scenario."""
+    text = [f'name = "case"\nduration = "{case["duration"]}s"\ndialect = "ns2"\nrecord.series = false\n']
+    text.append("".join(f'[[node]]\nname = "n{number}"\n' for number in range(5)))
+    for number, (one, other) in enumerate([(0, 1), (1, 2), (2, 3), (4, 1)]):
+        queue = f'{{ kind = "droptail", limit = "{case["limits"][number]}packets" }}'
+        if number == 1 and case["red"]:
+            least, most, ecn = thresholds(case["red"])
+            queue = (f'{{ kind = "red", limit = "{case["limits"][1]}packets", min_threshold = "{least}packets", '
+                     f'max_threshold = "{most}packets", queue_weight = {case["red"]["weight"]}, in_bytes = false, weigh_size = false, '
+                     f'mean_packet = "500B", max_probability = 1, gentle = {ecn}, mark_limit = false, ecn = {ecn} }}')
+        for ends, its_queue in [((one, other), queue), ((other, one), '{ kind = "droptail", limit = "10000packets" }')]:
+            text.append(f'[[link]]\nbetween = ["n{ends[0]}", "n{ends[1]}"]\none_way = true\nrate = "{case["rates"][number]}kbps"\n'
+                        f'delay = "{case["delays"][number]}ms"\nqueue = {its_queue}\n')
+    phases = iter(phases)
+    for number, flow in enumerate(case["flows"]):
+        text.append(f'[[flow]]\nname = "f{number}"\nfrom = "n{flow["from"]}"\nto = "n3"\nstart = "{flow["start"]}s"\n')
+        if flow["stop"]:
+            text.append(f'stop = "{flow["stop"]}s"\n')
+        if flow["kind"] == "udp":
+            text.append('transport = { kind = "udp", datagram = "2000B" }\n'
+                        f'source = {{ kind = "cbr", rate = "{flow["rate"]}kbps", size = "{flow["payload"]}B" }}\n')
+        else:
+            segments = f', segments = {flow["segments"]}' if flow["segments"] else ""
+            text.append(f'transport = {{ {transport(flow, next(phases))} }}\nsource = {{ kind = "ftp"{segments} }}\n')
+    return "".join(text)
+
+
+def run_headway(program, case, phases, folder):
+    """The trace that Headway makes."""
+    path = folder / "case.toml"
+    path.write_text(scenario(case, phases))
+    subprocess.run([program, "run", path, "--out", folder / "record", "--trace", "ns2", "--quiet", "--again"],
+                   check=True, stdout=subprocess.DEVNULL)
+    return folder / "record" / "trace.tr"
+
+
+# The comparison.
+
+
+def read(trace, case):
+    """Each link's events of each kind in their order: (us, what the packet is). What falls on the very end is left out."""
+    events = collections.defaultdict(list)
+    until_us = case["duration"] * 1_000_000 - TOLERANCE_US
+    ecn = case["red"] is not None and case["red"]["ecn"]
+    for line in trace.open():
+        event, at, one, other, kind, size, flags, _, source, _, sequence, _ = line.split()
+        at = round(float(at) * 1e6)
+        if not ecn:
+            # ns-2 notes its window reductions in every packet; without ECN nobody reads that.
+            flags = flags.replace("A", "-")
+        if at < until_us:
+            events[f"{event} n{one}->n{other}"].append((at, f"{kind} {sequence} from n{source.split('.')[0]}, {size} B {flags}"))
+    return events
+
+
+def first_difference(theirs, ours):
+    """The earliest event that differs: (us, link, text), or None."""
+    differences = []
+    for key in theirs.keys() | ours.keys():
+        one, other = theirs.get(key, []), ours.get(key, [])
+        for place in range(max(len(one), len(other))):
+            a = one[place] if place < len(one) else None
+            b = other[place] if place < len(other) else None
+            if a is None or b is None or a[1] != b[1] or abs(a[0] - b[0]) > TOLERANCE_US:
+                at = min(event[0] for event in (a, b) if event)
+                differences.append((at, key[2:], f"{key[0]} number {place + 1}: ns-2 {a}, headway {b}"))
+                break
+    return min(differences, default=None)
+
+
+def sizes(case):
+    """The sizes of all packets on the wire, and the rates in kb/s at which CBR sources write them."""
+    for flow in case["flows"]:
+        if flow["kind"] == "udp":
+            yield flow["payload"], [flow["rate"], *case["rates"]]
+        else:
+            for size in (40, flow["payload"] + (50 if "timestamps" in flow["options"] else 40)):
+                yield size, case["rates"]
+
+
+def whole(case):
+    """Whether every transmission and every interval takes a whole number of nanoseconds."""
+    return all((Fraction(8_000_000 * size) / Fraction(rate)).denominator == 1 for size, rates in sizes(case) for rate in rates)
+
+
+def tie(case, trace, difference):
+    """Whether at the first difference an arrival and a departure meet at one queue in ns-2's trace. RED remembers: its average may
+    bring a tie to light long after."""
+    at, link, _ = difference
+    arrivals, departures = ([event[0] for event in trace.get(f"{kind} {link}", [])] for kind in "+-")
+    if case["red"] and link == "n1->n2":
+        return not set(arrivals).isdisjoint(departure for departure in departures if departure <= at)
+    return all(any(abs(event - at) <= 1 for event in events) for events in (arrivals, departures))
+
+
+def describe(case):
+    """A case on one line."""
+    def of(flow):
+        if flow["kind"] == "udp":
+            return f"{flow['rate']}kb/s of {flow['payload']}B from n{flow['from']}"
+        options = "".join(f" {key}_ {value}" for key, value in flow["options"].items())
+        more = "".join(f" {key} {flow[key]}" for key in ("segments", "delay", "stop") if flow.get(key))
+        return f"{flow['kind'][4:]} window {flow['window']} payload {flow['payload']} start {flow['start']}{more}{options}"
+
+    red = f" red {case['red']}" if case["red"] else ""
+    return (f"{case['what']}: {'/'.join(case['rates'])} kb/s, {'/'.join(case['delays'])} ms, limits {'/'.join(map(str, case['limits']))}"
+            f"{red}, {case['duration']} s; " + " + ".join(map(of, case["flows"])))
+
+
+def check(program, number, case, folder):
+    """Runs a case twice and compares."""
+    folder.mkdir(parents=True, exist_ok=True)
+    trace, phases = run_ns(case, folder)
+    theirs = read(trace, case)
+    ours = read(run_headway(program, case, phases, folder), case)
+    difference = first_difference(theirs, ours)
+    parts = difference is not None and not whole(case) and tie(case, theirs, difference)
+    return {"name": f"{number:03} {case['what']}", "pass": difference is None or parts, "equal": difference is None,
+            "whole_nanoseconds": whole(case), "parameters": describe(case),
+            "events": sum(map(len, theirs.values())), "drops": sum(len(of) for key, of in theirs.items() if key.startswith("d")),
+            "first_difference": None if difference is None else f"{difference[0] / 1e6:.6f} s, {difference[1]}, {difference[2]}"}
+
+
+def compare(program, runs, seed, folder, keep, show):
+    """Draws and compares so many runs; those in `folder` are removed unless they are kept."""
+    draw = random.Random(seed)
+    cases = []
+    for number in range(runs):
+        place = folder / f"{number:03}"
+        case = check(program, number, draw_case(draw), place)
+        cases.append(case)
+        if not keep:
+            shutil.rmtree(place)
+        if show:
+            verdict = "equal" if case["equal"] else "tie" if case["pass"] else "DIFFERS"
+            print(f"{case['name']:12} {verdict:8} {case['events']:7} events {case['drops']:5} drops  {case['parameters']}", flush=True)
+            if not case["equal"]:
+                print(f"{'':13}{case['first_difference']}", flush=True)
+    if show:
+        equal, disagree = sum(case["equal"] for case in cases), sum(not case["pass"] for case in cases)
+        whole_cases = [case for case in cases if case["whole_nanoseconds"]]
+        print(f"{equal} of {len(cases)} runs equal ({sum(case['equal'] for case in whole_cases)} of {len(whole_cases)} of those in whole "
+              f"nanoseconds), {len(cases) - equal - disagree} part at a tie below a nanosecond, {disagree} disagree; "
+              f"{sum(case['events'] for case in cases)} events, {sum(case['drops'] for case in cases)} drops in ns-2")
+    return cases
