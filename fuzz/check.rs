@@ -71,9 +71,9 @@ impl Files for Comments<'_> {
 }
 
 fn simulate(scenario: &Scenario) {
-    let plain = run(scenario, (), STEPS, |()| {});
+    let mut plain = run(scenario, (), STEPS, |()| {});
     balances(scenario, &plain);
-    reads_back(&plain);
+    reads_back(&mut plain);
     if !plain.summary.complete {
         return;
     }
@@ -152,15 +152,15 @@ fn is_ratio(value: &f64) -> bool {
 }
 
 /// What is written can be read.
-fn reads_back<O>(record: &Record<O>) {
+fn reads_back<O>(record: &mut Record<O>) {
     let text = record.summary.to_json_pretty();
     match Summary::from_json(&text) {
         Ok(summary) => assert_eq!(summary, record.summary),
         Err(error) => panic!("{error}\n{text}"),
     }
-    if let Some(series) = &record.series {
+    if let Some(series) = record.series.take() {
         let mut bytes = Vec::new();
-        series.write_ipc(&mut bytes).unwrap_or_else(|error| panic!("{error}"));
+        series.finish(&mut bytes).unwrap_or_else(|error| panic!("{error}"));
         SeriesTable::from_ipc(&bytes).unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -66,6 +66,13 @@ impl Folder {
         fs::rename(&partial, &path).map_err(Failure::file("write", &path))
     }
 
+    /// Begins a file that is written in pieces, under another name until it is whole.
+    pub(crate) fn begin(&self, name: &str) -> Result<Growing, Failure> {
+        let (path, partial) = (self.path(name), self.path(&format!("{name}.partial")));
+        let file = fs::File::create(&partial).map_err(Failure::file("write", &partial))?;
+        Ok(Growing { path, partial, file })
+    }
+
     /// Writes a file whose name a scenario gives. One that leads out of the folder (absolute, or through `..`), or that is
     /// one of the record's own, is left out: it is found where it was.
     pub(crate) fn write_below(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
@@ -85,6 +92,24 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
         let path = self.path(name);
         fs::read(&path).map_err(Failure::file("read", &path))
+    }
+}
+
+/// A file that is being written.
+pub(crate) struct Growing {
+    path: PathBuf,
+    partial: PathBuf,
+    file: fs::File,
+}
+
+impl Growing {
+    pub(crate) fn writer(&mut self) -> &mut fs::File {
+        &mut self.file
+    }
+
+    /// It is whole.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        fs::rename(&self.partial, &self.path).map_err(Failure::file("write", &self.path))
     }
 }
 

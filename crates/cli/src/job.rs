@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::files::Folder;
 use crate::interrupt;
-use headway_record::Summary;
+use headway_record::{SeriesError, Summary};
 use headway_scenario::Scenario;
 use headway_sim::{Ns2Trace, Observer, Record, Simulation};
 use headway_units::Instant;
@@ -79,30 +79,37 @@ impl Job {
     ) -> Result<Summary, Failure> {
         let started = now();
         let mut simulation = Simulation::new(&self.scenario, observer)?;
+        let mut series = match self.scenario.series {
+            Some(_) => Some(self.folder.begin(Folder::SERIES)?),
+            None => None,
+        };
         let outcome = loop {
             let outcome = simulation.run(SLICE);
             after_slice(simulation.observer_mut())?;
+            if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
+                samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;
+            }
             on_progress(simulation.now(), simulation.packet_hops());
             if outcome != Ok(false) || interrupt::asked() {
                 break outcome;
             }
         };
         let reached = simulation.now().as_secs_f64();
-        let record = simulation.finish();
+        let mut record = simulation.finish();
+        if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
+            samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
+            file.end()?;
+        }
         self.write(&record, reached, started.elapsed().as_secs_f64())?;
         outcome?;
         Ok(record.summary)
     }
 
+    fn not_written(&self, error: &SeriesError) -> Failure {
+        Failure::Record { path: self.folder.path(Folder::SERIES), reason: error.to_string() }
+    }
+
     fn write<O>(&self, record: &Record<O>, simulated_s: f64, wall_s: f64) -> Result<(), Failure> {
-        if let Some(series) = &record.series {
-            let mut bytes = Vec::new();
-            series.write_ipc(&mut bytes).map_err(|error| Failure::Record {
-                path: self.folder.path(Folder::SERIES),
-                reason: error.to_string(),
-            })?;
-            self.folder.write(Folder::SERIES, &bytes)?;
-        }
         let timing = Timing {
             wall_s,
             simulated_s,

@@ -218,7 +218,12 @@ impl Link {
         let since_s = if free_s > self.refused_s { free_s } else { self.refused_s };
         let backlog =
             Backlog { packets: u64::from(self.waiting), bytes: self.waiting_bytes, idle, idle_s: now.sum_s - since_s };
-        match self.discipline.admit(now.at, &backlog, Arrival { size: Bytes::new(u64::from(bytes)), ecn }, &mut self.rest.queue_random) {
+        match self.discipline.admit(
+            now.at,
+            &backlog,
+            Arrival { size: Bytes::new(u64::from(bytes)), ecn },
+            &mut self.rest.queue_random,
+        ) {
             Verdict::Admit => {
                 self.push(pool, now, idle, packet, bytes, &mut on_start);
                 Offer::Accepted
@@ -384,6 +389,20 @@ impl Link {
         if let Some(end) = self.next_departure() {
             self.start_next(pool, end, &mut on_start);
         }
+    }
+
+    /// The packet that reaches the far end next.
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> Option<Handle> {
+        (self.first != Handle::NONE).then_some(self.first)
+    }
+
+    /// The end of the last transmission that is settled.
+    #[must_use]
+    #[inline]
+    pub fn settled_until(&self) -> Instant {
+        self.free_at.moment.at
     }
 
     /// When the next packet reaches the far end, as far as that is settled.

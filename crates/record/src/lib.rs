@@ -9,7 +9,7 @@
 //! | [`FlowMeter`]: what happened to a flow's packets | [`FlowSummary`] |
 //! | [`LinkMeter`]: what happened at one direction of a link | [`LinkSummary`] |
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
-//! | [`SeriesBuilder`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
+//! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | `plot` (feature of that name): series tables | SVG and PNG |
 #![forbid(unsafe_code)]
@@ -32,6 +32,6 @@ pub use counts::DropCounts;
 pub use fairness::jain_index;
 pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
-pub use series::{SeriesBuilder, SeriesError, SeriesId, SeriesTable, metric};
+pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{flow_table, link_table};

@@ -189,7 +189,10 @@ impl LinkMeter {
             mean_queue_packets: mean(self.rest.waiting_packet_nanos as f64),
             mean_queue_bytes: mean(self.rest.waiting_byte_nanos as f64),
             peak_queue_packets: self.rest.peak,
-            mean_red_average: self.rest.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
+            mean_red_average: self
+                .rest
+                .red
+                .map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
             utilisation: mean(self.busy_nanos as f64),
         }
     }

@@ -2,18 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::plot::{Figure, Run, figures};
-use headway_record::{SeriesBuilder, SeriesTable, metric};
+use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
 
 fn table(samples: &[(&str, &str, u64, f64)]) -> SeriesTable {
-    let mut builder = SeriesBuilder::new();
-    for (entity, metric, nanos, value) in samples {
-        let id = builder.series(entity, metric);
-        builder.push(id, Instant::from_nanos(*nanos), *value);
+    let mut names = SeriesNames::default();
+    let ids: Vec<_> = samples.iter().map(|(entity, metric, ..)| names.series(entity, metric)).collect();
+    let mut writer = names.samples();
+    for (id, (_, _, nanos, value)) in ids.into_iter().zip(samples) {
+        writer.push(id, Instant::from_nanos(*nanos), *value);
     }
     let mut bytes = Vec::new();
-    builder.write_ipc(&mut bytes).unwrap();
+    writer.finish(&mut bytes).unwrap();
     SeriesTable::from_ipc(&bytes).unwrap()
 }
 

@@ -1,20 +1,21 @@
 //! `series.arrow`: what is written can be read, and nothing else can.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::{SeriesBuilder, SeriesError, SeriesTable, metric};
+use headway_record::{SeriesError, SeriesNames, SeriesTable, SeriesWriter, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
 
-fn bytes(builder: &SeriesBuilder) -> Vec<u8> {
+fn bytes(samples: SeriesWriter) -> Vec<u8> {
     let mut bytes = Vec::new();
-    builder.write_ipc(&mut bytes).unwrap();
+    samples.finish(&mut bytes).unwrap();
     bytes
 }
 
-fn small() -> SeriesBuilder {
-    let mut builder = SeriesBuilder::new();
-    let cwnd = builder.series("ftp", metric::CWND);
-    let queue = builder.series("r1-r2", metric::QUEUE);
+fn small() -> SeriesWriter {
+    let mut names = SeriesNames::default();
+    let cwnd = names.series("ftp", metric::CWND);
+    let queue = names.series("r1-r2", metric::QUEUE);
+    let mut builder = names.samples();
     for step in 0..5u64 {
         builder.push(cwnd, Instant::from_millis(100 * step), step as f64 + 0.5);
         builder.push(queue, Instant::from_millis(100 * step), 2.0 * step as f64);
@@ -24,7 +25,7 @@ fn small() -> SeriesBuilder {
 
 #[test]
 fn samples_come_back_by_entity_and_metric() {
-    let table = SeriesTable::from_ipc(&bytes(&small())).unwrap();
+    let table = SeriesTable::from_ipc(&bytes(small())).unwrap();
     let expected: Vec<(Instant, f64)> =
         (0..5u64).map(|step| (Instant::from_millis(100 * step), step as f64 + 0.5)).collect();
     assert_eq!(table.samples("ftp", metric::CWND), expected);
@@ -35,38 +36,63 @@ fn samples_come_back_by_entity_and_metric() {
 
 #[test]
 fn no_samples_are_a_file_too() {
-    let mut builder = SeriesBuilder::new();
-    builder.series("never", metric::LOSS);
-    assert_eq!(SeriesTable::from_ipc(&bytes(&builder)).unwrap(), SeriesTable::default());
+    let mut names = SeriesNames::default();
+    names.series("never", metric::LOSS);
+    assert_eq!(SeriesTable::from_ipc(&bytes(names.samples())).unwrap(), SeriesTable::default());
 }
 
-/// More rows than a record batch holds, and names that appear only later.
+/// More rows than a record batch holds; taken in pieces they are the same file.
 #[test]
-fn chunks_join() {
-    let mut builder = SeriesBuilder::new();
-    let a = builder.series("a", metric::THROUGHPUT);
-    for step in 0..150_000u64 {
-        builder.push(a, Instant::from_nanos(step), -(step as f64));
-    }
-    let b = builder.series("b", metric::LOSS);
-    assert_eq!(builder.series("a", metric::THROUGHPUT), a);
-    builder.push(b, Instant::FAR_FUTURE, f64::INFINITY);
-    assert_eq!(builder.rows(), 150_001);
-    let table = SeriesTable::from_ipc(&bytes(&builder)).unwrap();
+fn batches_join() {
+    let file = |drain_every: u64| {
+        let mut names = SeriesNames::default();
+        let a = names.series("a", metric::THROUGHPUT);
+        let b = names.series("b", metric::LOSS);
+        assert_eq!(names.series("a", metric::THROUGHPUT), a);
+        let (mut samples, mut bytes) = (names.samples(), Vec::new());
+        for step in 0..50_000u64 {
+            samples.push(a, Instant::from_nanos(step), -(step as f64));
+            if step % drain_every == 0 {
+                samples.drain(&mut bytes).unwrap();
+            }
+        }
+        samples.push(b, Instant::FAR_FUTURE, f64::INFINITY);
+        assert_eq!(samples.rows(), 50_001);
+        samples.finish(&mut bytes).unwrap();
+        bytes
+    };
+    let whole = file(u64::MAX);
+    assert_eq!(file(1000), whole);
+    let table = SeriesTable::from_ipc(&whole).unwrap();
     let samples = table.samples("a", metric::THROUGHPUT);
-    assert_eq!(samples.len(), 150_000);
+    assert_eq!(samples.len(), 50_000);
     assert!(samples.iter().enumerate().all(|(step, s)| *s == (Instant::from_nanos(step as u64), -(step as f64))));
     assert_eq!(table.samples("b", metric::LOSS), [(Instant::FAR_FUTURE, f64::INFINITY)]);
 }
 
+/// What goes wrong while a batch is written is told when the bytes are asked for.
+#[test]
+fn a_full_disk_is_an_error() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    assert!(matches!(small().finish(Full), Err(SeriesError::Write(_))));
+}
+
 #[test]
 fn same_samples_same_bytes() {
-    assert_eq!(bytes(&small()), bytes(&small()));
+    assert_eq!(bytes(small()), bytes(small()));
 }
 
 #[test]
 fn a_cut_file_is_an_error() {
-    let whole = bytes(&small());
+    let whole = bytes(small());
     for length in 0..whole.len() {
         assert!(SeriesTable::from_ipc(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
     }
@@ -99,12 +125,14 @@ proptest! {
     ) {
         let entities = ["f-1", "f-2", "r1-r2", "\u{e9}t\u{e9}"];
         let metrics = [metric::THROUGHPUT, metric::SSTHRESH, metric::DROPPED];
-        let mut builder = SeriesBuilder::new();
-        for (entity, metric, nanos, value) in &samples {
-            let id = builder.series(entities[*entity], metrics[*metric]);
-            builder.push(id, Instant::from_nanos(*nanos), *value);
+        let mut names = SeriesNames::default();
+        let ids: Vec<_> =
+            samples.iter().map(|(entity, metric, ..)| names.series(entities[*entity], metrics[*metric])).collect();
+        let mut writer = names.samples();
+        for (id, (_, _, nanos, value)) in ids.into_iter().zip(&samples) {
+            writer.push(id, Instant::from_nanos(*nanos), *value);
         }
-        let table = SeriesTable::from_ipc(&bytes(&builder)).unwrap();
+        let table = SeriesTable::from_ipc(&bytes(writer)).unwrap();
         for (e, entity) in entities.iter().enumerate() {
             for (m, metric) in metrics.iter().enumerate() {
                 let pushed: Vec<(u64, u64)> = samples
@@ -122,7 +150,7 @@ proptest! {
     /// A damaged file is an error or other samples, never a panic.
     #[test]
     fn no_damage_panics(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
-        let mut damaged = bytes(&small());
+        let mut damaged = bytes(small());
         for (place, byte) in places {
             let index = place.index(damaged.len());
             damaged[index] = byte;

@@ -94,7 +94,6 @@ impl Start {
 }
 
 /// What carries a flow's packets.
-#[expect(clippy::large_enum_variant, reason = "the large one is the common one")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// Datagrams, sent when the source writes them.

@@ -206,6 +206,13 @@ impl EventQueue {
         Some((at, actor))
     }
 
+    /// Who probably acts next.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> Option<Actor> {
+        let place = self.next_in_ring()?;
+        self.nodes.get(self.ring[place] as usize).map(|node| node.actor)
+    }
+
     #[inline(always)]
     fn popped(&mut self, at: Instant) {
         self.day = at.as_nanos() >> self.shift;

@@ -3,14 +3,14 @@
 use crate::flow::{Flow, Transport};
 use crate::network::Network;
 use crate::observe::Observer;
-use headway_record::{SeriesBuilder, SeriesId, metric};
+use headway_record::{SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::Scenario;
 use headway_units::{Duration, Instant, Moment};
 
 /// The series of a run. Rates are means since the sample before.
 #[derive(Debug)]
 pub(crate) struct Series {
-    builder: SeriesBuilder,
+    writer: SeriesWriter,
     interval: Duration,
     last: Instant,
     flows: Vec<FlowSeries>,
@@ -37,16 +37,16 @@ struct LinkSeries {
 
 impl Series {
     pub(crate) fn new(scenario: &Scenario, interval: Duration) -> Self {
-        let mut builder = SeriesBuilder::new();
+        let mut names = SeriesNames::default();
         let flows = scenario
             .flows
             .iter()
             .map(|flow| FlowSeries {
                 bytes_before: 0,
-                throughput: builder.series(&flow.name, metric::THROUGHPUT),
-                lost: builder.series(&flow.name, metric::LOSS),
+                throughput: names.series(&flow.name, metric::THROUGHPUT),
+                lost: names.series(&flow.name, metric::LOSS),
                 window: matches!(flow.transport, headway_scenario::Transport::Tcp(_))
-                    .then(|| [metric::CWND, metric::SSTHRESH].map(|name| builder.series(&flow.name, name))),
+                    .then(|| [metric::CWND, metric::SSTHRESH].map(|name| names.series(&flow.name, name))),
             })
             .collect();
         let links = scenario
@@ -54,14 +54,14 @@ impl Series {
             .iter()
             .map(|link| LinkSeries {
                 bytes_before: 0,
-                throughput: builder.series(&link.name, metric::THROUGHPUT),
-                queue: builder.series(&link.name, metric::QUEUE),
-                dropped: builder.series(&link.name, metric::DROPPED),
+                throughput: names.series(&link.name, metric::THROUGHPUT),
+                queue: names.series(&link.name, metric::QUEUE),
+                dropped: names.series(&link.name, metric::DROPPED),
                 average: matches!(link.queue, headway_link::QueueOptions::Red(_))
-                    .then(|| builder.series(&link.name, metric::RED_AVERAGE)),
+                    .then(|| names.series(&link.name, metric::RED_AVERAGE)),
             })
             .collect();
-        Self { builder, interval, last: Instant::ZERO, flows, links }
+        Self { writer: names.samples(), interval, last: Instant::ZERO, flows, links }
     }
 
     pub(crate) fn interval(&self) -> Duration {
@@ -82,25 +82,29 @@ impl Series {
         for (series, flow) in self.flows.iter_mut().zip(flows) {
             let meter = &network.flow_meters[flow.id.0 as usize];
             let throughput = rate(meter.total_received_bytes(), &mut series.bytes_before);
-            self.builder.push(series.throughput, now, throughput);
-            self.builder.push(series.lost, now, meter.total_lost_packets() as f64);
+            self.writer.push(series.throughput, now, throughput);
+            self.writer.push(series.lost, now, meter.total_lost_packets() as f64);
             if let (Some([cwnd, ssthresh]), Transport::Tcp { sender, .. }) = (series.window, &flow.transport) {
-                self.builder.push(cwnd, now, sender.cwnd());
-                self.builder.push(ssthresh, now, sender.ssthresh());
+                self.writer.push(cwnd, now, sender.cwnd());
+                self.writer.push(ssthresh, now, sender.ssthresh());
             }
         }
         for (number, series) in self.links.iter_mut().enumerate() {
             let sample = network.sample(moment, number);
-            self.builder.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
-            self.builder.push(series.queue, now, sample.queue_packets as f64);
-            self.builder.push(series.dropped, now, sample.dropped_packets as f64);
+            self.writer.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
+            self.writer.push(series.queue, now, sample.queue_packets as f64);
+            self.writer.push(series.dropped, now, sample.dropped_packets as f64);
             if let (Some(id), Some(average)) = (series.average, sample.average) {
-                self.builder.push(id, now, average);
+                self.writer.push(id, now, average);
             }
         }
     }
 
-    pub(crate) fn into_builder(self) -> SeriesBuilder {
-        self.builder
+    pub(crate) fn writer_mut(&mut self) -> &mut SeriesWriter {
+        &mut self.writer
+    }
+
+    pub(crate) fn into_writer(self) -> SeriesWriter {
+        self.writer
     }
 }

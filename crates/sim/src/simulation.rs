@@ -8,7 +8,7 @@ use crate::observe::Observer;
 use crate::routes::Routes;
 use crate::series::Series;
 use headway_media::{Context, Source};
-use headway_record::{FlowLabel, Interval, LinkLabel, SeriesBuilder, Summary};
+use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_scenario::{Scenario, Start};
 use headway_tcp::{Sender, Sink};
 use headway_units::{Duration, FlowId, Instant, Moment, OptionError, Random, Registry};
@@ -77,8 +77,8 @@ pub struct Simulation<'a, O = ()> {
 pub struct Record<O = ()> {
     /// Metrics over the measured interval.
     pub summary: Summary,
-    /// Values over time, if the scenario asks for them.
-    pub series: Option<SeriesBuilder>,
+    /// Values over time, if the scenario asks for them: what has not been taken yet.
+    pub series: Option<SeriesWriter>,
     /// The order of the run's events.
     pub fingerprint: Fingerprint,
     /// Where all packets went.
@@ -157,6 +157,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.network.packet_hops
     }
 
+    /// The series so far, if the scenario asks for them: to be [drained](SeriesWriter::drain) now and then.
+    pub fn series_mut(&mut self) -> Option<&mut SeriesWriter> {
+        self.series.as_mut().map(Series::writer_mut)
+    }
+
     /// Who watches.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.network.observer
@@ -175,6 +180,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 self.done = true;
                 break;
             };
+            self.network.reach_ahead();
             self.now = at.at;
             self.events += 1;
             self.fingerprint.add(at.at, actor);
@@ -301,7 +307,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         };
         Record {
             summary,
-            series: self.series.map(Series::into_builder),
+            series: self.series.map(Series::into_writer),
             fingerprint: self.fingerprint,
             conservation: self.network.conservation(),
             events: self.events,

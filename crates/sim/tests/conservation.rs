@@ -87,9 +87,9 @@ fn network() -> impl Strategy<Value = String> {
         })
 }
 
-fn everything<O>(record: &Record<O>) -> (String, u64, Vec<u8>) {
+fn everything<O>(record: &mut Record<O>) -> (String, u64, Vec<u8>) {
     let mut series = Vec::new();
-    record.series.as_ref().unwrap().write_ipc(&mut series).unwrap();
+    record.series.take().unwrap().finish(&mut series).unwrap();
     (record.summary.to_json_pretty(), record.fingerprint.value(), series)
 }
 
@@ -128,7 +128,8 @@ proptest! {
     #[test]
     fn packets_are_conserved_and_links_agree(text in network()) {
         let one = scenario(&text);
-        let record = run(&one, ());
+        let mut record = run(&one, ());
+        let whole = everything(&mut record);
         let sum = record.conservation;
         prop_assert_eq!(sum.sent, sum.delivered + sum.dropped + sum.in_flight);
         // Per flow, what is under way is what was neither received nor lost; it cannot be more than is on the links.
@@ -139,9 +140,9 @@ proptest! {
         }
         prop_assert!(in_flight <= sum.in_flight);
         // One event a hop or two, watched or not: the same record to the last byte.
-        prop_assert_eq!(everything(&run(&with_two_events(&one), ())), everything(&record));
-        let watched = run(&one, Counter::default());
-        prop_assert_eq!(everything(&watched), everything(&record));
+        prop_assert_eq!(&everything(&mut run(&with_two_events(&one), ())), &whole);
+        let mut watched = run(&one, Counter::default());
+        prop_assert_eq!(everything(&mut watched), whole);
         let seen = &watched.observer;
         prop_assert_eq!(seen.enqueued, seen.received + seen.dropped + sum.in_flight);
         prop_assert_eq!(seen.received, record.summary.packet_hops);
@@ -151,7 +152,7 @@ proptest! {
     #[test]
     fn a_run_is_a_function_of_its_scenario(text in network()) {
         let one = scenario(&text);
-        prop_assert_eq!(everything(&run(&one, ())), everything(&run(&one, ())));
+        prop_assert_eq!(everything(&mut run(&one, ())), everything(&mut run(&one, ())));
     }
 }
 
@@ -167,7 +168,7 @@ fn links_agree_where_arrivals_tie() {
         for one in [droptail, with_red] {
             let record = run(&one, ());
             assert!(record.summary.flows.iter().any(|flow| flow.lost_packets.total() > 0), "{path}: nothing was lost");
-            assert_eq!(everything(&run(&with_two_events(&one), ())), everything(&record), "{path}");
+            assert_eq!(everything(&mut run(&with_two_events(&one), ())), everything(&mut run(&one, ())), "{path}");
         }
     }
 }
@@ -205,10 +206,10 @@ fn another_flow_elsewhere_changes_no_draw() {
 #[test]
 fn records_are_equal_at_any_number_of_threads() {
     let scenario = shipped("red.toml");
-    let alone = everything(&run(&scenario, ()));
+    let alone = everything(&mut run(&scenario, ()));
     #[expect(clippy::disallowed_methods, reason = "that threads change nothing is what is tested")]
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| everything(&run(&scenario, ())))).collect();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| everything(&mut run(&scenario, ())))).collect();
         for thread in threads {
             assert_eq!(thread.join().unwrap(), alone);
         }

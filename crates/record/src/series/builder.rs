@@ -4,13 +4,14 @@ use super::{SeriesError, schema};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::writer::FileWriter;
+use arrow_schema::ArrowError;
 use headway_units::Instant;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a chunk, and of a record batch in the file.
-const CHUNK_ROWS: usize = 65_536;
+/// Rows of a record batch in the file. A column of so many is a block that the allocator gives again at once.
+const BATCH_ROWS: usize = 8192;
 
 /// One series: a metric of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,34 +41,18 @@ impl Names {
     }
 }
 
-/// Samples of bounded number: full chunks never move, so a push costs three stores.
+/// The series of a run, before its first sample: a file's names stand before its rows.
 #[derive(Clone, Debug, Default)]
-struct Chunk {
-    times: Vec<u64>,
-    series: Vec<u32>,
-    values: Vec<f64>,
-}
-
-/// Collects the samples of a run, 20 bytes each.
-#[derive(Clone, Debug, Default)]
-pub struct SeriesBuilder {
+pub struct SeriesNames {
     entities: Names,
     metrics: Names,
     /// The entity's and the metric's key of each [`SeriesId`].
     series: Vec<(i32, i32)>,
     ids: BTreeMap<(i32, i32), SeriesId>,
-    full: Vec<Chunk>,
-    open: Chunk,
 }
 
-impl SeriesBuilder {
-    /// No series, no samples.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The series of `metric` of `entity`, made if it is new. Ask once, then [`push`](Self::push) often.
+impl SeriesNames {
+    /// The series of `metric` of `entity`, made if it is new.
     pub fn series(&mut self, entity: &str, metric: &str) -> SeriesId {
         let keys = (self.entities.key(entity), self.metrics.key(metric));
         let next = SeriesId(self.series.len() as u32);
@@ -78,45 +63,121 @@ impl SeriesBuilder {
         id
     }
 
-    /// A sample of `value` at `now`. The file keeps samples in the order of pushing.
-    pub fn push(&mut self, id: SeriesId, now: Instant, value: f64) {
-        if self.open.times.len() == CHUNK_ROWS {
-            self.full.push(std::mem::take(&mut self.open));
-        }
-        self.open.times.push(now.as_nanos());
-        self.open.series.push(id.0);
-        self.open.values.push(value);
-    }
-
-    /// How many samples there are.
+    /// Goes on to the samples.
     #[must_use]
-    pub fn rows(&self) -> usize {
-        self.full.len() * CHUNK_ROWS + self.open.times.len()
+    pub fn samples(self) -> SeriesWriter {
+        SeriesWriter {
+            entities: self.entities.array(),
+            metrics: self.metrics.array(),
+            series: self.series,
+            batch: Vec::with_capacity(BATCH_ROWS),
+            rows: 0,
+            file: None,
+            failure: None,
+        }
+    }
+}
+
+/// A sample, as it is pushed.
+#[derive(Clone, Copy)]
+struct Sample {
+    time_ns: u64,
+    id: SeriesId,
+    value: f64,
+}
+
+/// Makes `series.arrow` of the samples of a run, a batch at a time: what is ready can be taken as often as one likes, so
+/// that a run of any length needs little memory. The same samples always give the same bytes.
+pub struct SeriesWriter {
+    entities: ArrayRef,
+    metrics: ArrayRef,
+    series: Vec<(i32, i32)>,
+    batch: Vec<Sample>,
+    rows: u64,
+    file: Option<FileWriter<Vec<u8>>>,
+    /// What went wrong in [`push`](Self::push), which cannot say so.
+    failure: Option<SeriesError>,
+}
+
+impl std::fmt::Debug for SeriesWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeriesWriter").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl SeriesWriter {
+    /// A sample of `value` at `now`. The file keeps samples in the order of pushing.
+    #[inline]
+    pub fn push(&mut self, id: SeriesId, now: Instant, value: f64) {
+        self.batch.push(Sample { time_ns: now.as_nanos(), id, value });
+        if self.batch.len() == BATCH_ROWS {
+            self.flush();
+        }
     }
 
-    /// Writes `series.arrow`: the same samples always give the same bytes.
+    /// How many samples there have been.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows + self.batch.len() as u64
+    }
+
+    #[cold]
+    fn flush(&mut self) {
+        if let Err(error) = self.encode() {
+            self.failure.get_or_insert(error);
+        }
+        self.rows += self.batch.len() as u64;
+        self.batch.clear();
+    }
+
+    fn encode(&mut self) -> Result<(), SeriesError> {
+        let schema = schema();
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(FileWriter::try_new(Vec::new(), &schema)?),
+        };
+        // One dictionary for all batches: an IPC file holds each only once.
+        let keys = |pick: fn(&(i32, i32)) -> i32| {
+            Int32Array::from_iter_values(self.batch.iter().map(|sample| pick(&self.series[sample.id.0 as usize])))
+        };
+        let named = |keys, names: &ArrayRef| DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names));
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from_iter_values(self.batch.iter().map(|sample| sample.time_ns))),
+            Arc::new(named(keys(|pair| pair.0), &self.entities)?),
+            Arc::new(named(keys(|pair| pair.1), &self.metrics)?),
+            Arc::new(Float64Array::from_iter_values(self.batch.iter().map(|sample| sample.value))),
+        ];
+        file.write(&RecordBatch::try_new(schema, columns)?)?;
+        Ok(())
+    }
+
+    /// Writes what is ready of the file, after what was written before.
     ///
     /// # Errors
     /// What `writer` failed with. A `Vec<u8>` does not fail.
-    pub fn write_ipc<W: Write>(&self, writer: W) -> Result<(), SeriesError> {
-        let schema = schema();
-        let mut file = FileWriter::try_new(writer, &schema)?;
-        // One dictionary for all batches: an IPC file holds each only once.
-        let (entities, metrics) = (self.entities.array(), self.metrics.array());
-        for chunk in self.full.iter().chain([&self.open]) {
-            let keys = |pick: fn(&(i32, i32)) -> i32| {
-                Int32Array::from_iter_values(chunk.series.iter().map(|id| pick(&self.series[*id as usize])))
-            };
-            let named = |keys, names: &ArrayRef| DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names));
-            let columns: Vec<ArrayRef> = vec![
-                Arc::new(UInt64Array::from(chunk.times.clone())),
-                Arc::new(named(keys(|pair| pair.0), &entities)?),
-                Arc::new(named(keys(|pair| pair.1), &metrics)?),
-                Arc::new(Float64Array::from(chunk.values.clone())),
-            ];
-            file.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+    pub fn drain<W: Write>(&mut self, mut writer: W) -> Result<(), SeriesError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
         }
-        file.finish()?;
+        if let Some(file) = &mut self.file {
+            let ready = file.get_mut();
+            writer.write_all(ready).map_err(ArrowError::from)?;
+            ready.clear();
+        }
         Ok(())
+    }
+
+    /// Writes the rest of the file.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    pub fn finish<W: Write>(mut self, writer: W) -> Result<(), SeriesError> {
+        if !self.batch.is_empty() || self.file.is_none() {
+            self.flush();
+        }
+        if let Some(file) = &mut self.file {
+            file.finish()?;
+        }
+        self.drain(writer)
     }
 }

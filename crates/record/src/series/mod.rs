@@ -8,7 +8,7 @@ mod builder;
 mod ipc;
 mod table;
 
-pub use builder::{SeriesBuilder, SeriesId};
+pub use builder::{SeriesId, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
 
 use arrow_schema::{ArrowError, DataType, Field, Schema};
