@@ -3,7 +3,7 @@
 CARGO = cargo
 DEMO = out/demo
 
-.PHONY: demo test fmt lint deny fuzz docs pictures clean
+.PHONY: demo test fmt lint deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -38,6 +38,12 @@ docs:
 ## Draws the pictures of README and docs again.
 pictures: demo
 	docs/pictures.sh $(DEMO)
+
+## Runs every paper in full and keeps what their pages show; minutes.
+papers: toolchain
+	$(CARGO) build --release --quiet --package headway-cli
+	for paper in papers/*/; do id=$$(basename $$paper); \
+	  target/release/headway papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
 
 .PHONY: toolchain
 toolchain:

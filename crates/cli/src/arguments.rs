@@ -17,6 +17,9 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Draw one or several records over one another, as SVG and PNG.
     Plot(PlotOptions),
+    /// Run what papers ran, and see what comes of their claims.
+    #[command(subcommand)]
+    Papers(PapersCommand),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
 }
@@ -65,4 +68,46 @@ pub(crate) struct PlotOptions {
     /// Folder for the pictures [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PapersCommand {
+    /// What papers there are, how many claims they make, and what they leave open.
+    List,
+    /// Run a paper's cells; write its tables and figures again, with the paper's, ns-2's and our numbers.
+    Run {
+        /// The paper.
+        id: String,
+        #[command(flatten)]
+        options: PapersOptions,
+    },
+    /// Run what is missing, and judge each claim. Fails if a derivable claim does not hold.
+    Check {
+        /// The paper [default: all].
+        id: Option<String>,
+        /// Print the verdicts as JSON instead of tables.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        options: PapersOptions,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PapersOptions {
+    /// More seeds, longer runs, and the sweeps over what the paper leaves open.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Run this cell only; what needs others is then "not run". May be repeated.
+    #[arg(long = "cell", value_name = "NAME")]
+    pub(crate) cells: Vec<String>,
+    /// Folder for records, tables and pictures [default: out/papers/ID].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Worker threads [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }

@@ -22,6 +22,12 @@ pub(crate) enum Failure {
     /// A folder is not a record.
     #[error("{}: {reason}", path.display())]
     Record { path: PathBuf, reason: String },
+    /// A paper's folder is wrong, or there is no such paper.
+    #[error("{0}")]
+    Papers(String),
+    /// Derivable claims do not hold; the text names them.
+    #[error("these claims follow from their papers, and do not hold: {0}")]
+    Claims(String),
     /// The pictures could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),

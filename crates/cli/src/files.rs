@@ -1,6 +1,7 @@
 //! The folder that a run leaves: written so that a reader never sees half a file.
 
 use crate::error::Failure;
+use headway_record::SeriesTable;
 use headway_record::plot::FIGURES;
 use std::fs::{self, TryLockError};
 use std::path::{Component, Path, PathBuf};
@@ -92,6 +93,12 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
         let path = self.path(name);
         fs::read(&path).map_err(Failure::file("read", &path))
+    }
+
+    /// The samples of the record.
+    pub(crate) fn series(&self) -> Result<SeriesTable, Failure> {
+        SeriesTable::from_ipc(&self.read(Self::SERIES)?)
+            .map_err(|error| Failure::Record { path: self.path(Self::SERIES), reason: error.to_string() })
     }
 }
 

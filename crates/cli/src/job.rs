@@ -41,12 +41,15 @@ struct Timing {
 }
 
 impl Job {
-    /// The summary that the folder holds, if it is complete and of the very same scenario.
+    /// The summary that the folder holds, if it is complete, of the very same scenario and of this version.
     pub(crate) fn done_before(&self) -> Option<Summary> {
         let text = |name| self.folder.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let trace_is_there = !self.trace || self.folder.path(Folder::TRACE).exists();
-        let same = text(Folder::SCENARIO)? == self.resolved && trace_is_there;
-        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && summary.complete)
+        let is_there = |name| self.folder.path(name).exists();
+        let files_are_there =
+            (!self.trace || is_there(Folder::TRACE)) && (self.scenario.series.is_none() || is_there(Folder::SERIES));
+        let same = text(Folder::SCENARIO)? == self.resolved && files_are_there;
+        let is_current = |summary: &Summary| summary.complete && summary.version == env!("CARGO_PKG_VERSION");
+        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && is_current(summary))
     }
 
     /// Runs it and writes the folder. `on_progress` hears of the simulated time and the packet hops so far. If the user

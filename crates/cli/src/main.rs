@@ -6,7 +6,9 @@ mod files;
 mod interrupt;
 mod job;
 mod output;
+mod papers;
 mod plot;
+mod pool;
 mod progress;
 mod run;
 
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Plot(options) => plot::plot(&options),
+        Command::Papers(command) => papers::papers(&command),
         Command::Schema => output::json(&headway_scenario::schema()),
     };
     match result {

@@ -42,8 +42,7 @@ fn read(folder: &Path) -> Result<SeriesTable, Failure> {
         let reason = "the run has recorded no series; give its scenario `[record] series = \"100ms\"`";
         return Err(Failure::Record { path: folder.to_owned(), reason: reason.to_owned() });
     }
-    SeriesTable::from_ipc(&record.read(Folder::SERIES)?)
-        .map_err(|error| Failure::Record { path: record.path(Folder::SERIES), reason: error.to_string() })
+    record.series()
 }
 
 /// What the legend calls a record: its folder.

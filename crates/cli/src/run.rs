@@ -6,16 +6,15 @@ use crate::files::{Folder, read_text, safe_name};
 use crate::interrupt;
 use crate::job::Job;
 use crate::output;
+use crate::pool;
 use crate::progress::Progress;
 use headway_record::{Summary, flow_table, link_table};
 use headway_scenario::{Files, Override, load, plan};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Larger scenario files are mistakes.
 const LARGEST_SCENARIO: u64 = 16 << 20;
@@ -110,41 +109,17 @@ fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> 
     Ok(Some(summary))
 }
 
-/// Spreads the runs over threads. What a folder already holds complete is not run again, so that a sweep that was
-/// stopped goes on where it was. A run that was never begun has no summary.
-#[expect(clippy::disallowed_methods, reason = "runs are independent: a thread takes whole runs")]
+/// What a folder already holds complete is not run again, so that a sweep that was stopped goes on where it was. A run
+/// that was never begun has no summary.
 fn run_many(jobs: &[Job], options: &RunOptions) -> Result<Vec<Option<Summary>>, Failure> {
     let progress = Progress::of_runs(jobs.len(), options.quiet);
-    let workers =
-        options.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(jobs.len());
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Summary>>> = Mutex::new(jobs.iter().map(|_| None).collect());
-    let failure: Mutex<Option<Failure>> = Mutex::new(None);
-    let work = || {
-        while !interrupt::asked() {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(number) else { break };
-            let before = if options.again { None } else { job.done_before() };
-            match before.map_or_else(|| job.run(|_, _| {}), Ok) {
-                Ok(summary) => results.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(summary),
-                Err(error) => {
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    next.store(jobs.len(), Ordering::Relaxed);
-                }
-            }
-            progress.run_done();
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(work);
-        }
+    let summaries = pool::each(jobs.len(), options.jobs, &progress, |number| {
+        let job = &jobs[number];
+        let before = if options.again { None } else { job.done_before() };
+        before.map_or_else(|| job.run(|_, _| {}), Ok)
     });
     progress.finish();
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner)),
-    }
+    summaries
 }
 
 fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> {

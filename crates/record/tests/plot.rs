@@ -1,7 +1,7 @@
 //! Pictures: what they show, and that no samples break them. How they look is for eyes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::plot::{Figure, Run, figures};
+use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, figures};
 use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn table(samples: &[(&str, &str, u64, f64)]) -> SeriesTable {
 }
 
 fn names(figures: &[Figure]) -> Vec<&str> {
-    figures.iter().map(|figure| figure.name).collect()
+    figures.iter().map(|figure| figure.name.as_str()).collect()
 }
 
 fn count(figure: &Figure, what: &str) -> usize {
@@ -121,6 +121,36 @@ fn png_has_the_size_asked_for_and_is_not_blank() {
     assert_eq!(size(&figures[0].to_png(1e9).unwrap()).0, 8 * 960);
 }
 
+fn chart(styles: &[LineStyle], points: Vec<ChartPoint>) -> Chart {
+    let line = |style: &LineStyle| ChartLine { label: "a<b".into(), colour: 1, style: *style, points: points.clone() };
+    Chart {
+        name: "delay".into(),
+        title: "Figure 3".into(),
+        x_title: "Clients".into(),
+        y_title: "Delay (ms)".into(),
+        places: ["3", "50"].map(str::to_owned).into(),
+        from_zero: false,
+        styles: styles.iter().map(|style| (*style, format!("{style:?}"))).collect(),
+        lines: styles.iter().map(line).collect(),
+    }
+}
+
+#[test]
+fn a_chart_names_its_places_and_shows_its_errors() {
+    let point = |place, value, error| ChartPoint { place, value, error };
+    let points = vec![point(0, 13.2, 0.1), point(1, 14.5, 0.0)];
+    let drawn = chart(&[LineStyle::Said, LineStyle::Reference, LineStyle::Measured], points.clone()).draw().unwrap();
+    for text in ["Figure 3", "Clients", "Delay (ms)", "a&lt;b", "Said", "Reference", "Measured", "\n50\n"] {
+        assert!(drawn.svg.contains(text), "{text}\n{}", drawn.svg);
+    }
+    assert_eq!(count(&drawn, "a&lt;b"), 1, "lines of one colour have one label");
+    // Rings on the claimed line and in the legend; filled marks of the measured one.
+    assert_eq!(count(&drawn, "<circle"), 2 + 1 + 2);
+    let only_said = chart(&[LineStyle::Said], points).draw().unwrap();
+    assert_eq!(count(&only_said, "<circle"), 2 + 1);
+    assert!(only_said.to_png(1.0).unwrap().len() > 5_000);
+}
+
 #[test]
 fn same_samples_same_picture() {
     let series = small();
@@ -145,6 +175,10 @@ proptest! {
             .map(|(entity, of, nanos, value)| (entity.as_str(), metrics[*of], *nanos, *value))
             .collect();
         let series = table(&samples);
+        let values = samples.iter().zip(0..).map(|((.., value), at)| ChartPoint { place: at % 4, value: *value, error: value.abs() });
+        let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
+        let with_label = Chart { title: label.clone(), ..chart(&styles, values.collect()) };
+        with_label.draw().unwrap().to_png(0.1).unwrap();
         for figure in figures(&[Run { label: &label, series: &series }, Run { label: "b", series: &series }]).unwrap() {
             prop_assert!(figure.svg.len() < 1_000_000);
             figure.to_png(0.1).unwrap();

@@ -7,25 +7,25 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The drawing library rounds to whole units, so a unit is a quarter of an SVG pixel.
-const PIXEL: i32 = 4;
+pub(super) const PIXEL: i32 = 4;
 
-const WIDTH: i32 = 960;
-const TITLE_HEIGHT: i32 = 48;
+pub(super) const WIDTH: i32 = 960;
+pub(super) const TITLE_HEIGHT: i32 = 48;
 /// Of a panel, without the title of the time axis, which only the lowest has.
-const PANEL_HEIGHT: i32 = 346;
+pub(super) const PANEL_HEIGHT: i32 = 346;
 /// Of several panels, each.
 const SMALL_PANEL_HEIGHT: i32 = 216;
-const TIME_TITLE_HEIGHT: i32 = 26;
-const LEGEND_WIDTH: i32 = 216;
-const LEGEND_LINE: i32 = 22;
+pub(super) const TIME_TITLE_HEIGHT: i32 = 26;
+pub(super) const LEGEND_WIDTH: i32 = 216;
+pub(super) const LEGEND_LINE: i32 = 22;
 /// What fits beside a swatch.
-const LEGEND_CHARACTERS: usize = 26;
-const Y_LABELS_WIDTH: i32 = 68;
-const X_LABELS_HEIGHT: i32 = 24;
-const MARGIN: i32 = 14;
+pub(super) const LEGEND_CHARACTERS: usize = 26;
+pub(super) const Y_LABELS_WIDTH: i32 = 68;
+pub(super) const X_LABELS_HEIGHT: i32 = 24;
+pub(super) const MARGIN: i32 = 14;
 
 /// Okabe and Ito's colours (2008), with grey for their yellow, which is too pale for a line on white.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -35,14 +35,14 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 0, 0),
     RGBColor(140, 140, 140),
 ];
-const INK: RGBColor = RGBColor(34, 34, 34);
-const AXIS: RGBColor = RGBColor(102, 102, 102);
-const GRID: RGBColor = RGBColor(230, 230, 230);
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const AXIS: RGBColor = RGBColor(102, 102, 102);
+pub(super) const GRID: RGBColor = RGBColor(230, 230, 230);
 /// How opaque a band is.
 const BAND: f64 = 0.18;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type DrawError = DrawingAreaErrorKind<std::io::Error>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 
 pub(super) fn figure(
     name: &'static str,
@@ -58,8 +58,8 @@ pub(super) fn figure(
     };
     let mut svg = String::new();
     draw(&mut svg, height, panel_height, &title, &panels)
-        .map_err(|error| PlotError::Draw { name, why: error.to_string() })?;
-    Ok(Figure { name, svg: in_pixels(&svg, height) })
+        .map_err(|error| PlotError::Draw { name: name.to_owned(), why: error.to_string() })?;
+    Ok(Figure { name: name.to_owned(), svg: in_pixels(&svg, height) })
 }
 
 fn draw(svg: &mut String, height: i32, panel_height: i32, title: &str, panels: &[Panel]) -> Result<(), DrawError> {
@@ -176,20 +176,20 @@ fn line(drawn: &Drawn, colour: RGBColor) -> ShapeStyle {
     if drawn.is_pale() { colour.mix(0.45).stroke_width(5) } else { colour.stroke_width(7) }
 }
 
-fn style(pixels: i32) -> TextStyle<'static> {
+pub(super) fn style(pixels: i32) -> TextStyle<'static> {
     // The SVG backend divides by 1.24.
     ("sans-serif", f64::from(pixels * PIXEL) * 1.24).into_font().color(&INK)
 }
 
 /// Text that starts at a point and is centred on its height.
-fn text(area: &Area<'_>, words: &str, (x, y): (i32, i32), pixels: i32) -> Result<(), DrawError> {
+pub(super) fn text(area: &Area<'_>, words: &str, (x, y): (i32, i32), pixels: i32) -> Result<(), DrawError> {
     // XML has no way to write these, escaped or not (XML 1.0 section 2.2).
     let words = words.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "?");
     area.draw(&Text::new(words, (x * PIXEL, y * PIXEL), style(pixels).pos(Pos::new(HPos::Left, VPos::Center))))
 }
 
 /// From the smallest to the largest, never empty.
-fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     if low < high {
@@ -202,13 +202,13 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// At most six decimals, without trailing zeros.
-fn tick(value: &f64) -> String {
+pub(super) fn tick(value: &f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-fn shortened(words: &str, most: usize) -> String {
+pub(super) fn shortened(words: &str, most: usize) -> String {
     if words.chars().count() <= most {
         return words.to_owned();
     }
@@ -216,7 +216,7 @@ fn shortened(words: &str, most: usize) -> String {
 }
 
 /// One line of a legend or two, broken at a space if there is one.
-fn wrapped(words: &str) -> Vec<String> {
+pub(super) fn wrapped(words: &str) -> Vec<String> {
     let Some((end, _)) = words.char_indices().nth(LEGEND_CHARACTERS) else {
         return vec![words.to_owned()];
     };
@@ -225,7 +225,7 @@ fn wrapped(words: &str) -> Vec<String> {
 }
 
 /// The first tag says quarter pixels; the picture's size is in pixels, and corners are round as a drawn curve's.
-fn in_pixels(svg: &str, height: i32) -> String {
+pub(super) fn in_pixels(svg: &str, height: i32) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     format!(
         "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\" \

@@ -4,10 +4,14 @@
 //! lines than colours become a mean and a band from the smallest to the largest for each group of flows of one name
 //! (`ftp-1`, `ftp-2`, ...). Colours are those of Okabe and Ito, which people with any colour vision can tell apart.
 //! A line has at most four points for each pixel of width, so a picture's size does not depend on the run's length.
+//! A [`Chart`] shows means over many runs instead: the figures of papers.
 
+mod chart;
 mod curves;
 mod draw;
 mod render;
+
+pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 
 use crate::{SeriesTable, metric};
 use curves::{Curve, Drawn};
@@ -25,8 +29,8 @@ pub struct Run<'a> {
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What it shows, fit for a file name: `throughput`, `queue`, `cwnd` or `loss`.
-    pub name: &'static str,
+    /// What it shows, fit for a file name, such as `throughput`.
+    pub name: String,
     /// The picture as SVG text.
     pub svg: String,
 }
@@ -38,7 +42,7 @@ pub enum PlotError {
     #[error("the picture \"{name}\" could not be drawn: {why}")]
     Draw {
         /// Which one.
-        name: &'static str,
+        name: String,
         /// What the drawing library says.
         why: String,
     },
@@ -46,7 +50,7 @@ pub enum PlotError {
     #[error("the picture \"{name}\" could not be turned into pixels: {why}")]
     Render {
         /// Which one.
-        name: &'static str,
+        name: String,
         /// What the rendering library says.
         why: String,
     },
@@ -109,7 +113,7 @@ impl Figure {
     /// # Errors
     /// [`PlotError::Render`], which no picture made here is known to cause.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PlotError> {
-        render::png(self.name, &self.svg, scale)
+        render::png(&self.name, &self.svg, scale)
     }
 }
 

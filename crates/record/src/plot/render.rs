@@ -4,8 +4,8 @@ use super::PlotError;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-pub(super) fn png(name: &'static str, svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
-    let failed = |why: String| PlotError::Render { name, why };
+pub(super) fn png(name: &str, svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
+    let failed = |why: String| PlotError::Render { name: name.to_owned(), why };
     let mut options = Options::default();
     let fonts = options.fontdb_mut();
     // Ubuntu Light, under the Ubuntu Font Licence 1.0.

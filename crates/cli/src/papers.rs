@@ -1,0 +1,248 @@
+//! `headway papers`: runs what papers ran, and says what comes of their claims.
+
+use crate::arguments::{PapersCommand, PapersOptions};
+use crate::error::Failure;
+use crate::files::{Folder, safe_name};
+use crate::interrupt;
+use crate::job::Job;
+use crate::output;
+use crate::pool;
+use crate::progress::Progress;
+use headway_papers::{
+    Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
+    Values, charts, inferred_markdown, markdown, measure, plain, verdicts_markdown, verdicts_plain,
+};
+use headway_record::Summary;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Pixels a point, so that a picture fills a page.
+const SCALE: f32 = 2.0;
+
+pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
+    match command {
+        PapersCommand::List => list(),
+        PapersCommand::Run { id, options } => run(find(id)?, options),
+        PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
+    }
+}
+
+/// A paper with its texts read.
+struct Read {
+    paper: &'static Paper,
+    claims: Claims,
+    ns2: Reference,
+}
+
+impl Read {
+    fn new(paper: &'static Paper) -> Result<Self, Failure> {
+        let wrong =
+            |file: &str, error: &dyn std::fmt::Display| Failure::Papers(format!("{}/{file}: {error}", paper.id));
+        Ok(Self {
+            paper,
+            claims: paper.claims().map_err(|error| wrong("claims.toml", &error))?,
+            ns2: paper.ns2().map_err(|error| wrong("ns2.csv", &error))?,
+        })
+    }
+}
+
+fn find(id: &str) -> Result<&'static Paper, Failure> {
+    let known = || PAPERS.iter().map(|paper| paper.id).collect::<Vec<_>>().join(", ");
+    Paper::find(id).ok_or_else(|| Failure::Papers(format!("there is no paper \"{id}\"; known are {}", known())))
+}
+
+fn list() -> Result<(), Failure> {
+    for paper in PAPERS {
+        let Read { claims, .. } = Read::new(paper)?;
+        let of = |class: Class| claims.claims.iter().filter(|claim| claim.class == class).count();
+        let default = claims.cells.iter().filter(|cell| cell.belongs_to(Profile::Default)).count();
+        output::text(&format!(
+            "{}: \"{}\", {}\n{}\n{} claims: {} derivable, {} that need an assumption, {} contradictory.\n{} cells; {} more \
+             with --full.\n{} parameters are inferred:",
+            paper.id,
+            claims.title,
+            claims.source,
+            claims.about,
+            claims.claims.len(),
+            of(Class::Derivable),
+            of(Class::NeedsAssumption),
+            of(Class::Contradictory),
+            default,
+            claims.cells.len() - default,
+            claims.inferred.len(),
+        ))?;
+        for Inferred { parameter, value, why } in &claims.inferred {
+            output::text(&format!("- {parameter}: {value} ({why})"))?;
+        }
+    }
+    Ok(())
+}
+
+fn run(paper: &'static Paper, options: &PapersOptions) -> Result<(), Failure> {
+    let read = Read::new(paper)?;
+    let out = folder(paper, options.out.clone());
+    let results = results(&read, &out, options)?;
+    let Read { claims, ns2, .. } = &read;
+    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
+    let json = serde_json::to_string_pretty(&results).map_err(|error| Failure::Output(error.into()))?;
+    let tables = markdown(paper, claims, ns2, &results).map_err(|error| wrong(&error))?;
+    for (name, text) in [
+        ("results.json", json + "\n"),
+        ("summary.md", results.summary() + "\n"),
+        ("tables.md", tables),
+        ("verdicts.md", verdicts_markdown(&results)),
+        ("inferred.md", inferred_markdown(claims)),
+    ] {
+        out.write(name, text.as_bytes())?;
+    }
+    let pictures = Folder(out.path("pictures"));
+    pictures.create()?;
+    for chart in charts(claims, ns2, &results).map_err(|error| wrong(&error))? {
+        let figure = chart.draw().map_err(|error| Failure::Plot(error.to_string()))?;
+        let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
+        pictures.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
+        pictures.write(&format!("{}.png", figure.name), &png)?;
+    }
+    let tables = plain(paper, claims, ns2, &results).map_err(|error| wrong(&error))?;
+    output::text(&format!("{tables}\n\n{}\nresults: {}", results.summary(), out.0.display()))
+}
+
+/// What `headway papers check --json` prints.
+#[derive(Serialize)]
+struct Checked<'a> {
+    claims: Vec<&'a Judgement>,
+    counts: BTreeMap<&'static str, usize>,
+    papers: Vec<CheckedPaper<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckedPaper<'a> {
+    id: &'a str,
+    claims: usize,
+    /// How many parameters were inferred.
+    inferred: usize,
+    /// How many claims hold that they were not fitted to.
+    held_not_fitted: usize,
+    version: &'a str,
+    profile: &'a Ran,
+}
+
+impl<'a> CheckedPaper<'a> {
+    fn of(results: &'a Results) -> Self {
+        Self {
+            id: &results.paper,
+            claims: results.claims.len(),
+            inferred: results.inferred.len(),
+            held_not_fitted: results.held_unfitted(),
+            version: &results.version,
+            profile: &results.ran,
+        }
+    }
+}
+
+fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Failure> {
+    let papers = match id {
+        Some(id) => vec![find(id)?],
+        None => PAPERS.iter().collect(),
+    };
+    let mut all = Vec::new();
+    for paper in papers {
+        // One paper has the folder for itself, of several each has one in it.
+        let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id) });
+        let results = results(&Read::new(paper)?, &folder(paper, out), options)?;
+        if !json {
+            let Ran { profile, seeds, .. } = &results.ran;
+            output::text(&format!(
+                "{} (profile {profile}, {seeds} seeds)\n\n{}\n",
+                paper.id,
+                verdicts_plain(&results)
+            ))?;
+        }
+        all.push(results);
+    }
+    if json {
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for (verdict, count) in all.iter().flat_map(Results::counts) {
+            *counts.entry(verdict).or_default() += count;
+        }
+        let papers = all.iter().map(CheckedPaper::of).collect();
+        output::json(&Checked { claims: all.iter().flat_map(|results| &results.claims).collect(), counts, papers })?;
+    }
+    let fallen: Vec<String> = (all.iter().flat_map(|results| &results.claims))
+        .filter(|judged| !judged.is_acceptable())
+        .map(|judged| format!("{} is {}", judged.id, judged.verdict))
+        .collect();
+    if fallen.is_empty() { Ok(()) } else { Err(Failure::Claims(fallen.join(", "))) }
+}
+
+fn folder(paper: &Paper, asked: Option<PathBuf>) -> Folder {
+    Folder(asked.unwrap_or_else(|| Path::new("out/papers").join(paper.id)))
+}
+
+/// Runs what is missing, and judges.
+fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results, Failure> {
+    interrupt::listen();
+    let Read { paper, claims, ns2 } = read;
+    let profile = if options.full { Profile::Full } else { Profile::Default };
+    let cells = chosen(claims, profile, &options.cells)?;
+    let runs: Vec<(&Cell, u64)> =
+        cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
+    let out = out.path("runs");
+    let progress = Progress::of_runs(runs.len(), options.quiet);
+    let done = pool::each(runs.len(), options.jobs, &progress, |number| {
+        let (cell, seed) = runs[number];
+        one_run(paper, cell, profile, seed, &out)
+    });
+    progress.finish();
+    let done = done?;
+    let mut measured = Measured::default();
+    let mut seconds = BTreeMap::new();
+    for ((cell, seed), outcome) in runs.into_iter().zip(done) {
+        let (values, interval) = outcome.flatten().ok_or(Failure::Interrupted)?;
+        measured.add(&cell.name, seed, cell.deterministic, values);
+        seconds.insert(cell.name.clone(), interval);
+    }
+    Ok(Results::new(paper, claims, ns2, profile, &measured, seconds))
+}
+
+/// The cells of the profile; with names on the command line only those, whatever the profile.
+fn chosen<'a>(claims: &'a Claims, profile: Profile, names: &[String]) -> Result<Vec<&'a Cell>, Failure> {
+    for name in names {
+        if !claims.cells.iter().any(|cell| cell.name == *name) {
+            return Err(Failure::Papers(format!("there is no cell \"{name}\"; claims.toml names them")));
+        }
+    }
+    let wanted = |cell: &&Cell| if names.is_empty() { cell.belongs_to(profile) } else { names.contains(&cell.name) };
+    Ok(claims.cells.iter().filter(wanted).collect())
+}
+
+/// What a run gave, and from when to when it was measured; `None` if it was stopped.
+type Gave = Option<(Values, [f64; 2])>;
+
+/// Runs a cell with a seed, unless its folder holds that very run.
+fn one_run(paper: &Paper, cell: &Cell, profile: Profile, seed: u64, out: &Path) -> Result<Gave, Failure> {
+    let loaded = cell.load(paper, profile, seed).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+    let folder: PathBuf = out.join(safe_name(&cell.name)).join(seed.to_string());
+    let job = Job {
+        label: cell.name.clone(),
+        scenario: loaded.scenario,
+        resolved: loaded.resolved_toml,
+        folder: Folder(folder),
+        files: BTreeMap::new(),
+        trace: false,
+    };
+    let summary: Summary = match job.done_before() {
+        Some(summary) => summary,
+        None => job.run(|_, _| {})?,
+    };
+    if !summary.complete {
+        return Ok(None);
+    }
+    let series = match job.scenario.series {
+        None => None,
+        Some(_) => Some(job.folder.series()?),
+    };
+    let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
+    Ok(Some((measure(paper.metrics, &outcome), [summary.interval.from, summary.interval.to])))
+}

@@ -1,0 +1,175 @@
+//! One claim of a paper, as `[[claim]]` writes it and as it is judged.
+
+use crate::check::{Check, Written as WrittenCheck};
+use serde::{Deserialize, Serialize};
+
+/// What the paper gives for replicating a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// It follows from what the paper says.
+    Derivable,
+    /// It needs a parameter that the paper does not say.
+    NeedsAssumption,
+    /// It contradicts physics, or the paper itself.
+    Contradictory,
+}
+
+/// What sort of claim it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A measured number.
+    Number,
+    /// One thing is larger than another.
+    Ordering,
+    /// Something grows or falls with something else.
+    Trend,
+    /// The form of a curve.
+    Shape,
+    /// A rule or a formula.
+    Definition,
+}
+
+/// A claim, checked and ready to be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its name, the same for ever.
+    pub id: String,
+    /// What the paper gives for replicating it.
+    pub class: Class,
+    /// What sort it is.
+    pub kind: Kind,
+    /// Where the paper says it.
+    pub place: String,
+    /// What it says.
+    pub statement: String,
+    /// Its number, if it has one.
+    pub paper: Option<f64>,
+    /// The cell in which tables show its number, if that is not the one in which it is judged.
+    pub cell: Option<String>,
+    /// What must hold for it to be reproduced: all of it.
+    pub checks: Vec<Check>,
+    /// What must hold for its trend to be reproduced.
+    pub trend: Vec<Check>,
+    /// What shows that it cannot hold as it stands.
+    pub explain: Option<Explain>,
+    /// What is told besides, under other assumptions, and does not count.
+    pub beside: Option<Explain>,
+    /// The tests of a definition, as `path::function`.
+    pub tests: Vec<String>,
+    /// Whether a parameter was chosen so that this very number comes out.
+    pub fitted: bool,
+    /// Why it cannot be measured, if so.
+    pub unmeasurable: Option<String>,
+    /// What a reader of its verdict should know.
+    pub note: String,
+}
+
+/// Words, and the numbers that show them: why a claim cannot hold as it stands, or what is told besides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explain {
+    /// The contradiction, or the other assumptions, in words.
+    pub text: String,
+    /// Numbers of the runs. Of a contradiction the first is the nearest feasible value.
+    pub checks: Vec<Check>,
+}
+
+/// A claim as `claims.toml` writes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    pub(crate) id: String,
+    class: Class,
+    kind: Kind,
+    #[serde(rename = "where")]
+    place: String,
+    statement: String,
+    paper: Option<f64>,
+    cell: Option<String>,
+    #[serde(default)]
+    check: Vec<WrittenCheck>,
+    #[serde(default)]
+    trend: Vec<WrittenCheck>,
+    explain: Option<WrittenExplain>,
+    beside: Option<WrittenExplain>,
+    #[serde(default)]
+    test: Vec<String>,
+    #[serde(default)]
+    fitted: bool,
+    #[serde(default = "yes")]
+    measurable: bool,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenExplain {
+    text: String,
+    check: Vec<WrittenCheck>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Written {
+    /// With its checks expanded by `expand`, which is given the paper's number; `Err` says what is wrong.
+    pub(crate) fn claim(
+        self,
+        expand: impl Fn(&[WrittenCheck], Option<f64>) -> Result<Vec<Check>, String>,
+    ) -> Result<Claim, String> {
+        let shown = |written: &Option<WrittenExplain>| match written {
+            Some(written) => {
+                expand(&written.check, self.paper).map(|checks| Some(Explain { text: written.text.clone(), checks }))
+            }
+            None => Ok(None),
+        };
+        let claim = Claim {
+            checks: expand(&self.check, self.paper)?,
+            trend: expand(&self.trend, self.paper)?,
+            explain: shown(&self.explain)?,
+            beside: shown(&self.beside)?,
+            unmeasurable: (!self.measurable).then(|| self.note.clone()),
+            id: self.id,
+            class: self.class,
+            kind: self.kind,
+            place: self.place,
+            statement: self.statement,
+            paper: self.paper,
+            cell: self.cell,
+            tests: self.test,
+            fitted: self.fitted,
+            note: self.note,
+        };
+        claim.check_itself()?;
+        Ok(claim)
+    }
+}
+
+impl Claim {
+    /// What is asked of a claim beyond its types.
+    fn check_itself(&self) -> Result<(), String> {
+        let is_definition = self.kind == Kind::Definition;
+        let explained = self.explain.as_ref().is_some_and(|explain| !explain.checks.is_empty());
+        let complaint = if self.unmeasurable.as_deref() == Some("") {
+            "what cannot be measured says why: write note"
+        } else if is_definition && self.tests.is_empty() && self.unmeasurable.is_none() {
+            "a definition names its tests"
+        } else if !is_definition && !self.tests.is_empty() {
+            "only a definition is tested; the others are measured"
+        } else if is_definition && !(self.checks.is_empty() && self.trend.is_empty() && !explained) {
+            "a definition is tested, not measured"
+        } else if self.explain.is_some() && !explained {
+            "an explanation shows its contradiction by a check"
+        } else if self.explain.is_some() && self.class == Class::Derivable {
+            "what is derivable cannot be explained away"
+        } else if !is_definition && self.checks.is_empty() && !explained && self.unmeasurable.is_none() {
+            "nothing can be said of it: write check or explain, or measurable = false"
+        } else {
+            return Ok(());
+        };
+        Err(complaint.to_owned())
+    }
+}

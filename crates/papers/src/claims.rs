@@ -1,0 +1,340 @@
+//! `claims.toml`: what a paper says, what it leaves open, and what is run to find out.
+
+use crate::cell::{Cell, Grid, Profile, Seeds};
+use crate::check::{Check, Written as WrittenCheck};
+use crate::claim::{Claim, Written as WrittenClaim};
+use crate::figures::Figure;
+use crate::metric::Metric;
+use crate::pattern::{Bindings, PatternError, expand};
+use crate::tables::Table;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A parameter that the paper does not say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inferred {
+    /// What it is.
+    pub parameter: String,
+    /// What was chosen.
+    pub value: String,
+    /// From what.
+    pub why: String,
+}
+
+/// How near two simulators must come to agree in a metric.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agreement {
+    pub(crate) metric: String,
+    /// Of ns-2's mean, as a part of it.
+    pub(crate) margin: f64,
+}
+
+/// All that `claims.toml` says, its patterns expanded and its references checked.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    /// The paper's title.
+    pub title: String,
+    /// Authors, place and year.
+    pub source: String,
+    /// What it is about, in a sentence.
+    pub about: String,
+    /// What it leaves open.
+    pub inferred: Vec<Inferred>,
+    /// What is run, in the order of the file.
+    pub cells: Vec<Cell>,
+    /// Its claims, in the order of the file.
+    pub claims: Vec<Claim>,
+    pub(crate) seeds: Seeds,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) agreements: Vec<Agreement>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    source: String,
+    about: String,
+    seeds: Seeds,
+    #[serde(default)]
+    inferred: Vec<Inferred>,
+    cell: Vec<Grid>,
+    #[serde(default)]
+    table: Vec<Table>,
+    #[serde(default)]
+    figure: Vec<Figure>,
+    #[serde(default)]
+    agreement: Vec<Agreement>,
+    claim: Vec<WrittenClaim>,
+}
+
+/// What is wrong with a `claims.toml`.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimsError {
+    /// It is no TOML, or a key is wrong.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// A pattern of a cell is wrong.
+    #[error("[[cell]] {0}")]
+    Pattern(#[from] PatternError),
+    /// Two things have one name.
+    #[error("there are two {what} called \"{name}\"")]
+    Twice {
+        /// Cells or claims.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A claim is wrong.
+    #[error("claim \"{id}\": {why}")]
+    Claim {
+        /// The claim.
+        id: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A table, a figure or an agreement is wrong.
+    #[error("{what} \"{name}\": {why}")]
+    Other {
+        /// What it is.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Claims {
+    /// Reads the text of a `claims.toml` whose paper has these metrics.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: types, unknown keys, names that stand for nothing or for two things, a claim of
+    /// which nothing can be said.
+    pub fn parse(text: &str, metrics: &[Metric]) -> Result<Self, ClaimsError> {
+        let written: Written = toml::from_str(text)?;
+        let mut cells = Vec::new();
+        for grid in &written.cell {
+            cells.extend(grid.cells()?);
+        }
+        let mut names = Names { cells: BTreeSet::new(), metrics };
+        for cell in &cells {
+            if !names.cells.insert(cell.name.clone()) {
+                return Err(ClaimsError::Twice { what: "cells", name: cell.name.clone() });
+            }
+        }
+        let mut ids = BTreeSet::new();
+        let mut claims = Vec::new();
+        for claim in written.claim {
+            let id = claim.id.clone();
+            if !ids.insert(id.clone()) {
+                return Err(ClaimsError::Twice { what: "claims", name: id });
+            }
+            let claim = claim.claim(|checks, paper| names.checks(checks, paper)).and_then(|claim| {
+                claim.cell.iter().try_for_each(|cell| names.cells(cell, &Bindings::new()).map(drop))?;
+                Ok(claim)
+            });
+            claims.push(claim.map_err(|why| ClaimsError::Claim { id, why })?);
+        }
+        for (what, name, found) in (written.table.iter())
+            .map(|table| ("table", &table.title, names.table(table)))
+            .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
+            .chain(written.agreement.iter().map(|agree| ("agreement", &agree.metric, names.metric(&agree.metric))))
+        {
+            found.map_err(|why| ClaimsError::Other { what, name: name.clone(), why })?;
+        }
+        Ok(Self {
+            title: written.title,
+            source: written.source,
+            about: written.about,
+            inferred: written.inferred,
+            cells,
+            claims,
+            seeds: written.seeds,
+            tables: written.table,
+            figures: written.figure,
+            agreements: written.agreement,
+        })
+    }
+
+    /// The seeds with which `profile` runs `cell`.
+    #[must_use]
+    pub fn seeds(&self, cell: &Cell, profile: Profile) -> std::ops::RangeInclusive<u64> {
+        1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
+    }
+
+    /// The paper's own numbers, by cell and metric.
+    pub(crate) fn paper_values(&self) -> BTreeMap<(&str, &str), f64> {
+        let mut values = BTreeMap::new();
+        for claim in &self.claims {
+            let explained = claim.explain.iter().flat_map(|explain| &explain.checks);
+            if let (Some(value), Some(check)) = (claim.paper, claim.checks.iter().chain(explained).next())
+                && let [cell] = &check.cells[..]
+            {
+                values.insert((claim.cell.as_deref().unwrap_or(cell), check.metric.as_str()), value);
+            }
+        }
+        values
+    }
+}
+
+/// What can be referred to.
+struct Names<'a> {
+    cells: BTreeSet<String>,
+    metrics: &'a [Metric],
+}
+
+impl Names<'_> {
+    fn checks(&self, written: &[WrittenCheck], paper: Option<f64>) -> Result<Vec<Check>, String> {
+        let mut checks = Vec::new();
+        for one in written {
+            for each in expand(&one.each, &Bindings::new()).map_err(|error| error.to_string())? {
+                let mut cells = Vec::new();
+                for pattern in &one.cells {
+                    cells.extend(self.cells(pattern, &each.bindings)?);
+                }
+                let check = one.check(cells, paper)?;
+                self.metric(&check.metric)?;
+                checks.push(check);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// The cells that a pattern names, each of which there is.
+    fn cells(&self, pattern: &str, known: &Bindings) -> Result<Vec<String>, String> {
+        let names = expand(pattern, known).map_err(|error| error.to_string())?;
+        let cell = |name: String| {
+            if self.cells.contains(&name) { Ok(name) } else { Err(format!("there is no cell \"{name}\"")) }
+        };
+        names.into_iter().map(|one| cell(one.name)).collect()
+    }
+
+    fn metric(&self, name: &str) -> Result<(), String> {
+        let known = |metric: &Metric| metric.name == name;
+        if self.metrics.iter().any(known) { Ok(()) } else { Err(format!("there is no metric \"{name}\"")) }
+    }
+
+    fn table(&self, table: &Table) -> Result<(), String> {
+        self.metric(&table.metric)?;
+        for row in table.rows().map_err(|error| error.to_string())? {
+            for column in &table.columns {
+                self.cells(&column.cell, &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn figure(&self, figure: &Figure) -> Result<(), String> {
+        self.metric(&figure.metric)?;
+        for line in &figure.lines {
+            self.cells(&line.cells, &Bindings::new())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METRICS: &[Metric] = &[Metric { name: "m", unit: "", decimals: 1, of: |_| None }];
+    const HEAD: &str = r#"
+        title = "T"
+        source = "S"
+        about = "A"
+        seeds = { default = 10, full = 30 }
+        [[cell]]
+        name = "{q=a|b}.{n=1|2}"
+        scenario = "x.toml"
+        set = ["count={n}"]
+        [[cell]]
+        name = "fixed"
+        scenario = "x.toml"
+        deterministic = true
+    "#;
+
+    fn parse(rest: &str) -> Result<Claims, String> {
+        Claims::parse(&format!("{HEAD}{rest}"), METRICS).map_err(|error| error.to_string())
+    }
+
+    fn claim(class: &str, kind: &str, rest: &str) -> String {
+        format!(
+            "[[claim]]\nid = \"c\"\nclass = \"{class}\"\nkind = \"{kind}\"\nwhere = \"1\"\nstatement = \"s\"\n{rest}\n"
+        )
+    }
+
+    const GOOD: &str = "check = [{ metric = \"m\", cells = [\"a.1\"], op = \"above\", value = 1 }]";
+
+    #[test]
+    fn patterns_become_cells_and_checks() {
+        let text = claim(
+            "derivable",
+            "ordering",
+            "check = [{ metric = \"m\", cells = [\"{a|b}.{n}\"], reduce = \"difference\", op = \"above\", value = 0, each = \"{n=1|2}\" }]",
+        );
+        let claims = parse(&text).unwrap();
+        let names: Vec<&str> = claims.cells.iter().map(|cell| cell.name.as_str()).collect();
+        assert_eq!(names, ["a.1", "a.2", "b.1", "b.2", "fixed"]);
+        let cells: Vec<&[String]> = claims.claims[0].checks.iter().map(|check| check.cells.as_slice()).collect();
+        assert_eq!(cells, [["a.1", "b.1"], ["a.2", "b.2"]]);
+        assert_eq!(claims.seeds(&claims.cells[0], Profile::Full), 1..=30);
+        assert_eq!(claims.seeds(&claims.cells[4], Profile::Full), 1..=1);
+    }
+
+    #[test]
+    fn the_papers_numbers_stand_where_they_are_judged_or_shown() {
+        let number = "paper = 3\ncheck = [{ metric = \"m\", cells = [\"a.1\"], op = \"within\", tolerance = 1 }]";
+        let shown = |rest: &str| {
+            let claims = parse(&claim("derivable", "number", &format!("{number}{rest}"))).unwrap();
+            claims.paper_values().into_iter().map(|((cell, _), value)| (cell.to_owned(), value)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(""), [("a.1".to_owned(), 3.0)]);
+        assert_eq!(shown("\ncell = \"b.2\""), [("b.2".to_owned(), 3.0)]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let twice = claim("derivable", "number", GOOD).repeat(2);
+        let table = |rest: &str| {
+            format!(
+                "[[table]]\ntitle = \"T\"\nmetric = \"m\"\nrows = \"{{n=1|3}}\"\n\
+                 columns = [{{ title = \"x\", cell = \"a.{{n}}\", from = \"headway\" }}]\n{rest}"
+            )
+        };
+        for (rest, part) in [
+            (twice, "there are two claims called \"c\""),
+            (
+                claim("derivable", "number", GOOD) + "[[cell]]\nname = \"a.1\"\nscenario = \"x\"\n",
+                "there are two cells called \"a.1\"",
+            ),
+            (claim("derivable", "number", &GOOD.replace("a.1", "c.1")), "claim \"c\": there is no cell \"c.1\""),
+            (claim("derivable", "number", &GOOD.replace("a.1", "a.{n}")), "{n} stands for nothing here"),
+            (claim("derivable", "number", &GOOD.replace("\"m\"", "\"k\"")), "there is no metric \"k\""),
+            (claim("derivable", "number", &format!("{GOOD}\ncell = \"z\"")), "there is no cell \"z\""),
+            (claim("derivable", "number", ""), "nothing can be said of it"),
+            (claim("derivable", "number", "measurable = false"), "says why"),
+            (claim("derivable", "number", "test = [\"x::y\"]"), "only a definition is tested"),
+            (claim("derivable", "definition", ""), "a definition names its tests"),
+            (claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")), "tested, not measured"),
+            (
+                claim("derivable", "number", &format!("explain = {{ text = \"t\", {GOOD} }}")),
+                "cannot be explained away",
+            ),
+            (claim("contradictory", "number", "explain = { text = \"t\", check = [] }"), "shows its contradiction"),
+            (claim("easy", "number", GOOD), "unknown variant `easy`"),
+            (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown field `level`"),
+            (claim("derivable", "number", GOOD) + &table(""), "table \"T\": there is no cell \"a.3\""),
+            (
+                claim("derivable", "number", GOOD) + "[[agreement]]\nmetric = \"k\"\nmargin = 1\n",
+                "agreement \"k\": there is no metric",
+            ),
+        ] {
+            let error = parse(&rest).unwrap_err();
+            assert!(error.contains(part), "{error}\n{rest}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The papers that Headway holds itself to: what they claim, what is run to find out, and what comes of it.
+//!
+//! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and `ns2.csv`, built into the program, and
+//! one file here with its metrics. Nothing here opens a file or starts a thread: whoever drives it asks for
+//! [`Cell`]s, runs each with its seeds, [`measure`]s what came of it, and hands the numbers back.
+//!
+//! | in | out |
+//! |---|---|
+//! | [`Paper::claims`] | [`Claims`]: cells to run, claims to judge |
+//! | [`Cell::load`] with a seed | a scenario |
+//! | [`measure`]: metrics of a finished run | [`Values`], collected in [`Measured`] |
+//! | [`Results::new`] | every mean with its interval, every claim with its [`Verdict`] |
+//! | [`markdown`], [`plain`], [`charts`] | tables and pictures of it |
+#![forbid(unsafe_code)]
+
+mod cell;
+mod check;
+mod claim;
+mod claims;
+mod figures;
+mod lan_queues;
+mod measured;
+mod metric;
+mod paper;
+mod pattern;
+mod reduce;
+mod reference;
+mod results;
+mod statistics;
+mod tables;
+mod verdict;
+
+pub use cell::{Cell, CellError, Profile};
+pub use check::{Bound, Check};
+pub use claim::{Claim, Class, Explain, Kind};
+pub use claims::{Claims, ClaimsError, Inferred};
+pub use figures::charts;
+pub use measured::{Measured, Values, measure};
+pub use metric::{Metric, Outcome};
+pub use paper::{PAPERS, Paper};
+pub use pattern::PatternError;
+pub use reduce::Reduce;
+pub use reference::{Reference, ReferenceError};
+pub use results::{Agreed, Number, Ran, Results};
+pub use statistics::{Estimate, FEWEST_RUNS, kendall_tau};
+pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
+pub use verdict::{Evidence, Finding, Judgement, Verdict};

@@ -1,0 +1,109 @@
+//! What the runs gave, seed by seed.
+
+use crate::check::Check;
+use crate::metric::{Metric, Outcome};
+use crate::statistics::Estimate;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The metrics of one run.
+pub type Values = BTreeMap<&'static str, f64>;
+
+/// Asks a run for every metric that it has.
+#[must_use]
+pub fn measure(metrics: &[Metric], outcome: &Outcome<'_>) -> Values {
+    let value = |metric: &Metric| (metric.of)(outcome).filter(|value| value.is_finite());
+    metrics.iter().filter_map(|metric| Some((metric.name, value(metric)?))).collect()
+}
+
+/// The metrics of all runs, by cell and seed.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    runs: BTreeMap<String, BTreeMap<u64, Values>>,
+    /// Cells in which nothing is drawn.
+    exact: BTreeSet<String>,
+}
+
+impl Measured {
+    /// A run of `cell` with `seed` gave `values`. In a deterministic cell it speaks for all seeds.
+    pub fn add(&mut self, cell: &str, seed: u64, deterministic: bool, values: Values) {
+        self.runs.entry(cell.to_owned()).or_default().insert(seed, values);
+        if deterministic {
+            self.exact.insert(cell.to_owned());
+        }
+    }
+
+    /// The names of the cells that were run.
+    pub fn cells(&self) -> impl Iterator<Item = &str> {
+        self.runs.keys().map(String::as_str)
+    }
+
+    /// The mean over runs of `metric` in `cell`.
+    #[must_use]
+    pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
+        let runs = self.runs.get(cell)?;
+        let samples: Vec<f64> = runs.values().filter_map(|values| values.get(metric).copied()).collect();
+        match samples[..] {
+            [only] if self.exact.contains(cell) => Some(Estimate::exact(only)),
+            _ => Estimate::of(&samples),
+        }
+    }
+
+    /// The mean over runs of what `check` judges, its cells paired by seed.
+    #[must_use]
+    pub fn of(&self, check: &Check) -> Option<Estimate> {
+        let exact = |cell: &String| self.exact.contains(cell);
+        let reduced = |seed: u64| {
+            let value = |cell: &String| {
+                let runs = self.runs.get(cell)?;
+                let values = if exact(cell) { runs.values().next()? } else { runs.get(&seed)? };
+                values.get(check.metric.as_str()).copied()
+            };
+            check.reduce.of(&check.cells.iter().map(value).collect::<Option<Vec<f64>>>()?)
+        };
+        match check.cells.iter().find(|cell| !exact(cell)) {
+            None => reduced(0).map(Estimate::exact),
+            Some(drawn) => {
+                let samples: Vec<f64> = self.runs.get(drawn)?.keys().filter_map(|seed| reduced(*seed)).collect();
+                Estimate::of(&samples)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Bound;
+    use crate::reduce::Reduce;
+
+    fn check(cells: &[&str]) -> Check {
+        let cells = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        Check { metric: "m".to_owned(), cells, reduce: Reduce::Difference, bound: Bound::Above(0.0) }
+    }
+
+    /// Two columns that swing together: their difference does not.
+    #[test]
+    fn cells_are_paired_by_seed() {
+        let mut measured = Measured::default();
+        for seed in 1..=10 {
+            measured.add("a", seed, false, Values::from([("m", seed as f64 + 0.5)]));
+            measured.add("b", seed + 1, false, Values::from([("m", seed as f64 + 1.0)]));
+        }
+        let difference = measured.of(&check(&["a", "b"])).unwrap();
+        assert_eq!((difference.mean, difference.ci95, difference.runs), (0.5, Some(0.0), 9));
+        assert!(measured.estimate("a", "m").unwrap().ci95.unwrap() > 2.0);
+        assert_eq!(measured.of(&check(&["a", "no"])), None);
+        assert_eq!(measured.estimate("a", "no"), None);
+    }
+
+    #[test]
+    fn a_deterministic_cell_speaks_for_all_seeds() {
+        let mut measured = Measured::default();
+        measured.add("fixed", 1, true, Values::from([("m", 2.0)]));
+        for seed in 1..=10 {
+            measured.add("drawn", seed, false, Values::from([("m", 3.0)]));
+        }
+        assert_eq!(measured.of(&check(&["drawn", "fixed"])).unwrap().runs, 10);
+        assert_eq!(measured.of(&check(&["fixed", "fixed"])), Some(Estimate::exact(0.0)));
+    }
+}

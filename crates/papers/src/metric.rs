@@ -1,0 +1,28 @@
+//! What is measured of a run: numbers with names and units.
+
+use headway_record::{SeriesTable, Summary};
+use headway_scenario::Scenario;
+
+/// A finished run.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// What was run.
+    pub scenario: &'a Scenario,
+    /// What came of it.
+    pub summary: &'a Summary,
+    /// Samples over time, if the scenario asks for them.
+    pub series: Option<&'a SeriesTable>,
+}
+
+/// A number that a paper's runs are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// What claims call it; ends in its unit.
+    pub name: &'static str,
+    /// Its unit, for people.
+    pub unit: &'static str,
+    /// Decimals that tables show.
+    pub decimals: usize,
+    /// The number; none where the run has no such thing.
+    pub of: fn(&Outcome<'_>) -> Option<f64>,
+}

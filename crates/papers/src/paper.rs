@@ -1,0 +1,70 @@
+//! The papers that Headway holds itself to. To add one: a folder in `papers/`, a file of metrics, and a line here.
+
+use crate::claims::{Claims, ClaimsError};
+use crate::lan_queues;
+use crate::metric::Metric;
+use crate::reference::{Reference, ReferenceError};
+
+/// A paper, with the texts of its folder built in.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// The name of its folder.
+    pub id: &'static str,
+    pub(crate) scenarios: &'static [(&'static str, &'static str)],
+    /// What its runs are asked for.
+    pub metrics: &'static [Metric],
+    claims: &'static str,
+    ns2: &'static str,
+}
+
+/// Text of a file in a paper's folder.
+macro_rules! text {
+    ($id:literal, $file:expr) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/", $id, "/", $file))
+    };
+}
+
+/// `paper!("folder", metrics, ["scenario", ...])`.
+macro_rules! paper {
+    ($id:literal, $metrics:expr, [$($scenario:literal),+ $(,)?]) => {
+        Paper {
+            id: $id,
+            scenarios: &[$((concat!($scenario, ".toml"), text!($id, concat!("scenarios/", $scenario, ".toml")))),+],
+            metrics: $metrics,
+            claims: text!($id, "claims.toml"),
+            ns2: text!($id, "ns2.csv"),
+        }
+    };
+}
+
+/// Every paper.
+pub const PAPERS: &[Paper] = &[paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"])];
+
+impl Paper {
+    /// The paper with this name.
+    #[must_use]
+    pub fn find(id: &str) -> Option<&'static Self> {
+        PAPERS.iter().find(|paper| paper.id == id)
+    }
+
+    /// What it says, and what is run to find out.
+    ///
+    /// # Errors
+    /// If its `claims.toml` is wrong.
+    pub fn claims(&self) -> Result<Claims, ClaimsError> {
+        Claims::parse(self.claims, self.metrics)
+    }
+
+    /// What ns-2 gave in its cells.
+    ///
+    /// # Errors
+    /// If its `ns2.csv` is wrong.
+    pub fn ns2(&self) -> Result<Reference, ReferenceError> {
+        Reference::parse(self.ns2)
+    }
+
+    /// The text of one of its scenarios.
+    pub(crate) fn scenario(&self, name: &str) -> Option<&'static str> {
+        self.scenarios.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+}

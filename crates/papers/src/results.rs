@@ -1,0 +1,170 @@
+//! `results.json`: everything that the runs of a paper gave.
+
+use crate::cell::Profile;
+use crate::claims::{Claims, Inferred};
+use crate::measured::Measured;
+use crate::paper::Paper;
+use crate::reference::Reference;
+use crate::statistics::{Estimate, FEWEST_RUNS};
+use crate::verdict::{Evidence, Judgement, Verdict, shortest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A mean as `results.json` holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Number {
+    /// The mean over runs.
+    pub mean: f64,
+    /// Half the width of its 95 % interval; null for a single run.
+    pub ci95: Option<f64>,
+    /// How many runs.
+    pub runs: usize,
+}
+
+impl From<Estimate> for Number {
+    /// Nine digits: more would differ between machines whose logarithms differ in the last bit.
+    fn from(estimate: Estimate) -> Self {
+        let nine = |number: f64| format!("{number:.8e}").parse().unwrap_or(number);
+        Self { mean: nine(estimate.mean), ci95: estimate.ci95.map(nine), runs: estimate.runs }
+    }
+}
+
+/// What was run, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ran {
+    /// `default` or `full`.
+    pub profile: String,
+    /// How many seeds, from 1 on.
+    pub seeds: u64,
+    /// Simulated seconds, by cell: all of them, and those that were measured.
+    pub seconds: BTreeMap<String, [f64; 2]>,
+}
+
+/// Whether a metric of a cell agrees with ns-2's: the Welch 95 % interval of the difference lies inside the margin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// The cell.
+    pub cell: String,
+    /// The metric.
+    pub metric: String,
+    /// Ours less ns-2's.
+    pub difference: f64,
+    /// Half the width of its interval.
+    pub ci95: f64,
+    /// How much it may be.
+    pub margin: f64,
+    /// Whether it is no more.
+    pub agrees: bool,
+}
+
+/// Everything that the runs of a paper gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The paper's name.
+    pub paper: String,
+    /// Headway's version.
+    pub version: String,
+    /// What was run.
+    pub ran: Ran,
+    /// By cell and metric.
+    pub cells: BTreeMap<String, BTreeMap<String, Number>>,
+    /// Beside ns-2.
+    pub agreement: Vec<Agreed>,
+    /// What the paper leaves open.
+    pub inferred: Vec<Inferred>,
+    /// Each claim with its verdict.
+    pub claims: Vec<Judgement>,
+}
+
+impl Results {
+    /// Judges what was measured. `seconds` says of each cell how long it ran and was measured.
+    #[must_use]
+    pub fn new(
+        paper: &Paper,
+        claims: &Claims,
+        ns2: &Reference,
+        profile: Profile,
+        measured: &Measured,
+        seconds: BTreeMap<String, [f64; 2]>,
+    ) -> Self {
+        let paper_values = claims.paper_values();
+        let evidence = Evidence { measured, ns2, paper: &paper_values };
+        let metrics = |cell: &str| {
+            let number = |name: &str| measured.estimate(cell, name).map(Number::from);
+            paper.metrics.iter().filter_map(|metric| Some((metric.name.to_owned(), number(metric.name)?))).collect()
+        };
+        Self {
+            paper: paper.id.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ran: Ran { profile: profile.name().to_owned(), seeds: claims.seeds.of(profile), seconds },
+            cells: measured.cells().map(|cell| (cell.to_owned(), metrics(cell))).collect(),
+            agreement: agreement(claims, ns2, measured),
+            inferred: claims.inferred.clone(),
+            claims: claims.claims.iter().map(|claim| evidence.judge(paper.id, claim)).collect(),
+        }
+    }
+
+    /// How many claims have each verdict.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let count = |verdict: Verdict| self.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        Verdict::ALL.into_iter().map(|verdict| (verdict.name(), count(verdict))).collect()
+    }
+
+    /// How many claims hold by numbers that no parameter was chosen for.
+    #[must_use]
+    pub fn held_unfitted(&self) -> usize {
+        self.claims.iter().filter(|claim| claim.holds_unfitted()).count()
+    }
+
+    /// Whether every derivable claim holds.
+    #[must_use]
+    pub fn is_acceptable(&self) -> bool {
+        self.claims.iter().all(Judgement::is_acceptable)
+    }
+
+    /// A metric of a cell.
+    #[must_use]
+    pub fn get(&self, cell: &str, metric: &str) -> Option<Number> {
+        self.cells.get(cell)?.get(metric).copied()
+    }
+
+    /// One line: how many of what.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let counts = self.counts();
+        let some = Verdict::ALL.into_iter().filter(|verdict| counts[verdict.name()] > 0);
+        let counted: Vec<String> = some.map(|verdict| format!("{} {verdict}", counts[verdict.name()])).collect();
+        format!(
+            "{} claims: {}. {} parameters are inferred; {} claims hold that they were not fitted to.",
+            self.claims.len(),
+            counted.join(", "),
+            self.inferred.len(),
+            self.held_unfitted()
+        )
+    }
+}
+
+/// Every cell and metric with a margin that both sides have run often enough.
+fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Agreed> {
+    let digits = |number: f64| shortest(number).parse().unwrap_or(number);
+    ns2.iter()
+        .filter_map(|(cell, metric, theirs)| {
+            let margin = claims.agreements.iter().find(|agreement| agreement.metric == metric)?.margin;
+            let ours = measured.estimate(cell, metric)?;
+            if ours.runs.min(theirs.runs) < FEWEST_RUNS {
+                return None;
+            }
+            let (difference, ci95) = (ours.mean - theirs.mean, ours.welch(&theirs)?);
+            let margin = (margin * theirs.mean).abs();
+            Some(Agreed {
+                cell: cell.to_owned(),
+                metric: metric.to_owned(),
+                difference: digits(difference),
+                ci95: digits(ci95),
+                margin: digits(margin),
+                agrees: difference.abs() + ci95 <= margin,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,290 @@
+//! The paper's tables again, with what ns-2 and Headway give beside the paper's numbers.
+
+use crate::claims::Claims;
+use crate::metric::Metric;
+use crate::paper::Paper;
+use crate::pattern::{Bindings, PatternError, expand, fill};
+use crate::reference::Reference;
+use crate::results::{Agreed, Number, Results};
+use crate::verdict::{Judgement, Verdict, shortest};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// `[[table]]`: a metric of many cells.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) metric: String,
+    /// A pattern: a row for each of its names.
+    rows: String,
+    pub(crate) columns: Vec<Column>,
+    /// What stands below it.
+    #[serde(default)]
+    note: String,
+}
+
+/// One column: a number of a cell, from one of three places.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Column {
+    title: String,
+    /// The cell, with the variables of the row.
+    pub(crate) cell: String,
+    from: From,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum From {
+    Paper,
+    Ns2,
+    Headway,
+}
+
+/// Where nothing is known.
+const NONE: &str = "-";
+
+impl Table {
+    /// What the variables stand for, row by row.
+    pub(crate) fn rows(&self) -> Result<Vec<Bindings>, PatternError> {
+        Ok(expand(&self.rows, &Bindings::new())?.into_iter().map(|row| row.bindings).collect())
+    }
+}
+
+/// A table as text: its title, its head, its rows, and what stands below.
+struct Drawn<'a> {
+    title: &'a str,
+    head: Vec<&'a str>,
+    rows: Vec<Vec<String>>,
+    note: &'a str,
+}
+
+/// Each table of a paper as Markdown.
+///
+/// # Errors
+/// If a pattern is wrong, which reading the claims has excluded.
+pub fn markdown(paper: &Paper, claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
+    let mut text = String::new();
+    for table in drawn(paper, claims, ns2, results)? {
+        let _ = writeln!(text, "### {}\n", table.title);
+        text.push_str(&markdown_table(&table.head, &table.rows));
+        if !table.note.is_empty() {
+            let _ = writeln!(text, "\n{}", table.note);
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{}", ran(results));
+    Ok(text)
+}
+
+/// Each table of a paper for a terminal.
+///
+/// # Errors
+/// As [`markdown`].
+pub fn plain(paper: &Paper, claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
+    let mut text = String::new();
+    for table in drawn(paper, claims, ns2, results)? {
+        let _ = writeln!(text, "{}\n{}\n", table.title, plain_table(&table.head, &table.rows));
+    }
+    text.push_str(&ran(results));
+    Ok(text)
+}
+
+fn drawn<'a>(
+    paper: &Paper,
+    claims: &'a Claims,
+    ns2: &Reference,
+    results: &Results,
+) -> Result<Vec<Drawn<'a>>, PatternError> {
+    let paper_values = claims.paper_values();
+    let mut all = Vec::new();
+    for table in &claims.tables {
+        let metric = paper.metrics.iter().find(|metric| metric.name == table.metric);
+        let decimals = metric.map_or(3, |metric: &Metric| metric.decimals);
+        let mut rows = Vec::new();
+        for row in expand(&table.rows, &Bindings::new())? {
+            let mut cells = vec![row.name.clone()];
+            for column in &table.columns {
+                let cell = fill(&column.cell, &row.bindings)?;
+                cells.push(
+                    match column.from {
+                        From::Paper => paper_values.get(&(cell.as_str(), table.metric.as_str())).map(|n| n.to_string()),
+                        From::Ns2 => ns2.get(&cell, &table.metric).map(|estimate| shown(estimate.into(), decimals)),
+                        From::Headway => results.get(&cell, &table.metric).map(|number| shown(number, decimals)),
+                    }
+                    .unwrap_or_else(|| NONE.to_owned()),
+                );
+            }
+            // A row of cells that this profile did not run says nothing.
+            let ours = |column: &Column| column.from == From::Headway;
+            let is_known = |(column, text): (&Column, &String)| ours(column) && text != NONE;
+            if table.columns.iter().zip(&cells[1..]).any(is_known) {
+                rows.push(cells);
+            }
+        }
+        if !rows.is_empty() {
+            let head =
+                std::iter::once("cell").chain(table.columns.iter().map(|column| column.title.as_str())).collect();
+            all.push(Drawn { title: &table.title, head, rows, note: &table.note });
+        }
+    }
+    Ok(all)
+}
+
+/// A mean, and its interval if it has a width.
+fn shown(number: Number, decimals: usize) -> String {
+    match number.ci95 {
+        Some(ci95) if ci95 > 0.0 => format!("{:.decimals$} ± {ci95:.decimals$}", number.mean),
+        _ => format!("{:.decimals$}", number.mean),
+    }
+}
+
+/// What was run, and how many of its numbers agree with ns-2.
+fn ran(results: &Results) -> String {
+    let runs = results.ran.seeds;
+    let mut lengths: BTreeMap<String, usize> = BTreeMap::new();
+    for [from, to] in results.ran.seconds.values() {
+        *lengths.entry(format!("{from} to {to} s")).or_default() += 1;
+    }
+    let lengths: Vec<String> = lengths.iter().map(|(length, cells)| format!("{cells} cells over {length}")).collect();
+    let mut text = format!(
+        "Headway {}, profile {}: {runs} seeds a cell, means ± 95 % (Student); {}.",
+        results.version,
+        results.ran.profile,
+        lengths.join(", ")
+    );
+    let agree = results.agreement.iter().filter(|agreed| agreed.agrees).count();
+    if !results.agreement.is_empty() {
+        let _ = write!(
+            text,
+            " Beside ns-2.35, {agree} of {} numbers agree (Welch 95 % interval inside the margin).",
+            results.agreement.len()
+        );
+    }
+    for agreed in results.agreement.iter().filter(|agreed| !agreed.agrees) {
+        let Agreed { cell, metric, difference, ci95, margin, .. } = agreed;
+        // An interval that is wider than the margin, but holds zero, says that more runs are needed on either side.
+        let verdict = if difference.abs() > *ci95 { "differs" } else { "is undecided" };
+        let _ = write!(text, "\n- {cell}, {metric} {verdict}: {difference} ± {ci95}, margin {margin}");
+    }
+    text
+}
+
+/// Every claim with its verdict, as Markdown.
+#[must_use]
+pub fn verdicts_markdown(results: &Results) -> String {
+    let mut text = format!("{}\n\n", results.summary());
+    for verdict in Verdict::ALL {
+        let rows: Vec<Vec<String>> =
+            results.claims.iter().filter(|judged| judged.verdict == verdict).map(|judged| row(judged, true)).collect();
+        if !rows.is_empty() {
+            let _ = writeln!(text, "### {verdict} ({})\n", rows.len());
+            let head = ["claim", "statement", "class", "fitted", "paper", "ns-2", "Headway", "why"];
+            text.push_str(&markdown_table(&head, &rows));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Every claim with its verdict, for a terminal, and why those that do not hold do not.
+#[must_use]
+pub fn verdicts_plain(results: &Results) -> String {
+    let rows: Vec<Vec<String>> = results
+        .claims
+        .iter()
+        .map(|judged| {
+            let mut cells = row(judged, false);
+            cells.insert(1, judged.verdict.to_string());
+            cells
+        })
+        .collect();
+    let mut text = plain_table(&["claim", "verdict", "class", "fitted", "paper", "ns-2", "Headway"], &rows);
+    text.push('\n');
+    for judged in &results.claims {
+        if matches!(judged.verdict, Verdict::NotReproduced | Verdict::NotRun | Verdict::NotMeasurable) {
+            let _ = writeln!(text, "\n{} is {}: {}", judged.id, judged.verdict, judged.reason);
+        }
+    }
+    let _ = write!(text, "\n{}", results.summary());
+    text
+}
+
+fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
+    let short = |number: Option<f64>| number.map_or(NONE.to_owned(), shortest);
+    let class = serde_json::to_value(judged.class).ok().and_then(|class| Some(class.as_str()?.to_owned()));
+    let ours = match (judged.value, judged.ci95) {
+        (Some(value), Some(ci95)) if ci95 > 0.0 => format!("{} ± {}", shortest(value), two_digits(ci95)),
+        (value, _) => short(value),
+    };
+    let mut cells = vec![judged.id.clone()];
+    if with_words {
+        cells.push(judged.statement.clone());
+    }
+    cells.push(class.unwrap_or_default());
+    cells.push(if judged.fitted { "yes" } else { "" }.to_owned());
+    cells.extend([short(judged.paper_value), short(judged.ns2_value), ours]);
+    if with_words {
+        cells.push(judged.reason.clone());
+    }
+    cells
+}
+
+fn two_digits(number: f64) -> String {
+    format!("{number:.1e}").parse::<f64>().unwrap_or(number).to_string()
+}
+
+fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| {
+        let escaped: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", escaped.join(" | "))
+    };
+    let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
+    let mut text = line(&head);
+    text.push_str(&"|---".repeat(head.len()));
+    text.push_str("|\n");
+    for row in rows {
+        text.push_str(&line(row));
+    }
+    text
+}
+
+fn plain_table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(head);
+    for row in rows {
+        table.add_row(row);
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// What a paper leaves open, as Markdown.
+#[must_use]
+pub fn inferred_markdown(claims: &Claims) -> String {
+    let rows: Vec<Vec<String>> =
+        claims.inferred.iter().map(|one| vec![one.parameter.clone(), one.value.clone(), one.why.clone()]).collect();
+    markdown_table(&["parameter", "chosen", "from what"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_cells_hold_no_bars() {
+        let text = markdown_table(&["a", "b"], &[vec!["x|y".to_owned(), "z".to_owned()]]);
+        assert_eq!(text, "| a | b |\n|---|---|\n| x\\|y | z |\n");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let number = |mean, ci95| shown(Number { mean, ci95, runs: 10 }, 2);
+        assert_eq!(number(1.234_5, Some(0.021)), "1.23 ± 0.02");
+        assert_eq!(number(1.234_5, Some(0.0)), "1.23");
+        assert_eq!(number(1.234_5, None), "1.23");
+        assert_eq!((two_digits(0.012_34), shortest(6558.24)), ("0.012".to_owned(), "6558.24".to_owned()));
+    }
+}
