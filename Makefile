@@ -3,7 +3,7 @@
 CARGO = cargo
 DEMO = out/demo
 
-.PHONY: demo test fmt lint deny fuzz docs pictures papers clean
+.PHONY: demo test fmt lint bench instructions deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -11,7 +11,7 @@ demo: toolchain
 	target/release/headway run scenarios/demo.toml --out $(DEMO) --again
 	target/release/headway plot $(DEMO)
 
-## Everything that CI checks.
+## What CI checks, but for the instructions.
 test: toolchain fmt lint
 	$(CARGO) test --workspace --quiet
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -21,6 +21,14 @@ fmt: toolchain
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
+
+## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
+bench: toolchain
+	bench/simulator/run
+
+## Instructions a packet-hop beside the stored ones, as CI does; needs valgrind.
+instructions: toolchain
+	bench/simulator/run --instructions
 
 ## Licences and advisories of the dependencies; needs `cargo install cargo-deny`.
 deny:

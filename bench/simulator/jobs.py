@@ -1,0 +1,68 @@
+"""The jobs: a star of N clients, as a scenario for Headway."""
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+# A run this short is all start-up and record: nothing has crossed the bottleneck yet.
+STARTUP_S = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """`kind` is tcp (each client sends a file through N Mb/s) or cbr (each sends 3 Mb/s, through 155 Mb/s)."""
+
+    name: str
+    kind: str
+    clients: int
+    seconds: float
+    red: bool = False
+    series: bool = False
+
+
+JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-500", "tcp", 500, 20), Job("tcp-5000", "tcp", 5000, 5)]
+
+
+def headway():
+    """A built headway."""
+    if "HEADWAY" in os.environ:
+        return os.environ["HEADWAY"]
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--package", "headway-cli"], cwd=ROOT, check=True)
+    return str(ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "headway")
+
+
+def link(ends, rate_mbps, delay_ms, queue, one_way=False):
+    return (f'[[link]]\nbetween = ["{ends[0]}", "{ends[1]}"]\none_way = {str(one_way).lower()}\nrate = "{rate_mbps}Mbps"\n'
+            f'delay = "{delay_ms}ms"\nqueue = {{ kind = {queue} }}\n')
+
+
+def scenario(job, seconds):
+    """The job as a scenario; star.tcl is the same for ns-2."""
+    rate, limit = (job.clients, 2 * job.clients) if job.kind == "tcp" else (155, 1000)
+    bottleneck = f'"red", limit = "{limit}packets", mean_packet = "1500B"' if job.red else f'"droptail", limit = "{limit}packets"'
+    if job.kind == "tcp":
+        starts = [f"{10 * (client % 100)}ms" for client in range(job.clients)]
+        transport, source = 'kind = "tcp-newreno", window = "64packets", segment = "1500B"', 'kind = "ftp"'
+    else:
+        starts = [f"{77 * client}us" for client in range(job.clients)]
+        transport, source = 'kind = "udp", datagram = "1500B"', 'kind = "cbr", rate = "3Mbps", size = "1500B"'
+    return "".join([
+        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "ns2"\n',
+        "" if job.series else "record.series = false\n",
+        f'[[node]]\nname = "client"\ncount = {job.clients}\n',
+        link(["client", "gateway"], 10, 3, '"droptail", limit = "1000packets"'),
+        link(["gateway", "server"], rate, 10, bottleneck, one_way=True),
+        link(["server", "gateway"], rate, 10, '"droptail", limit = "100000packets"', one_way=True),
+        f'[[flow]]\nname = "flow"\nfrom = "client"\nto = "server"\nstart = {starts}\n'.replace("'", '"'),
+        f"transport = {{ {transport} }}\nsource = {{ {source} }}\n",
+    ])
+
+
+def headway_command(program, job, seconds, folder):
+    """What runs the job, and the folder that its record is in afterwards."""
+    path, record = folder / "scenario.toml", folder / "record"
+    path.write_text(scenario(job, seconds))
+    return [program, "run", path, "--out", record, "--quiet"], record
