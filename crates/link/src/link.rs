@@ -398,13 +398,6 @@ impl Link {
         (self.first != Handle::NONE).then_some(self.first)
     }
 
-    /// The end of the last transmission that is settled.
-    #[must_use]
-    #[inline]
-    pub fn settled_until(&self) -> Instant {
-        self.free_at.moment.at
-    }
-
     /// When the next packet reaches the far end, as far as that is settled.
     #[must_use]
     #[inline]
