@@ -85,10 +85,10 @@ fn run(paper: &'static Paper, options: &PapersOptions) -> Result<(), Failure> {
     let results = results(&read, &out, options)?;
     let Read { claims, ns2, .. } = &read;
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
-    let json = serde_json::to_string_pretty(&results).map_err(|error| Failure::Output(error.into()))?;
+    let json = results.to_json().map_err(|error| Failure::Output(error.into()))?;
     let tables = markdown(paper, claims, ns2, &results).map_err(|error| wrong(&error))?;
     for (name, text) in [
-        ("results.json", json + "\n"),
+        ("results.json", json),
         ("summary.md", results.summary() + "\n"),
         ("tables.md", tables),
         ("verdicts.md", verdicts_markdown(&results)),

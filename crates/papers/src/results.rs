@@ -104,6 +104,27 @@ impl Results {
         }
     }
 
+    /// `results.json`: a line for each cell and each claim, so that it is small and its changes can be read.
+    ///
+    /// # Errors
+    /// A number is none that JSON has.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let serde_json::Value::Object(whole) = serde_json::to_value(self)? else { return Ok(String::new()) };
+        let name = |key: &String| serde_json::Value::from(key.as_str());
+        let parts = whole.iter().map(|(key, value)| {
+            let lines = |open: &str, lines: Vec<String>, close: &str| format!("{open}\n{}\n{close}", lines.join(",\n"));
+            let value = match value {
+                serde_json::Value::Object(entries) => {
+                    lines("{", entries.iter().map(|(key, value)| format!("{}: {value}", name(key))).collect(), "}")
+                }
+                serde_json::Value::Array(entries) => lines("[", entries.iter().map(ToString::to_string).collect(), "]"),
+                single => single.to_string(),
+            };
+            format!("{}: {value}", name(key))
+        });
+        Ok(format!("{{\n{}\n}}\n", parts.collect::<Vec<_>>().join(",\n")))
+    }
+
     /// How many claims have each verdict.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
