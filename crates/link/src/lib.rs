@@ -11,5 +11,5 @@ pub mod queue;
 
 pub use link::{Config, Delivery, Link, Offer, Transmission};
 pub use loss::LossOptions;
-pub use pool::{Handle, Pool};
+pub use pool::{Handle, Item, Pool};
 pub use queue::QueueOptions;

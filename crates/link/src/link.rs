@@ -11,7 +11,7 @@
 //! Both give the same transmissions, drops and deliveries.
 
 use crate::loss::{Loss, LossOptions, Place};
-use crate::pool::{Handle, Pool, UNSETTLED};
+use crate::pool::{Handle, Item, Pool, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
 use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
 
@@ -195,18 +195,17 @@ impl Link {
 
     /// Offers a packet. `on_start` hears of each transmission that is settled by this call.
     #[inline]
-    pub fn offer<T>(
+    pub fn offer<T: Item>(
         &mut self,
         pool: &mut Pool<T>,
         now: Moment,
         packet: Handle,
-        ecn: Ecn,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
         if !self.two_events {
             self.advance(pool, now, false);
         }
-        let bytes = pool.place(packet).map_or(0, |place| place.size);
+        let (bytes, ecn) = pool.place(packet).map_or((0, Ecn::NotEct), |place| (place.item.size(), place.item.ecn()));
         if bytes > self.mtu {
             return Offer::Dropped(DropCause::TooBig);
         }
@@ -250,7 +249,7 @@ impl Link {
     }
 
     #[inline]
-    fn push<T>(
+    fn push<T: Item>(
         &mut self,
         pool: &mut Pool<T>,
         now: Moment,
@@ -263,7 +262,7 @@ impl Link {
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(place) = pool.place_mut(packet) else { return };
         place.next = Handle::NONE;
-        place.since = since;
+        place.set_since(since);
         place.next_arrival = UNSETTLED;
         match pool.place_mut(self.last) {
             Some(before) => {
@@ -316,32 +315,38 @@ impl Link {
 
     /// The packet that waits first waits no more. Returns its place.
     #[inline]
-    fn begin<'a, T>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut crate::pool::Place<T>> {
+    fn begin<'a, T: Item>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut crate::pool::Place<T>> {
         let place = pool.place_mut(self.first_waiting)?;
         self.last_begun = self.first_waiting;
         self.first_waiting = place.next;
         self.waiting -= 1;
-        self.waiting_bytes -= u64::from(place.size);
+        self.waiting_bytes -= u64::from(place.item.size());
         Some(place)
     }
 
     /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
     #[inline]
-    fn advance<T>(&mut self, pool: &mut Pool<T>, now: Moment, at: bool) {
+    fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment, at: bool) {
         while let Some(place) = pool.place(self.first_waiting)
-            && (place.since < now || at && place.since == now)
+            && (place.since() < now || at && place.since() == now)
         {
             self.begin(pool);
         }
     }
 
     /// Two events: begins the transmission of the packet that waits first.
-    fn start_next<T>(&mut self, pool: &mut Pool<T>, now: Moment, on_start: &mut impl FnMut(&Pool<T>, Transmission)) {
+    fn start_next<T: Item>(
+        &mut self,
+        pool: &mut Pool<T>,
+        now: Moment,
+        on_start: &mut impl FnMut(&Pool<T>, Transmission),
+    ) {
         let (before, packet) = (self.last_begun, self.first_waiting);
         let Some(place) = self.begin(pool) else { return };
-        let size = place.size;
+        let size = place.item.size();
         let (start, end, arrival) = self.transmit(now, size);
-        let enqueued = std::mem::replace(&mut place.since, start).at;
+        let enqueued = place.since().at;
+        place.set_since(start);
         match pool.place_mut(before) {
             Some(before) => before.next_arrival = arrival,
             None => self.first_arrival = arrival,
@@ -351,7 +356,7 @@ impl Link {
     }
 
     /// Two events: takes out the packet that has `ahead` waiting packets before it.
-    fn evict<T>(&mut self, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
+    fn evict<T: Item>(&mut self, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
         let mut before = self.last_begun;
         // A newcomer that found the transmitter idle is no longer among the waiting.
         let mut victim = self.first_waiting;
@@ -360,7 +365,7 @@ impl Link {
             victim = pool.place(victim)?.next;
         }
         let place = pool.place(victim)?;
-        let (next, bytes) = (place.next, place.size);
+        let (next, bytes) = (place.next, place.item.size());
         match pool.place_mut(before) {
             Some(before) => before.next = next,
             None => self.first = next,
@@ -385,7 +390,7 @@ impl Link {
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
     /// when everything that arrives at that instant has been offered.
-    pub fn depart<T>(&mut self, pool: &mut Pool<T>, mut on_start: impl FnMut(&Pool<T>, Transmission)) {
+    pub fn depart<T: Item>(&mut self, pool: &mut Pool<T>, mut on_start: impl FnMut(&Pool<T>, Transmission)) {
         if let Some(end) = self.next_departure() {
             self.start_next(pool, end, &mut on_start);
         }
@@ -407,7 +412,7 @@ impl Link {
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
     #[inline]
-    pub fn arrive<T>(&mut self, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
+    pub fn arrive<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
         if self.first_arrival > now {
             return None;
         }
@@ -432,7 +437,7 @@ impl Link {
     }
 
     /// Lets the transmissions that end at `now` end: nothing more arrives at this instant.
-    pub fn settle<T>(&mut self, pool: &mut Pool<T>, now: Moment) {
+    pub fn settle<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
         if !self.two_events {
             self.advance(pool, now, true);
         }
@@ -452,13 +457,13 @@ impl Link {
     }
 
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
-    pub fn unsettled<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
+    pub fn unsettled<'a, T: Item>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
         let from = if self.two_events { self.first_waiting } else { Handle::NONE };
-        list(pool, from).map(|(_, place)| (place.since.at, Bytes::new(u64::from(place.size))))
+        list(pool, from).map(|(_, place)| (place.since().at, Bytes::new(u64::from(place.item.size()))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
-    pub fn settled_after<'a, T>(
+    pub fn settled_after<'a, T: Item>(
         &self,
         pool: &'a Pool<T>,
         now: Instant,
@@ -470,7 +475,7 @@ impl Link {
             .filter(|(arrival, _)| *arrival != UNSETTLED)
             .filter_map(move |(arrival, place)| {
                 let end = arrival.at.checked_sub(delay)?;
-                (end > now).then(|| (place.since, end, Bytes::new(u64::from(place.size))))
+                (end > now).then(|| (place.since(), end, Bytes::new(u64::from(place.item.size()))))
             })
     }
 

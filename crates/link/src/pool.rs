@@ -4,7 +4,15 @@
 //! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A place that was
 //! freed last is taken first, so what is used is what the processor has at hand.
 
-use headway_units::{Instant, Moment};
+use headway_units::{Ecn, Instant, Moment};
+
+/// What a link must know of a packet.
+pub trait Item {
+    /// IP bytes.
+    fn size(&self) -> u32;
+    /// The ECN field of the IP header.
+    fn ecn(&self) -> Ecn;
+}
 
 /// Which place of a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,20 +22,32 @@ impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// What a link notes of a packet, beside the packet. The notes and the first 8 bytes of the packet are one cache line.
+/// What a link notes of a packet, beside the packet. The notes and the first 16 bytes of the packet are one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Place<T> {
     /// The next on the same link or, of a free place, the next free one.
     pub(crate) next: Handle,
-    /// IP bytes.
-    pub(crate) size: u32,
-    /// Start of transmission once that is known, till then the moment of the offer.
-    pub(crate) since: Moment,
+    since_lead_s: f32,
+    since_at: Instant,
+    since_sum_s: f64,
     /// When the next on the same link is at the far end; [`UNSETTLED`] till that is known. It stands here, so that who
     /// takes this packet off need not reach for the next.
     pub(crate) next_arrival: Moment,
-    item: T,
+    pub(crate) item: T,
+}
+
+impl<T> Place<T> {
+    /// Start of transmission once that is known, till then the moment of the offer. (Its fraction is nobody's concern.)
+    #[inline]
+    pub(crate) fn since(&self) -> Moment {
+        Moment { at: self.since_at, sum_s: self.since_sum_s, fraction_ns: 0.0, lead_s: self.since_lead_s }
+    }
+
+    #[inline]
+    pub(crate) fn set_since(&mut self, since: Moment) {
+        Moment { at: self.since_at, sum_s: self.since_sum_s, lead_s: self.since_lead_s, .. } = since;
+    }
 }
 
 pub(crate) const UNSETTLED: Moment =
@@ -48,18 +68,24 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Takes a packet of `size` IP bytes in. There may be up to 2^32 - 1.
+    /// Takes a packet in. There may be up to 2^32 - 1.
     #[inline(always)]
-    pub fn insert(&mut self, item: T, size: u32) -> Handle {
+    pub fn insert(&mut self, item: T) -> Handle {
         self.alive += 1;
         let handle = self.free;
         if let Some(place) = self.places.get_mut(handle.0 as usize) {
             self.free = place.next;
-            place.size = size;
             place.item = item;
             return handle;
         }
-        let place = Place { next: Handle::NONE, size, since: UNSETTLED, next_arrival: UNSETTLED, item };
+        let place = Place {
+            next: Handle::NONE,
+            since_lead_s: 0.0,
+            since_at: Instant::ZERO,
+            since_sum_s: 0.0,
+            next_arrival: UNSETTLED,
+            item,
+        };
         self.places.push(place);
         Handle((self.places.len() - 1) as u32)
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::queue::{droptail, red};
-use headway_link::{Config, Delivery, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
+use headway_link::{Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
 use headway_units::{
     Bytes, Dialect, DropCause, Duration, Ecn, Instant, Moment, Options, Probability, QueueSize, Rate, Threshold,
 };
@@ -31,6 +31,21 @@ fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
+/// A packet, known by its number.
+struct Numbered {
+    id: u32,
+    size: u32,
+}
+
+impl Item for Numbered {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::Ect0
+    }
+}
+
 /// Everything a link did: what `drive` saw, in order of time and then of packets.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
@@ -50,7 +65,7 @@ fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
 
 fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
     let mut link = Link::new(config, 1, "test");
-    let mut pool: Pool<u32> = Pool::default();
+    let mut pool: Pool<Numbered> = Pool::default();
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
     loop {
@@ -58,22 +73,22 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
         let departure = link.next_departure();
         let arrival = link.next_arrival();
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
-        let told = |pool: &Pool<u32>, t: Transmission| seen.transmissions.push((*pool.get(t.packet), t));
+        let told = |pool: &Pool<Numbered>, t: Transmission| seen.transmissions.push((pool.get(t.packet).id, t));
         if arrival == Some(now) {
             match link.arrive(&mut pool, now) {
-                Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, *pool.get(packet))),
-                Some(Delivery::Lost(packet)) => seen.lost.push(*pool.get(packet)),
+                Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, pool.get(packet).id)),
+                Some(Delivery::Lost(packet)) => seen.lost.push(pool.get(packet).id),
                 None => unreachable!(),
             }
         } else if offer_at != Some(now) {
             link.depart(&mut pool, told);
         } else if let Some((id, &(at, size))) = offers.next() {
-            let packet = pool.insert(id as u32, size as u32);
-            match link.offer(&mut pool, at, packet, Ecn::Ect0, told) {
+            let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
+            match link.offer(&mut pool, at, packet, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::Dropped(cause) => seen.drops.push((id as u32, cause)),
-                Offer::Evicted { victim, cause, .. } => seen.drops.push((*pool.get(victim), cause)),
+                Offer::Evicted { victim, cause, .. } => seen.drops.push((pool.get(victim).id, cause)),
             }
             seen.waiting.push(link.waiting());
         }

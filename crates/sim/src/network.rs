@@ -138,7 +138,7 @@ impl<O: Observer> Network<O> {
         if forward {
             self.flow_meters[flow.0 as usize].sent(&flow_packet(&packet));
         }
-        let handle = self.packets.insert(packet, size);
+        let handle = self.packets.insert(packet);
         self.offer(now, handle);
     }
 
@@ -146,14 +146,13 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, now: Moment, handle: Handle) {
         let packet = self.packets.get(handle);
         let number = self.routes.link_at(packet.place) as usize;
-        let ecn = packet.ecn;
         let Port { link, meter, .. } = &mut self.ports[number];
         if O::WATCHES {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
         }
         meter.arrived(now.at);
         let observer = &mut self.observer;
-        let offer = link.offer(&mut self.packets, now, handle, ecn, |packets, transmission| {
+        let offer = link.offer(&mut self.packets, now, handle, |packets, transmission| {
             note(meter, &transmission);
             if O::WATCHES {
                 observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));

@@ -11,20 +11,31 @@ use headway_units::{Ecn, FlowId, Instant, MediaKind};
 pub struct Packet {
     /// Its place in the list of routes.
     pub(crate) place: u32,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Whether it goes from the flow's sender to its sink.
-    pub forward: bool,
     /// IP bytes.
     pub size: u32,
     /// Whose it is.
     pub flow: FlowId,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Whether it goes from the flow's sender to its sink.
+    pub forward: bool,
     /// Its number in the run, from 0, in the order of sending.
     pub uid: u64,
     /// When its sender sent it.
     pub sent: Instant,
     /// What it carries.
     pub body: Body,
+}
+
+impl headway_link::Item for Packet {
+    #[inline]
+    fn size(&self) -> u32 {
+        self.size
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
 }
 
 impl Packet {
