@@ -47,7 +47,8 @@ impl Folder {
         }
         let files = [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO].map(str::to_owned);
         let pictures = FIGURES.iter().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
-        for name in files.into_iter().chain(pictures) {
+        let partial = [Self::SERIES, Self::TRACE].map(|name| format!("{name}.partial"));
+        for name in files.into_iter().chain(partial).chain(pictures) {
             let path = self.path(&name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -71,7 +72,7 @@ impl Folder {
     pub(crate) fn begin(&self, name: &str) -> Result<Growing, Failure> {
         let (path, partial) = (self.path(name), self.path(&format!("{name}.partial")));
         let file = fs::File::create(&partial).map_err(Failure::file("write", &partial))?;
-        Ok(Growing { path, partial, file })
+        Ok(Growing { path, partial, file, whole: false })
     }
 
     /// Writes a file whose name a scenario gives. One that leads out of the folder (absolute, or through `..`), or that is
@@ -107,6 +108,7 @@ pub(crate) struct Growing {
     path: PathBuf,
     partial: PathBuf,
     file: fs::File,
+    whole: bool,
 }
 
 impl Growing {
@@ -115,8 +117,18 @@ impl Growing {
     }
 
     /// It is whole.
-    pub(crate) fn end(self) -> Result<(), Failure> {
+    pub(crate) fn end(mut self) -> Result<(), Failure> {
+        self.whole = true;
         fs::rename(&self.partial, &self.path).map_err(Failure::file("write", &self.path))
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        if !self.whole {
+            // What failed leaves nothing behind; if that fails too, the next run into the folder removes it.
+            let _ = fs::remove_file(&self.partial);
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::error::Failure;
 use crate::files::Folder;
 use crate::interrupt;
+use crate::program;
 use headway_record::{SeriesError, Summary};
 use headway_scenario::Scenario;
-use headway_sim::{Ns2Trace, Observer, Record, Simulation};
+use headway_sim::{Ns2Trace, Observer, RunError, Simulation};
 use headway_units::Instant;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 /// Steps between two looks at the clock and at Ctrl-C: about ten milliseconds.
@@ -27,10 +27,12 @@ pub(crate) struct Job {
     /// The files that the scenario names, with the names it uses.
     pub(crate) files: BTreeMap<String, Arc<str>>,
     pub(crate) trace: bool,
+    /// Whether it is one of many, which are not run again where they are found complete.
+    pub(crate) resumes: bool,
 }
 
 /// What a run took: outside the record, since no two machines agree.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Timing {
     wall_s: f64,
     simulated_s: f64,
@@ -38,18 +40,29 @@ struct Timing {
     speed: f64,
     packet_hops_per_s: f64,
     events: u64,
+    /// Which program ran it, for runs that are resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+}
+
+/// A run that is over, its summary not yet written.
+struct Simulated {
+    summary: Summary,
+    timing: Timing,
+    outcome: Result<(), RunError>,
 }
 
 impl Job {
-    /// The summary that the folder holds, if it is complete, of the very same scenario and of this version.
+    /// The summary that the folder holds, if it is complete, of the very same scenario and of this very program.
     pub(crate) fn done_before(&self) -> Option<Summary> {
         let text = |name| self.folder.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let is_there = |name| self.folder.path(name).exists();
         let files_are_there =
             (!self.trace || is_there(Folder::TRACE)) && (self.scenario.series.is_none() || is_there(Folder::SERIES));
         let same = text(Folder::SCENARIO)? == self.resolved && files_are_there;
-        let is_current = |summary: &Summary| summary.complete && summary.version == env!("CARGO_PKG_VERSION");
-        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && is_current(summary))
+        let timing: Timing = serde_json::from_str(&text(Folder::TIMING)?).ok()?;
+        let ours = timing.program.as_deref() == Some(program::identity()?);
+        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && ours && summary.complete)
     }
 
     /// Runs it and writes the folder. `on_progress` hears of the simulated time and the packet hops so far. If the user
@@ -62,16 +75,22 @@ impl Job {
             self.folder.write_below(name, text.as_bytes())?;
         }
         self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?;
-        if self.trace { self.run_traced(on_progress) } else { self.simulate((), |(): &mut ()| Ok(()), on_progress) }
+        if self.trace {
+            return self.run_traced(on_progress);
+        }
+        let simulated = self.simulate((), |(): &mut ()| Ok(()), on_progress)?;
+        self.write(simulated)
     }
 
     fn run_traced(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
         let path = self.folder.path(Folder::TRACE);
-        let mut file = BufWriter::new(File::create(&path).map_err(Failure::file("write", &path))?);
-        let mut write = |trace: &mut Ns2Trace| file.write_all(&trace.take()).map_err(Failure::file("write", &path));
-        let summary = self.simulate(Ns2Trace::new(&self.scenario), &mut write, on_progress)?;
-        file.flush().map_err(Failure::file("write", &path))?;
-        Ok(summary)
+        let mut file = self.folder.begin(Folder::TRACE)?;
+        let mut write =
+            |trace: &mut Ns2Trace| file.writer().write_all(&trace.take()).map_err(Failure::file("write", &path));
+        let simulated = self.simulate(Ns2Trace::new(&self.scenario), &mut write, on_progress)?;
+        // The summary comes last: with it the record is complete.
+        file.end()?;
+        self.write(simulated)
     }
 
     fn simulate<O: Observer>(
@@ -79,7 +98,7 @@ impl Job {
         observer: O,
         mut after_slice: impl FnMut(&mut O) -> Result<(), Failure>,
         mut on_progress: impl FnMut(Instant, u64),
-    ) -> Result<Summary, Failure> {
+    ) -> Result<Simulated, Failure> {
         let started = now();
         let mut simulation = Simulation::new(&self.scenario, observer)?;
         let mut series = match self.scenario.series {
@@ -97,32 +116,35 @@ impl Job {
                 break outcome;
             }
         };
-        let reached = simulation.now().as_secs_f64();
+        let simulated_s = simulation.now().as_secs_f64();
         let mut record = simulation.finish();
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
             samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
             file.end()?;
         }
-        self.write(&record, reached, started.elapsed().as_secs_f64())?;
-        outcome?;
-        Ok(record.summary)
-    }
-
-    fn not_written(&self, error: &SeriesError) -> Failure {
-        Failure::Record { path: self.folder.path(Folder::SERIES), reason: error.to_string() }
-    }
-
-    fn write<O>(&self, record: &Record<O>, simulated_s: f64, wall_s: f64) -> Result<(), Failure> {
+        let wall_s = started.elapsed().as_secs_f64();
         let timing = Timing {
             wall_s,
             simulated_s,
             speed: simulated_s / wall_s,
             packet_hops_per_s: record.summary.packet_hops as f64 / wall_s,
             events: record.events,
+            program: if self.resumes { program::identity().map(str::to_owned) } else { None },
         };
+        Ok(Simulated { summary: record.summary, timing, outcome: outcome.map(|_| ()) })
+    }
+
+    fn not_written(&self, error: &SeriesError) -> Failure {
+        Failure::Record { path: self.folder.path(Folder::SERIES), reason: error.to_string() }
+    }
+
+    fn write(&self, simulated: Simulated) -> Result<Summary, Failure> {
+        let Simulated { summary, timing, outcome } = simulated;
         let timing = serde_json::to_vec_pretty(&timing).map_err(|error| Failure::Output(error.into()))?;
         self.folder.write(Folder::TIMING, &timing)?;
-        self.folder.write(Folder::SUMMARY, record.summary.to_json_pretty().as_bytes())
+        self.folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
+        outcome?;
+        Ok(summary)
     }
 }
 

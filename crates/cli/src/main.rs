@@ -9,6 +9,7 @@ mod output;
 mod papers;
 mod plot;
 mod pool;
+mod program;
 mod progress;
 mod run;
 

@@ -12,7 +12,7 @@ use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
     Values, charts, inferred_markdown, markdown, measure, plain, verdicts_markdown, verdicts_plain,
 };
-use headway_record::Summary;
+use headway_scenario::hint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -188,6 +188,8 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     let cells = chosen(claims, profile, &options.cells)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
+    out.create()?;
+    let _lock = out.lock()?;
     let out = out.path("runs");
     let progress = Progress::of_runs(runs.len(), options.quiet);
     let done = pool::each(runs.len(), options.jobs, &progress, |number| {
@@ -210,7 +212,8 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
 fn chosen<'a>(claims: &'a Claims, profile: Profile, names: &[String]) -> Result<Vec<&'a Cell>, Failure> {
     for name in names {
         if !claims.cells.iter().any(|cell| cell.name == *name) {
-            return Err(Failure::Papers(format!("there is no cell \"{name}\"; claims.toml names them")));
+            let known = claims.cells.iter().map(|cell| cell.name.as_str());
+            return Err(Failure::Papers(format!("there is no cell \"{name}\"{}", hint(name, known))));
         }
     }
     let wanted = |cell: &&Cell| if names.is_empty() { cell.belongs_to(profile) } else { names.contains(&cell.name) };
@@ -223,7 +226,10 @@ type Gave = Option<(Values, [f64; 2])>;
 /// Runs a cell with a seed, unless its folder holds that very run.
 fn one_run(paper: &Paper, cell: &Cell, profile: Profile, seed: u64, out: &Path) -> Result<Gave, Failure> {
     let loaded = cell.load(paper, profile, seed).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
-    let folder: PathBuf = out.join(safe_name(&cell.name)).join(seed.to_string());
+    // What the default profile shortens has a folder of its own beside the full one's.
+    let short = cell.is_shortened(profile);
+    let name = if short { format!("{}-quick", cell.name) } else { cell.name.clone() };
+    let folder: PathBuf = out.join(safe_name(&name)).join(seed.to_string());
     let job = Job {
         label: cell.name.clone(),
         scenario: loaded.scenario,
@@ -231,17 +237,20 @@ fn one_run(paper: &Paper, cell: &Cell, profile: Profile, seed: u64, out: &Path) 
         folder: Folder(folder),
         files: BTreeMap::new(),
         trace: false,
+        resumes: true,
     };
-    let summary: Summary = match job.done_before() {
-        Some(summary) => summary,
-        None => job.run(|_, _| {})?,
-    };
-    if !summary.complete {
-        return Ok(None);
-    }
-    let series = match job.scenario.series {
-        None => None,
-        Some(_) => Some(job.folder.series()?),
+    let series = || job.scenario.series.map(|_| job.folder.series()).transpose();
+    // A record whose series cannot be read is none.
+    let before = job.done_before().and_then(|summary| Some((summary, series().ok()?)));
+    let (summary, series) = match before {
+        Some(before) => before,
+        None => {
+            let summary = job.run(|_, _| {})?;
+            if !summary.complete {
+                return Ok(None);
+            }
+            (summary, series()?)
+        }
     };
     let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
     Ok(Some((measure(paper.metrics, &outcome), [summary.interval.from, summary.interval.to])))

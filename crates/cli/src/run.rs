@@ -97,6 +97,7 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
             folder: Folder(folder),
             files: files.taken(),
             trace: options.traces.contains(&TraceFormat::Ns2),
+            resumes: many,
         });
     }
     Ok(jobs)

@@ -45,7 +45,7 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     let stored = results(&root().join("papers/lan-queues/results.json"));
     assert_eq!(results(&folder.path().join("results.json")), stored, "the stored numbers are stale: run `make papers`");
 
-    // Of three records one is kept, one is of another scenario, one of another version: only the last two run again.
+    // Of three records one is kept, one is of another scenario, one of another build: only the last two run again.
     let run = |seed: u32| folder.path().join(format!("runs/{CELL}/{seed}"));
     let change = |file: PathBuf, from: &str, to: &str| {
         let text = read(&file);
@@ -53,7 +53,7 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
         std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
     };
     change(run(2).join("scenario.toml"), "limit = \"4packets\"", "limit = \"5packets\"");
-    change(run(3).join("summary.json"), "\"version\": \"", "\"version\": \"0.0.0-");
+    change(run(3).join("timing.json"), "\"program\": \"", "\"program\": \"0");
     let before = [1, 2, 3].map(|seed| written_at(&run(seed).join("timing.json")));
     let checked = papers(&["check", "lan-queues", "--cell", CELL, "--out", &out, "--json"]);
     let after = [1, 2, 3].map(|seed| written_at(&run(seed).join("timing.json")));

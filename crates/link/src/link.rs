@@ -14,6 +14,7 @@ use crate::loss::{Loss, LossOptions, Place};
 use crate::pool::{Handle, Item, Pool, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
 use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
+use std::collections::VecDeque;
 
 /// What a link is.
 #[derive(Clone, Debug)]
@@ -116,6 +117,8 @@ impl Pace {
 /// What few packets need.
 #[derive(Debug)]
 struct Rest {
+    /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
+    order: Option<VecDeque<Handle>>,
     overhead: u64,
     loss: Option<(Loss, Random)>,
     queue_random: Random,
@@ -179,6 +182,7 @@ impl Link {
             two_events: config.two_events || !config.queue.decides_at_arrival(),
             loses: config.loss.as_ref().map(|loss| Loss::new(loss).place()),
             rest: Box::new(Rest {
+                order: (!config.queue.decides_at_arrival()).then(VecDeque::new),
                 overhead: config.overhead.count(),
                 loss: config.loss.as_ref().map(|loss| (Loss::new(loss), random("loss"))),
                 queue_random: random("queue"),
@@ -283,6 +287,9 @@ impl Link {
             }
             self.waiting += 1;
             self.waiting_bytes += u64::from(bytes);
+            if let (true, Some(order)) = (self.two_events, &mut self.rest.order) {
+                order.push_back(packet);
+            }
         }
         if let Some((start, end, _)) = settled {
             let size = Bytes::new(u64::from(bytes));
@@ -343,6 +350,9 @@ impl Link {
     ) {
         let (before, packet) = (self.last_begun, self.first_waiting);
         let Some(place) = self.begin(pool) else { return };
+        if let Some(order) = &mut self.rest.order {
+            order.pop_front();
+        }
         let size = place.item.size();
         let (start, end, arrival) = self.transmit(now, size);
         let enqueued = place.since().at;
@@ -357,13 +367,10 @@ impl Link {
 
     /// Two events: takes out the packet that has `ahead` waiting packets before it.
     fn evict<T: Item>(&mut self, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
-        let mut before = self.last_begun;
+        let order = self.rest.order.as_mut()?;
+        let before = ahead.checked_sub(1).and_then(|ahead| order.get(ahead).copied()).unwrap_or(self.last_begun);
         // A newcomer that found the transmitter idle is no longer among the waiting.
-        let mut victim = self.first_waiting;
-        for _ in 0..ahead {
-            before = victim;
-            victim = pool.place(victim)?.next;
-        }
+        let victim = order.remove(ahead)?;
         let place = pool.place(victim)?;
         let (next, bytes) = (place.next, place.item.size());
         match pool.place_mut(before) {

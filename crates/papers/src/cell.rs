@@ -125,6 +125,12 @@ impl Cell {
         !self.full || profile == Profile::Full
     }
 
+    /// Whether `profile` sets more of it than the full one, to be done sooner.
+    #[must_use]
+    pub fn is_shortened(&self, profile: Profile) -> bool {
+        profile == Profile::Default && !self.quick.is_empty()
+    }
+
     /// Its run with this seed.
     ///
     /// # Errors
@@ -136,7 +142,7 @@ impl Cell {
             known: paper.scenarios.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
         })?;
         let wrong = |error| CellError::Scenario { cell: self.name.clone(), error };
-        let quick = if profile == Profile::Default { self.quick.as_slice() } else { &[] };
+        let quick = if self.is_shortened(profile) { self.quick.as_slice() } else { &[] };
         let seed = format!("seed={seed}");
         let overrides: Result<Vec<Override>, _> =
             self.set.iter().chain(quick).chain([&seed]).map(|set| set.parse()).collect();

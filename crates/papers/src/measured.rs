@@ -37,18 +37,18 @@ impl Measured {
         self.runs.keys().map(String::as_str)
     }
 
-    /// The mean over runs of `metric` in `cell`.
+    /// The mean over runs of `metric` in `cell`; none if a run lacks it, for the others would be survivors.
     #[must_use]
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;
-        let samples: Vec<f64> = runs.values().filter_map(|values| values.get(metric).copied()).collect();
+        let samples = runs.values().map(|values| values.get(metric).copied()).collect::<Option<Vec<f64>>>()?;
         match samples[..] {
             [only] if self.exact.contains(cell) => Some(Estimate::exact(only)),
             _ => Estimate::of(&samples),
         }
     }
 
-    /// The mean over runs of what `check` judges, its cells paired by seed.
+    /// The mean over runs of what `check` judges, its cells paired by seed; none if a run lacks the metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
         let exact = |cell: &String| self.exact.contains(cell);
@@ -63,8 +63,12 @@ impl Measured {
         match check.cells.iter().find(|cell| !exact(cell)) {
             None => reduced(0).map(Estimate::exact),
             Some(drawn) => {
-                let samples: Vec<f64> = self.runs.get(drawn)?.keys().filter_map(|seed| reduced(*seed)).collect();
-                Estimate::of(&samples)
+                let ran = |seed: u64, cell: &String| {
+                    exact(cell) || self.runs.get(cell).is_some_and(|runs| runs.contains_key(&seed))
+                };
+                let paired = |seed: &&u64| check.cells.iter().all(|cell| ran(**seed, cell));
+                let seeds = self.runs.get(drawn)?.keys().filter(paired);
+                Estimate::of(&seeds.map(|seed| reduced(*seed)).collect::<Option<Vec<f64>>>()?)
             }
         }
     }
@@ -94,6 +98,19 @@ mod tests {
         assert!(measured.estimate("a", "m").unwrap().ci95.unwrap() > 2.0);
         assert_eq!(measured.of(&check(&["a", "no"])), None);
         assert_eq!(measured.estimate("a", "no"), None);
+    }
+
+    /// Ten runs that have a number, of thirty, say nothing: they may be those that could have it.
+    #[test]
+    fn survivors_prove_nothing() {
+        let mut measured = Measured::default();
+        for seed in 1..=30 {
+            let values = if seed <= 10 { Values::from([("m", 1.0)]) } else { Values::new() };
+            measured.add("a", seed, false, values.clone());
+            measured.add("b", seed, false, values);
+        }
+        assert_eq!(measured.estimate("a", "m"), None);
+        assert_eq!(measured.of(&check(&["a", "b"])), None);
     }
 
     #[test]

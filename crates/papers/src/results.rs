@@ -36,7 +36,7 @@ pub struct Ran {
     pub profile: String,
     /// How many seeds, from 1 on.
     pub seeds: u64,
-    /// Simulated seconds, by cell: all of them, and those that were measured.
+    /// From when to when each cell was measured, in s.
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 

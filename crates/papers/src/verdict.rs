@@ -112,7 +112,7 @@ pub struct Judgement {
     pub paper_value: Option<f64>,
     /// ns-2's number of the same kind.
     pub ns2_value: Option<f64>,
-    /// Ours: that of the first check that decided the verdict.
+    /// Ours: that of the first check that does not hold, or of the first.
     pub value: Option<f64>,
     /// Half the width of its 95 % interval.
     pub ci95: Option<f64>,
@@ -122,7 +122,7 @@ pub struct Judgement {
     pub fitted: bool,
     /// Why this verdict.
     pub reason: String,
-    /// Every check that was looked at.
+    /// The checks, or those of the explanation.
     pub checks: Vec<Finding>,
 }
 
@@ -223,12 +223,14 @@ fn decide(
     if all(&checks) {
         return (Verdict::Reproduced, noted(told(&checks)), checks);
     }
-    if all(&trend) {
+    // What was not run may yet turn out either way.
+    let known = checks.iter().all(|finding| finding.holds.is_some());
+    if known && all(&trend) {
         let words = format!("the trend holds: {}; the number does not: {}", told(&trend), told_against(&checks));
         return (Verdict::Trend, noted(words), checks);
     }
     if let Some((text, findings)) = explain {
-        if all(&findings) {
+        if known && all(&findings) {
             let missed = if checks.is_empty() { String::new() } else { format!(" ({})", told_against(&checks)) };
             let words = format!("{text}: {}{missed}", told(&findings));
             return (Verdict::Explained, noted(words), findings);
@@ -371,6 +373,15 @@ mod tests {
         claim.checks = vec![check("a", TIGHT)];
         claim.trend = vec![check("a", Bound::Above(10.0))];
         assert_eq!(judged(&claim).verdict, Verdict::NotReproduced);
+    }
+
+    /// What holds beside a number that was never measured is no verdict about it.
+    #[test]
+    fn without_the_number_there_is_no_trend_and_no_explanation() {
+        let mut claim = claim(Class::Contradictory, vec![check("none", LOOSE)]);
+        claim.trend = vec![check("a", LOOSE)];
+        claim.explain = Some(Explain { text: "it is too much".to_owned(), checks: vec![check("a", LOOSE)] });
+        assert_eq!(judged(&claim).verdict, Verdict::NotRun);
     }
 
     #[test]
