@@ -1,11 +1,12 @@
 //! The words every Headway crate shares: instants and durations, rates, bytes, probabilities, queue sizes,
-//! random streams, and the registry through which a scenario names an algorithm.
+//! circular sequence numbers, random streams, and the registry through which a scenario names an algorithm.
 //!
 //! Quantities are newtypes over integers, parsed from and printed with their units (`"10ms"`, `"2Mbps"`,
 //! `"1000B"`). Nothing here touches a clock: an [`Instant`] is nanoseconds since the caller's own zero.
 #![forbid(unsafe_code)]
 
 mod accumulate;
+mod circular;
 mod decimal;
 mod dialect;
 mod moment;
@@ -16,6 +17,7 @@ mod time;
 mod words;
 
 pub use accumulate::{Accumulator, Step};
+pub use circular::{Circular, Seq24, Seq48};
 pub use decimal::ParseError;
 pub use dialect::{Dialect, ParseDialectError};
 pub use moment::Moment;

@@ -1,0 +1,248 @@
+//! Features and the options that negotiate them (RFC 4340 section 6).
+
+use std::fmt;
+
+/// A feature's number (RFC 4340 section 6.4, Table 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Feature(pub u8);
+
+/// A congestion control identifier (RFC 4340 section 10): the value of [`Feature::CCID`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ccid(pub u8);
+
+impl Ccid {
+    /// TCP-like (RFC 4341), with which every connection begins.
+    pub const TCP_LIKE: Self = Self(2);
+    /// TFRC (RFC 4342).
+    pub const TFRC: Self = Self(3);
+    /// TFRC for small packets (RFC 5622).
+    pub const TFRC_SP: Self = Self(4);
+
+    /// Whether this number is for experiments: 248 to 254 (RFC 4340 section 19.5).
+    #[must_use]
+    pub const fn is_experimental(self) -> bool {
+        matches!(self.0, 248..=254)
+    }
+}
+
+/// How the two ends come to one value (RFC 4340 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconciliation {
+    /// Each option holds a list of one-byte values; the server's first that the client also names is taken.
+    ServerPriority,
+    /// Each option holds one value, which the feature's location alone decides.
+    NonNegotiable,
+}
+
+impl Feature {
+    /// Which CCID the half-connection uses.
+    pub const CCID: Self = Self(1);
+    /// Whether short sequence numbers may be sent (section 7.6.1).
+    pub const ALLOW_SHORT_SEQNOS: Self = Self(2);
+    /// W, six bytes, 32 to 2^46 - 1 (section 7.5.2).
+    pub const SEQUENCE_WINDOW: Self = Self(3);
+    /// Whether the feature's location cannot read ECN marks (section 12.1).
+    pub const ECN_INCAPABLE: Self = Self(4);
+    /// Data packets an acknowledgement, two bytes (section 11.3).
+    pub const ACK_RATIO: Self = Self(5);
+    /// Whether Ack Vectors are sent (section 11.5).
+    pub const SEND_ACK_VECTOR: Self = Self(6);
+    /// Whether NDP Counts are sent (section 7.7.2).
+    pub const SEND_NDP_COUNT: Self = Self(7);
+    /// The least checksum coverage that is accepted (section 9.2.1).
+    pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
+    /// Whether Data Checksums are checked (section 9.3.1).
+    pub const CHECK_DATA_CHECKSUM: Self = Self(9);
+    /// Whether CCID 3's receiver sends Loss Event Rates (RFC 4342 section 8.4).
+    pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
+
+    /// The rule by which values are reconciled; `None` for a feature that this crate does not know.
+    #[must_use]
+    pub const fn reconciliation(self) -> Option<Reconciliation> {
+        match self {
+            Self::SEQUENCE_WINDOW | Self::ACK_RATIO => Some(Reconciliation::NonNegotiable),
+            Self(1..=9) | Self::SEND_LOSS_EVENT_RATE => Some(Reconciliation::ServerPriority),
+            _ => None,
+        }
+    }
+    /// The value before any negotiation; `None` for a feature that this crate does not know.
+    #[must_use]
+    pub const fn initial(self) -> Option<u64> {
+        match self {
+            Self::CCID | Self::ACK_RATIO => Some(2),
+            Self::SEQUENCE_WINDOW => Some(100),
+            Self(1..=9) | Self::SEND_LOSS_EVENT_RATE => Some(0),
+            _ => None,
+        }
+    }
+    /// Whether every DCCP must understand it: an empty Confirm for it is an Option Error (section 6.6.7).
+    #[must_use]
+    pub const fn is_required(self) -> bool {
+        matches!(self, Self::CCID | Self::ALLOW_SHORT_SEQNOS | Self::SEQUENCE_WINDOW)
+    }
+    /// Whether its meaning depends on a CCID (128 to 255, section 10.3).
+    #[must_use]
+    pub const fn is_ccid_specific(self) -> bool {
+        self.0 >= 128
+    }
+
+    /// Whether `value` is one value that a non-negotiable feature may have. Ack Ratio 0 is accepted: section 6.6.8 calls
+    /// it invalid, but section 11.3 gives it the meaning "unused", and Linux sends it.
+    const fn allows(self, value: &[u8]) -> bool {
+        match (self, value) {
+            (Self::SEQUENCE_WINDOW, [a, b, c, d, e, f]) => {
+                let window = u64::from_be_bytes([0, 0, *a, *b, *c, *d, *e, *f]);
+                window >= 32 && window < 1 << 46
+            }
+            (Self::ACK_RATIO, [_, _]) => true,
+            _ => false,
+        }
+    }
+}
+
+/// As the RFC's table names it, in one word.
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            Self::CCID => "CCID",
+            Self::ALLOW_SHORT_SEQNOS => "AllowShortSeqnos",
+            Self::SEQUENCE_WINDOW => "SequenceWindow",
+            Self::ECN_INCAPABLE => "ECNIncapable",
+            Self::ACK_RATIO => "AckRatio",
+            Self::SEND_ACK_VECTOR => "SendAckVector",
+            Self::SEND_NDP_COUNT => "SendNDPCount",
+            Self::MINIMUM_CHECKSUM_COVERAGE => "MinChecksumCoverage",
+            Self::CHECK_DATA_CHECKSUM => "CheckDataChecksum",
+            Self::SEND_LOSS_EVENT_RATE => "SendLossEventRate",
+            Self(number) => return write!(f, "{number}"),
+        })
+    }
+}
+
+/// Which of the four negotiation options it is. L options come from the feature's location, R options from the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FeatureAction {
+    /// The location asks for a value of its own feature.
+    ChangeL = 32,
+    /// The location confirms.
+    ConfirmL = 33,
+    /// The other end asks for a value.
+    ChangeR = 34,
+    /// The other end confirms.
+    ConfirmR = 35,
+}
+
+impl FeatureAction {
+    /// The Confirm that answers this Change; `None` for a Confirm.
+    #[must_use]
+    pub const fn confirm(self) -> Option<Self> {
+        match self {
+            Self::ChangeL => Some(Self::ConfirmR),
+            Self::ChangeR => Some(Self::ConfirmL),
+            Self::ConfirmL | Self::ConfirmR => None,
+        }
+    }
+    /// Whether this is Change L or Change R.
+    #[must_use]
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::ChangeL | Self::ChangeR)
+    }
+    /// The option's type on the wire, 32 to 35.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A Change or Confirm option (RFC 4340 sections 6.1 and 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureOption<'a> {
+    /// Which of the four.
+    pub action: FeatureAction,
+    /// The feature it is about.
+    pub feature: Feature,
+    /// A Change's preferences; a Confirm's value and then its sender's preferences; for a non-negotiable feature one
+    /// value in its whole length. Empty on a Confirm: the feature or its value was not understood.
+    pub values: &'a [u8],
+}
+
+impl FeatureOption<'_> {
+    /// The value of a non-negotiable feature, as a number.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);
+        (known && !self.values.is_empty() && self.values.len() <= 8)
+            .then(|| self.values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// Whether the option's form is one that its feature can have (section 6.6.8). An unknown feature can have any
+    /// value; a Change needs one.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        let from_location = matches!(self.action, FeatureAction::ChangeL | FeatureAction::ConfirmR);
+        match (self.values, self.feature.reconciliation()) {
+            ([], _) => !self.action.is_change(),
+            (_, Some(Reconciliation::NonNegotiable)) => from_location && self.feature.allows(self.values),
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn well_formed(action: FeatureAction, feature: Feature, values: &[u8]) -> bool {
+        FeatureOption { action, feature, values }.is_well_formed()
+    }
+
+    /// RFC 4340 section 6.6.8, and the ranges of sections 7.5.2 and 11.3.
+    #[test]
+    fn invalid_options() {
+        use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
+        assert!(well_formed(ChangeL, Feature::SEQUENCE_WINDOW, &[0, 0, 0, 0, 0, 32]));
+        assert!(!well_formed(ChangeL, Feature::SEQUENCE_WINDOW, &[0, 0, 0, 0, 0, 31]));
+        assert!(well_formed(ChangeL, Feature::SEQUENCE_WINDOW, &[0x3f, 255, 255, 255, 255, 255]));
+        assert!(!well_formed(ChangeL, Feature::SEQUENCE_WINDOW, &[0x40, 0, 0, 0, 0, 0]));
+        assert!(!well_formed(ChangeL, Feature::SEQUENCE_WINDOW, &[1, 0]));
+        assert!(!well_formed(ChangeR, Feature::SEQUENCE_WINDOW, &[0, 0, 0, 0, 0, 32]));
+        assert!(well_formed(ConfirmR, Feature::ACK_RATIO, &[0, 2]));
+        assert!(!well_formed(ConfirmR, Feature::ACK_RATIO, &[2]));
+        assert!(!well_formed(ConfirmL, Feature::ACK_RATIO, &[0, 2]));
+        assert!(well_formed(ChangeL, Feature::ACK_RATIO, &[0, 0]));
+        assert!(well_formed(ChangeR, Feature::CCID, &[9, 8, 7]));
+        assert!(!well_formed(ChangeR, Feature::CCID, &[]));
+        assert!(!well_formed(ChangeL, Feature(99), &[]));
+        assert!(well_formed(ConfirmL, Feature::CCID, &[]));
+    }
+
+    /// RFC 4340 section 6.4, Table 4, row by row.
+    #[test]
+    fn the_table() {
+        let rows = (1..=9).map(Feature).map(|feature| {
+            let server = feature.reconciliation() == Some(Reconciliation::ServerPriority);
+            (if server { "SP" } else { "NN" }, feature.initial().unwrap(), feature.is_required())
+        });
+        let table = [
+            ("SP", 2, true),
+            ("SP", 0, true),
+            ("NN", 100, true),
+            ("SP", 0, false),
+            ("NN", 2, false),
+            ("SP", 0, false),
+            ("SP", 0, false),
+            ("SP", 0, false),
+            ("SP", 0, false),
+        ];
+        assert!(rows.eq(table));
+        assert_eq!(Feature(0).reconciliation(), None);
+        assert_eq!(Feature(10).initial(), None);
+    }
+
+    #[test]
+    fn a_change_is_confirmed_from_the_other_side() {
+        assert_eq!(FeatureAction::ChangeL.confirm(), Some(FeatureAction::ConfirmR));
+        assert_eq!(FeatureAction::ChangeR.confirm(), Some(FeatureAction::ConfirmL));
+        assert_eq!(FeatureAction::ConfirmL.confirm(), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! To which half-connection, and so to which CCID, a CCID-specific number belongs (RFC 4340 section 10.3).
+
+use crate::{Feature, FeatureAction, ResetCode};
+
+/// One direction of a connection, as seen from a packet: its data flows along with the packet, or against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HalfConnection {
+    /// The packet's sender is the half-connection's data sender (HC-Sender).
+    Forward,
+    /// The packet's sender is the half-connection's data receiver (HC-Receiver).
+    Reverse,
+}
+
+impl HalfConnection {
+    /// That of an option: types 128 to 191 are sent by an HC-Sender, 192 to 255 by an HC-Receiver. `None` for the options
+    /// of every CCID.
+    #[must_use]
+    pub const fn of_option(number: u8) -> Option<Self> {
+        match number {
+            128..=191 => Some(Self::Forward),
+            192.. => Some(Self::Reverse),
+            _ => None,
+        }
+    }
+    /// That of a Reset: codes 128 to 191 are sent by an HC-Sender, 192 to 255 by an HC-Receiver. `None` for other codes.
+    #[must_use]
+    pub const fn of_reset(code: ResetCode) -> Option<Self> {
+        Self::of_option(code.0)
+    }
+    /// That of a negotiation: features 128 to 191 are located at an HC-Sender, 192 to 255 at an HC-Receiver, and L options
+    /// are sent by the location. `None` for the features of every CCID.
+    #[must_use]
+    pub const fn of_feature(action: FeatureAction, feature: Feature) -> Option<Self> {
+        let by_location = matches!(action, FeatureAction::ChangeL | FeatureAction::ConfirmL);
+        match (feature.0, by_location) {
+            (128..=191, true) | (192.., false) => Some(Self::Forward),
+            (128..=191, false) | (192.., true) => Some(Self::Reverse),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
+    use HalfConnection::{Forward, Reverse};
+
+    /// The table of RFC 4340 section 10.3: for packets A > B the half-connection A-to-B is the forward one.
+    #[test]
+    fn the_rfcs_table() {
+        assert_eq!([128, 192, 127].map(HalfConnection::of_option), [Some(Forward), Some(Reverse), None]);
+        for (action, at_sender, at_receiver) in [
+            (ChangeL, Forward, Reverse),
+            (ChangeR, Reverse, Forward),
+            (ConfirmL, Forward, Reverse),
+            (ConfirmR, Reverse, Forward),
+        ] {
+            assert_eq!(HalfConnection::of_feature(action, Feature(128)), Some(at_sender), "{action:?}");
+            assert_eq!(HalfConnection::of_feature(action, Feature(192)), Some(at_receiver), "{action:?}");
+            assert_eq!(HalfConnection::of_feature(action, Feature::CCID), None);
+        }
+        let resets = [ResetCode(191), ResetCode(192), ResetCode::CLOSED];
+        assert_eq!(resets.map(HalfConnection::of_reset), [Some(Forward), Some(Reverse), None]);
+    }
+}

@@ -1,0 +1,64 @@
+//! DCCP on the wire: packets and their bytes, without I/O.
+//!
+//! - [`Packet`]: every type of RFC 4340 and the Listen of RFC 5596, taken from bytes by [`Packet::decode`] and turned into
+//!   bytes by [`Packet::encode`]. What is no packet is a [`PacketError`], and always ignored.
+//! - [`OptionArea`]: a packet's options. [`OptionArea::process`] applies the rules of RFC 4340 section 5.8, those of
+//!   Mandatory included, and says of each bad option what is to be done; [`OptionWriter`] writes them.
+//! - [`CcidOption`]: the options of CCID 3 and 4, whose numbers mean something only under those CCIDs.
+//! - [`UdpPorts`]: DCCP inside UDP (RFC 6773).
+//!
+//! Nothing is copied or allocated: packets borrow the bytes that they were taken from.
+//!
+//! ```
+//! use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
+//! use headway_units::Seq48;
+//!
+//! let network = Network::Ip(Addresses::V4 { source: [192, 0, 2, 1].into(), destination: [192, 0, 2, 2].into() });
+//! let packet = Packet {
+//!     source_port: 50000,
+//!     destination_port: 5004,
+//!     ccval: CcVal::ZERO,
+//!     cscov: CsCov::ALL,
+//!     seq: Seq48::new(7),
+//!     body: Body::Data,
+//!     options: OptionArea::EMPTY,
+//!     data: b"hello",
+//! };
+//! let mut buffer = [0; 1500];
+//! let len = packet.encode(&mut buffer, network)?;
+//! assert_eq!(Packet::decode(&buffer[..len], network)?, Decoded::Long(packet));
+//! assert_eq!(packet.to_string(), "50000 → 5004 [Data] Seq=7 Len=5");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod checksum;
+mod crc32c;
+mod display;
+mod error;
+mod feature;
+mod half_connection;
+mod number;
+mod options;
+mod packet;
+mod packet_type;
+mod reset;
+mod service_code;
+mod udp;
+
+pub use checksum::{Addresses, CsCov, Network};
+pub use crc32c::crc32c;
+pub use error::{DatagramError, EncodeError, PacketError};
+pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
+pub use half_connection::HalfConnection;
+pub use number::SequenceNumber;
+pub use options::{
+    AckRun, AckState, AckVector, Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets,
+    Elapsed, LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption,
+    RawOption, Timestamp,
+};
+pub use packet::{Body, CcVal, Decoded, Packet};
+pub use packet_type::PacketType;
+pub use reset::{Reset, ResetCode};
+pub use service_code::ServiceCode;
+pub use udp::{UDP_HEADER_LEN, UDP_PORT, UdpPorts};

@@ -1,0 +1,122 @@
+//! Ack Vector (RFC 4340 section 11.4): which packets arrived, in runs, newest first.
+
+use headway_units::Seq48;
+
+/// The data of an Ack Vector option. A vector that is longer than 253 bytes goes on in the next option of the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckVector<'a> {
+    nonce: bool,
+    vector: &'a [u8],
+}
+
+/// What became of a packet (Table 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum AckState {
+    /// Received, without a mark.
+    Received = 0,
+    /// Received with ECN's CE.
+    ReceivedEcnMarked = 1,
+    /// Has no meaning yet; not to be sent.
+    Reserved = 2,
+    /// Not received so far.
+    NotYetReceived = 3,
+}
+
+/// Some packets in a row with one state: a byte of the vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AckRun {
+    /// The state of each.
+    pub state: AckState,
+    /// How many, 1 to 64.
+    pub packets: u8,
+}
+
+impl AckRun {
+    /// The most packets of one run.
+    pub const MAX_PACKETS: u8 = 64;
+
+    /// Reads a byte of a vector.
+    #[must_use]
+    pub const fn from_byte(byte: u8) -> Self {
+        let state = match byte >> 6 {
+            0 => AckState::Received,
+            1 => AckState::ReceivedEcnMarked,
+            2 => AckState::Reserved,
+            _ => AckState::NotYetReceived,
+        };
+        Self { state, packets: (byte & 63) + 1 }
+    }
+    /// The byte of a vector; `None` unless 1 to 64 packets are meant.
+    #[must_use]
+    pub const fn to_byte(self) -> Option<u8> {
+        match self.packets {
+            1..=Self::MAX_PACKETS => Some((self.state as u8) << 6 | (self.packets - 1)),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> AckVector<'a> {
+    /// A vector of bytes that [`AckRun::to_byte`] made. `nonce` is the ECN Nonce Echo, which is 0 since RFC 8311.
+    #[must_use]
+    pub const fn new(nonce: bool, vector: &'a [u8]) -> Self {
+        Self { nonce, vector }
+    }
+    /// The ECN Nonce Echo: option 39 instead of 38.
+    #[must_use]
+    pub const fn nonce(&self) -> bool {
+        self.nonce
+    }
+    /// The vector's bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.vector
+    }
+    /// The runs, newest first.
+    pub fn runs(&self) -> impl Iterator<Item = AckRun> + use<'a> {
+        self.vector.iter().map(|byte| AckRun::from_byte(*byte))
+    }
+    /// Each packet with its state, from `newest` down to older ones: the packet's acknowledgement number for the first
+    /// Ack Vector option of a packet, the number below the last one's oldest for each that follows.
+    pub fn packets(&self, newest: Seq48) -> impl Iterator<Item = (Seq48, AckState)> + use<'a> {
+        let states = self.runs().flat_map(|run| std::iter::repeat_n(run.state, run.packets.into()));
+        states.scan(newest, |next, state| {
+            let seq = *next;
+            *next -= 1;
+            Some((seq, state))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of RFC 4340 section 11.4: 0,192,3,64,5 at acknowledgement number 100.
+    #[test]
+    fn the_rfcs_example() {
+        let states: Vec<_> = AckVector::new(false, &[0, 192, 3, 64, 5])
+            .packets(Seq48::new(100))
+            .map(|(seq, state)| (seq.value(), state as u8))
+            .collect();
+        let wanted = [0, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        assert_eq!(states, (88..=100).rev().zip(wanted).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_byte_is_a_run() {
+        for byte in 0..=255 {
+            assert_eq!(AckRun::from_byte(byte).to_byte(), Some(byte));
+        }
+        for packets in [0, 65] {
+            assert_eq!(AckRun { state: AckState::Received, packets }.to_byte(), None);
+        }
+    }
+
+    /// "A single Ack Vector option can acknowledge up to 16192 data packets."
+    #[test]
+    fn longest_vector() {
+        assert_eq!(AckVector::new(false, &[63; 253]).packets(Seq48::ZERO).count(), 16192);
+    }
+}

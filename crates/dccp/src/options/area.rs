@@ -1,0 +1,78 @@
+//! The bytes of the options, and where one option ends and the next begins (RFC 4340 section 5.8).
+
+use super::number;
+use super::{DccpOption, OptionError, OptionFault};
+
+/// The options of a packet as bytes: a multiple of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionArea<'a>(&'a [u8]);
+
+/// One option that has not been looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawOption<'a> {
+    /// The option's type.
+    pub number: u8,
+    /// Its data, without type and length; empty for the one-byte types 0 to 31.
+    pub data: &'a [u8],
+}
+
+impl<'a> OptionArea<'a> {
+    /// No options.
+    pub const EMPTY: Self = Self(&[]);
+
+    /// What stands in a header between its fixed part and Data Offset, which is a multiple of four.
+    pub(crate) const fn of_header(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, padding included.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Every option in its order, Padding and Mandatory included, without the rules of [`OptionArea::process`]: for
+    /// display and for writing them again. Ends behind an option of nonsensical length.
+    pub fn iter(&self) -> impl Iterator<Item = Result<DccpOption<'a>, OptionError>> + use<'a> {
+        self.raw().map(|(offset, raw)| {
+            let raw = raw?;
+            DccpOption::decode(raw).map_err(|fault| OptionError::new(offset, raw, false, fault))
+        })
+    }
+
+    /// Each option with the byte at which it begins.
+    pub(super) fn raw(&self) -> RawOptions<'a> {
+        RawOptions { area: self.0, at: 0 }
+    }
+}
+
+/// Cuts options apart.
+#[derive(Clone)]
+pub(super) struct RawOptions<'a> {
+    area: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for RawOptions<'a> {
+    type Item = (usize, Result<RawOption<'a>, OptionError>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let offset = self.at;
+        let (&option, rest) = self.area.get(offset..)?.split_first()?;
+        if option < number::FIRST_LONG {
+            self.at += 1;
+            return Some((offset, Ok(RawOption { number: option, data: &[] })));
+        }
+        let length = rest.first().copied();
+        let data = length.and_then(|length| rest.get(1..usize::from(length).checked_sub(1)?));
+        if let Some(data) = data {
+            self.at += 2 + data.len();
+            return Some((offset, Ok(RawOption { number: option, data })));
+        }
+        // "Any option space following an option with nonsensical length MUST likewise be ignored."
+        self.at = self.area.len();
+        let fault = OptionFault::NonsensicalLength { length, left: rest.len() + 1 };
+        let option = RawOption { number: option, data: &[] };
+        Some((offset, Err(OptionError::new(offset, option, false, fault))))
+    }
+}

@@ -1,0 +1,90 @@
+//! What an option says.
+
+use super::number as n;
+use super::{AckVector, DataDropped, Elapsed, OptionFault, RawOption, Timestamp};
+use crate::feature::{Feature, FeatureAction, FeatureOption};
+
+/// An option of RFC 4340.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DccpOption<'a> {
+    /// Fills up to a word (section 5.8.1).
+    Padding,
+    /// The next option must be understood (section 5.8.2).
+    Mandatory,
+    /// The sender should not raise its rate for about one round-trip time (section 11.6).
+    SlowReceiver,
+    /// Change L, Confirm L, Change R or Confirm R (sections 6.1 and 6.2).
+    Feature(FeatureOption<'a>),
+    /// A server's state, kept by the client; at most 253 bytes (section 8.1.4).
+    InitCookie(&'a [u8]),
+    /// How many packets without data were sent just before this one, less than 2^48 (section 7.7).
+    NdpCount(u64),
+    /// Which packets arrived (section 11.4).
+    AckVector(AckVector<'a>),
+    /// Whose data did not reach the application, and why (section 11.7).
+    DataDropped(DataDropped<'a>),
+    /// The sender's time (section 13.1).
+    Timestamp(Timestamp),
+    /// A timestamp that came back (section 13.3).
+    TimestampEcho {
+        /// The timestamp as it was received.
+        timestamp: Timestamp,
+        /// The time since then.
+        elapsed: Elapsed,
+    },
+    /// The time since the acknowledged packet was received (section 13.2).
+    ElapsedTime(Elapsed),
+    /// The [CRC-32c](crate::crc32c) of the application data area (section 9.3).
+    DataChecksum(u32),
+    /// An option that belongs to a CCID, see [`CcidOption`](super::CcidOption) (section 10.3).
+    Ccid(RawOption<'a>),
+    /// An option that this crate does not know.
+    Unknown(RawOption<'a>),
+}
+
+impl<'a> DccpOption<'a> {
+    pub(super) fn decode(raw: RawOption<'a>) -> Result<Self, OptionFault> {
+        let data = raw.data;
+        Ok(match raw.number {
+            n::PADDING => Self::Padding,
+            n::MANDATORY => Self::Mandatory,
+            n::SLOW_RECEIVER => Self::SlowReceiver,
+            n::CHANGE_L => Self::feature(FeatureAction::ChangeL, data)?,
+            n::CONFIRM_L => Self::feature(FeatureAction::ConfirmL, data)?,
+            n::CHANGE_R => Self::feature(FeatureAction::ChangeR, data)?,
+            n::CONFIRM_R => Self::feature(FeatureAction::ConfirmR, data)?,
+            n::INIT_COOKIE => Self::InitCookie(data),
+            n::NDP_COUNT if (1..=6).contains(&data.len()) => {
+                Self::NdpCount(data.iter().fold(0, |count, byte| count << 8 | u64::from(*byte)))
+            }
+            n::NDP_COUNT => return Err(OptionFault::length(data, "3 to 8")),
+            n::ACK_VECTOR_0 => Self::AckVector(AckVector::new(false, data)),
+            n::ACK_VECTOR_1 => Self::AckVector(AckVector::new(true, data)),
+            n::DATA_DROPPED => Self::DataDropped(DataDropped::new(data)),
+            n::TIMESTAMP => Self::Timestamp(Timestamp(word(data)?)),
+            n::TIMESTAMP_ECHO => {
+                let wrong = OptionFault::length(data, "6, 8 or 10");
+                let (timestamp, elapsed) = data.split_first_chunk().ok_or(wrong)?;
+                let timestamp = Timestamp(u32::from_be_bytes(*timestamp));
+                Self::TimestampEcho { timestamp, elapsed: Elapsed::decode(elapsed).ok_or(wrong)? }
+            }
+            n::ELAPSED_TIME => {
+                let elapsed = Elapsed::decode(data).filter(|_| !data.is_empty());
+                Self::ElapsedTime(elapsed.ok_or(OptionFault::length(data, "4 or 6"))?)
+            }
+            n::DATA_CHECKSUM => Self::DataChecksum(word(data)?),
+            n::FIRST_CCID.. => Self::Ccid(raw),
+            _ => Self::Unknown(raw),
+        })
+    }
+
+    fn feature(action: FeatureAction, data: &'a [u8]) -> Result<Self, OptionFault> {
+        let wanted = if action.is_change() { "at least 4" } else { "at least 3" };
+        let (&feature, values) = data.split_first().ok_or(OptionFault::length(data, wanted))?;
+        Ok(Self::Feature(FeatureOption { action, feature: Feature(feature), values }))
+    }
+}
+
+pub(super) fn word(data: &[u8]) -> Result<u32, OptionFault> {
+    data.try_into().map(u32::from_be_bytes).map_err(|_| OptionFault::length(data, "6"))
+}

@@ -1,0 +1,63 @@
+//! Service codes (RFC 4340 section 8.1.2, RFC 5595): what a client wants to talk about.
+
+use std::fmt;
+
+/// A 32-bit service code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServiceCode(pub u32);
+
+impl ServiceCode {
+    /// No meaningful code.
+    pub const NONE: Self = Self(0);
+    /// Never valid: a Request with it is answered by Reset 8, "Bad Service Code".
+    pub const INVALID: Self = Self(u32::MAX);
+
+    /// The code that the RFC writes as `SC:text`: one to four ASCII characters, padded on the right with spaces.
+    /// `None` if `text` is empty, longer, or has other characters than letters, digits and `-_+.*/?@`.
+    #[must_use]
+    pub fn from_ascii(text: &str) -> Option<Self> {
+        let mut bytes = *b"    ";
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        (!text.is_empty() && text.bytes().all(is_code_character)).then_some(Self(u32::from_be_bytes(bytes)))
+    }
+}
+
+fn is_code_character(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_+.*/?@".contains(&byte)
+}
+
+/// As the RFC writes it: `SC:RTPV`, or `SC=17` where that is no text.
+impl fmt::Display for ServiceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.to_be_bytes();
+        match str::from_utf8(&bytes).map(|text| text.trim_end_matches(' ')) {
+            Ok(text) if Self::from_ascii(text) == Some(*self) => write!(f, "SC:{text}"),
+            _ => write!(f, "SC={}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4340 section 8.1.2 ("fdpz", "DISC") and RFC 5762 section 5.4 ("RTPV").
+    #[test]
+    fn codes_of_the_rfcs() {
+        assert_eq!(ServiceCode::from_ascii("fdpz"), Some(ServiceCode(1_717_858_426)));
+        assert_eq!(ServiceCode::from_ascii("DISC"), Some(ServiceCode(1_145_656_131)));
+        assert_eq!(ServiceCode::from_ascii("RTPV"), Some(ServiceCode(0x5254_5056)));
+        assert_eq!(ServiceCode::from_ascii("fd"), Some(ServiceCode(0x6664_2020)));
+        for wrong in ["", "fdpzz", "a b", "é"] {
+            assert_eq!(ServiceCode::from_ascii(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn reads_as_in_the_rfc() {
+        assert_eq!(ServiceCode(1_717_858_426).to_string(), "SC:fdpz");
+        assert_eq!(ServiceCode(0x6664_2020).to_string(), "SC:fd");
+        assert_eq!(ServiceCode(17).to_string(), "SC=17");
+        assert_eq!(ServiceCode(0x2020_2020).to_string(), "SC=538976288");
+    }
+}

@@ -1,0 +1,80 @@
+//! DCCP inside UDP (RFC 6773).
+
+use crate::checksum::{Addresses, Network, UDP};
+use crate::number::SequenceNumber;
+use crate::{DatagramError, Decoded, EncodeError, Packet};
+
+/// The UDP port on which a system's DCCP server listens (RFC 6773 section 3.8). An application of its own should listen
+/// on another, and announce it by other means.
+pub const UDP_PORT: u16 = 6511;
+
+/// Bytes of the UDP header, by which the encapsulation shrinks what a packet can carry (RFC 6773 section 3.7).
+pub const UDP_HEADER_LEN: usize = 8;
+
+/// The UDP ports of an encapsulated packet. With the addresses and the DCCP ports they name its connection (RFC 6773
+/// section 3.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UdpPorts {
+    /// The sender's UDP port.
+    pub source: u16,
+    /// The receiver's UDP port.
+    pub destination: u16,
+}
+
+impl UdpPorts {
+    /// Takes a whole UDP datagram apart, its header included. Where a socket has done that already, its payload is
+    /// given to [`Packet::decode`] with [`Network::Udp`].
+    ///
+    /// # Errors
+    ///
+    /// Says why the datagram must be dropped (RFC 6773 section 3.3).
+    pub fn decode(datagram: &[u8], addresses: Addresses) -> Result<(Self, Decoded<'_>), DatagramError> {
+        let available = datagram.len();
+        let header = datagram.first_chunk::<8>().ok_or(DatagramError::TooShort { len: available })?;
+        let [source, destination, length, found] =
+            [0, 2, 4, 6].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
+        if available < UDP_HEADER_LEN + 12 {
+            return Err(DatagramError::TooShort { len: available });
+        }
+        let datagram = datagram.get(..usize::from(length)).filter(|_| length >= 20);
+        let datagram = datagram.ok_or(DatagramError::Length { length, available })?;
+        if found == 0 {
+            return Err(DatagramError::NoChecksum);
+        }
+        let sum = u16::from_be_bytes(addresses.sum(UDP, length.into(), datagram));
+        if sum != 0xffff {
+            let (without, carry) = sum.overflowing_add(!found);
+            return Err(DatagramError::Checksum { found, wanted: never_zero(!(without + u16::from(carry))) });
+        }
+        Ok((Self { source, destination }, Packet::decode(&datagram[UDP_HEADER_LEN..], Network::Udp)?))
+    }
+
+    /// Writes a UDP datagram that carries `packet` to the start of `buffer`, and returns how long it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packet::encode`].
+    pub fn encode<N: SequenceNumber>(
+        &self,
+        packet: &Packet<'_, N>,
+        addresses: Addresses,
+        buffer: &mut [u8],
+    ) -> Result<usize, EncodeError> {
+        let (len, available) = (UDP_HEADER_LEN + packet.encoded_len(), buffer.len());
+        let most = usize::from(u16::MAX) - UDP_HEADER_LEN;
+        let length = u16::try_from(len).map_err(|_| EncodeError::PacketTooLong { len: len - UDP_HEADER_LEN, most })?;
+        let datagram = buffer.get_mut(..len).ok_or(EncodeError::NoRoom { needed: len, available })?;
+        packet.encode(&mut datagram[UDP_HEADER_LEN..], Network::Udp)?;
+        for (at, word) in [(0, self.source), (2, self.destination), (4, length), (6, 0)] {
+            datagram[at..at + 2].copy_from_slice(&word.to_be_bytes());
+        }
+        let checksum = never_zero(u16::from_be_bytes(addresses.checksum(UDP, length.into(), datagram)));
+        datagram[6..8].copy_from_slice(&checksum.to_be_bytes());
+        Ok(len)
+    }
+}
+
+/// Zero would say that there is no checksum; all ones are the same number in one's complement (RFC 768).
+const fn never_zero(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
+}
