@@ -11,7 +11,7 @@
 //! Both give the same transmissions, drops and deliveries.
 
 use crate::loss::{Loss, LossOptions, Place};
-use crate::pool::{Handle, Item, Pool, UNSETTLED};
+use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
 use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
 use std::collections::VecDeque;
@@ -209,7 +209,7 @@ impl Link {
         if !self.two_events {
             self.advance(pool, now, false);
         }
-        let (bytes, ecn) = pool.place(packet).map_or((0, Ecn::NotEct), |place| (place.item.size(), place.item.ecn()));
+        let (bytes, ecn) = pool.slot(packet).map_or((0, Ecn::NotEct), |slot| (slot.item.size(), slot.item.ecn()));
         if bytes > self.mtu {
             return Offer::Dropped(DropCause::TooBig);
         }
@@ -264,11 +264,11 @@ impl Link {
     ) {
         let settled = (!self.two_events).then(|| self.transmit(now, bytes));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
-        let Some(place) = pool.place_mut(packet) else { return };
-        place.next = Handle::NONE;
-        place.set_since(since);
-        place.next_arrival = UNSETTLED;
-        match pool.place_mut(self.last) {
+        let Some(slot) = pool.slot_mut(packet) else { return };
+        slot.next = Handle::NONE;
+        slot.set_since(since);
+        slot.next_arrival = UNSETTLED;
+        match pool.slot_mut(self.last) {
             Some(before) => {
                 before.next = packet;
                 before.next_arrival = arrival;
@@ -320,22 +320,22 @@ impl Link {
         (start, at, arrival)
     }
 
-    /// The packet that waits first waits no more. Returns its place.
+    /// The packet that waits first waits no more. Returns its slot.
     #[inline]
-    fn begin<'a, T: Item>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut crate::pool::Place<T>> {
-        let place = pool.place_mut(self.first_waiting)?;
+    fn begin<'a, T: Item>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut Slot<T>> {
+        let slot = pool.slot_mut(self.first_waiting)?;
         self.last_begun = self.first_waiting;
-        self.first_waiting = place.next;
+        self.first_waiting = slot.next;
         self.waiting -= 1;
-        self.waiting_bytes -= u64::from(place.item.size());
-        Some(place)
+        self.waiting_bytes -= u64::from(slot.item.size());
+        Some(slot)
     }
 
     /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
     #[inline]
     fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment, at: bool) {
-        while let Some(place) = pool.place(self.first_waiting)
-            && (place.since() < now || at && place.since() == now)
+        while let Some(slot) = pool.slot(self.first_waiting)
+            && (slot.since() < now || at && slot.since() == now)
         {
             self.begin(pool);
         }
@@ -349,15 +349,15 @@ impl Link {
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
         let (before, packet) = (self.last_begun, self.first_waiting);
-        let Some(place) = self.begin(pool) else { return };
+        let Some(slot) = self.begin(pool) else { return };
         if let Some(order) = &mut self.rest.order {
             order.pop_front();
         }
-        let size = place.item.size();
+        let size = slot.item.size();
         let (start, end, arrival) = self.transmit(now, size);
-        let enqueued = place.since().at;
-        place.set_since(start);
-        match pool.place_mut(before) {
+        let enqueued = slot.since().at;
+        slot.set_since(start);
+        match pool.slot_mut(before) {
             Some(before) => before.next_arrival = arrival,
             None => self.first_arrival = arrival,
         }
@@ -371,9 +371,9 @@ impl Link {
         let before = ahead.checked_sub(1).and_then(|ahead| order.get(ahead).copied()).unwrap_or(self.last_begun);
         // A newcomer that found the transmitter idle is no longer among the waiting.
         let victim = order.remove(ahead)?;
-        let place = pool.place(victim)?;
-        let (next, bytes) = (place.next, place.item.size());
-        match pool.place_mut(before) {
+        let slot = pool.slot(victim)?;
+        let (next, bytes) = (slot.next, slot.item.size());
+        match pool.slot_mut(before) {
             Some(before) => before.next = next,
             None => self.first = next,
         }
@@ -424,9 +424,9 @@ impl Link {
             return None;
         }
         let packet = self.first;
-        let place = pool.place(packet)?;
-        self.first = place.next;
-        self.first_arrival = place.next_arrival;
+        let slot = pool.slot(packet)?;
+        self.first = slot.next;
+        self.first_arrival = slot.next_arrival;
         if packet == self.first_waiting {
             // One event: it has begun, and nobody has looked since.
             self.begin(pool);
@@ -466,7 +466,7 @@ impl Link {
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
     pub fn unsettled<'a, T: Item>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
         let from = if self.two_events { self.first_waiting } else { Handle::NONE };
-        list(pool, from).map(|(_, place)| (place.since().at, Bytes::new(u64::from(place.item.size()))))
+        list(pool, from).map(|(_, slot)| (slot.since().at, Bytes::new(u64::from(slot.item.size()))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
@@ -478,11 +478,11 @@ impl Link {
         let delay = self.delay;
         let mut arrival = self.first_arrival;
         list(pool, self.first)
-            .map(move |(_, place)| (std::mem::replace(&mut arrival, place.next_arrival), place))
+            .map(move |(_, slot)| (std::mem::replace(&mut arrival, slot.next_arrival), slot))
             .filter(|(arrival, _)| *arrival != UNSETTLED)
-            .filter_map(move |(arrival, place)| {
+            .filter_map(move |(arrival, slot)| {
                 let end = arrival.at.checked_sub(delay)?;
-                (end > now).then(|| (place.since(), end, Bytes::new(u64::from(place.item.size()))))
+                (end > now).then(|| (slot.since(), end, Bytes::new(u64::from(slot.item.size()))))
             })
     }
 
@@ -499,12 +499,12 @@ impl Link {
     }
 }
 
-fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &crate::pool::Place<T>)> {
+fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &Slot<T>)> {
     let mut next = from;
     std::iter::from_fn(move || {
         let packet = next;
-        let place = pool.place(packet)?;
-        next = place.next;
-        Some((packet, place))
+        let slot = pool.slot(packet)?;
+        next = slot.next;
+        Some((packet, slot))
     })
 }

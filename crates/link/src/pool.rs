@@ -1,7 +1,7 @@
 //! Where packets are while they are on a link: in one block of memory for all links of a network.
 //!
-//! A packet's place is known by its [`Handle`]. It is on one link at a time, so each place holds a link's notes about its
-//! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A place that was
+//! A packet's slot is known by its [`Handle`]. It is on one link at a time, so each slot holds a link's notes about its
+//! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A slot that was
 //! freed last is taken first, so what is used is what the processor has at hand.
 
 use headway_units::{Ecn, Instant, Moment};
@@ -14,7 +14,7 @@ pub trait Item {
     fn ecn(&self) -> Ecn;
 }
 
-/// Which place of a [`Pool`].
+/// Which slot of a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(pub(crate) u32);
 
@@ -25,8 +25,8 @@ impl Handle {
 /// What a link notes of a packet, beside the packet. The notes and the first 16 bytes of the packet are one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Place<T> {
-    /// The next on the same link or, of a free place, the next free one.
+pub(crate) struct Slot<T> {
+    /// The next on the same link or, of a free slot, the next free one.
     pub(crate) next: Handle,
     since_lead_s: f32,
     since_at: Instant,
@@ -37,7 +37,7 @@ pub(crate) struct Place<T> {
     pub(crate) item: T,
 }
 
-impl<T> Place<T> {
+impl<T> Slot<T> {
     /// Start of transmission once that is known, till then the moment of the offer. (Its fraction is nobody's concern.)
     #[inline]
     pub(crate) fn since(&self) -> Moment {
@@ -56,14 +56,14 @@ pub(crate) const UNSETTLED: Moment =
 /// Packets of type `T`.
 #[derive(Debug)]
 pub struct Pool<T> {
-    places: Vec<Place<T>>,
+    slots: Vec<Slot<T>>,
     free: Handle,
     alive: usize,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Handle::NONE, alive: 0 }
+        Self { slots: Vec::new(), free: Handle::NONE, alive: 0 }
     }
 }
 
@@ -73,12 +73,12 @@ impl<T> Pool<T> {
     pub fn insert(&mut self, item: T) -> Handle {
         self.alive += 1;
         let handle = self.free;
-        if let Some(place) = self.places.get_mut(handle.0 as usize) {
-            self.free = place.next;
-            place.item = item;
+        if let Some(slot) = self.slots.get_mut(handle.0 as usize) {
+            self.free = slot.next;
+            slot.item = item;
             return handle;
         }
-        let place = Place {
+        let slot = Slot {
             next: Handle::NONE,
             since_lead_s: 0.0,
             since_at: Instant::ZERO,
@@ -86,15 +86,15 @@ impl<T> Pool<T> {
             next_arrival: UNSETTLED,
             item,
         };
-        self.places.push(place);
-        Handle((self.places.len() - 1) as u32)
+        self.slots.push(slot);
+        Handle((self.slots.len() - 1) as u32)
     }
 
-    /// Frees the place of a packet that is on no link. The packet itself stays until the place is taken again.
+    /// Frees the slot of a packet that is on no link. The packet itself stays until the slot is taken again.
     #[inline]
     pub fn remove(&mut self, handle: Handle) {
         self.alive -= 1;
-        self.places[handle.0 as usize].next = self.free;
+        self.slots[handle.0 as usize].next = self.free;
         self.free = handle;
     }
 
@@ -102,13 +102,13 @@ impl<T> Pool<T> {
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> &T {
-        &self.places[handle.0 as usize].item
+        &self.slots[handle.0 as usize].item
     }
 
     /// The packet, to be changed.
     #[inline]
     pub fn get_mut(&mut self, handle: Handle) -> &mut T {
-        &mut self.places[handle.0 as usize].item
+        &mut self.slots[handle.0 as usize].item
     }
 
     /// How many packets there are.
@@ -118,12 +118,12 @@ impl<T> Pool<T> {
     }
 
     #[inline]
-    pub(crate) fn place(&self, handle: Handle) -> Option<&Place<T>> {
-        self.places.get(handle.0 as usize)
+    pub(crate) fn slot(&self, handle: Handle) -> Option<&Slot<T>> {
+        self.slots.get(handle.0 as usize)
     }
 
     #[inline]
-    pub(crate) fn place_mut(&mut self, handle: Handle) -> Option<&mut Place<T>> {
-        self.places.get_mut(handle.0 as usize)
+    pub(crate) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<T>> {
+        self.slots.get_mut(handle.0 as usize)
     }
 }
