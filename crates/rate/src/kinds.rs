@@ -1,0 +1,98 @@
+//! The registry: a line a controller.
+
+use crate::contract::{
+    Feedback, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, SenderContext, SenderHalf, Sending, Stamp,
+    Status,
+};
+use crate::none::{NoneOptions, NoneReceiver, NoneSender};
+use headway_units::{Instant, registry};
+
+/// Makes of the lines below the options, and the two halves that dispatch statically.
+macro_rules! controllers {
+    (($d:tt) $( $kind:literal => $Variant:ident($options:ty, $sender:ty, $receiver:ty) ),+ $(,)?) => {
+        registry! {
+            /// Which controller, with its options.
+            options ControllerOptions;
+            /// The sender half of any controller.
+            machine Sender;
+            what "controller"; dispatch each_sender;
+            $( $kind => $Variant($options, $sender) ),+
+        }
+
+        /// The receiver half of any controller.
+        #[derive(Debug)]
+        pub enum Receiver {
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($receiver) ),+
+        }
+
+        macro_rules! each_receiver {
+            ($d value:expr, $d name:ident => $d body:expr) => {
+                match $d value { $( Receiver::$Variant($d name) => $d body ),+ }
+            };
+        }
+
+        impl Sender {
+            /// The sender half that the options describe.
+            #[must_use]
+            pub fn new(options: &ControllerOptions, context: SenderContext) -> Self {
+                match options { $( ControllerOptions::$Variant(options) => Self::$Variant(<$sender>::new(options, context)) ),+ }
+            }
+        }
+
+        impl Receiver {
+            /// The receiver half that the options describe.
+            #[must_use]
+            pub fn new(options: &ControllerOptions, context: ReceiverContext) -> Self {
+                match options { $( ControllerOptions::$Variant(options) => Self::$Variant(<$receiver>::new(options, context)) ),+ }
+            }
+        }
+    };
+}
+
+controllers! {
+    ($)
+    // kind     variant  options, sender half, receiver half
+    "none" => None(NoneOptions, NoneSender, NoneReceiver),
+}
+
+impl SenderHalf for Sender {
+    fn poll_send(&mut self, now: Instant, next: Next) -> Permit {
+        each_sender!(self, sender => sender.poll_send(now, next))
+    }
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        each_sender!(self, sender => sender.on_send(now, sending))
+    }
+    fn on_application_limited(&mut self, now: Instant) {
+        each_sender!(self, sender => sender.on_application_limited(now));
+    }
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        each_sender!(self, sender => sender.on_feedback(now, feedback));
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        each_sender!(self, sender => sender.handle_timeout(now));
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        each_sender!(self, sender => sender.poll_timeout())
+    }
+    fn status(&self) -> Status {
+        each_sender!(self, sender => sender.status())
+    }
+}
+
+impl ReceiverHalf for Receiver {
+    fn on_packet(&mut self, now: Instant, packet: &Received) {
+        each_receiver!(self, receiver => receiver.on_packet(now, packet));
+    }
+    fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
+        each_receiver!(self, receiver => receiver.poll_report(now))
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        each_receiver!(self, receiver => receiver.handle_timeout(now));
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        each_receiver!(self, receiver => receiver.poll_timeout())
+    }
+    fn set_ack_ratio(&mut self, packets: u16) {
+        each_receiver!(self, receiver => receiver.set_ack_ratio(packets));
+    }
+}

@@ -1,0 +1,16 @@
+//! Rate controllers: how fast data may go, and what its receiver says of it.
+//!
+//! No protocol and no I/O: time, randomness, numbers and measured round trips are passed in. The same two halves run in
+//! the simulator, under DCCP and on sockets.
+#![forbid(unsafe_code)]
+
+mod contract;
+mod kinds;
+mod none;
+
+pub use contract::{
+    Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
+    Run, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport, Timing,
+};
+pub use kinds::{ControllerOptions, Receiver, Sender};
+pub use none::{NoneOptions, NoneReceiver, NoneSender};

@@ -1,0 +1,55 @@
+//! No control: what plain UDP does.
+
+use crate::contract::{
+    Feedback, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+};
+use headway_units::{Dialect, Instant, Options};
+use serde::{Deserialize, Serialize};
+
+/// Options of `none`: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoneOptions {}
+
+impl Options for NoneOptions {
+    fn preset(_: Dialect) -> Self {
+        Self {}
+    }
+}
+
+/// Lets everything go at once.
+#[derive(Debug)]
+pub struct NoneSender;
+
+impl NoneSender {
+    pub(crate) fn new(_: &NoneOptions, _: SenderContext) -> Self {
+        Self
+    }
+}
+
+impl SenderHalf for NoneSender {
+    fn poll_send(&mut self, _: Instant, _: Next) -> Permit {
+        Permit::Now
+    }
+    fn on_send(&mut self, _: Instant, _: &Sending) -> Stamp {
+        Stamp::default()
+    }
+    fn on_feedback(&mut self, _: Instant, _: &Feedback<'_>) {}
+    fn status(&self) -> Status {
+        Status::default()
+    }
+}
+
+/// Says nothing.
+#[derive(Debug)]
+pub struct NoneReceiver;
+
+impl NoneReceiver {
+    pub(crate) fn new(_: &NoneOptions, _: ReceiverContext) -> Self {
+        Self
+    }
+}
+
+impl ReceiverHalf for NoneReceiver {
+    fn on_packet(&mut self, _: Instant, _: &Received) {}
+}
