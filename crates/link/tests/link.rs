@@ -164,7 +164,8 @@ fn channel_loss_takes_time_only_after_the_transmission() {
     let lossy = |place| {
         let mut config = config("2Mbps", droptail(50));
         let probability = Probability::new(1.0).unwrap();
-        config.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options { probability, place }));
+        config.loss =
+            Some(LossOptions::Bernoulli(loss::bernoulli::Options { probability, place, changes: Vec::new() }));
         drive(&config, &[(ms(0), 1000), (ms(0), 1000)])
     };
     let before = lossy(loss::Place::BeforeQueue);
@@ -242,6 +243,7 @@ proptest! {
             one.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
                 probability: Probability::new(0.2).unwrap(),
                 place: loss::Place::AfterTransmission,
+                changes: Vec::new(),
             }));
         }
         let two = Config { two_events: true, ..one.clone() };

@@ -176,6 +176,7 @@ fn packet_bytes(run: &Outcome<'_>) -> Option<f64> {
     let bytes = match &run.scenario.flows.first()?.transport {
         Transport::Tcp(tcp) => tcp.rules.segment,
         Transport::Udp(udp) => udp.datagram,
+        Transport::Agent(agent) => agent.carrier.datagram,
     };
     Some(bytes.count() as f64)
 }

@@ -107,6 +107,10 @@ pub struct FlowSummary {
     /// Of a TCP: how often the retransmission timer ran out. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
+    /// Of a transport with a send queue: packets that it did not take because it was full. Set by whoever knows; absent
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_packets: Option<u64>,
 }
 
 /// Sent with a deadline, and arrived by it.
@@ -265,6 +269,7 @@ impl FlowMeter {
             rate_cov: self.bins.coefficient_of_variation(end),
             retransmitted_packets: None,
             timeouts: None,
+            refused_packets: None,
         }
     }
 

@@ -225,6 +225,7 @@ mod tests {
             rate_cov: Some(0.125),
             retransmitted_packets: None,
             timeouts: None,
+            refused_packets: None,
         }
     }
 

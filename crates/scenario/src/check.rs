@@ -1,5 +1,6 @@
 //! What must hold between the tables of a scenario.
 
+use crate::agent::AgentOptions;
 use crate::document::Value;
 use crate::expand::Expanded;
 use crate::model::{Flow, Transport};
@@ -7,7 +8,7 @@ use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
-use headway_media::{Context, Source, SourceOptions, datagrams};
+use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
 use headway_units::{Instant, Random, Registry};
 
 /// More packets than anyone waits for: some hours of computing.
@@ -59,9 +60,15 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
     let Some(interval) = scenario.series else { return };
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
-    // Throughput and losses of each flow, of a TCP its two windows; throughput, queue, drops and average of each link.
-    let tcp = scenario.flows.iter().filter(|flow| matches!(flow.transport, Transport::Tcp(_))).count();
-    let all = each.saturating_mul((2 * (scenario.flows.len() + tcp) + 4 * scenario.links.len()) as u64);
+    // Throughput and losses of each flow, of a TCP its two windows, of a controller its three numbers; throughput, queue,
+    // drops and average of each link.
+    let of_flow = |flow: &Flow| match flow.transport {
+        Transport::Udp(_) => 2,
+        Transport::Tcp(_) => 4,
+        Transport::Agent(_) => 5,
+    };
+    let flows: usize = scenario.flows.iter().map(of_flow).sum();
+    let all = each.saturating_mul((flows + 4 * scenario.links.len()) as u64);
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
         reader.wrong(&path, format!("{all} samples are too many: write a longer interval than {interval}, or false"));
@@ -95,6 +102,12 @@ fn sizes(flow: &Flow) -> (u64, Option<u64>) {
             let rules = &options.rules;
             let blocks = rules.sack_block_size.count() * u64::from(rules.sack_blocks);
             (rules.segment.count(), Some(rules.ack_size.count() + blocks))
+        }
+        Transport::Agent(options) => {
+            let AgentOptions { datagram, header, feedback, .. } = options.carrier;
+            let write = flow.source.largest_write(flow.trace.as_deref());
+            let largest = write.and_then(|size| datagrams(size, &UdpOptions { datagram, header }).next());
+            (largest.map_or(datagram, |largest| largest.wire).count(), Some(feedback.count()))
         }
     }
 }

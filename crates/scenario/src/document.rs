@@ -130,6 +130,18 @@ pub(crate) fn preset(value: serde_json::Value) -> Option<Value> {
     Some(Value { origin: Origin::Preset, data })
 }
 
+/// Lays the keys of `written` over those of `base`, also within tables that both have.
+pub(crate) fn lay_over(base: &mut Table, written: &Table) {
+    for (key, entry) in written {
+        match (base.get_mut(key).map(|below| &mut below.value.data), &entry.value.data) {
+            (Some(Data::Table(below)), Data::Table(above)) => lay_over(below, above),
+            _ => {
+                base.insert(key.clone(), entry.clone());
+            }
+        }
+    }
+}
+
 fn convert(value: toml::de::DeValue<'_>, span: &Range<usize>, depth: usize) -> Result<Data, Unreadable> {
     use toml::de::DeValue;
     let wrong = |message: String| Unreadable::new(Origin::Text(span.clone()), message);

@@ -30,7 +30,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod agent;
 mod check;
+mod controlled;
 mod de;
 mod document;
 mod expand;
@@ -52,6 +54,8 @@ mod tables;
 mod transport;
 mod vocabulary;
 
+pub use agent::AgentOptions;
+pub use controlled::Controlled;
 pub use files::{Files, NoFiles};
 pub use load::{Loaded, load};
 pub use model::{Flow, Link, Scenario, Start, Transport};

@@ -1,5 +1,7 @@
 //! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
 
+use crate::agent::AgentOptions;
+use crate::controlled::Controlled;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SourceOptions, Trace, UdpOptions};
 use headway_tcp::TcpOptions;
@@ -100,4 +102,6 @@ pub enum Transport {
     Udp(UdpOptions),
     /// One-way TCP.
     Tcp(TcpOptions),
+    /// A rate controller between bare agents.
+    Agent(Controlled<AgentOptions>),
 }

@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         preset.retain(|key, _| key != "kind" && !off.contains_key(key));
         let read = |written: &Table| {
             let mut merged = preset.clone();
-            merged.extend(written.iter().map(|(key, entry)| (key.clone(), entry.clone())));
+            document::lay_over(&mut merged, written);
             let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
             de::read_with(|deserializer| R::deserialize(kind, deserializer), &value)
         };

@@ -1,17 +1,23 @@
-//! The transports as one set of kinds: `udp` and every TCP.
+//! The transports as one set of kinds: `udp`, every TCP, and every rate controller with the agents that carry it.
 
+use crate::agent::AgentOptions;
+use crate::controlled::{Controlled, schemas};
 use crate::model::Transport;
 use headway_media::UdpOptions;
+use headway_rate::ControllerOptions;
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, OptionError, Options as _, Registry, schema_of_kinds};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const UDP: &str = "udp";
-const KINDS: [&str; 1 + TcpOptions::KINDS.len()] = {
-    let mut kinds = [UDP; 1 + TcpOptions::KINDS.len()];
+/// The first controller is `none`, which as a transport is `udp`.
+const CONTROLLERS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
+const KINDS: [&str; 1 + TcpOptions::KINDS.len() + CONTROLLERS.len()] = {
+    let mut kinds = [UDP; 1 + TcpOptions::KINDS.len() + CONTROLLERS.len()];
     let mut index = 1;
     while index < kinds.len() {
-        kinds[index] = TcpOptions::KINDS[index - 1];
+        let tcp = TcpOptions::KINDS.len();
+        kinds[index] = if index <= tcp { TcpOptions::KINDS[index - 1] } else { CONTROLLERS[index - 1 - tcp] };
         index += 1;
     }
     kinds
@@ -25,27 +31,31 @@ impl Registry for Transport {
         match self {
             Self::Udp(_) => UDP,
             Self::Tcp(options) => options.kind(),
+            Self::Agent(options) => options.controller.kind(),
         }
     }
 
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
-        if kind == UDP {
-            return Some(Self::Udp(UdpOptions::preset(dialect)));
+        match kind {
+            UDP => Some(Self::Udp(UdpOptions::preset(dialect))),
+            _ if CONTROLLERS.contains(&kind) => Controlled::<AgentOptions>::preset(kind, dialect).map(Self::Agent),
+            _ => TcpOptions::preset(kind, dialect).map(Self::Tcp),
         }
-        TcpOptions::preset(kind, dialect).map(Self::Tcp)
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        if kind == UDP {
-            return UdpOptions::deserialize(options).map(Self::Udp);
+        match kind {
+            UDP => UdpOptions::deserialize(options).map(Self::Udp),
+            _ if CONTROLLERS.contains(&kind) => Controlled::deserialize(kind, options).map(Self::Agent),
+            _ => <TcpOptions as Registry>::deserialize(kind, options).map(Self::Tcp),
         }
-        <TcpOptions as Registry>::deserialize(kind, options).map(Self::Tcp)
     }
 
     fn check(&self) -> Result<(), OptionError> {
         match self {
             Self::Udp(options) => options.check(),
             Self::Tcp(options) => options.check(),
+            Self::Agent(options) => options.check(),
         }
     }
 }
@@ -53,14 +63,16 @@ impl Registry for Transport {
 impl Serialize for Transport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Udp<'a> {
+        struct Tagged<'a, T> {
             kind: &'static str,
             #[serde(flatten)]
-            options: &'a UdpOptions,
+            options: &'a T,
         }
+        let kind = self.kind();
         match self {
-            Self::Udp(options) => Udp { kind: UDP, options }.serialize(serializer),
+            Self::Udp(options) => Tagged { kind, options }.serialize(serializer),
             Self::Tcp(options) => options.serialize(serializer),
+            Self::Agent(options) => Tagged { kind, options }.serialize(serializer),
         }
     }
 }
@@ -73,9 +85,10 @@ impl schemars::JsonSchema for Transport {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut all = schema_of_kinds(vec![(UDP, UdpOptions::json_schema(generator))]);
         let tcp = TcpOptions::json_schema(generator).to_value();
-        let kinds = tcp.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten().cloned();
+        let tcp = tcp.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten().cloned();
+        let agents = schemas::<AgentOptions>(generator, |kind| CONTROLLERS.contains(&kind).then_some(kind));
         if let Some(one_of) = all.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()) {
-            one_of.extend(kinds);
+            one_of.extend(tcp.chain(agents));
         }
         all
     }

@@ -1,11 +1,13 @@
 //! A flow's two ends: a source and its transport at one node, a sink at the other.
 
+use crate::agent::{AgentReceiver, AgentSender};
 use crate::event_queue::{Actor, Class, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram};
 use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
+use headway_rate::Status;
 use headway_tcp::{Counters, Sender, Sink};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Moment};
 
@@ -33,6 +35,8 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
+    /// Packets refused until then.
+    pub(crate) refused_before: u64,
 }
 
 /// What carries a flow.
@@ -40,6 +44,7 @@ pub(crate) struct Flow {
 pub(crate) enum Transport {
     Udp(Box<Udp>),
     Tcp { sender: Box<Sender>, sink: Box<Sink> },
+    Agent { sender: Box<AgentSender>, receiver: Box<AgentReceiver> },
 }
 
 /// The sending end of plain UDP.
@@ -153,6 +158,22 @@ impl Flow {
         }
     }
 
+    /// What the rate controller of the sending end holds, if there is one.
+    pub(crate) fn controller_status(&self) -> Option<Status> {
+        match &self.transport {
+            Transport::Agent { sender, .. } => Some(sender.status()),
+            Transport::Udp(_) | Transport::Tcp { .. } => None,
+        }
+    }
+
+    /// Packets that the sending end has refused because its queue was full, if it has one.
+    pub(crate) fn refused_packets(&self) -> Option<u64> {
+        match &self.transport {
+            Transport::Agent { sender, .. } => Some(sender.queue.refused()),
+            Transport::Udp(_) | Transport::Tcp { .. } => None,
+        }
+    }
+
     /// The source's time has come.
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         match self.source.backlog() {
@@ -162,12 +183,15 @@ impl Flow {
                 }
             }
             backlog => {
-                if let Transport::Tcp { sender, .. } = &mut self.transport {
-                    match backlog {
-                        _ if self.stop.is_some_and(|stop| stop <= now.at) => sender.stop(),
-                        Backlog::Segments(segments) => sender.write(now.at, segments),
-                        Backlog::Endless | Backlog::None => sender.write(now.at, ENDLESS),
+                let stopped = self.stop.is_some_and(|stop| stop <= now.at);
+                match (&mut self.transport, backlog) {
+                    (Transport::Tcp { sender, .. }, _) if stopped => sender.stop(),
+                    (Transport::Tcp { sender, .. }, Backlog::Segments(segments)) => sender.write(now.at, segments),
+                    (Transport::Tcp { sender, .. }, _) => sender.write(now.at, ENDLESS),
+                    (Transport::Agent { sender, .. }, _) => {
+                        sender.queue.set_backlog(if stopped { Backlog::None } else { backlog });
                     }
+                    (Transport::Udp(_), _) => {}
                 }
             }
         }
@@ -190,6 +214,10 @@ impl Flow {
                     let header = sender.segment_size().count() - sender.payload_size().count();
                     sender.write(now.at, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
                 }
+                Transport::Agent { sender, .. } => {
+                    let Some(write) = self.source.poll(now.at) else { return false };
+                    sender.queue.write(&write);
+                }
             }
         }
         true
@@ -197,20 +225,24 @@ impl Flow {
 
     /// The sender's timer has come.
     pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        if let Transport::Tcp { sender, .. } = &mut self.transport
-            && sender.poll_timeout().is_some_and(|deadline| deadline <= now.at)
-        {
-            sender.handle_timeout(now.at);
+        match &mut self.transport {
+            Transport::Tcp { sender, .. } if sender.poll_timeout().is_some_and(|deadline| deadline <= now.at) => {
+                sender.handle_timeout(now.at);
+            }
+            Transport::Agent { sender, .. } => sender.handle_timeout(now.at),
+            Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.transmit(now, network);
     }
 
     /// The sink's timer has come.
     pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        if let Transport::Tcp { sink, .. } = &mut self.transport
-            && sink.poll_timeout().is_some_and(|deadline| deadline <= now.at)
-        {
-            sink.handle_timeout(now.at);
+        match &mut self.transport {
+            Transport::Tcp { sink, .. } if sink.poll_timeout().is_some_and(|deadline| deadline <= now.at) => {
+                sink.handle_timeout(now.at);
+            }
+            Transport::Agent { receiver, .. } => receiver.handle_timeout(now.at),
+            Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.acknowledge(now, network);
     }
@@ -236,7 +268,16 @@ impl Flow {
                     }
                 }
             }
-            (Body::Tcp(_), Transport::Udp(_)) => {}
+            (Body::Numbered(datagram), Transport::Agent { receiver, .. }) => {
+                receiver.handle(now.at, packet.sent, packet.ecn, datagram);
+                goodput = datagram.payload;
+            }
+            (Body::Report(report), Transport::Agent { sender, .. }) => {
+                let rtt = sender.handle(now.at, report);
+                network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
+            }
+            // A flow's packets are its transport's.
+            (Body::Tcp(_) | Body::Numbered(_) | Body::Report(_), _) => {}
         }
         network.delivered(now.at, handle, goodput);
         if forward {
@@ -248,30 +289,48 @@ impl Flow {
 
     /// Sends what the sender may send now.
     fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        let Transport::Tcp { sender, .. } = &mut self.transport else { return };
         let mut room = BURST;
-        while room > 0
-            && let Some(segment) = sender.poll_transmit(now.at)
-        {
+        while room > 0 {
+            let envelope = match &mut self.transport {
+                Transport::Udp(_) => return,
+                Transport::Tcp { sender, .. } => sender.poll_transmit(now.at).map(Envelope::from),
+                Transport::Agent { sender, .. } => sender.poll_transmit(now.at),
+            };
+            let Some(envelope) = envelope else { break };
             room -= 1;
-            let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
             network.inject(now, self.id, self.forward, true, envelope);
         }
         if room == 0 {
             self.sender_timer.arm(now, Some(now.at), Class::SenderTimer, self.id, &mut network.events);
         }
-        network.observer.window(now.at, self.id.0 as usize, sender);
-        self.sender_timer.arm(now, sender.poll_timeout(), Class::SenderTimer, self.id, &mut network.events);
+        let due = match &self.transport {
+            Transport::Udp(_) => None,
+            Transport::Tcp { sender, .. } => {
+                network.observer.window(now.at, self.id.0 as usize, sender);
+                sender.poll_timeout()
+            }
+            Transport::Agent { sender, .. } => sender.poll_timeout(),
+        };
+        self.sender_timer.arm(now, due, Class::SenderTimer, self.id, &mut network.events);
     }
 
-    /// Sends what the sink has to say.
+    /// Sends what the receiving end has to say.
     fn acknowledge<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        let Transport::Tcp { sink, .. } = &mut self.transport else { return };
-        while let Some(segment) = sink.poll_transmit(now.at) {
-            let envelope = Envelope { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) };
+        loop {
+            let envelope = match &mut self.transport {
+                Transport::Udp(_) => return,
+                Transport::Tcp { sink, .. } => sink.poll_transmit(now.at).map(Envelope::from),
+                Transport::Agent { receiver, .. } => receiver.poll_transmit(now.at),
+            };
+            let Some(envelope) = envelope else { break };
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        self.sink_timer.arm(now, sink.poll_timeout(), Class::SinkTimer, self.id, &mut network.events);
+        let due = match &self.transport {
+            Transport::Udp(_) => None,
+            Transport::Tcp { sink, .. } => sink.poll_timeout(),
+            Transport::Agent { receiver, .. } => receiver.poll_timeout(),
+        };
+        self.sink_timer.arm(now, due, Class::SinkTimer, self.id, &mut network.events);
     }
 }
 

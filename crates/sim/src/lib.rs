@@ -8,6 +8,7 @@
 //! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod event_queue;
 mod fingerprint;
 mod flow;
@@ -16,6 +17,7 @@ mod ns2_trace;
 mod observe;
 mod packet;
 mod routes;
+mod send_queue;
 mod series;
 mod simulation;
 
@@ -23,5 +25,5 @@ pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer};
-pub use packet::{Body, Datagram, Packet};
+pub use packet::{Body, Datagram, Numbered, Packet, ReportBody, TfrcNumbers};
 pub use simulation::{Record, RunError, SetupError, Simulation};

@@ -341,10 +341,18 @@ pub(crate) struct Envelope {
     pub(crate) body: Body,
 }
 
+impl From<headway_tcp::Segment> for Envelope {
+    #[inline]
+    fn from(segment: headway_tcp::Segment) -> Self {
+        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) }
+    }
+}
+
 fn flow_packet(packet: &Packet) -> FlowPacket {
     let (kind, deadline) = match &packet.body {
         Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
-        Body::Tcp(_) => (MediaKind::Data, None),
+        Body::Numbered(datagram) => (datagram.kind, datagram.deadline),
+        Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
     };
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
 }

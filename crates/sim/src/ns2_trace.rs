@@ -19,6 +19,7 @@ pub struct Ns2Trace {
 #[derive(Debug)]
 struct Ends {
     data: PacketType,
+    answer: PacketType,
     source: TraceAddress,
     destination: TraceAddress,
 }
@@ -42,8 +43,10 @@ impl Ns2Trace {
                     (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
                     (headway_scenario::Transport::Udp(_), _) => PacketType::Udp,
+                    (headway_scenario::Transport::Agent(_), _) => PacketType::Tfrc,
                 };
-                Ends { data, source: attach(flow.from), destination: attach(flow.to) }
+                let answer = if data == PacketType::Tfrc { PacketType::TfrcAck } else { PacketType::Ack };
+                Ends { data, answer, source: attach(flow.from), destination: attach(flow.to) }
             })
             .collect();
         let links = scenario.links.iter().map(|link| (link.from as u32, link.to as u32)).collect();
@@ -73,9 +76,11 @@ impl Observer for Ns2Trace {
         let (sequence, ecn_echo, cwr) = match &packet.body {
             Body::Datagram(datagram) => (datagram.sequence as i64, false, false),
             Body::Tcp(segment) => (segment.ns2_number(), segment.ece, segment.cwr),
+            Body::Numbered(datagram) => (datagram.number as i64, false, false),
+            Body::Report(report) => (report.number as i64, false, false),
         };
         let traced = TracePacket {
-            packet_type: if packet.forward { ends.data } else { PacketType::Ack },
+            packet_type: if packet.forward { ends.data } else { ends.answer },
             bytes: packet.size,
             ecn: packet.ecn,
             ecn_echo,

@@ -1,7 +1,8 @@
 //! A packet on its way.
 
+use headway_rate::Stamp;
 use headway_tcp::Segment;
-use headway_units::{Ecn, FlowId, Instant, MediaKind};
+use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate};
 
 /// A packet: what the network needs to carry it, and what it carries.
 ///
@@ -55,6 +56,10 @@ pub enum Body {
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(Segment),
+    /// A datagram of a controller's bare agent.
+    Numbered(Numbered),
+    /// What its receiver reports.
+    Report(ReportBody),
 }
 
 /// A UDP datagram.
@@ -68,4 +73,45 @@ pub struct Datagram {
     pub kind: MediaKind,
     /// When it is of no more use.
     pub deadline: Option<Instant>,
+}
+
+/// A datagram of a controller's bare agent. It says when it was sent, too: [`Packet::sent`].
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered {
+    /// Counted from 0 in its flow.
+    pub number: u64,
+    /// Application bytes.
+    pub payload: u32,
+    /// What it is.
+    pub kind: MediaKind,
+    /// When it is of no more use.
+    pub deadline: Option<Instant>,
+    /// What the controller wrote on it.
+    pub stamp: Stamp,
+}
+
+/// A report between bare agents.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportBody {
+    /// Counted from 0 in its flow.
+    pub number: u64,
+    /// The greatest number that has come.
+    pub acknowledged: u64,
+    /// When that datagram was sent, by its sender's clock.
+    pub echo: Instant,
+    /// How long ago it came.
+    pub held: Duration,
+    /// TFRC's own numbers, where the controller is one that has them.
+    pub numbers: Option<TfrcNumbers>,
+}
+
+/// What TFRC's receiver reports.
+#[derive(Clone, Copy, Debug)]
+pub struct TfrcNumbers {
+    /// What has come, in data bytes a second.
+    pub x_recv: Rate,
+    /// The loss event rate.
+    pub p: Probability,
+    /// Whether a loss event began since the report before.
+    pub new_loss_event: bool,
 }

@@ -3,6 +3,7 @@
 use crate::flow::{Flow, Transport};
 use crate::network::Network;
 use crate::observe::Observer;
+use headway_rate::Status;
 use headway_record::{SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::Scenario;
 use headway_units::{Duration, Instant, Moment};
@@ -24,6 +25,8 @@ struct FlowSeries {
     lost: SeriesId,
     /// Congestion window and slow-start threshold, of a TCP.
     window: Option<[SeriesId; 2]>,
+    /// Allowed rate, round trip and loss event rate, of a rate controller; each from when there is one.
+    controller: Option<[SeriesId; 3]>,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,10 @@ impl Series {
                 lost: names.series(&flow.name, metric::LOSS),
                 window: matches!(flow.transport, headway_scenario::Transport::Tcp(_))
                     .then(|| [metric::CWND, metric::SSTHRESH].map(|name| names.series(&flow.name, name))),
+                controller: matches!(flow.transport, headway_scenario::Transport::Agent(_)).then(|| {
+                    [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE]
+                        .map(|name| names.series(&flow.name, name))
+                }),
             })
             .collect();
         let links = scenario
@@ -87,6 +94,17 @@ impl Series {
             if let (Some([cwnd, ssthresh]), Transport::Tcp { sender, .. }) = (series.window, &flow.transport) {
                 self.writer.push(cwnd, now, sender.cwnd());
                 self.writer.push(ssthresh, now, sender.ssthresh());
+            }
+            if let (Some(ids), Some(status)) = (series.controller, flow.controller_status()) {
+                let Status { rate, rtt, loss_event_rate, .. } = status;
+                let values = [
+                    rate.map(|rate| rate.bits_per_second() as f64),
+                    rtt.map(|rtt| rtt.as_secs_f64()),
+                    loss_event_rate.map(|p| p.value()),
+                ];
+                for (id, value) in ids.into_iter().zip(values).filter_map(|(id, value)| Some((id, value?))) {
+                    self.writer.push(id, now, value);
+                }
             }
         }
         for (number, series) in self.links.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! Runs a scenario to its record.
 
+use crate::agent;
 use crate::event_queue::{Actor, Class, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Flow, Timer, Transport, Udp};
@@ -229,6 +230,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             if let Transport::Tcp { sender, .. } = &flow.transport {
                 flow.counted_before = sender.counters();
             }
+            flow.refused_before = flow.refused_packets().unwrap_or(0);
         }
     }
 
@@ -273,6 +275,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
+                summary.refused_packets = flow.refused_packets().map(|refused| refused - flow.refused_before);
                 summary
             })
             .collect();
@@ -321,7 +324,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
     let back = match flow.transport {
         headway_scenario::Transport::Udp(_) => (flow.from, flow.from),
-        headway_scenario::Transport::Tcp(_) => (flow.to, flow.from),
+        headway_scenario::Transport::Tcp(_) | headway_scenario::Transport::Agent(_) => (flow.to, flow.from),
     };
     [(flow.from, flow.to), back]
 }
@@ -349,6 +352,10 @@ fn new_flow(
             sender: Box::new(Sender::new(options, stream("sender"))),
             sink: Box::new(Sink::new(options)),
         },
+        headway_scenario::Transport::Agent(options) => {
+            let (sender, receiver) = agent::pair(options, start, stream("sender"));
+            Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }
+        }
     };
     Ok(Flow {
         id,
@@ -359,6 +366,7 @@ fn new_flow(
         source,
         transport,
         counted_before: headway_tcp::Counters::default(),
+        refused_before: 0,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
         sink_timer: Timer::default(),

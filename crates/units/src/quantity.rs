@@ -151,6 +151,8 @@ pub struct Probability(f64);
 impl Probability {
     /// Never.
     pub const ZERO: Self = Self(0.0);
+    /// Always.
+    pub const ONE: Self = Self(1.0);
     /// `value`, if it is from 0 to 1.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {

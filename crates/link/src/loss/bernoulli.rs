@@ -1,7 +1,7 @@
 //! Bernoulli loss: each packet is lost with one probability, independently.
 
 use super::Place;
-use headway_units::{Dialect, Instant, Probability, Random};
+use headway_units::{Dialect, Duration, Instant, OptionError, Probability, Random};
 use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "bernoulli"`.
@@ -12,11 +12,31 @@ pub struct Options {
     pub probability: Probability,
     /// Where it is lost.
     pub place: Place,
+    /// From when on, counted from the start of the run, another probability holds. Rising.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Another probability from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, after the start of the run.
+    pub at: Duration,
+    /// Probability that a packet is lost from then on.
+    pub probability: Probability,
 }
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { probability: Probability::ZERO, place: Place::BeforeQueue }
+        Self { probability: Probability::ZERO, place: Place::BeforeQueue, changes: Vec::new() }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
+            return Err(OptionError::new("changes", "each change must come later than the one before"));
+        }
+        Ok(())
     }
 }
 
@@ -25,18 +45,24 @@ impl headway_units::Options for Options {
 pub struct Bernoulli {
     probability: f64,
     place: Place,
+    /// Those to come, the next one last.
+    changes: Vec<Change>,
 }
 
 impl Bernoulli {
     pub(super) fn new(options: &Options) -> Self {
-        Self { probability: options.probability.value(), place: options.place }
+        let changes = options.changes.iter().rev().copied().collect();
+        Self { probability: options.probability.value(), place: options.place, changes }
     }
 
     pub(super) fn place(&self) -> Place {
         self.place
     }
 
-    pub(super) fn loses(&mut self, _: Instant, random: &mut Random) -> bool {
+    pub(super) fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
+        while let Some(change) = self.changes.pop_if(|change| now >= Instant::ZERO + change.at) {
+            self.probability = change.probability.value();
+        }
         random.uniform() < self.probability
     }
 }
@@ -44,12 +70,13 @@ impl Bernoulli {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::Options as _;
 
     /// Losses of 100000 packets at 1 % are binomial: within five standard deviations (157) of 1000, and their runs
     /// are independent: pairs of losses within five (50) of 10.
     #[test]
     fn losses_are_independent_and_as_frequent_as_told() {
-        let mut loss = Bernoulli { probability: 0.01, place: Place::BeforeQueue };
+        let mut loss = Bernoulli { probability: 0.01, place: Place::BeforeQueue, changes: Vec::new() };
         let mut random = Random::new(5, "loss");
         let lost: Vec<bool> = (0..100_000).map(|_| loss.loses(Instant::ZERO, &mut random)).collect();
         let count = lost.iter().filter(|&&l| l).count();
@@ -59,10 +86,23 @@ mod tests {
     }
 
     #[test]
+    fn the_probability_changes_when_told() {
+        let at = |seconds, probability| Change { at: Duration::from_secs(seconds), probability };
+        let changes = vec![at(1, Probability::ONE), at(2, Probability::ZERO)];
+        let options = Options { changes, ..Options::preset(Dialect::Rfc) };
+        options.check().unwrap();
+        let (mut loss, mut random) = (Bernoulli::new(&options), Random::new(5, "loss"));
+        let lost = [0, 999, 1000, 1999, 2000].map(|millis| loss.loses(Instant::from_millis(millis), &mut random));
+        assert_eq!(lost, [false, false, true, true, false]);
+        let changes = vec![at(2, Probability::ONE), at(1, Probability::ZERO)];
+        assert_eq!(Options { changes, ..options }.check().unwrap_err().key, "changes");
+    }
+
+    #[test]
     fn zero_never_and_one_always() {
         let mut random = Random::new(5, "loss");
-        let mut never = Bernoulli { probability: 0.0, place: Place::BeforeQueue };
-        let mut always = Bernoulli { probability: 1.0, place: Place::BeforeQueue };
+        let mut never = Bernoulli { probability: 0.0, place: Place::BeforeQueue, changes: Vec::new() };
+        let mut always = Bernoulli { probability: 1.0, place: Place::BeforeQueue, changes: Vec::new() };
         assert!((0..1000).all(|_| !never.loses(Instant::ZERO, &mut random)));
         assert!((0..1000).all(|_| always.loses(Instant::ZERO, &mut random)));
     }

@@ -1,6 +1,7 @@
 //! What the channel loses by itself, congestion apart.
 
 pub mod bernoulli;
+pub mod periodic;
 
 use headway_units::{Instant, Random, registry};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ registry! {
     machine Loss;
     what "loss"; dispatch each;
     "bernoulli" => Bernoulli(bernoulli::Options, bernoulli::Bernoulli),
+    "periodic" => Periodic(periodic::Options, periodic::Periodic),
 }
 
 /// Where on the link a packet is lost.
@@ -30,6 +32,7 @@ impl Loss {
     pub fn new(options: &LossOptions) -> Self {
         match options {
             LossOptions::Bernoulli(options) => Self::Bernoulli(bernoulli::Bernoulli::new(options)),
+            LossOptions::Periodic(options) => Self::Periodic(periodic::Periodic::new(options)),
         }
     }
 
@@ -41,6 +44,9 @@ impl Loss {
 
     /// Whether the packet that passes at `now` is lost.
     pub fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
-        each!(self, loss => loss.loses(now, random))
+        match self {
+            Self::Bernoulli(loss) => loss.loses(now, random),
+            Self::Periodic(loss) => loss.loses(),
+        }
     }
 }

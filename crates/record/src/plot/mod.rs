@@ -69,7 +69,7 @@ struct Panel {
 }
 
 /// The names of all pictures there may be.
-pub const FIGURES: [&str; 4] = ["throughput", "queue", "cwnd", "loss"];
+pub const FIGURES: [&str; 7] = ["throughput", "allowed-rate", "queue", "cwnd", "rtt", "loss-events", "loss"];
 
 /// Every picture that the samples of `runs` allow; a metric without samples has none.
 ///
@@ -77,12 +77,17 @@ pub const FIGURES: [&str; 4] = ["throughput", "queue", "cwnd", "loss"];
 /// [`PlotError::Draw`], which no input is known to cause.
 pub fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
     let mut figures = Vec::new();
-    let throughput = flow_curves(runs, metric::THROUGHPUT);
-    if !throughput.is_empty() {
-        let (unit, scale) = rate_unit(curves::largest(&throughput));
-        let y_title = format!("Throughput ({unit})");
-        let panel = Panel { title: String::new(), y_title, scale, drawn: curves::reduce(throughput) };
-        figures.push(draw::figure("throughput", "Throughput of each flow", runs, vec![panel])?);
+    for (name, of, title, what) in [
+        ("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
+        ("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", "Rate"),
+    ] {
+        let found = flow_curves(runs, of);
+        if !found.is_empty() {
+            let (unit, scale) = rate_unit(curves::largest(&found));
+            let y_title = format!("{what} ({unit})");
+            let panel = Panel { title: String::new(), y_title, scale, drawn: curves::reduce(found) };
+            figures.push(draw::figure(name, title, runs, vec![panel])?);
+        }
     }
     let (panels, left_out) = queue_panels(runs);
     if !panels.is_empty() {
@@ -94,6 +99,8 @@ pub fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
     }
     for (name, of, title, y_title) in [
         ("cwnd", metric::CWND, "Congestion window of each flow", "Window (packets)"),
+        ("rtt", metric::RTT, "Round trip as each controller has smoothed it", "Round trip (s)"),
+        ("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", "Loss event rate"),
         ("loss", metric::LOSS, "Packets lost since the start", "Lost (packets)"),
     ] {
         let found = flow_curves(runs, of);

@@ -22,6 +22,12 @@ pub mod metric {
     pub const CWND: &str = "cwnd_packets";
     /// Of a TCP flow: the slow-start threshold.
     pub const SSTHRESH: &str = "ssthresh_packets";
+    /// Of a flow with a rate controller: the data rate that it allows.
+    pub const ALLOWED_RATE: &str = "allowed_rate_bps";
+    /// Of a flow with a rate controller: the smoothed round trip.
+    pub const RTT: &str = "rtt_s";
+    /// Of a flow with TFRC: the loss event rate that its sender reckons with.
+    pub const LOSS_EVENT_RATE: &str = "loss_event_ratio";
     /// Of a flow: packets lost since the start of the run.
     pub const LOSS: &str = "loss_packets";
     /// Of a link: packets that wait, without the one in service.

@@ -1,0 +1,60 @@
+//! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
+//! trips and timestamps are exact.
+
+use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize};
+use serde::{Deserialize, Serialize};
+
+/// Options of the agents that carry a controller, beside those of the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentOptions {
+    /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
+    pub datagram: Bytes,
+    /// What headers take of each datagram; 0 B where sizes count no headers.
+    pub header: Bytes,
+    /// A report, as an IP packet.
+    pub feedback: Bytes,
+    /// What the source has written and the controller has not let go yet: more is refused.
+    pub send_queue: QueueSize,
+    /// Whether datagrams say that they may be marked instead of dropped (ECT(0), RFC 3168).
+    pub ecn: bool,
+    /// A round trip that the sender knows before its first report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rtt: Option<Duration>,
+}
+
+impl headway_units::Options for AgentOptions {
+    /// In ns-2.35 `Agent/TFRC` adds a `headersize_` of 32 B to its `packetSize_` of 1000 B, and reports have 40 B. The
+    /// RFCs' datagram fills an Ethernet packet, behind the headers of IPv4 and of DCCP's Data packets; its report has
+    /// those of an Ack with Elapsed Time, Receive Rate and Loss Event Rate.
+    fn preset(dialect: Dialect) -> Self {
+        let (datagram, header, feedback) = match dialect {
+            Dialect::Rfc | Dialect::Linux => (1500, 36, 60),
+            Dialect::Ns2 => (1032, 32, 40),
+        };
+        Self {
+            datagram: Bytes::new(datagram),
+            header: Bytes::new(header),
+            feedback: Bytes::new(feedback),
+            send_queue: QueueSize::Packets(1000),
+            ecn: false,
+            initial_rtt: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        headway_media::UdpOptions { datagram: self.datagram, header: self.header }.check()?;
+        if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
+            let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
+            return Err(OptionError::new("feedback", message));
+        }
+        if self.initial_rtt.is_some_and(|rtt| rtt.is_zero() || rtt > LONGEST_ROUND_TRIP) {
+            let message = format!("a round trip takes more than 0s and at most {LONGEST_ROUND_TRIP}");
+            return Err(OptionError::new("initial_rtt", message));
+        }
+        Ok(())
+    }
+}
+
+/// Longer ones are a slip.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1000);

@@ -1,0 +1,139 @@
+//! A transport with a rate controller: its own options beside the table `controller`, which holds the controller's.
+
+use headway_rate::ControllerOptions;
+use headway_units::{OptionError, Registry, schema_of_kinds};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserializer, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+
+const CONTROLLER: &str = "controller";
+
+/// The options of a carrier and of the controller that it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Controlled<T> {
+    /// The carrier's.
+    pub carrier: T,
+    /// The controller's.
+    pub controller: ControllerOptions,
+}
+
+impl<T: headway_units::Options> Controlled<T> {
+    pub(crate) fn preset(kind: &str, dialect: headway_units::Dialect) -> Option<Self> {
+        Some(Self { carrier: T::preset(dialect), controller: ControllerOptions::preset(kind, dialect)? })
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OptionError> {
+        self.carrier.check()?;
+        // The way to the wrong key leads through the table.
+        self.controller
+            .check()
+            .map_err(|error| OptionError { key: CONTROLLER, message: format!("{}: {}", error.key, error.message) })
+    }
+}
+
+impl<T: DeserializeOwned> Controlled<T> {
+    /// Reads a table whose `controller` is that of `kind`, one of [`ControllerOptions`]'s.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        options.deserialize_map(TableVisitor { kind, carrier: PhantomData })
+    }
+}
+
+struct TableVisitor<'k, T> {
+    kind: &'k str,
+    carrier: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for TableVisitor<'_, T> {
+    type Value = Controlled<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let mut controller = None;
+        let rest = WithoutController { map, kind: self.kind, controller: &mut controller };
+        let carrier = T::deserialize(MapAccessDeserializer::new(rest))?;
+        let controller = controller.ok_or_else(|| serde::de::Error::missing_field(CONTROLLER))?;
+        Ok(Controlled { carrier, controller })
+    }
+}
+
+/// The table's other keys; `controller` is read aside.
+struct WithoutController<'k, A> {
+    map: A,
+    kind: &'k str,
+    controller: &'k mut Option<ControllerOptions>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutController<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<String>()? {
+            if key != CONTROLLER {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            *self.controller = Some(self.map.next_value_seed(OfKind(self.kind))?);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+struct OfKind<'k>(&'k str);
+
+impl<'de> DeserializeSeed<'de> for OfKind<'_> {
+    type Value = ControllerOptions;
+
+    fn deserialize<D: Deserializer<'de>>(self, options: D) -> Result<ControllerOptions, D::Error> {
+        <ControllerOptions as Registry>::deserialize(self.0, options)
+    }
+}
+
+impl<T: Serialize> Serialize for Controlled<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Table<'a, T> {
+            #[serde(flatten)]
+            carrier: &'a T,
+            controller: serde_json::Value,
+        }
+        let mut controller = serde_json::to_value(&self.controller).map_err(serde::ser::Error::custom)?;
+        // The transport says it.
+        if let Some(table) = controller.as_object_mut() {
+            table.remove("kind");
+        }
+        Table { carrier: &self.carrier, controller }.serialize(serializer)
+    }
+}
+
+/// The schemas of the carrier with each of the controllers, whose kinds `name` turns into those of transports.
+pub(crate) fn schemas<T: schemars::JsonSchema>(
+    generator: &mut schemars::SchemaGenerator,
+    name: impl Fn(&'static str) -> Option<&'static str>,
+) -> Vec<serde_json::Value> {
+    let controllers = ControllerOptions::json_schema(generator).to_value();
+    let of_kind = |kind: &str| {
+        let all = controllers.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
+        let mut schema = all.clone().find(|schema| schema["properties"]["kind"]["const"] == kind)?.clone();
+        schema.get_mut("properties")?.as_object_mut()?.remove("kind");
+        schema.as_object_mut()?.remove("required");
+        Some(schema)
+    };
+    let carrier = T::json_schema(generator);
+    let kinds = ControllerOptions::KINDS.iter().filter_map(|kind| Some((name(kind)?, of_kind(kind)?)));
+    kinds
+        .filter_map(|(name, controller)| {
+            let mut schema = schema_of_kinds(vec![(name, carrier.clone())]).to_value()["oneOf"][0].clone();
+            schema.get_mut("properties")?.as_object_mut()?.insert(CONTROLLER.into(), controller);
+            Some(schema)
+        })
+        .collect()
+}
+use schemars::JsonSchema as _;

@@ -1,0 +1,178 @@
+//! The carrier `agent`: a rate controller's halves between numbered datagrams and reports, with exact timestamps and no
+//! handshake, as ns-2's agents are.
+
+use crate::network::Envelope;
+use crate::packet::{Body, Numbered, ReportBody, TfrcNumbers};
+use crate::send_queue::SendQueue;
+use headway_media::UdpOptions;
+use headway_rate::{
+    Feedback, LossForm, Losses, Next, Permit, Receiver, ReceiverContext, ReceiverHalf, Report, Sender, SenderContext,
+    SenderHalf, Sending, Status, TfrcReport, Timing,
+};
+use headway_scenario::{AgentOptions, Controlled};
+use headway_units::{Bytes, Duration, Ecn, Instant, Random};
+
+/// The data's sender.
+#[derive(Debug)]
+pub(crate) struct AgentSender {
+    controller: Sender,
+    /// When the controller lets the next datagram go; far in the future if it waits for something else.
+    permitted: Instant,
+    next_number: u64,
+    next_report: u64,
+    ecn: Ecn,
+    header: u32,
+    pub(crate) queue: SendQueue,
+}
+
+/// The data's receiver.
+#[derive(Debug)]
+pub(crate) struct AgentReceiver {
+    controller: Receiver,
+    /// The datagram with the greatest number: its number, when it was sent and when it came.
+    newest: Option<(u64, Instant, Instant)>,
+    next_report: u64,
+    feedback: u32,
+}
+
+/// Both ends of a flow.
+pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Random) -> (AgentSender, AgentReceiver) {
+    let AgentOptions { datagram, header, feedback, send_queue, ecn, initial_rtt } = options.carrier;
+    let queue = SendQueue::new(UdpOptions { datagram, header }, send_queue);
+    let packet_size = queue.full();
+    let context = SenderContext { now, rtt: initial_rtt, packet_size, random };
+    let sender = AgentSender {
+        controller: Sender::new(&options.controller, context),
+        permitted: Instant::FAR_FUTURE,
+        next_number: 0,
+        next_report: 0,
+        ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
+        header: header.count() as u32,
+        queue,
+    };
+    let context = ReceiverContext { now, packet_size, losses: LossForm::EventRate };
+    let receiver = AgentReceiver {
+        controller: Receiver::new(&options.controller, context),
+        newest: None,
+        next_report: 0,
+        feedback: feedback.count() as u32,
+    };
+    (sender, receiver)
+}
+
+impl AgentSender {
+    /// The next datagram to send now, if any.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+        let size = self.queue.next_size();
+        let next = Next { size: size.unwrap_or_else(|| self.queue.full()) };
+        self.permitted = Instant::FAR_FUTURE;
+        match self.controller.poll_send(now, next) {
+            Permit::Now => {}
+            Permit::At(at) => {
+                self.permitted = at;
+                return None;
+            }
+            Permit::Blocked => return None,
+        }
+        let Some(piece) = self.queue.take() else {
+            self.controller.on_application_limited(now);
+            return None;
+        };
+        let number = self.next_number;
+        self.next_number += 1;
+        let stamp = self.controller.on_send(now, &Sending { number, size: next.size, data: true });
+        let body = Body::Numbered(Numbered {
+            number,
+            payload: piece.payload,
+            kind: piece.kind,
+            deadline: piece.deadline,
+            stamp,
+        });
+        Some(Envelope { size: piece.payload + self.header, ecn: self.ecn, body })
+    }
+
+    /// A report has come; returns its sample of the round trip.
+    pub(crate) fn handle(&mut self, now: Instant, report: &ReportBody) -> Duration {
+        let sample = now.since(report.echo) - report.held;
+        let tfrc = |numbers: TfrcNumbers| TfrcReport {
+            x_recv: numbers.x_recv,
+            losses: Losses::EventRate(numbers.p),
+            new_loss_event: numbers.new_loss_event,
+        };
+        let lost_acks = report.number.saturating_sub(self.next_report);
+        self.next_report = self.next_report.max(report.number + 1);
+        let feedback = Feedback {
+            acknowledged: report.acknowledged,
+            rtt_sample: Some(sample),
+            report: report.numbers.map_or(Report::Arrivals(&[]), |numbers| Report::Tfrc(tfrc(numbers))),
+            lost_acks,
+            slow_receiver: false,
+            receive_buffer_drops: 0,
+        };
+        self.controller.on_feedback(now, &feedback);
+        sample
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.controller.handle_timeout(now);
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let at = self.controller.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(self.permitted);
+        (at != Instant::FAR_FUTURE).then_some(at)
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.controller.status()
+    }
+}
+
+impl AgentReceiver {
+    /// A datagram has come.
+    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
+        let Numbered { number, payload, stamp, .. } = *datagram;
+        if self.newest.is_none_or(|(newest, ..)| number > newest) {
+            self.newest = Some((number, sent, now));
+        }
+        self.controller.on_packet(
+            now,
+            &headway_rate::Received {
+                number,
+                size: Bytes::new(payload.into()),
+                data: true,
+                ecn,
+                ccval: stamp.ccval,
+                ndp_count: Some(0),
+                timing: Some(Timing { sent, rtt: stamp.rtt, round: stamp.round }),
+            },
+        );
+    }
+
+    /// The next report to send now, if any.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+        let numbers = match self.controller.poll_report(now)? {
+            Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
+                Some(TfrcNumbers { x_recv, p, new_loss_event })
+            }
+            // The context asks TFRC for the event rate.
+            Report::Arrivals(_) | Report::Tfrc(_) => None,
+        };
+        let (acknowledged, echo, came) = self.newest?;
+        let number = self.next_report;
+        self.next_report += 1;
+        let report = ReportBody { number, acknowledged, echo, held: now.since(came), numbers };
+        Some(Envelope { size: self.feedback, ecn: Ecn::NotEct, body: Body::Report(report) })
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.controller.handle_timeout(now);
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.controller.poll_timeout()
+    }
+}
