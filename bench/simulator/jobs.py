@@ -13,7 +13,8 @@ STARTUP_S = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """`kind` is tcp (each client sends a file through N Mb/s) or cbr (each sends 3 Mb/s, through 155 Mb/s)."""
+    """`kind` is tcp (each client sends a file through N Mb/s), or what carries 3 Mb/s of each client through 155 Mb/s: cbr (UDP), tfrc
+    (TFRC between bare agents) or dccp (DCCP with CCID 3)."""
 
     name: str
     kind: str
@@ -48,9 +49,11 @@ def scenario(job, seconds):
         transport, source = 'kind = "tcp-newreno", window = "64packets", segment = "1500B"', 'kind = "ftp"'
     else:
         starts = [f"{77 * client}us" for client in range(job.clients)]
-        transport, source = 'kind = "udp", datagram = "1500B"', 'kind = "cbr", rate = "3Mbps", size = "1500B"'
+        transport = {"cbr": 'kind = "udp", datagram = "1500B"', "tfrc": 'kind = "tfrc", datagram = "1500B", header = "0B"',
+                     "dccp": 'kind = "dccp", ccid = 3'}[job.kind]
+        source = 'kind = "cbr", rate = "3Mbps", size = "1500B"'
     return "".join([
-        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "ns2"\n',
+        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "{"rfc" if job.kind == "dccp" else "ns2"}"\n',
         "" if job.series else "record.series = false\n",
         f'[[node]]\nname = "client"\ncount = {job.clients}\n',
         link(["client", "gateway"], 10, 3, '"droptail", limit = "1000packets"'),

@@ -73,16 +73,24 @@ impl<'a> Reader<'a> {
             return None;
         };
         let Some(entry) = table.get("kind") else {
-            self.wrong(path, format!("the key \"kind\" is missing: the kinds of {what} are {}", R::KINDS.join(", ")));
+            self.wrong(path, format!("the key \"kind\" is missing: the kinds of {what} are {}", words::<R>().join(", ")));
             return None;
         };
         let Some(kind) = entry.value.text() else {
             self.wrong(&path.key("kind"), format!("the kind of a {what} is text, such as \"{}\"", R::KINDS[0]));
             return None;
         };
-        let (Some(keys), true) = (known.get(kind), R::KINDS.contains(&kind)) else {
-            let message = format!("unknown {what} \"{}\"{}", quoted(kind), hint(kind, R::KINDS.iter().copied()));
-            self.wrong(&path.key("kind"), message);
+        let number_key = R::NUMBERED.filter(|(stem, _)| *stem == kind).map(|(_, key)| key);
+        let kind = match number_key {
+            Some(key) => self.numbered_kind::<R>(table, path, kind, key)?,
+            None => kind.to_owned(),
+        };
+        let kind = kind.as_str();
+        let known_kind = R::KINDS.iter().find(|known| **known == kind);
+        let is_written_so = |kind| number_key.is_some() || written::<R>(kind).is_none();
+        let (Some(keys), true) = (known.get(kind), known_kind.is_some_and(|kind| is_written_so(*kind))) else {
+            let hint = hint(kind, words::<R>().into_iter());
+            self.wrong(&path.key("kind"), format!("unknown {what} \"{}\"{hint}", quoted(kind)));
             return None;
         };
         self.unknown_keys(table, path, keys);
@@ -91,6 +99,7 @@ impl<'a> Reader<'a> {
         // The kind is one of the registry's, so that it has a preset.
         let preset = R::preset(kind, own_dialect.unwrap_or(dialect))?;
         let own = table.iter().filter(|(key, _)| !matches!(key.as_str(), "kind" | "dialect"));
+        let own = own.filter(|(key, _)| Some(key.as_str()) != number_key);
         let known = own.filter_map(|(key, entry)| Some((key, entry, *keys.get(key)?)));
         let (off, written): (Vec<_>, Vec<_>) =
             known.partition(|(_, entry, may_be_off)| *may_be_off && entry.value.data == Data::Boolean(false));
@@ -102,6 +111,24 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(Chosen { dialect: own_dialect, options, off })
+    }
+
+    /// The kind whose number is written under `key`.
+    fn numbered_kind<R: Registry>(&mut self, table: &Table, path: &Path, stem: &str, key: &'static str) -> Option<String> {
+        let numbers: Vec<&str> = R::KINDS.iter().filter_map(|kind| Some(written::<R>(kind)?.1)).collect();
+        let Some(entry) = table.get(key) else {
+            let message = format!("the key \"{key}\" is missing; write it like {key} = {}", numbers.first()?);
+            self.wrong(path, message);
+            return None;
+        };
+        match entry.value.data {
+            Data::Integer(number) if numbers.contains(&number.to_string().as_str()) => Some(format!("{stem}-{number}")),
+            _ => {
+                let message = format!("this is no {key} of {stem}: there are {}", numbers.join(", "));
+                self.wrong(&path.key(key), message);
+                None
+            }
+        }
     }
 
     fn over_preset<R: Registry>(
@@ -144,6 +171,19 @@ impl<'a> Reader<'a> {
     fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
         de::read(value).map_err(|fault| self.fault(path, fault)).ok()
     }
+}
+
+/// How a numbered kind is written: its word and its number.
+fn written<R: Registry>(kind: &'static str) -> Option<(&'static str, &'static str)> {
+    let (stem, _) = R::NUMBERED?;
+    Some((stem, kind.strip_prefix(stem)?.strip_prefix('-')?))
+}
+
+/// What may be written for `kind`.
+fn words<R: Registry>() -> Vec<&'static str> {
+    let mut words: Vec<_> = R::KINDS.iter().map(|kind| written::<R>(kind).map_or(*kind, |(stem, _)| stem)).collect();
+    words.dedup();
+    words
 }
 
 /// A table that is being read. What is wrong is noted, and the default taken in its place.

@@ -4,6 +4,7 @@ use crate::model::Transport;
 use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::SourceOptions;
+use headway_units::Registry;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -43,11 +44,17 @@ fn keys_of<T: JsonSchema>() -> Keys {
     keys(schemars::schema_for!(T).as_value())
 }
 
-fn keys_of_kinds<R: JsonSchema>() -> KindKeys {
+fn keys_of_kinds<R: Registry>() -> KindKeys {
     let schema = schemars::schema_for!(Chosen<R>);
     let kinds = schema.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
-    let named = kinds.filter_map(|kind| Some((kind["properties"]["kind"]["const"].as_str()?.to_owned(), keys(kind))));
-    named.collect()
+    kinds.filter_map(|kind| Some((kind_of::<R>(kind)?, keys(kind)))).collect()
+}
+
+/// Which kind a schema describes.
+fn kind_of<R: Registry>(schema: &serde_json::Value) -> Option<String> {
+    let word = schema["properties"]["kind"]["const"].as_str()?;
+    let number = R::NUMBERED.and_then(|(_, key)| schema["properties"][key]["const"].as_u64());
+    Some(number.map_or_else(|| word.to_owned(), |number| format!("{word}-{number}")))
 }
 
 fn keys(schema: &serde_json::Value) -> Keys {

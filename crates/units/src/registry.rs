@@ -44,6 +44,9 @@ pub trait Registry: Sized + Clone + Serialize + schemars::JsonSchema {
     const WHAT: &'static str;
     /// The kinds there are.
     const KINDS: &'static [&'static str];
+    /// A word and a key that complete each other: with `("dccp", "ccid")` the kind `dccp-3` is written
+    /// `kind = "dccp", ccid = 3`.
+    const NUMBERED: Option<(&'static str, &'static str)> = None;
 
     /// Which kind this is.
     fn kind(&self) -> &'static str;

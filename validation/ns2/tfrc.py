@@ -1,0 +1,160 @@
+"""TFRC: one flow by ns-2 (tfrc.tcl) and by Headway in the dialect ns2.
+
+A packet in so many lost, losses by chance, losses that change, a bottleneck, and a time without reports. Where chance takes part, ten
+seeds a program: their 95 % interval of the difference of the means (Welch) must lie within 5 %. Each program draws its own losses.
+Where it does not, the figures themselves must be within 5 %, and those of periodic loss also within 0.1 % of the throughput equation.
+"""
+
+import collections
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+
+import agreement
+
+HERE = pathlib.Path(__file__).resolve().parent
+SEEDS = range(1, 11)
+MARGIN = 0.05
+EQUATION_MARGIN = 0.001
+PACKET = 1000
+
+# windows: from when to when figures are taken, in s; the run ends with the last.
+Cell = collections.namedtuple("Cell", "name mode rtt_ms rate_mbps limit loss windows random figures")
+SENT, QUEUE = ("sent_kBps",), ("sent_kBps", "received_kbps", "queue_packets")
+
+
+def cells():
+    free = {"rate_mbps": 1000, "limit": 100000}
+    for rtt in (50, 100, 200):
+        for k in (10, 20, 100, 1000):
+            windows = [(400, 600)] if k == 1000 else [(100, 200)]
+            yield Cell(f"periodic.{k}.{rtt}ms", "rfc", rtt, loss=f"periodic {k}", windows=windows, random=False, figures=SENT, **free)
+    for mode in ("rfc", "default"):
+        for rtt in (50, 100, 200):
+            for p in (0.001, 0.01, 0.05, 0.1):
+                # Rare losses need a longer run for the same certainty.
+                seconds = 5000 if p == 0.001 else 2000
+                yield Cell(f"bernoulli.{mode}.{p:g}.{rtt}ms", mode, rtt, loss=f"bernoulli {p}", windows=[(20, 20 + seconds)], random=True,
+                           figures=SENT, **free)
+    yield Cell("step.periodic", "rfc", 100, loss="periodic 100 6000 20 9000 100 15000 0", random=False, figures=SENT,
+               windows=[(10, 50), (52, 58), (60, 130), (131, 140), (145, 185), (200, 240)], **free)
+    for mode in ("rfc", "default"):
+        yield Cell(f"step.bernoulli.{mode}", mode, 100, loss="bernoulli 0.01 100 0.05 200 0.01 300 0", random=True, figures=SENT,
+                   windows=[(20, 100), (100, 110), (110, 200), (200, 210), (210, 300), (300, 330)], **free)
+    yield Cell("slow-start", "rfc", 100, loss="none", windows=[(0, 0.65), (0.65, 1.25)], random=False, figures=SENT, **free)
+    yield Cell("no-reports", "rfc", 100, loss="reports 30 35", windows=[(20, 30), (30, 31), (31, 35), (35, 40), (40, 45)], random=False,
+               figures=SENT, **free)
+    for mode in ("rfc", "default"):
+        for rtt in (40, 100):
+            for limit in (10, 25, 50):
+                yield Cell(f"bottleneck.{mode}.{limit}.{rtt}ms", mode, rtt, rate_mbps=2, limit=limit, loss="none", windows=[(20, 220)],
+                           random=False, figures=QUEUE, **{})
+
+
+def run_ns(cell, seed):
+    """The figures by ns-2, a dict a window."""
+    found = []
+    for start, end in cell.windows:
+        arguments = [seed, end, start, cell.mode, cell.rtt_ms, cell.rate_mbps, cell.limit, cell.loss, 0]
+        done = subprocess.run(["ns", HERE / "tfrc.tcl", *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True)
+        values = {key: float(value) for key, value in (line.split() for line in done.stdout.splitlines() if not line.startswith("bins"))}
+        found.append({"sent_kBps": values["sent_packets"] * PACKET / 1000 / (end - start), **values})
+    return found
+
+
+def loss(cell):
+    """The loss model of S's link and of the way back, as keys of their links."""
+    kind, *plan = cell.loss.split()
+    if kind == "none":
+        return "", ""
+    if kind == "reports":
+        start, end = plan
+        return ('loss = { kind = "periodic", every = 100 }\n',
+                f'loss = {{ kind = "bernoulli", changes = [{{ at = "{start}s", probability = 1.0 }}, {{ at = "{end}s", probability = 0.0 }}] }}\n')
+    first, *rest = plan
+    pairs = list(zip(rest[::2], rest[1::2]))
+    if kind == "periodic":
+        changes = ", ".join(f"{{ packet = {packet}, every = {every} }}" for packet, every in pairs)
+        return f'loss = {{ kind = "periodic", every = {first}, changes = [{changes}] }}\n', ""
+    changes = ", ".join(f'{{ at = "{at}s", probability = {float(p)} }}' for at, p in pairs)
+    return f'loss = {{ kind = "bernoulli", probability = {float(first)}, changes = [{changes}] }}\n', ""
+
+
+def scenario(cell, seed, start, end):
+    there, back = loss(cell)
+    delay = f"{cell.rtt_ms * 1000 // 2 - 10}us"
+    controller = {"rfc": f'datagram = "1000B", header = "0B", controller = {{ {RFC_RULES.format(t_rto_ms=4 * cell.rtt_ms)} }}', "default": ""}
+    return (f'name = "tfrc"\nduration = "{end}s"\nmeasure_from = "{start}s"\nseed = {seed}\ndialect = "ns2"\nrecord.series = false\n'
+            f'[[link]]\nbetween = ["s", "r"]\nrate = "1Gbps"\ndelay = "10us"\none_way = true\nqueue = {{ kind = "droptail", limit = "100000packets" }}\n{there}'
+            f'[[link]]\nbetween = ["r", "s"]\nrate = "1Gbps"\ndelay = "10us"\none_way = true\nqueue = {{ kind = "droptail", limit = "100000packets" }}\n'
+            f'[[link]]\nbetween = ["r", "d"]\nrate = "{cell.rate_mbps}Mbps"\ndelay = "{delay}"\none_way = true\nqueue = {{ kind = "droptail", limit = "{cell.limit}packets" }}\n'
+            f'[[link]]\nbetween = ["d", "r"]\nrate = "{cell.rate_mbps}Mbps"\ndelay = "{delay}"\none_way = true\nqueue = {{ kind = "droptail", limit = "100000packets" }}\n{back}'
+            f'[[flow]]\nname = "tfrc"\nfrom = "s"\nto = "d"\ntransport = {{ kind = "tfrc", {controller[cell.mode]} }}\nsource = {{ kind = "ftp" }}\n')
+
+
+# What mode rfc of tfrc.tcl sets.
+RFC_RULES = 't_rto = {{ kind = "ticks", tick = "1ms", min = "{t_rto_ms}ms" }}'
+
+
+def run_headway(program, cell, seed, folder):
+    """The figures by Headway, a dict a window."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, found = folder / "tfrc.toml", []
+    for start, end in cell.windows:
+        path.write_text(scenario(cell, seed, start, end))
+        subprocess.run([program, "run", path, "--out", folder / "record", "--quiet", "--again"], check=True, stdout=subprocess.DEVNULL)
+        summary = json.loads((folder / "record" / "summary.json").read_text())
+        flow, = summary["flows"]
+        queue, = (link for link in summary["links"] if link["name"] == "r->d")
+        found.append({"sent_kBps": flow["sent_packets"] * PACKET / 1000 / (end - start), "received_kbps": flow["throughput_bps"] / 1000,
+                      "queue_packets": queue["mean_queue_packets"], "drops": sum(queue["dropped_packets"].values())})
+    return found
+
+
+def equation_kBps(p, rtt_s):
+    """X of RFC 5348 section 3.1 with b = 1 and t_RTO = 4 R."""
+    return PACKET / 1000 / (rtt_s * (math.sqrt(2 * p / 3) + 12 * math.sqrt(3 * p / 8) * p * (1 + 32 * p * p)))
+
+
+def within(ns2, headway, margin):
+    """The means differ by less than the margin, chance included."""
+    theirs, ours = statistics.fmean(ns2), statistics.fmean(headway)
+    chance = agreement.welch(ns2, headway) if len(ns2) > 1 else 0.0
+    return {"pass": abs(ours - theirs) + chance <= margin * theirs, "compared": f"mean of {len(ns2)}" if len(ns2) > 1 else "one run",
+            "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours),
+            "chance_percent": agreement.percent(theirs, theirs + chance), "bound": f"{100 * margin:g} %, chance included"}
+
+
+def judge(cell, ns2, headway):
+    """A case a window and figure. Both are lists over seeds of lists over windows."""
+    for number, (start, end) in enumerate(cell.windows):
+        for figure in cell.figures:
+            theirs, ours = ([run[number][figure] for run in runs] for runs in (ns2, headway))
+            name = f"tfrc.{cell.name} {start}-{end}s {figure}"
+            yield {"name": name, "cell": f"{cell.name} {start:g}-{end:g}s", "metric": figure, **within(theirs, ours, MARGIN)}
+    if cell.name.startswith("periodic"):
+        p, rtt_s = 1 / int(cell.loss.split()[1]), cell.rtt_ms / 1000
+        theirs, ours = equation_kBps(p, rtt_s), headway[0][0]["sent_kBps"]
+        yield {"name": f"tfrc.{cell.name} equation", "cell": f"{cell.name} X(1/k)", "metric": "sent_kBps", "pass": abs(ours / theirs - 1) <= EQUATION_MARGIN,
+               "compared": "one run", "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours), "bound": "0.1 % of the equation"}
+
+
+def compare(program, folder, show):
+    """All cells. Returns their cases."""
+    cases = []
+    if show:
+        print(f"{'cell':40} {'figure':14} {'compared':11} {'ns-2':>11} {'headway':>11} {'differs':>9} {'chance':>9}")
+    for cell in cells():
+        seeds = SEEDS if cell.random else (1,)
+        ns2 = [run_ns(cell, seed) for seed in seeds]
+        headway = [run_headway(program, cell, seed, folder / f"{cell.name}-{seed}") for seed in seeds]
+        found = list(judge(cell, ns2, headway))
+        cases += found
+        for case in found if show else ():
+            print(f"{case['cell']:40} {case['metric']:14} {case['compared']:11} {case['ns2']:>11.5g} {case['headway']:>11.5g} "
+                  f"{case['difference_percent']:>+8.2f}% {case.get('chance_percent') or 0:>8.2f}%{'' if case['pass'] else '  MISSED'}", flush=True)
+    if show:
+        print(f"{sum(case['pass'] for case in cases)} of {len(cases)} figures within their bounds", flush=True)
+    return cases
