@@ -5,6 +5,7 @@ use crate::contract::{
     Status,
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
+use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
 use headway_units::{Instant, registry};
 
 /// Makes of the lines below the options, and the two halves that dispatch statically.
@@ -53,6 +54,7 @@ controllers! {
     ($)
     // kind     variant  options, sender half, receiver half
     "none" => None(NoneOptions, NoneSender, NoneReceiver),
+    "tcp-like" => TcpLike(TcpLikeOptions, TcpLikeSender, TcpLikeReceiver),
 }
 
 impl SenderHalf for Sender {

@@ -7,6 +7,7 @@
 mod contract;
 mod kinds;
 mod none;
+mod tcp_like;
 
 pub use contract::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
@@ -14,3 +15,4 @@ pub use contract::{
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
+pub use tcp_like::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};

@@ -1,0 +1,222 @@
+//! The sender half.
+
+use super::ack_ratio::AckRatio;
+use super::ledger::{Ledger, News};
+use super::options::{TcpLikeOptions, UnusedWindow};
+use super::rto::Rto;
+use super::window::Window;
+use crate::contract::{Feedback, Next, Permit, Report, SenderContext, SenderHalf, Sending, Stamp, Status};
+use headway_units::{Bytes, Duration, Instant, Rate};
+
+/// The round trip where none is known (RFC 4340 section 3.4).
+pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// Lets data go as long as fewer packets than cwnd are under way.
+#[derive(Debug)]
+pub struct TcpLikeSender {
+    pub(super) options: TcpLikeOptions,
+    packet_size: Bytes,
+    ledger: Ledger,
+    pub(super) window: Window,
+    /// Data packets under way, as far as is known.
+    pub(super) pipe: u64,
+    rto: Rto,
+    pub(super) ack_ratio: AckRatio,
+    /// When data under way counts as lost altogether.
+    timer: Option<Instant>,
+    /// When data last went.
+    sent: Option<Instant>,
+    /// Packets below this number are no longer in the pipe, because a timeout came after them.
+    pipe_start: u64,
+    /// Losses of packets below this number belong to the last congestion event.
+    event_end: u64,
+    /// The window was last full when this was the next number.
+    filled: u64,
+    /// A round trip is measured again once this is acknowledged.
+    sample_from: u64,
+    /// The window does not grow before (Slow Receiver).
+    held_until: Instant,
+}
+
+impl TcpLikeSender {
+    pub(crate) fn new(options: &TcpLikeOptions, context: SenderContext) -> Self {
+        let window = Window::new(options, context.packet_size, context.now);
+        let mut rto = Rto::new(options);
+        if let Some(rtt) = context.rtt {
+            rto.sample(options, rtt);
+        }
+        Self {
+            options: options.clone(),
+            packet_size: context.packet_size,
+            ledger: Ledger::default(),
+            pipe: 0,
+            rto,
+            ack_ratio: AckRatio::new(options, window.cwnd),
+            window,
+            timer: None,
+            sent: None,
+            pipe_start: 0,
+            event_end: 0,
+            filled: 0,
+            sample_from: 0,
+            held_until: context.now,
+        }
+    }
+
+    /// A window that lay idle is not what the network still bears (section 5.1).
+    fn restart_after_idle(&mut self, now: Instant) {
+        let Some(sent) = self.sent else { return };
+        let (idle, rto) = (now.since(sent), self.rto.timeout());
+        if self.pipe == 0 && idle > rto {
+            self.window.on_idle(&self.options, now, idle, rto);
+            self.ack_ratio.fit(&self.options, self.window.cwnd);
+            self.sent = Some(now);
+        }
+    }
+
+    /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
+    fn on_congestion(&mut self) {
+        self.window.on_congestion();
+        self.event_end = self.ledger.next();
+    }
+
+    /// Data packets have come or are lost; with none under way there is nothing to wait for (RFC 6298 step 5.2).
+    fn leave_pipe(&mut self, packets: u64) {
+        self.pipe = self.pipe.saturating_sub(packets);
+        if self.pipe == 0 {
+            self.timer = None;
+        }
+    }
+
+    fn on_sample(&mut self, acknowledged: u64, rtt: Duration) {
+        if self.options.sample_once_a_window {
+            if acknowledged < self.sample_from {
+                return;
+            }
+            self.sample_from = self.ledger.next();
+        }
+        self.rto.sample(&self.options, rtt);
+    }
+}
+
+impl SenderHalf for TcpLikeSender {
+    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+        self.restart_after_idle(now);
+        if self.pipe < self.window.cwnd {
+            return Permit::Now;
+        }
+        self.filled = self.ledger.next();
+        Permit::Blocked
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        if sending.number != self.ledger.next() {
+            // The first packet; or a carrier that counts anew, of whose old numbers no report will speak.
+            self.ledger.clear();
+            (self.pipe, self.timer) = (0, None);
+            (self.pipe_start, self.event_end) = (sending.number, sending.number);
+            (self.filled, self.sample_from) = (sending.number, sending.number);
+        }
+        if sending.data {
+            self.restart_after_idle(now);
+        }
+        if let Some(oldest) = self.ledger.send(sending.number, sending.data)
+            && oldest >= self.pipe_start
+        {
+            self.leave_pipe(1);
+            if oldest >= self.event_end {
+                self.on_congestion();
+            }
+        }
+        if sending.data {
+            self.pipe += 1;
+            self.sent = Some(now);
+            if self.pipe >= self.window.cwnd {
+                self.filled = self.ledger.next();
+            }
+            let rto = self.rto.timeout();
+            self.window.on_send(&self.options, now, self.pipe, rto);
+            self.ack_ratio.fit(&self.options, self.window.cwnd);
+            if self.timer.is_none() || self.options.sending_restarts_timer {
+                self.timer = Some(now + rto);
+            }
+        }
+        Stamp::default()
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if feedback.acknowledged >= self.ledger.next() {
+            return; // it speaks of what was never sent
+        }
+        if let Some(rtt) = feedback.rtt_sample {
+            self.on_sample(feedback.acknowledged, rtt);
+        }
+        let runs = if let Report::Arrivals(runs) = feedback.report { runs } else { &[] };
+
+        let (mut come, mut left, mut growing, mut congestion) = (0, 0, 0, false);
+        let grow_from = if self.options.grow_in_recovery { 0 } else { self.event_end };
+        let grow_to = if self.options.unused_window == UnusedWindow::Holds { self.filled } else { u64::MAX };
+        self.ledger.report(feedback.acknowledged, runs, |number, news| {
+            left += u64::from(news != News::MarkedLater && number >= self.pipe_start);
+            come += u64::from(matches!(news, News::Received | News::Marked));
+            if news == News::Received {
+                growing += u64::from(number >= grow_from && number < grow_to);
+            } else {
+                congestion |= number >= self.event_end;
+            }
+        });
+        self.leave_pipe(left);
+        if self.pipe > 0 && come > 0 {
+            self.timer = Some(now + self.rto.timeout());
+        }
+
+        if congestion {
+            self.on_congestion();
+        }
+        if feedback.slow_receiver {
+            self.window.leave_slow_start();
+            self.held_until = now + self.rto.srtt().unwrap_or(DEFAULT_RTT);
+        }
+        if feedback.receive_buffer_drops > 0 {
+            // Beside halving, as RFC 4340 section 11.7.1 allows, and instead of growing, as it demands.
+            self.window.on_receive_buffer_drops(feedback.receive_buffer_drops);
+        } else if !congestion && now >= self.held_until {
+            self.window.grow(&self.options, growing, self.ack_ratio.get());
+        }
+        self.ack_ratio.on_report(&self.options, self.window.cwnd, come, feedback.lost_acks > 0);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.is_none_or(|timer| now < timer) {
+            return;
+        }
+        self.timer = None;
+        self.pipe = 0;
+        self.rto.back_off(&self.options);
+        self.window.on_timeout();
+        self.ack_ratio.fit(&self.options, self.window.cwnd);
+        (self.pipe_start, self.event_end) = (self.ledger.next(), self.ledger.next());
+        if self.options.timeout_forgets {
+            self.ledger.clear();
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    fn status(&self) -> Status {
+        let rate = self.rto.srtt().filter(|rtt| !rtt.is_zero()).map(|rtt| {
+            let bits = u128::from(self.window.cwnd) * u128::from(self.packet_size.count()) * 8_000_000_000;
+            Rate::from_bits_per_second((bits / u128::from(rtt.as_nanos())).try_into().unwrap_or(u64::MAX))
+        });
+        Status {
+            rate,
+            window: Some(self.window.cwnd as f64),
+            ssthresh: (self.window.ssthresh != u64::MAX).then_some(self.window.ssthresh as f64),
+            rtt: self.rto.srtt(),
+            loss_event_rate: None,
+            ack_ratio: Some(self.ack_ratio.get().try_into().unwrap_or(u16::MAX)),
+        }
+    }
+}
