@@ -26,10 +26,7 @@ impl<T: headway_units::Options> Controlled<T> {
 
     pub(crate) fn check(&self) -> Result<(), OptionError> {
         self.carrier.check()?;
-        // The way to the wrong key leads through the table.
-        self.controller
-            .check()
-            .map_err(|error| OptionError { key: CONTROLLER, message: format!("{}: {}", error.key, error.message) })
+        self.controller.check().map_err(|error| error.within(CONTROLLER))
     }
 }
 

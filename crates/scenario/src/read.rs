@@ -1,6 +1,7 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
+use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
@@ -158,7 +159,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         None => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(|options| Chosen {
             dialect: None,
             options,
-            off: BTreeMap::new(),
+            off: Off::default(),
         }),
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);

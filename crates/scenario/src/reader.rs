@@ -2,6 +2,7 @@
 
 use crate::de::{self, Fault};
 use crate::document::{self, Data, Origin, Table, Value};
+use crate::off::Off;
 use crate::path::Path;
 use crate::problem::Problems;
 use crate::suggest::{hint, quoted};
@@ -9,7 +10,6 @@ use crate::tables::Chosen;
 use crate::vocabulary::{Keys, KindKeys};
 use headway_units::{Dialect, Registry};
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 
 /// The document, and what was found wrong in it.
 pub(crate) struct Reader<'a> {
@@ -47,6 +47,13 @@ impl<'a> Reader<'a> {
             let message = format!("unknown key \"{}\"{}", quoted(key), hint(key, known.keys().map(String::as_str)));
             self.problems.key(self.root, path, key, message);
         }
+        for (name, entry) in table {
+            if let (Some(key), Some(within)) = (known.get(name), entry.value.table())
+                && !key.table.is_empty()
+            {
+                self.unknown_keys(within, &path.key(name), &key.table);
+            }
+        }
     }
 
     fn fault(&mut self, path: &Path, mut fault: Fault) {
@@ -73,7 +80,10 @@ impl<'a> Reader<'a> {
             return None;
         };
         let Some(entry) = table.get("kind") else {
-            self.wrong(path, format!("the key \"kind\" is missing: the kinds of {what} are {}", words::<R>().join(", ")));
+            self.wrong(
+                path,
+                format!("the key \"kind\" is missing: the kinds of {what} are {}", words::<R>().join(", ")),
+            );
             return None;
         };
         let Some(kind) = entry.value.text() else {
@@ -98,15 +108,14 @@ impl<'a> Reader<'a> {
         let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
         // The kind is one of the registry's, so that it has a preset.
         let preset = R::preset(kind, own_dialect.unwrap_or(dialect))?;
-        let own = table.iter().filter(|(key, _)| !matches!(key.as_str(), "kind" | "dialect"));
-        let own = own.filter(|(key, _)| Some(key.as_str()) != number_key);
-        let known = own.filter_map(|(key, entry)| Some((key, entry, *keys.get(key)?)));
-        let (off, written): (Vec<_>, Vec<_>) =
-            known.partition(|(_, entry, may_be_off)| *may_be_off && entry.value.data == Data::Boolean(false));
-        let off: BTreeMap<String, bool> = off.into_iter().map(|(key, ..)| (key.clone(), false)).collect();
-        let written: Table = written.into_iter().map(|(key, entry, _)| (key.clone(), entry.clone())).collect();
+        let mut written = table.clone();
+        written.retain(|key, _| !matches!(key.as_str(), "kind" | "dialect") && Some(key.as_str()) != number_key);
+        // They are told already.
+        drop_unknown(&mut written, keys);
+        let off = Off::take(&mut written, keys);
         let options = self.over_preset(kind, &preset, &written, &off, path)?;
         if let Err(error) = options.check() {
+            let path = error.table.map_or_else(|| path.clone(), |table| path.key(table));
             self.wrong(&path.key(error.key), error.message);
             return None;
         }
@@ -114,7 +123,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The kind whose number is written under `key`.
-    fn numbered_kind<R: Registry>(&mut self, table: &Table, path: &Path, stem: &str, key: &'static str) -> Option<String> {
+    fn numbered_kind<R: Registry>(
+        &mut self,
+        table: &Table,
+        path: &Path,
+        stem: &str,
+        key: &'static str,
+    ) -> Option<String> {
         let numbers: Vec<&str> = R::KINDS.iter().filter_map(|kind| Some(written::<R>(kind)?.1)).collect();
         let Some(entry) = table.get(key) else {
             let message = format!("the key \"{key}\" is missing; write it like {key} = {}", numbers.first()?);
@@ -136,7 +151,7 @@ impl<'a> Reader<'a> {
         kind: &str,
         preset: &R,
         written: &Table,
-        off: &BTreeMap<String, bool>,
+        off: &Off,
         path: &Path,
     ) -> Option<R> {
         let preset = serde_json::to_value(preset).ok().and_then(document::preset);
@@ -144,7 +159,8 @@ impl<'a> Reader<'a> {
             self.wrong(path, format!("the preset of \"{kind}\" is no table: this is a mistake of the program"));
             return None;
         };
-        preset.retain(|key, _| key != "kind" && !off.contains_key(key));
+        preset.remove("kind");
+        off.remove_from(&mut preset);
         let read = |written: &Table| {
             let mut merged = preset.clone();
             document::lay_over(&mut merged, written);
@@ -170,6 +186,18 @@ impl<'a> Reader<'a> {
 
     fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
         de::read(value).map_err(|fault| self.fault(path, fault)).ok()
+    }
+}
+
+/// Takes from a table, and from those within, the keys that nobody knows.
+fn drop_unknown(table: &mut Table, known: &Keys) {
+    table.retain(|name, _| known.contains_key(name));
+    for (name, entry) in table {
+        if let (Some(key), Data::Table(within)) = (known.get(name), &mut entry.value.data)
+            && !key.table.is_empty()
+        {
+            drop_unknown(within, &key.table);
+        }
     }
 }
 

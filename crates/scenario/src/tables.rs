@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::model::Transport;
+use crate::off::Off;
 
 /// A network, the flows through it, and how long to watch them.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -195,15 +196,34 @@ pub(crate) struct UniformTable {
 }
 
 /// One kind's options, and the dialect that they were laid over if it is not the table's.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Chosen<R> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,
-    #[serde(flatten)]
     pub(crate) options: R,
     /// The keys that are `false`: absent although the preset may have them.
-    #[serde(flatten)]
-    pub(crate) off: BTreeMap<String, bool>,
+    pub(crate) off: Off,
+}
+
+impl<R: Serialize> Serialize for Chosen<R> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Flat<'a, R> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dialect: Option<Dialect>,
+            #[serde(flatten)]
+            options: &'a R,
+            #[serde(flatten)]
+            off: Option<&'a Off>,
+        }
+        let Self { dialect, options, off } = self;
+        if off.is_flat() {
+            return Flat { dialect: *dialect, options, off: Some(off) }.serialize(serializer);
+        }
+        let table = Flat { dialect: *dialect, options, off: None };
+        let mut table = serde_json::to_value(table).map_err(serde::ser::Error::custom)?;
+        table.as_object_mut().into_iter().for_each(|table| off.write(table));
+        table.serialize(serializer)
+    }
 }
 
 impl<R: JsonSchema> JsonSchema for Chosen<R> {

@@ -9,8 +9,17 @@ use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A table's keys, and whether each may be `false` to be absent although a preset has it.
-pub(crate) type Keys = BTreeMap<String, bool>;
+/// The keys that a table may have.
+pub(crate) type Keys = BTreeMap<String, Key>;
+
+/// What a key may hold.
+pub(crate) struct Key {
+    /// Whether it may be `false` to be absent although a preset has it.
+    pub(crate) may_be_off: bool,
+    /// The keys of a table of options; empty for any other value.
+    pub(crate) table: Keys,
+}
+
 /// The keys of each kind's table.
 pub(crate) type KindKeys = BTreeMap<String, Keys>;
 
@@ -59,5 +68,6 @@ fn kind_of<R: Registry>(schema: &serde_json::Value) -> Option<String> {
 
 fn keys(schema: &serde_json::Value) -> Keys {
     let properties = schema.get("properties").and_then(|properties| properties.as_object()).into_iter().flatten();
-    properties.map(|(key, schema)| (key.clone(), crate::off::may_be(schema))).collect()
+    let key = |schema| Key { may_be_off: crate::off::may_be(schema), table: keys(schema) };
+    properties.map(|(name, schema)| (name.clone(), key(schema))).collect()
 }

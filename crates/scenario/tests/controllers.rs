@@ -1,0 +1,78 @@
+//! Transports with a rate controller: its options stand in a table of their own.
+
+use headway_rate::ControllerOptions;
+use headway_scenario::{Loaded, NoFiles, Scenario, Transport};
+use headway_units::{Bytes, Duration};
+
+fn scenario(transport: &str) -> String {
+    format!(
+        r#"duration = "10s"
+[[link]]
+between = ["a", "b"]
+rate = "2Mbps"
+delay = "10ms"
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = {transport}
+source = {{ kind = "ftp" }}
+"#
+    )
+}
+
+fn load(text: &str) -> Loaded {
+    headway_scenario::load("test.toml", text, &[], &NoFiles).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(text: &str) -> String {
+    headway_scenario::load("test.toml", text, &[], &NoFiles).unwrap_err().to_string()
+}
+
+fn agent(scenario: &Scenario) -> &headway_scenario::Controlled<headway_scenario::AgentOptions> {
+    let Transport::Agent(agent) = &scenario.flows[0].transport else { panic!("{:?}", scenario.flows[0].transport) };
+    agent
+}
+
+#[test]
+fn what_is_not_written_is_the_presets_also_in_the_table_within() {
+    let loaded = load(&scenario(r#"{ kind = "tcp-like", header = "40B", controller = { initial_rto = "2s" } }"#));
+    let agent = agent(&loaded.scenario);
+    assert_eq!((agent.carrier.header, agent.carrier.datagram), (Bytes::new(40), Bytes::new(1500)));
+    let ControllerOptions::TcpLike(options) = &agent.controller else { panic!("{agent:?}") };
+    assert_eq!(options.initial_rto, Duration::from_secs(2));
+    assert_eq!(options.max_rto, Duration::from_secs(60));
+}
+
+/// TOML has no null: `false` takes away what a preset has, and the resolved scenario says so.
+#[test]
+fn an_option_within_may_be_off() {
+    let loaded = load(&scenario(r#"{ kind = "tcp-like", controller = { delayed_ack = false } }"#));
+    let ControllerOptions::TcpLike(options) = &agent(&loaded.scenario).controller else { panic!() };
+    assert_eq!(options.delayed_ack, None);
+    assert!(loaded.resolved_toml.contains("delayed_ack = false"), "{}", loaded.resolved_toml);
+    assert_eq!(load(&loaded.resolved_toml).scenario, loaded.scenario);
+}
+
+#[test]
+fn what_is_wrong_within_is_named_with_its_place() {
+    for (transport, message) in [
+        (
+            r#"{ kind = "tcp-like", controller = { delayd_ack = "1s" } }"#,
+            r#"10:49: flow[0].transport.controller: unknown key "delayd_ack"; did you mean "delayed_ack"?"#,
+        ),
+        (
+            r#"{ kind = "tcp-like", controller = { delayed_ack = 7 } }"#,
+            r"10:63: flow[0].transport.controller.delayed_ack: ",
+        ),
+        (
+            r#"{ kind = "tcp-like", controller = { slow_start_packets = 0 } }"#,
+            r"10:70: flow[0].transport.controller.slow_start_packets: 0 packets would open the window",
+        ),
+        (r#"{ kind = "tcp-like", controller = 7 }"#, r"10:47: flow[0].transport.controller: "),
+        (r#"{ kind = "none" }"#, r#"unknown transport "none""#),
+    ] {
+        let text = error(&scenario(transport));
+        assert!(text.contains(message), "{transport}\n{text}");
+    }
+}
