@@ -119,3 +119,40 @@ impl Ledger {
         self.come -= third;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Arrival::{Marked, NotReceived, Received};
+
+    /// The sender's table of RFC 4340 section 11.4.1, row by row, with 1 in its free cell.
+    #[test]
+    fn table_of_ack_vector_consistency() {
+        for (old, new, state) in [
+            (Received, Received, Received),
+            (Received, Marked, Marked),
+            (Received, NotReceived, Received),
+            (Marked, Received, Marked),
+            (Marked, Marked, Marked),
+            (Marked, NotReceived, Marked),
+            (NotReceived, Received, Received),
+            (NotReceived, Marked, Marked),
+            (NotReceived, NotReceived, NotReceived),
+        ] {
+            let mut ledger = Ledger::default();
+            ledger.send(7, true);
+            let mut told = vec![];
+            for arrival in [old, new] {
+                ledger.report(7, &[Run { arrival, packets: 1 }], |number, news| told.push((number, news)));
+            }
+            assert_eq!(ledger.packets[0].fate, state, "{old:?}, {new:?}");
+            let wanted: &[_] = match (old, new) {
+                (Received, Marked) => &[(7, News::Received), (7, News::MarkedLater)],
+                _ if state == Received => &[(7, News::Received)],
+                _ if state == Marked => &[(7, News::Marked)],
+                _ => &[],
+            };
+            assert_eq!(told, wanted, "{old:?}, {new:?}");
+        }
+    }
+}

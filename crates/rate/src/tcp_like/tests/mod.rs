@@ -312,7 +312,24 @@ fn section_5_slow_start_counts_at_most_the_ack_ratio() {
         assert_eq!(talk.sender.ack_ratio.get(), if ratio_doubled { 4 } else { 2 });
         talk.report(7, "++++++++");
         assert_eq!(talk.windows().0, cwnd);
+        if ratio_doubled {
+            // Three packets leave half a packet's growth for the next.
+            talk.report(10, "+++");
+            assert_eq!(talk.windows().0, cwnd + 1);
+            talk.report(11, "+");
+            assert_eq!(talk.windows().0, cwnd + 2);
+        }
     }
+}
+
+/// Two Ack Vector options tell of 32384 packets; more are never under way.
+#[test]
+fn the_window_is_bounded() {
+    let mut talk = Talk::with_window(Dialect::Rfc, MAX_WINDOW);
+    assert_eq!(talk.fill(), 32_384);
+    let runs = [Run { arrival: Arrival::Received, packets: MAX_WINDOW }];
+    talk.sender.on_feedback(talk.now, &feedback(FIRST + MAX_WINDOW - 1, &runs));
+    assert_eq!((talk.windows().0, talk.sender.pipe), (MAX_WINDOW, 0));
 }
 
 /// ns-2, updateCwnd: one for one, and as many as the Ack Ratio for an acknowledgement; what passes ssthresh counts as
@@ -382,12 +399,20 @@ fn section_5_1_idle() {
         talk.send(true);
         talk.now = ms(100);
         talk.report(0, "+");
-        talk.now = ms(390);
+        talk.now = ms(400);
+        assert_eq!(talk.sender.poll_send(talk.now, Next { size: SIZE }), Permit::Now);
         assert_eq!(talk.windows(), (64, 64));
         // The timeout is 400 ms: two of them have passed since the packet.
         talk.now = ms(900);
         assert_eq!((talk.fill(), talk.windows().1), (packets, ssthresh), "{restart:?}");
     }
+    let mut talk = Talk::with_window(Dialect::Rfc, 4);
+    talk.sender.window.cwnd = 64;
+    talk.send(true);
+    talk.report(0, "+");
+    talk.now = ms(401);
+    assert_eq!(talk.fill(), 4);
+
     let mut talk = Talk::with_window(Dialect::Rfc, 4);
     talk.sender.options.restart_after_idle = Restart::Decay;
     (talk.sender.window.cwnd, talk.sender.window.ssthresh) = (64, 2);
