@@ -5,9 +5,10 @@
 //! - [`OptionArea`]: a packet's options. [`OptionArea::process`] applies the rules of RFC 4340 section 5.8, those of
 //!   Mandatory included, and says of each bad option what is to be done; [`OptionWriter`] writes them.
 //! - [`CcidOption`]: the options of CCID 3 and 4, whose numbers mean something only under those CCIDs.
+//! - [`AckVectorBuffer`] and [`arrivals`]: what has come, kept by a receiver of data, and read by its sender.
 //! - [`UdpPorts`]: DCCP inside UDP (RFC 6773).
 //!
-//! Nothing is copied or allocated: packets borrow the bytes that they were taken from.
+//! Of packets nothing is copied or allocated: they borrow the bytes that they were taken from.
 //!
 //! ```
 //! use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
@@ -32,6 +33,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ack_vector_buffer;
+mod arrivals;
 mod checksum;
 mod crc32c;
 mod display;
@@ -46,6 +49,8 @@ mod reset;
 mod service_code;
 mod udp;
 
+pub use ack_vector_buffer::AckVectorBuffer;
+pub use arrivals::arrivals;
 pub use checksum::{Addresses, CsCov, Network};
 pub use crc32c::crc32c;
 pub use error::{DatagramError, EncodeError, PacketError};
