@@ -11,6 +11,7 @@
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
+//! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
 //! | `plot` (feature of that name): series tables | SVG and PNG |
 #![forbid(unsafe_code)]
 
@@ -18,9 +19,11 @@ mod counts;
 mod fairness;
 mod flow;
 mod histogram;
+mod ip;
 mod jitter;
 mod link;
 pub mod ns2;
+mod pcapng;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod rate_bins;
@@ -31,7 +34,9 @@ mod table;
 pub use counts::DropCounts;
 pub use fairness::jain_index;
 pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
+pub use ip::{IpAddresses, IpError, IpHeader};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
+pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{flow_table, link_table};
