@@ -95,6 +95,13 @@ impl AckVectorBuffer {
         (!self.runs.is_empty()).then_some(self.newest)
     }
 
+    /// What it holds as a controller reads it, from [`newest`](Self::newest) down: for carriers without options.
+    pub fn runs(&self) -> impl Iterator<Item = headway_rate::Run> + '_ {
+        self.runs
+            .iter()
+            .map(|run| headway_rate::Run { arrival: crate::arrivals::fate(run.state), packets: run.packets })
+    }
+
     /// Bytes of the options that [`write`](Self::write) writes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {

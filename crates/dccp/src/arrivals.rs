@@ -11,15 +11,20 @@ use headway_rate::{Arrival, Run};
 pub fn arrivals<'a>(vectors: impl IntoIterator<Item = AckVector<'a>>, runs: &mut Vec<Run>) {
     runs.clear();
     for run in vectors.into_iter().flat_map(|vector| vector.runs()) {
-        let arrival = match run.state {
-            AckState::Received => Arrival::Received,
-            AckState::ReceivedEcnMarked => Arrival::Marked,
-            AckState::Reserved | AckState::NotYetReceived => Arrival::NotReceived,
-        };
+        let arrival = fate(run.state);
         match runs.last_mut() {
             Some(last) if last.arrival == arrival => last.packets += u64::from(run.packets),
             _ => runs.push(Run { arrival, packets: run.packets.into() }),
         }
+    }
+}
+
+/// What a state says to a controller.
+pub(crate) fn fate(state: AckState) -> Arrival {
+    match state {
+        AckState::Received => Arrival::Received,
+        AckState::ReceivedEcnMarked => Arrival::Marked,
+        AckState::Reserved | AckState::NotYetReceived => Arrival::NotReceived,
     }
 }
 

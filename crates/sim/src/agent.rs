@@ -2,15 +2,16 @@
 //! handshake, as ns-2's agents are.
 
 use crate::network::Envelope;
-use crate::packet::{Body, Numbered, ReportBody, TfrcNumbers};
+use crate::packet::{Body, Numbered, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
+use headway_dccp::AckVectorBuffer;
 use headway_media::UdpOptions;
 use headway_rate::{
     Feedback, LossForm, Losses, Next, Permit, Receiver, ReceiverContext, ReceiverHalf, Report, Sender, SenderContext,
     SenderHalf, Sending, Status, TfrcReport, Timing,
 };
 use headway_scenario::{AgentOptions, Controlled};
-use headway_units::{Bytes, Duration, Ecn, Instant, Random};
+use headway_units::{Bytes, Duration, Ecn, Instant, Random, Seq48};
 
 /// The data's sender.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct AgentReceiver {
     controller: Receiver,
     /// The datagram with the greatest number: its number, when it was sent and when it came.
     newest: Option<(u64, Instant, Instant)>,
+    /// What has come, for reports that tell of each packet.
+    arrivals: AckVectorBuffer,
     next_report: u64,
     feedback: u32,
 }
@@ -54,6 +57,7 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
     let receiver = AgentReceiver {
         controller: Receiver::new(&options.controller, context),
         newest: None,
+        arrivals: AckVectorBuffer::new(),
         next_report: 0,
         feedback: feedback.count() as u32,
     };
@@ -94,7 +98,7 @@ impl AgentSender {
     /// A report has come; returns its sample of the round trip.
     pub(crate) fn handle(&mut self, now: Instant, report: &ReportBody) -> Duration {
         let sample = now.since(report.echo) - report.held;
-        let tfrc = |numbers: TfrcNumbers| TfrcReport {
+        let tfrc = |numbers: &TfrcNumbers| TfrcReport {
             x_recv: numbers.x_recv,
             losses: Losses::EventRate(numbers.p),
             new_loss_event: numbers.new_loss_event,
@@ -104,7 +108,10 @@ impl AgentSender {
         let feedback = Feedback {
             acknowledged: report.acknowledged,
             rtt_sample: Some(sample),
-            report: report.numbers.map_or(Report::Arrivals(&[]), |numbers| Report::Tfrc(tfrc(numbers))),
+            report: match &report.numbers {
+                ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
+                ReportNumbers::Tfrc(numbers) => Report::Tfrc(tfrc(numbers)),
+            },
             lost_acks,
             slow_receiver: false,
             receive_buffer_drops: 0,
@@ -136,6 +143,7 @@ impl AgentReceiver {
         if self.newest.is_none_or(|(newest, ..)| number > newest) {
             self.newest = Some((number, sent, now));
         }
+        self.arrivals.received(Seq48::new(number), ecn);
         self.controller.on_packet(
             now,
             &headway_rate::Received {
@@ -154,10 +162,10 @@ impl AgentReceiver {
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let numbers = match self.controller.poll_report(now)? {
             Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
-                Some(TfrcNumbers { x_recv, p, new_loss_event })
+                ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event })
             }
             // The context asks TFRC for the event rate.
-            Report::Arrivals(_) | Report::Tfrc(_) => None,
+            Report::Arrivals(_) | Report::Tfrc(_) => ReportNumbers::Arrivals(self.arrivals.runs().collect()),
         };
         let (acknowledged, echo, came) = self.newest?;
         let number = self.next_report;

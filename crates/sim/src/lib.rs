@@ -25,5 +25,5 @@ pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer};
-pub use packet::{Body, Datagram, Numbered, Packet, ReportBody, TfrcNumbers};
+pub use packet::{Body, Datagram, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 pub use simulation::{Record, RunError, SetupError, Simulation};

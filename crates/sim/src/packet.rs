@@ -1,6 +1,6 @@
 //! A packet on its way.
 
-use headway_rate::Stamp;
+use headway_rate::{Run, Stamp};
 use headway_tcp::Segment;
 use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate};
 
@@ -91,7 +91,7 @@ pub struct Numbered {
 }
 
 /// A report between bare agents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReportBody {
     /// Counted from 0 in its flow.
     pub number: u64,
@@ -101,8 +101,17 @@ pub struct ReportBody {
     pub echo: Instant,
     /// How long ago it came.
     pub held: Duration,
-    /// TFRC's own numbers, where the controller is one that has them.
-    pub numbers: Option<TfrcNumbers>,
+    /// What it says.
+    pub numbers: ReportNumbers,
+}
+
+/// What a report says.
+#[derive(Clone, Debug)]
+pub enum ReportNumbers {
+    /// Of each datagram whether it has come, from [`ReportBody::acknowledged`] down.
+    Arrivals(Box<[Run]>),
+    /// TFRC's own numbers.
+    Tfrc(TfrcNumbers),
 }
 
 /// What TFRC's receiver reports.
