@@ -95,7 +95,7 @@ def scenario(cell, seed, start, end):
 
 
 # What mode rfc of tfrc.tcl sets.
-RFC_RULES = 't_rto = {{ kind = "ticks", tick = "1ms", min = "{t_rto_ms}ms" }}'
+RFC_RULES = 'tcp_tick = "1ms", min_rto = "{t_rto_ms}ms"'
 
 
 def run_headway(program, cell, seed, folder):

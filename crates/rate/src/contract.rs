@@ -119,8 +119,12 @@ pub struct Stamp {
     pub ccval: u8,
     /// The sender's round trip, for carriers whose data packets have room for it (RFC 5348 section 3.2.1).
     pub rtt: Option<Duration>,
+    /// The sender's `t_RTO`, for such carriers (ns-2 `tzero`).
+    pub t_rto: Option<Duration>,
     /// Counts the sender's round trips, for such carriers (ns-2 `round_id`).
     pub round: u32,
+    /// Asks for a report at once, for such carriers (ns-2 `UrgentFlag`).
+    pub urgent: bool,
 }
 
 /// A packet that has come.
@@ -149,8 +153,12 @@ pub struct Timing {
     pub sent: Instant,
     /// [`Stamp::rtt`].
     pub rtt: Option<Duration>,
+    /// [`Stamp::t_rto`].
+    pub t_rto: Option<Duration>,
     /// [`Stamp::round`].
     pub round: u32,
+    /// [`Stamp::urgent`].
+    pub urgent: bool,
 }
 
 /// A report as it reaches the sender.

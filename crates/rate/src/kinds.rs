@@ -6,6 +6,8 @@ use crate::contract::{
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
+use crate::tfrc::{TfrcOptions, TfrcReceiver, TfrcSender};
+use crate::tfrc_sp::TfrcSpOptions;
 use headway_units::{Instant, registry};
 
 /// Makes of the lines below the options, and the two halves that dispatch statically.
@@ -55,6 +57,8 @@ controllers! {
     // kind     variant  options, sender half, receiver half
     "none" => None(NoneOptions, NoneSender, NoneReceiver),
     "tcp-like" => TcpLike(TcpLikeOptions, TcpLikeSender, TcpLikeReceiver),
+    "tfrc" => Tfrc(TfrcOptions, TfrcSender, TfrcReceiver),
+    "tfrc-sp" => TfrcSp(TfrcSpOptions, TfrcSender, TfrcReceiver),
 }
 
 impl SenderHalf for Sender {

@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod contract;
+mod faster_restart;
 mod kinds;
 mod none;
 mod tcp_like;
+mod tfrc;
+mod tfrc_sp;
 
 pub use contract::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
@@ -16,3 +19,8 @@ pub use contract::{
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use tcp_like::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
+pub use tfrc::{
+    FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
+    ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions, TfrcReceiver, TfrcSender,
+};
+pub use tfrc_sp::TfrcSpOptions;

@@ -89,7 +89,7 @@ impl AgentSender {
             number,
             payload: piece.payload,
             kind: piece.kind,
-            deadline: piece.deadline,
+            deadline: piece.deadline.unwrap_or(Instant::FAR_FUTURE),
             stamp,
         });
         Some(Envelope { size: piece.payload + self.header, ecn: self.ecn, body })
@@ -153,7 +153,13 @@ impl AgentReceiver {
                 ecn,
                 ccval: stamp.ccval,
                 ndp_count: Some(0),
-                timing: Some(Timing { sent, rtt: stamp.rtt, round: stamp.round }),
+                timing: Some(Timing {
+                    sent,
+                    rtt: stamp.rtt,
+                    t_rto: stamp.t_rto,
+                    round: stamp.round,
+                    urgent: stamp.urgent,
+                }),
             },
         );
     }

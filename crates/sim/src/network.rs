@@ -351,7 +351,9 @@ impl From<headway_tcp::Segment> for Envelope {
 fn flow_packet(packet: &Packet) -> FlowPacket {
     let (kind, deadline) = match &packet.body {
         Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
-        Body::Numbered(datagram) => (datagram.kind, datagram.deadline),
+        Body::Numbered(datagram) => {
+            (datagram.kind, Some(datagram.deadline).filter(|deadline| *deadline != Instant::FAR_FUTURE))
+        }
         Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
     };
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }

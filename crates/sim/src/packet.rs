@@ -84,8 +84,8 @@ pub struct Numbered {
     pub payload: u32,
     /// What it is.
     pub kind: MediaKind,
-    /// When it is of no more use.
-    pub deadline: Option<Instant>,
+    /// When it is of no more use; far in the future: always of use.
+    pub deadline: Instant,
     /// What the controller wrote on it.
     pub stamp: Stamp,
 }

@@ -138,7 +138,7 @@ pub(super) mod tests {
     fn section_6_marks_and_holes_are_reported_at_once() {
         let marked = |number| Received { ecn: Ecn::Ce, ..received(number) };
         for (rtt, again) in [(None, 300), (Some(Duration::from_millis(10)), 110)] {
-            let timing = Some(Timing { sent: Instant::ZERO, rtt, round: 0 });
+            let timing = Some(Timing { sent: Instant::ZERO, rtt, t_rto: None, round: 0, urgent: false });
             let mut receiver = receiver(&TcpLikeOptions::preset(Dialect::Rfc));
             receiver.set_ack_ratio(100);
             let mut due = |at: u64, packet: Received| {

@@ -1,0 +1,29 @@
+//! TFRC: TCP-Friendly Rate Control (RFC 5348), as CCID 3 (RFC 4342) and as CCID 4 for small packets (RFC 4828, RFC 5622).
+//!
+//! The receiver keeps a history of losses (`losses`), averages the intervals between loss events (`average`) and reports
+//! p and the receive rate about once a round trip (`receiver`). The sender puts p and its round trip (`rtt`) into TCP's
+//! throughput equation (`equation`), keeps within twice what arrives (`limit`, `allowed`) and paces (`pace`).
+//! Without room for the sender's clock on data packets, four bits count quarters of its round trip (`counter`).
+
+mod allowed;
+mod arrivals;
+mod average;
+mod counter;
+mod equation;
+mod limit;
+mod losses;
+mod options;
+mod pace;
+mod receiver;
+mod reported;
+mod rtt;
+mod segment;
+mod sender;
+mod sent;
+
+pub use options::{
+    FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
+    ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
+};
+pub use receiver::TfrcReceiver;
+pub use sender::TfrcSender;

@@ -1,0 +1,375 @@
+//! What TFRC is told: its options, and their presets.
+
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TfrcOptions {
+    /// Packets that must come after a hole before it counts as lost (NDUPACK of RFC 5348 section 5.1; ns-2 `numPkts_`).
+    pub loss_after: u8,
+    /// Whether a packet that comes after it was declared lost fills its hole again (RFC 5348 section 5.1).
+    pub late_arrivals_fill: bool,
+    /// What decides whether two losses belong to one loss event. Without the sender's clock on data packets it is always
+    /// the window counter.
+    pub loss_events: LossEvents,
+    /// How far the open loss interval reaches.
+    pub open_interval: OpenInterval,
+    /// The length of the interval before the first loss.
+    pub first_interval: FirstInterval,
+    /// History discounting (RFC 5348 section 5.5; ns-2 `discount_`). Off: section 5.4.
+    pub discounting: bool,
+    /// The least general discount factor (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`), up to 1.
+    pub discount_threshold: f64,
+    /// The average loss interval loses its fraction, as in Linux.
+    pub whole_intervals: bool,
+    /// When the receiver reports. Without the sender's clock on data packets it is always the window counter.
+    pub feedback: FeedbackClock,
+    /// Reports in a round trip, for both of the other ways (k of RFC 5348 section 6; ns-2 `NumFeedback_`).
+    pub reports_per_rtt: u8,
+
+    /// What s is.
+    pub segment: Segment,
+    /// What the old average weighs in R and `R_sqmean` (q of RFC 5348 section 4.3; ns-2 `df_`), below 1.
+    pub rtt_filter: f64,
+    /// What `t_RTO` is.
+    pub t_rto: RtoRule,
+    /// The least `t_RTO` in the equation (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
+    pub min_rto: Duration,
+    /// The clock of [`RtoRule::Tcp`] (ns-2 `tcp_tick_`).
+    pub tcp_tick: Duration,
+    /// `min(1, 3 sqrt(3bp/8))` in the equation, as in its source (Padhye et al. 1998) and ns-2; it acts for p > 8/27.
+    pub bounded_timeout_term: bool,
+    /// Packets that one TCP acknowledgement covers in the equation (b of RFC 5348 section 3.1; ns-2 `bval_`).
+    pub packets_per_ack: u8,
+    /// The most that the equation answers (ns-2's `MAXRATE`).
+    pub max_rate: Rate,
+    /// The rate before anything is known of the round trip (ns-2 `InitRate_`); absent: one packet a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_rate: Option<Rate>,
+    /// `W_init`, what may be sent in the first round trip whose length is known.
+    pub initial_window: InitialWindow,
+    /// How the rate grows before the first loss.
+    pub slow_start: SlowStart,
+    /// How the rate grows after it. It always falls at once.
+    pub increase: Increase,
+    /// How the receive rate limits the sending rate.
+    pub receive_limit: ReceiveLimit,
+    /// The rate never falls below one packet in 64 s (`t_mbi` of RFC 5348 section 4.3).
+    pub minimum_rate: bool,
+    /// When the nofeedback timer expires.
+    pub nofeedback: Nofeedback,
+    /// What its expiry does, above all after an idle time.
+    pub idle: Idle,
+    /// The rate gives way to a growing round trip at once (RFC 5348 section 4.5; ns-2 `ca_`).
+    pub reduce_oscillations: bool,
+    /// When the next packet may go.
+    pub pacing: Pacing,
+    /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3).
+    pub t_gran: Duration,
+    /// Gaps vary uniformly by this fraction up and down (ns-2 `overhead_`), up to 1.
+    pub dither: f64,
+    /// Faster Restart after idle and data-limited times (draft-ietf-dccp-tfrc-faster-restart-06).
+    pub faster_restart: bool,
+
+    /// The s of the equation, for small packets (RFC 4828 section 3); to be set lower if the path's MSS is; absent: as
+    /// `segment` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal_segment: Option<Bytes>,
+    /// Headers that count with each packet: the equation's rate is multiplied by s / (s + this) (H of RFC 4828 section 3).
+    pub header: Bytes,
+    /// The least time between two packets (RFC 4828 section 4.3).
+    pub min_interval: Duration,
+    /// Intervals of at most two round trips count packets lost, not loss events (RFC 4828 section 3).
+    pub short_intervals: bool,
+}
+
+/// What decides whether two losses belong to one loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossEvents {
+    /// Arrival times, interpolated for what is missing, against the sender's R (RFC 5348 section 5.2).
+    ArrivalTime,
+    /// The sender's timestamps, interpolated, and its count of round trips must have risen too (ns-2 `PreciseLoss_` 1).
+    SendTime,
+    /// The window counter (RFC 4342 section 10.2).
+    WindowCounter,
+}
+
+/// How far the open loss interval `I_0`, begun by packet `S_A`, reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpenInterval {
+    /// From `S_A` to the last packet before a hole whose fate is open (Skip Length, RFC 4342 section 6.1).
+    ToFirstHole,
+    /// From `S_A` to the highest number received, open holes included (RFC 5348 section 5.3).
+    ToHighest,
+    /// From the packet after `S_A` to the highest number received: the loss counts in the interval that it ends (ns-2).
+    AfterLoss,
+}
+
+/// The length of the interval before the first loss: the inverse of the equation at some receive rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstInterval {
+    /// The greatest so far, exactly inverted (RFC 5348 section 6.3.1).
+    GreatestRate,
+    /// That of the last round trip, inverted within 5 % and cut to whole packets; the next interval begins at the last
+    /// report (ns-2 `AdjustHistoryAfterSS_` 1).
+    LastRtt,
+    /// That since the last report, cut to whole packets (Linux).
+    SinceReport,
+}
+
+/// When the receiver reports, beside the first packet and each new loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeedbackClock {
+    /// When its timer of R expires and data has come (RFC 5348 section 6.2).
+    Timer,
+    /// With the first packet that comes R after the last report, or 1.5 R after it (ns-2).
+    Arrival,
+    /// When the window counter is four above that at the last report (RFC 4342 section 10.3).
+    WindowCounter,
+}
+
+/// What s, the segment size, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Segment {
+    /// The mean data size of the packets sent in the last four loss intervals (RFC 5348 section 4.1).
+    Average,
+    /// That of a full packet: the equation then says packets a second (RFC 4342 section 5.3; ns-2).
+    Full,
+    /// A moving average, a tenth for the newest packet (Linux).
+    Smoothed,
+}
+
+/// What `t_RTO` of the equation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoRule {
+    /// 4R (RFC 5348 section 3.1).
+    FourRtt,
+    /// That of a TCP sender with a coarse clock (ns-2).
+    Tcp,
+}
+
+/// `W_init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialWindow {
+    /// `min(4 MSS, max(2 MSS, 4380 B))` (RFC 3390; RFC 5348 section 4.2).
+    Bytes,
+    /// 4 packets of at most 1095 B, 3 of less than 2190 B, else 2 (ns-2 `rate_init_option_` 2).
+    Packets,
+}
+
+/// How the rate grows before the first loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStart {
+    /// Twofold once in a round trip, not below the initial rate (RFC 5348 section 4.3).
+    Doubling,
+    /// Twofold once in a round trip, not below one packet a round trip (RFC 3448, Linux).
+    DoublingFromOne,
+    /// Twofold once in a round trip; to half the receive limit when above that (ns-2 `slow_increase_` 0).
+    Stepwise,
+    /// The same, each step spread over the packets of a round trip (ns-2 `slow_increase_` 1).
+    Spread,
+}
+
+/// How the rate grows after the first loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Increase {
+    /// At once to what the equation and the receive limit allow (RFC 5348 section 4.3).
+    Jump,
+    /// By one packet a round trip in each round trip; the limits are never below one packet a round trip (ns-2).
+    PacketPerRtt,
+}
+
+/// How the receive rate limits the sending rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiveLimit {
+    /// Twice the greatest reported in two round trips; data-limited times do not lower it (RFC 5348 section 4.3).
+    RecentMaximum,
+    /// Twice that of the last report (RFC 3448 section 4.3; ns-2; Linux).
+    Last,
+    /// 1.5 times that of the last report, or once after a loss (ns-2 `conservative_`).
+    Conservative,
+}
+
+/// When the nofeedback timer expires after a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nofeedback {
+    /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
+    FourRtt,
+    /// After `max(4R, 200 ms, 2s/X)` (Linux).
+    FourRttBounded,
+    /// After `max(2R, 2s/X)`, X that of before the report (ns-2).
+    TwoRtt,
+}
+
+/// What an expired nofeedback timer does: all halve the rate, and differ where nothing was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// An idle sender falls to half the initial rate at least (RFC 5348 section 4.4).
+    Rfc5348,
+    /// An idle sender does not fall below the initial rate (RFC 4342 section 5.1).
+    Rfc4342,
+    /// An idle sender falls to two packets a round trip at least (RFC 3448 section 4.4).
+    Rfc3448,
+    /// An idle sender falls to the initial rate at least; a busy one's rate is halved as it is (ns-2).
+    Ns2,
+    /// Idle or not, the rate is halved; nothing sent for two round trips lifts the receive limit to the initial rate
+    /// (Linux).
+    Linux,
+}
+
+/// When the next packet may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// s/X after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
+    /// section 4.6).
+    Nominal,
+    /// By a timer, set at each packet and not moved by later rates; reports in slow start and the nofeedback timer send a
+    /// packet at once; one unused time is kept (ns-2).
+    Timer,
+    /// s/X after the nominal time of the one before, X as it was then; unused times are kept for ever (Linux).
+    Scheduled,
+}
+
+impl Options for TfrcOptions {
+    fn preset(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc => Self::rfc(),
+            Dialect::Ns2 => Self::ns2(),
+            Dialect::Linux => Self::linux(),
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        let fraction = |key, value: f64, least: f64, most: f64| {
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(OptionError::new(key, format!("`{key}` is {value}; it must be from {least} to {most}")))
+            }
+        };
+        fraction("discount_threshold", self.discount_threshold, 0.01, 1.0)?;
+        fraction("rtt_filter", self.rtt_filter, 0.0, 0.999)?;
+        fraction("dither", self.dither, 0.0, 1.0)?;
+        let positive = |key, yes: bool| {
+            if yes { Ok(()) } else { Err(OptionError::new(key, format!("`{key}` is 0; it must be more"))) }
+        };
+        positive("loss_after", self.loss_after > 0)?;
+        positive("reports_per_rtt", self.reports_per_rtt > 0)?;
+        positive("packets_per_ack", self.packets_per_ack > 0)?;
+        positive("tcp_tick", !self.tcp_tick.is_zero())?;
+        positive("max_rate", !self.max_rate.is_zero())?;
+        positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
+        positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))
+    }
+}
+
+impl TfrcOptions {
+    /// RFC 5348 and 4342. Where they leave a choice: history discounting is on (RFC 5348 section 5.5), s is measured, and
+    /// holes whose fate is open are left out of the open interval, as RFC 4342 section 6.1 has it; so both forms of
+    /// feedback say the same.
+    fn rfc() -> Self {
+        Self {
+            loss_after: 3,
+            late_arrivals_fill: true,
+            loss_events: LossEvents::ArrivalTime,
+            open_interval: OpenInterval::ToFirstHole,
+            first_interval: FirstInterval::GreatestRate,
+            discounting: true,
+            discount_threshold: 0.25,
+            whole_intervals: false,
+            feedback: FeedbackClock::Timer,
+            reports_per_rtt: 1,
+            segment: Segment::Average,
+            rtt_filter: 0.9,
+            t_rto: RtoRule::FourRtt,
+            min_rto: Duration::ZERO,
+            tcp_tick: Duration::from_millis(100),
+            bounded_timeout_term: false,
+            packets_per_ack: 1,
+            max_rate: Rate::from_bits_per_second(u64::MAX),
+            start_rate: None,
+            initial_window: InitialWindow::Bytes,
+            slow_start: SlowStart::Doubling,
+            increase: Increase::Jump,
+            receive_limit: ReceiveLimit::RecentMaximum,
+            minimum_rate: true,
+            nofeedback: Nofeedback::FourRtt,
+            idle: Idle::Rfc4342,
+            reduce_oscillations: true,
+            pacing: Pacing::Nominal,
+            t_gran: Duration::ZERO,
+            dither: 0.0,
+            faster_restart: false,
+            nominal_segment: None,
+            header: Bytes::new(0),
+            min_interval: Duration::ZERO,
+            short_intervals: false,
+        }
+    }
+
+    /// ns-2.35: tcp/tfrc.cc, tcp/tfrc-sink.cc, tcp/formula.h, tcl/lib/ns-default.tcl.
+    fn ns2() -> Self {
+        Self {
+            loss_after: 1,
+            late_arrivals_fill: false,
+            loss_events: LossEvents::SendTime,
+            open_interval: OpenInterval::AfterLoss,
+            first_interval: FirstInterval::LastRtt,
+            discount_threshold: 0.5,
+            feedback: FeedbackClock::Arrival,
+            segment: Segment::Full,
+            rtt_filter: 0.95,
+            t_rto: RtoRule::Tcp,
+            bounded_timeout_term: true,
+            max_rate: Rate::from_bits_per_second(200_000_000),
+            start_rate: Some(Rate::from_bits_per_second(2400)),
+            initial_window: InitialWindow::Packets,
+            slow_start: SlowStart::Spread,
+            increase: Increase::PacketPerRtt,
+            receive_limit: ReceiveLimit::Last,
+            minimum_rate: false,
+            nofeedback: Nofeedback::TwoRtt,
+            idle: Idle::Ns2,
+            pacing: Pacing::Timer,
+            ..Self::rfc()
+        }
+    }
+
+    /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/. Its tables, its 4 ms ticks and its fixed-point fractions are not
+    /// copied; they change rates by less than 1 %.
+    fn linux() -> Self {
+        Self {
+            late_arrivals_fill: false,
+            loss_events: LossEvents::WindowCounter,
+            open_interval: OpenInterval::ToHighest,
+            first_interval: FirstInterval::SinceReport,
+            discounting: false,
+            whole_intervals: true,
+            feedback: FeedbackClock::WindowCounter,
+            segment: Segment::Smoothed,
+            slow_start: SlowStart::DoublingFromOne,
+            receive_limit: ReceiveLimit::Last,
+            nofeedback: Nofeedback::FourRttBounded,
+            idle: Idle::Linux,
+            reduce_oscillations: false,
+            pacing: Pacing::Scheduled,
+            t_gran: Duration::from_millis(4),
+            ..Self::rfc()
+        }
+    }
+}

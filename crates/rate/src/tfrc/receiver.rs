@@ -1,0 +1,279 @@
+//! The receiver half (RFC 5348 section 6, RFC 4342 sections 8 and 10).
+
+use super::arrivals::Arrivals;
+use super::average::Average;
+use super::counter::CounterRtt;
+use super::equation::Equation;
+use super::losses::{Arrival, Change, LossHistory};
+use super::options::{FeedbackClock, FirstInterval, LossEvents, TfrcOptions};
+use crate::contract::{
+    LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, TfrcReport, Timing,
+};
+use headway_units::{Duration, Ecn, Instant, Probability, Rate};
+
+/// The receiver half of `tfrc` and `tfrc-sp`.
+#[derive(Debug)]
+pub struct TfrcReceiver {
+    options: TfrcOptions,
+    equation: Equation,
+    form: LossForm,
+    full: f64,
+    /// Set by the first data packet, which shows whether the sender's clock comes with them.
+    history: Option<LossHistory>,
+    average: Average,
+    arrivals: Arrivals,
+    counter_rtt: CounterRtt,
+    timing: Option<Timing>,
+    /// Length of the interval before the first loss.
+    first_interval: f64,
+    p: f64,
+    /// p to report once instead of the average (ns-2's first loss).
+    first_p: Option<f64>,
+    greatest_x_recv: f64,
+    reports: Reports,
+    intervals: Vec<LossInterval>,
+}
+
+/// When reports go.
+#[derive(Debug, Default)]
+struct Reports {
+    due: bool,
+    last: Option<Instant>,
+    /// The highest number, and the window counter, at the last one.
+    highest: u64,
+    counter: u64,
+    timer: Option<Instant>,
+    /// The R with which the timer was set, in s.
+    timer_r: f64,
+    data_since: bool,
+    /// The timer expired without anything to report.
+    missed: bool,
+    loss_since: bool,
+}
+
+impl TfrcReceiver {
+    pub(crate) fn new(options: &TfrcOptions, context: ReceiverContext) -> Self {
+        Self {
+            equation: Equation::new(options),
+            form: context.losses,
+            full: context.packet_size.count().max(1) as f64,
+            history: None,
+            average: Average::new(options),
+            arrivals: Arrivals::default(),
+            counter_rtt: CounterRtt::default(),
+            timing: None,
+            first_interval: 0.0,
+            p: 0.0,
+            first_p: None,
+            greatest_x_recv: 0.0,
+            reports: Reports::default(),
+            intervals: Vec::new(),
+            options: options.clone(),
+        }
+    }
+
+    /// R in s: the sender's, or the estimate from its counter.
+    fn r(&self) -> Option<f64> {
+        match self.timing {
+            Some(timing) => timing.rtt.map(Duration::as_secs_f64).filter(|r| *r > 0.0),
+            None => self.counter_rtt.rtt(),
+        }
+    }
+
+    fn clock(&self) -> FeedbackClock {
+        if self.timing.is_some() { self.options.feedback } else { FeedbackClock::WindowCounter }
+    }
+
+    /// The time over which the receive rate is taken, in s.
+    fn window(&self, now: Instant) -> f64 {
+        let since = self.reports.last.map_or(0.0, |last| now.since(last).as_secs_f64());
+        match (self.clock(), self.r()) {
+            // Of what came after a timer that had nothing to report, the window holds all.
+            (FeedbackClock::Timer, _) if self.reports.timer_r > 0.0 => self.reports.timer_r,
+            (_, r) => r.unwrap_or(0.0).max(since),
+        }
+    }
+
+    fn x_recv(&self, now: Instant) -> f64 {
+        self.arrivals.rate(now, self.window(now))
+    }
+
+    fn loss_event_rate(&mut self) -> f64 {
+        let Some(history) = &self.history else { return 0.0 };
+        let (intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
+        self.average.loss_event_rate(&intervals, open_counts)
+    }
+
+    /// The first loss event (RFC 5348 section 6.3.1).
+    fn begin_losses(&mut self, now: Instant, packet: &Received, first_data: bool) {
+        let s = self.arrivals.mean_size().unwrap_or(self.full);
+        let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
+        let r = self.r().unwrap_or(0.2);
+        let t_rto = match self.timing.and_then(|timing| timing.t_rto) {
+            Some(t_rto) => t_rto.as_secs_f64(),
+            None => (4.0 * r).max(self.options.min_rto.as_secs_f64()),
+        };
+        let x_recv = self.x_recv(now);
+        let p = match self.options.first_interval {
+            FirstInterval::GreatestRate => {
+                // 0.5 packets a round trip at least, and that if the first data packet itself was lost.
+                let x_target = if first_data { 0.0 } else { self.greatest_x_recv.max(x_recv) };
+                self.equation.inverse(x_target.max(0.5 * s / r), nominal, r, t_rto)
+            }
+            FirstInterval::LastRtt => self.equation.coarse_inverse(x_recv, nominal, r, t_rto),
+            FirstInterval::SinceReport => {
+                let since = self.reports.last.map_or(0.0, |last| now.since(last).as_secs_f64());
+                let x_recv = self.arrivals.rate(now, since);
+                let x_target = if x_recv > 0.0 { x_recv } else { self.greatest_x_recv };
+                self.equation.inverse(x_target, nominal, r, t_rto)
+            }
+        };
+        self.first_interval = match self.options.first_interval {
+            FirstInterval::GreatestRate => 1.0 / p,
+            FirstInterval::LastRtt | FirstInterval::SinceReport => (1.0 / p).floor(),
+        };
+        if self.options.first_interval == FirstInterval::LastRtt {
+            self.first_p = Some(p);
+            let at = self.timing.map_or(now, |timing| timing.sent).as_secs_f64();
+            let round = self.timing.map_or(0, |timing| timing.round);
+            if let Some(history) = &mut self.history {
+                let start = self.reports.highest.min(history.highest().unwrap_or(0));
+                history.restart(start, at, round);
+            }
+        }
+        let _ = packet;
+    }
+
+    /// Adds the packet to the history; says what that changed, and whether its window counter is new.
+    fn add(&mut self, now: Instant, packet: &Received) -> Change {
+        let rule = if self.timing.is_some() { self.options.loss_events } else { LossEvents::WindowCounter };
+        let by_sender = rule == LossEvents::SendTime;
+        let at = self.timing.filter(|_| by_sender).map_or(now, |timing| timing.sent).as_secs_f64();
+        let arrival = Arrival {
+            number: packet.number,
+            data: packet.data,
+            marked: packet.ecn == Ecn::Ce,
+            ndp_count: packet.ndp_count.unwrap_or(0),
+            ccval: packet.ccval,
+            at,
+            r: self.r().unwrap_or(0.0),
+            round: self.timing.map_or(0, |timing| timing.round),
+        };
+        self.history.get_or_insert_with(|| LossHistory::new(&self.options, rule)).on_packet(&arrival)
+    }
+
+    /// Whether a data packet that changed nothing makes a report due.
+    fn is_time(&self, now: Instant, newest: bool) -> bool {
+        let Some(last) = self.reports.last else { return true };
+        match (self.clock(), self.r()) {
+            // Without a round trip each packet is answered.
+            (FeedbackClock::Timer | FeedbackClock::Arrival, None) => true,
+            (FeedbackClock::Timer, Some(_)) => self.reports.missed || self.reports.timer.is_none(),
+            (FeedbackClock::Arrival, Some(r)) => {
+                let waited = now.since(last) >= Duration::from_secs_f64(r / f64::from(self.options.reports_per_rtt));
+                let urgent = self.timing.is_some_and(|timing| timing.urgent);
+                urgent || newest && waited
+            }
+            (FeedbackClock::WindowCounter, _) => {
+                let counter = self.history.as_ref().map_or(0, LossHistory::counter);
+                counter.saturating_sub(self.reports.counter) >= 4
+            }
+        }
+    }
+
+    fn set_timer(&mut self, now: Instant) {
+        let Some(r) = self.r() else { return };
+        let parts = f64::from(self.options.reports_per_rtt);
+        let wait = match self.clock() {
+            FeedbackClock::Timer => r / parts,
+            FeedbackClock::Arrival => 1.5 * r / parts,
+            FeedbackClock::WindowCounter => return,
+        };
+        self.reports.timer_r = r;
+        self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_nanos(1)));
+    }
+}
+
+impl ReceiverHalf for TfrcReceiver {
+    fn on_packet(&mut self, now: Instant, packet: &Received) {
+        if packet.data && (packet.timing.is_some() || self.timing.is_none()) {
+            self.timing = packet.timing.or(self.timing);
+        }
+        let had_losses = self.history.as_ref().is_some_and(LossHistory::has_losses);
+        let highest = self.history.as_ref().and_then(LossHistory::highest);
+        let change = self.add(now, packet);
+        if change.duplicate || !packet.data {
+            if change.new_event && !had_losses {
+                self.begin_losses(now, packet, self.reports.last.is_none());
+            }
+            self.reports.loss_since |= change.new_event;
+            self.reports.due |= change.new_event && self.reports.last.is_some();
+            return;
+        }
+        let newest = highest.is_none_or(|highest| packet.number > highest);
+        if newest && let Some(history) = &self.history {
+            self.counter_rtt.on_packet(now, history.counter());
+        }
+        let window = self.r().unwrap_or(0.0);
+        self.arrivals.add(now, packet.size.count(), window);
+        self.reports.data_since = true;
+        if change.new_event {
+            if !had_losses {
+                self.begin_losses(now, packet, self.reports.last.is_none());
+            }
+            self.reports.loss_since = true;
+        }
+        self.reports.due |= change.new_event || change.filled || self.is_time(now, newest);
+    }
+
+    fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
+        if !std::mem::take(&mut self.reports.due) {
+            return None;
+        }
+        let first = self.reports.last.is_none();
+        let average = self.loss_event_rate();
+        self.p = self.first_p.take().unwrap_or(average);
+        // RFC 5348 section 6.3: the first report says zero.
+        let x_recv = if first { 0.0 } else { self.x_recv(now) };
+        self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
+        let new_loss_event = std::mem::take(&mut self.reports.loss_since);
+        let history = self.history.as_ref()?;
+        self.reports.last = Some(now);
+        self.reports.highest = history.highest().unwrap_or(0);
+        self.reports.counter = history.counter();
+        self.reports.data_since = false;
+        self.reports.missed = false;
+        let skip = match self.form {
+            LossForm::EventRate => 0,
+            LossForm::Intervals => history.report(self.first_interval, &mut self.intervals),
+        };
+        self.set_timer(now);
+        let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
+        self.arrivals.forget(now, 2.0 * window);
+        let losses = match self.form {
+            LossForm::EventRate => Losses::EventRate(Probability::new(self.p).unwrap_or(Probability::ZERO)),
+            LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
+        };
+        Some(Report::Tfrc(TfrcReport {
+            x_recv: Rate::from_bits_per_second((x_recv * 8.0).round() as u64),
+            losses,
+            new_loss_event,
+        }))
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.reports.timer.is_none_or(|at| at > now) {
+            return;
+        }
+        if self.reports.data_since {
+            self.reports.due = true;
+        } else {
+            self.reports.missed = true;
+        }
+        self.set_timer(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.reports.timer
+    }
+}

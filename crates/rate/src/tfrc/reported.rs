@@ -1,0 +1,120 @@
+//! p from reported loss intervals (RFC 4342 sections 6.1.1 and 8.6; RFC 5622 section 8.7).
+//!
+//! The sender knows which of its packets carried data, so it counts data lengths itself where it remembers, and joins an
+//! interval to the one before if nothing but packets without data was lost in it.
+
+use super::average::{Average, INTERVALS, Interval};
+use super::options::TfrcOptions;
+use super::sent::SentLog;
+use crate::contract::LossInterval;
+
+/// Intervals looked at: as many as one option carries.
+const LOOKED_AT: usize = 28;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Reported {
+    average: Average,
+    short_intervals: bool,
+    /// Of intervals seen before, by their first packet: whether they were short when they closed.
+    short: Vec<(u64, bool)>,
+    newest: Option<u64>,
+    /// What the last report said: a receiver need not repeat what it knows to have arrived.
+    known: Vec<Interval>,
+}
+
+/// What a report says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) p: f64,
+    /// A loss event has begun since the report before.
+    pub(crate) new_event: bool,
+}
+
+impl Reported {
+    pub(crate) fn new(options: &TfrcOptions) -> Self {
+        Self {
+            average: Average::new(options),
+            short_intervals: options.short_intervals,
+            short: Vec::new(),
+            newest: None,
+            known: Vec::new(),
+        }
+    }
+
+    /// Reads the intervals, the newest first, of a report whose acknowledgement number is `acknowledged`; `r` in s.
+    pub(crate) fn read(
+        &mut self,
+        acknowledged: u64,
+        skip: u8,
+        reported: &[LossInterval],
+        sent: &SentLog,
+        r: f64,
+    ) -> Reading {
+        let mut end = acknowledged.saturating_add(1).saturating_sub(u64::from(skip));
+        let highest = end;
+        let mut intervals: Vec<Interval> = Vec::with_capacity(INTERVALS);
+        let mut short = Vec::new();
+        let mut open_counts = true;
+        // What an interval without losses of data hands to the one before it.
+        let mut joined = 0.0;
+        for one in reported.iter().take(LOOKED_AT) {
+            let sequence = u64::from(one.lossless) + u64::from(one.lossy);
+            let start = end.saturating_sub(sequence);
+            if one.lossy == 0 {
+                // The first of all: its length is synthetic, and zero as long as nothing was lost.
+                if one.data > 0 {
+                    intervals.push(Interval { start: u64::MAX, length: f64::from(one.data) + joined });
+                }
+                break;
+            }
+            let without_data = sent.count_without_data(start, end);
+            let data = without_data.map_or(u64::from(one.data), |count| sequence.saturating_sub(count));
+            let lossy_end = start.saturating_add(u64::from(one.lossy)).min(end);
+            let lost_data = sent.count_without_data(start, lossy_end).is_none_or(|count| count < lossy_end - start);
+            if !lost_data {
+                joined += data as f64;
+                end = start;
+                continue;
+            }
+            let mut length = (data.clamp(1, sequence) as f64 + joined).max(1.0);
+            // A missing or absurd Drop Count is the Loss Length (RFC 5622 section 8.7).
+            let dropped = if one.dropped == 0 { one.lossy } else { one.dropped.min(one.lossy) };
+            if self.short_intervals {
+                let open = intervals.is_empty();
+                let known = self.short.iter().find(|known| known.0 == start && !open).map(|known| known.1);
+                let until = if open { highest } else { end };
+                let is_short = known.unwrap_or_else(|| sent.between(start, until).is_some_and(|time| time <= 2.0 * r));
+                if is_short {
+                    length /= f64::from(dropped);
+                    open_counts &= !open;
+                }
+                if !open {
+                    short.push((start, is_short));
+                }
+            }
+            joined = 0.0;
+            intervals.push(Interval { start, length });
+            end = start;
+            if intervals.len() == INTERVALS {
+                break;
+            }
+        }
+        self.short = short;
+        if intervals.last().is_some_and(|oldest| oldest.start != u64::MAX) {
+            let wanted = INTERVALS.saturating_sub(intervals.len());
+            intervals
+                .extend(self.known.iter().filter(|known| known.start < end || known.start == u64::MAX).take(wanted));
+        }
+        let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != u64::MAX);
+        let new_event = newest > self.newest;
+        if newest.is_none() {
+            return Reading { p: 0.0, new_event: false };
+        }
+        self.newest = newest;
+        self.known.clone_from(&intervals);
+        if intervals.len() == 1 {
+            intervals.push(Interval { start: u64::MAX, ..intervals[0] });
+        }
+        Reading { p: self.average.loss_event_rate(&intervals, open_counts), new_event }
+    }
+}

@@ -1,0 +1,55 @@
+//! The segment size s, in bytes (RFC 5348 section 4.1).
+
+use super::options::Segment;
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentSize {
+    rule: Segment,
+    full: f64,
+    /// Bytes and packets of the loss intervals that count, the newest last.
+    intervals: VecDeque<(f64, f64)>,
+    smoothed: f64,
+    largest: f64,
+}
+
+impl SegmentSize {
+    pub(crate) fn new(rule: Segment, full: u64) -> Self {
+        let full = full.max(1) as f64;
+        Self { rule, full, intervals: VecDeque::from([(0.0, 0.0)]), smoothed: 0.0, largest: 0.0 }
+    }
+
+    pub(crate) fn on_send(&mut self, bytes: u64) {
+        let bytes = bytes.max(1) as f64;
+        if let Some(newest) = self.intervals.back_mut() {
+            *newest = (newest.0 + bytes, newest.1 + 1.0);
+        }
+        self.smoothed = if self.smoothed == 0.0 { bytes } else { 0.9 * self.smoothed + 0.1 * bytes };
+        self.largest = self.largest.max(bytes);
+    }
+
+    /// A loss event has been reported: the mean is taken over the last four intervals.
+    pub(crate) fn on_loss_event(&mut self) {
+        if self.intervals.back().is_some_and(|newest| newest.1 > 0.0) {
+            self.intervals.push_back((0.0, 0.0));
+        }
+        if self.intervals.len() > 5 {
+            self.intervals.pop_front();
+        }
+    }
+
+    /// s; that of a full packet before the first.
+    pub(crate) fn s(&self) -> f64 {
+        let (bytes, packets) = self.intervals.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        match self.rule {
+            Segment::Average if packets > 0.0 => bytes / packets,
+            Segment::Smoothed if self.smoothed > 0.0 => self.smoothed,
+            Segment::Full | Segment::Average | Segment::Smoothed => self.full,
+        }
+    }
+
+    /// The largest segment in use, for the initial window (RFC 5348 section 4.2).
+    pub(crate) fn largest(&self) -> f64 {
+        if self.rule == Segment::Full || self.largest == 0.0 { self.full } else { self.largest }
+    }
+}

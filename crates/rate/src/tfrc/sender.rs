@@ -1,0 +1,299 @@
+//! The sender half (RFC 5348 section 4, RFC 4342 section 5).
+
+use super::allowed::{Allowed, Moment, News};
+use super::counter::WindowCounter;
+use super::equation::Equation;
+use super::options::{Idle, InitialWindow, Nofeedback, TfrcOptions};
+use super::pace::{Gap, Pacer};
+use super::reported::Reported;
+use super::rtt::RoundTrip;
+use super::segment::SegmentSize;
+use super::sent::{Sent, SentLog};
+use crate::contract::{
+    Feedback, Losses, Next, Permit, Report, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport,
+};
+use headway_units::{Duration, Instant, Probability, Rate};
+
+/// The sender half of `tfrc` and `tfrc-sp`.
+#[derive(Debug)]
+pub struct TfrcSender {
+    options: TfrcOptions,
+    equation: Equation,
+    rtt: RoundTrip,
+    segment: SegmentSize,
+    allowed: Allowed,
+    pacer: Pacer,
+    counter: WindowCounter,
+    sent: SentLog,
+    reported: Reported,
+    /// Counts reports and expired nofeedback timers (ns-2 `round_id`).
+    round: u32,
+    nofeedback: Option<Instant>,
+    fed_back: bool,
+    /// Asks for a report at once (ns-2 `UrgentFlag`).
+    urgent: bool,
+    /// Data was sent since the nofeedback timer was set.
+    sent_since_timer: bool,
+    last_sent: Option<Instant>,
+    limited: Limited,
+}
+
+/// When the application was the limit (RFC 5348 section 8.2.1; ns-2 `datalimited_`, `lastlimited_`, `all_idle_`).
+#[derive(Debug, Default)]
+struct Limited {
+    not_limited: [Option<Instant>; 2],
+    t_new: Option<Instant>,
+    t_next: Option<Instant>,
+    now: bool,
+    last: Option<Instant>,
+    all_idle: bool,
+}
+
+impl Limited {
+    /// All that is allowed has been sent.
+    fn on_all_sent(&mut self, now: Instant) {
+        if self.not_limited[0] <= self.t_new {
+            self.not_limited[0] = Some(now);
+        } else if self.not_limited[1] <= self.t_next {
+            self.not_limited[1] = Some(now);
+        }
+    }
+
+    /// A report names a packet sent at `t_new`: whether the application was the limit for a round trip up to then.
+    fn on_report(&mut self, now: Instant, t_new: Instant, r: f64) -> bool {
+        let within = |at: &Option<Instant>| at.is_some_and(|at| at <= t_new && t_new.since(at).as_secs_f64() < r);
+        let limited = !self.not_limited.iter().any(within);
+        self.t_new = Some(t_new);
+        self.t_next = Some(now);
+        if self.not_limited[0] <= self.t_new && self.not_limited[1] > self.t_new {
+            self.not_limited[0] = self.not_limited[1];
+        }
+        limited
+    }
+}
+
+impl TfrcSender {
+    pub(crate) fn new(options: &TfrcOptions, context: SenderContext) -> Self {
+        let segment = SegmentSize::new(options.segment, context.packet_size.count());
+        let mut sender = Self {
+            equation: Equation::new(options),
+            rtt: RoundTrip::new(options, context.rtt.map(Duration::as_secs_f64)),
+            allowed: Allowed::new(options, segment.s()),
+            segment,
+            pacer: Pacer::new(options, context.random),
+            counter: WindowCounter::default(),
+            sent: SentLog::default(),
+            reported: Reported::new(options),
+            round: 0,
+            nofeedback: None,
+            fed_back: false,
+            urgent: true,
+            sent_since_timer: false,
+            last_sent: None,
+            limited: Limited::default(),
+            options: options.clone(),
+        };
+        sender.allowed.begin(&sender.moment(context.now));
+        sender
+    }
+
+    fn moment(&self, now: Instant) -> Moment {
+        let r = self.rtt.r();
+        let mss = self.segment.largest();
+        let idle = match self.options.idle {
+            Idle::Ns2 => self.limited.now || self.limited.all_idle,
+            Idle::Linux => self.last_sent.zip(r).is_some_and(|(at, r)| now.since(at).as_secs_f64() >= 2.0 * r),
+            Idle::Rfc5348 | Idle::Rfc4342 | Idle::Rfc3448 => !self.sent_since_timer,
+        };
+        let recently = self.limited.last.zip(r).is_some_and(|(at, r)| now.since(at).as_secs_f64() < 1.5 * r);
+        Moment {
+            now,
+            s: self.segment.s(),
+            r,
+            w_init: match self.options.initial_window {
+                InitialWindow::Bytes => f64::min(4.0 * mss, f64::max(2.0 * mss, 4380.0)),
+                InitialWindow::Packets if mss <= 1095.0 => 4.0 * mss,
+                InitialWindow::Packets if mss < 2190.0 => 3.0 * mss,
+                InitialWindow::Packets => 2.0 * mss,
+            },
+            idle,
+            recently_limited: self.limited.now || recently,
+            round: self.round,
+        }
+    }
+
+    /// `X_inst` (RFC 5348 section 4.5), in bytes/s.
+    fn x_inst(&self) -> f64 {
+        if let Some(rising) = self.allowed.rising(self.round) {
+            return rising;
+        }
+        let x = self.allowed.x();
+        let relieved = if self.options.reduce_oscillations { x * self.rtt.relief() } else { x };
+        if self.options.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
+    }
+
+    fn gap(&self) -> Gap {
+        Gap { t_ipi: self.segment.s() / self.x_inst(), r: self.rtt.r() }
+    }
+
+    fn set_nofeedback(&mut self, now: Instant, x: f64) {
+        let r = self.rtt.r().unwrap_or(0.0);
+        let least = match self.options.nofeedback {
+            Nofeedback::FourRtt => 4.0 * r,
+            Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
+            Nofeedback::TwoRtt => 2.0 * r,
+        };
+        self.nofeedback = Some(now + Duration::from_secs_f64(least.max(2.0 * self.segment.s() / x)));
+        self.sent_since_timer = false;
+    }
+
+    /// The equation's answer, less what headers take (RFC 4828 section 3).
+    fn x_bps(&self, p: f64) -> f64 {
+        let s = self.segment.s();
+        let (Some(r), Some(t_rto)) = (self.rtt.r(), self.rtt.t_rto()) else { return f64::INFINITY };
+        let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
+        let header = self.options.header.count() as f64;
+        self.equation.rate(nominal, r, t_rto, p) * (s / (s + header))
+    }
+
+    fn read(&mut self, feedback: &Feedback<'_>, report: &TfrcReport<'_>) -> (f64, bool) {
+        match report.losses {
+            Losses::EventRate(p) => (p.value(), report.new_loss_event),
+            Losses::Intervals { skip, intervals } => {
+                let r = self.rtt.r().unwrap_or(0.0);
+                let reading = self.reported.read(feedback.acknowledged, skip, intervals, &self.sent, r);
+                (reading.p, reading.new_event)
+            }
+        }
+    }
+
+    /// `X_recv`, lowered by what the receiver's own troubles ask for (RFC 4342 section 5.2).
+    fn x_recv(&self, feedback: &Feedback<'_>, report: &TfrcReport<'_>) -> f64 {
+        let x_inrecv = report.x_recv.bits_per_second() as f64 / 8.0;
+        let mut x_drop = f64::INFINITY;
+        if feedback.slow_receiver {
+            x_drop = x_inrecv;
+        }
+        if feedback.receive_buffer_drops > 0 {
+            let one = self.segment.s() / self.rtt.r().unwrap_or(1.0);
+            let dropped = feedback.receive_buffer_drops as f64 * one;
+            x_drop = x_drop.min(f64::max(x_inrecv - dropped, x_inrecv.min(one)));
+        }
+        x_inrecv.min(x_drop / 2.0)
+    }
+}
+
+impl SenderHalf for TfrcSender {
+    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+        match self.pacer.due(self.gap()) {
+            Some(due) if due > now => Permit::At(due),
+            _ => Permit::Now,
+        }
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        if !sending.data {
+            self.sent.add_without_data(sending.number);
+            return Stamp::default();
+        }
+        self.segment.on_send(sending.size.count());
+        self.allowed.on_send(self.round);
+        self.pacer.on_send(now, self.gap());
+        if self.pacer.due(self.gap()).is_some_and(|due| due > now) {
+            self.limited.on_all_sent(now);
+        }
+        if std::mem::take(&mut self.limited.now) {
+            self.limited.last = Some(now);
+            self.limited.all_idle = false;
+        }
+        if self.nofeedback.is_none() {
+            self.set_nofeedback(now, self.allowed.x());
+        }
+        self.sent_since_timer = true;
+        self.last_sent = Some(now);
+        let counter = self.counter.on_send(now, self.rtt.r());
+        self.sent.add(Sent { number: sending.number, at: now, counter });
+        Stamp {
+            ccval: (counter % 16) as u8,
+            rtt: self.rtt.r().map(Duration::from_secs_f64),
+            t_rto: self.rtt.t_rto().map(Duration::from_secs_f64),
+            round: self.round,
+            urgent: self.urgent,
+        }
+    }
+
+    fn on_application_limited(&mut self, _now: Instant) {
+        self.limited.now = true;
+    }
+
+    /// Reports without a round trip or TFRC's numbers are no feedback (RFC 4342 section 6).
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        let (Report::Tfrc(report), Some(r_sample)) = (feedback.report, feedback.rtt_sample) else { return };
+        let r_sample = r_sample.as_secs_f64();
+        let acknowledged = self.sent.acknowledge(feedback.acknowledged);
+        if let Some(sent) = acknowledged {
+            self.counter.on_acknowledged(sent.counter);
+        }
+        self.round = self.round.saturating_add(1);
+        self.urgent = false;
+        self.rtt.on_sample(r_sample);
+        let r = self.rtt.r().unwrap_or(r_sample);
+        let (p, new_loss) = self.read(feedback, &report);
+        if new_loss {
+            self.segment.on_loss_event();
+        }
+        let x_recv = self.x_recv(feedback, &report);
+        let t_new = acknowledged.map_or_else(
+            || now.checked_sub(Duration::from_secs_f64(r_sample)).unwrap_or(Instant::ZERO),
+            |sent| sent.at,
+        );
+        let limited = self.limited.on_report(now, t_new, r) && x_recv > 0.0;
+        let x_before = self.allowed.x();
+        let moment = self.moment(now);
+        let news = News {
+            p,
+            x_bps: self.x_bps(p),
+            x_recv,
+            new_loss,
+            limited,
+            overloaded: feedback.slow_receiver || feedback.receive_buffer_drops > 0,
+        };
+        let slow_start = self.allowed.p() <= 0.0 && p <= 0.0;
+        self.allowed.on_report(&moment, &news);
+        if slow_start || !self.fed_back {
+            self.pacer.release(now);
+        }
+        self.fed_back = true;
+        let x = if self.options.nofeedback == Nofeedback::TwoRtt { x_before } else { self.allowed.x() };
+        self.set_nofeedback(now, x);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.nofeedback.is_none_or(|at| at > now) {
+            return;
+        }
+        self.allowed.on_timeout(&self.moment(now));
+        self.urgent = true;
+        self.round = self.round.saturating_add(1);
+        self.limited.all_idle |= self.limited.now;
+        self.set_nofeedback(now, self.allowed.x());
+        self.pacer.release(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.nofeedback
+    }
+
+    fn status(&self) -> Status {
+        let mut x = self.allowed.x();
+        if !self.options.min_interval.is_zero() {
+            x = x.min(self.segment.s() / self.options.min_interval.as_secs_f64());
+        }
+        Status {
+            rate: Some(Rate::from_bits_per_second((x * 8.0) as u64)),
+            rtt: self.rtt.r().map(Duration::from_secs_f64),
+            loss_event_rate: Probability::new(self.allowed.p()),
+            ..Status::default()
+        }
+    }
+}

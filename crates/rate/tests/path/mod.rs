@@ -1,0 +1,238 @@
+//! A sender and a receiver half joined by a path: a link with a rate, a delay each way, and losses by a rule.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use headway_rate::{
+    ControllerOptions, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, Receiver, ReceiverContext,
+    ReceiverHalf, Report, Sender, SenderContext, SenderHalf, Sending, Status, TfrcReport, Timing,
+};
+use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
+use std::collections::VecDeque;
+
+/// What data packets carry beside their number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The sender's clock, as between two ns-2 agents.
+    Agent,
+    /// The window counter, as on DCCP's wire.
+    Counter,
+}
+
+struct Flying {
+    at: Instant,
+    packet: Received,
+    sent: Instant,
+}
+
+enum OwnedLosses {
+    Rate(Probability),
+    Intervals(u8, Vec<LossInterval>),
+}
+
+struct Returning {
+    at: Instant,
+    acknowledged: u64,
+    sent: Instant,
+    hold: Duration,
+    x_recv: Rate,
+    losses: OwnedLosses,
+    new_loss_event: bool,
+}
+
+/// The two halves and what is between them.
+pub struct Path {
+    pub sender: Sender,
+    receiver: Receiver,
+    form: Form,
+    size: Bytes,
+    /// Bytes on the wire of a data packet and of a report.
+    pub wire: (u64, u64),
+    /// Of the link; none: no time.
+    pub rate: Option<Rate>,
+    pub delay: Duration,
+    /// Whether the n-th data packet is lost, from 0.
+    pub drop: Box<dyn FnMut(u64) -> bool>,
+    pub drop_report: Box<dyn FnMut(Instant) -> bool>,
+    free: [Instant; 2],
+    data: VecDeque<Flying>,
+    reports: VecDeque<Returning>,
+    now: Instant,
+    /// Number, sending time and arrival of the last packet received.
+    last: Option<(u64, Instant, Instant)>,
+    pub sent: u64,
+    pub received: u64,
+    pub sent_at: Vec<Instant>,
+    /// Time and p of each report that arrived.
+    pub reported: Vec<(Instant, f64)>,
+    pub r_samples: (f64, u64),
+}
+
+pub fn options(kind: &str, dialect: Dialect, change: impl FnOnce(&mut headway_rate::TfrcOptions)) -> ControllerOptions {
+    let mut options = ControllerOptions::preset(kind, dialect).unwrap();
+    match &mut options {
+        ControllerOptions::Tfrc(options) => change(options),
+        ControllerOptions::TfrcSp(options) => change(&mut options.0),
+        _ => panic!("{kind} is not a TFRC"),
+    }
+    options.check().unwrap();
+    options
+}
+
+impl Path {
+    pub fn new(options: &ControllerOptions, form: Form, losses: LossForm, size: u64, rtt: Duration) -> Self {
+        let size = Bytes::new(size);
+        let now = Instant::ZERO;
+        let context = SenderContext { now, rtt: None, packet_size: size, random: Random::new(1, "path") };
+        Self {
+            sender: Sender::new(options, context),
+            receiver: Receiver::new(options, ReceiverContext { now, packet_size: size, losses }),
+            form,
+            size,
+            wire: (size.count(), 40),
+            rate: None,
+            delay: rtt / 2,
+            drop: Box::new(|_| false),
+            drop_report: Box::new(|_| false),
+            free: [now; 2],
+            data: VecDeque::new(),
+            reports: VecDeque::new(),
+            now,
+            last: None,
+            sent: 0,
+            received: 0,
+            sent_at: Vec::new(),
+            reported: Vec::new(),
+            r_samples: (0.0, 0),
+        }
+    }
+
+    fn next(&self) -> Next {
+        Next { size: self.size }
+    }
+
+    fn cross(&mut self, way: usize, bytes: u64) -> Instant {
+        let start = self.now.max(self.free[way]);
+        self.free[way] = start + self.rate.map_or(Duration::ZERO, |rate| rate.time_of(Bytes::new(bytes)));
+        self.free[way] + self.delay
+    }
+
+    /// Lets time pass up to `until`.
+    pub fn run(&mut self, until: Instant) {
+        loop {
+            self.send();
+            let permit = match self.sender.poll_send(self.now, self.next()) {
+                Permit::At(at) => at,
+                Permit::Now | Permit::Blocked => Instant::FAR_FUTURE,
+            };
+            let never = Instant::FAR_FUTURE;
+            let next = [
+                self.data.front().map_or(never, |data| data.at),
+                self.reports.front().map_or(never, |report| report.at),
+                self.sender.poll_timeout().unwrap_or(never),
+                self.receiver.poll_timeout().unwrap_or(never),
+                permit,
+            ];
+            let at = next.iter().min().copied().unwrap_or(never);
+            if at > until {
+                self.now = until;
+                return;
+            }
+            self.now = at.max(self.now);
+            match next.iter().position(|next| *next == at) {
+                Some(0) => self.arrive(),
+                Some(1) => self.return_report(),
+                Some(2) => self.sender.handle_timeout(self.now),
+                Some(3) => {
+                    self.receiver.handle_timeout(self.now);
+                    self.report();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        while self.sender.poll_send(self.now, self.next()) == Permit::Now {
+            let number = self.sent;
+            let stamp = self.sender.on_send(self.now, &Sending { number, size: self.size, data: true });
+            self.sent += 1;
+            self.sent_at.push(self.now);
+            let timing =
+                Timing { sent: self.now, rtt: stamp.rtt, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent };
+            let packet = Received {
+                number,
+                size: self.size,
+                data: true,
+                ecn: Ecn::NotEct,
+                ccval: stamp.ccval,
+                ndp_count: None,
+                timing: (self.form == Form::Agent).then_some(timing),
+            };
+            if !(self.drop)(number) {
+                let at = self.cross(0, self.wire.0);
+                self.data.push_back(Flying { at, packet, sent: self.now });
+            }
+        }
+    }
+
+    fn arrive(&mut self) {
+        if let Some(flying) = self.data.pop_front() {
+            self.received += 1;
+            self.last = Some((flying.packet.number, flying.sent, self.now));
+            self.receiver.on_packet(self.now, &flying.packet);
+            self.report();
+        }
+    }
+
+    fn report(&mut self) {
+        let Some((acknowledged, sent, arrived)) = self.last else { return };
+        let now = self.now;
+        let Some(Report::Tfrc(report)) = self.receiver.poll_report(now) else { return };
+        let losses = match report.losses {
+            Losses::EventRate(p) => OwnedLosses::Rate(p),
+            Losses::Intervals { skip, intervals } => OwnedLosses::Intervals(skip, intervals.to_vec()),
+        };
+        let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
+        if !(self.drop_report)(now) {
+            let at = self.cross(1, self.wire.1);
+            let hold = now.since(arrived);
+            self.reports.push_back(Returning { at, acknowledged, sent, hold, x_recv, losses, new_loss_event });
+        }
+    }
+
+    fn return_report(&mut self) {
+        let Some(report) = self.reports.pop_front() else { return };
+        let sample = self.now.since(report.sent) - report.hold;
+        self.r_samples = (self.r_samples.0 + sample.as_secs_f64(), self.r_samples.1 + 1);
+        let losses = match &report.losses {
+            OwnedLosses::Rate(p) => Losses::EventRate(*p),
+            OwnedLosses::Intervals(skip, intervals) => Losses::Intervals { skip: *skip, intervals },
+        };
+        let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
+        self.sender.on_feedback(
+            self.now,
+            &Feedback {
+                acknowledged: report.acknowledged,
+                rtt_sample: Some(sample),
+                report: Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event }),
+                lost_acks: 0,
+                slow_receiver: false,
+                receive_buffer_drops: 0,
+            },
+        );
+        let p = self.status().loss_event_rate.map_or(0.0, |p| p.value());
+        self.reported.push((self.now, p));
+    }
+
+    pub fn status(&self) -> Status {
+        self.sender.status()
+    }
+
+    /// The allowed rate in bytes/s.
+    pub fn allowed(&self) -> f64 {
+        self.status().rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0)
+    }
+
+    pub fn mean_r_sample(&self) -> f64 {
+        self.r_samples.0 / self.r_samples.1 as f64
+    }
+}
