@@ -36,6 +36,7 @@
 mod ack_vector_buffer;
 mod arrivals;
 mod checksum;
+mod connection;
 mod crc32c;
 mod display;
 mod error;
@@ -52,6 +53,10 @@ mod udp;
 pub use ack_vector_buffer::AckVectorBuffer;
 pub use arrivals::arrivals;
 pub use checksum::{Addresses, CsCov, Network};
+pub use connection::{
+    CcidController, Closed, Connection, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,
+    NoData, Outbox, Outcome, Outgoing, Ports, State, Status, refusal,
+};
 pub use crc32c::crc32c;
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};

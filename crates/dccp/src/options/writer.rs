@@ -34,6 +34,12 @@ impl<'b> OptionWriter<'b> {
         self.len
     }
 
+    /// Bytes that are left.
+    #[must_use]
+    pub const fn remaining(&self) -> usize {
+        self.buffer.len() - self.len
+    }
+
     /// Appends an option, numbers in their smallest form (RFC 4340 sections 7.7, 13.2 and 13.3).
     ///
     /// # Errors

@@ -1,0 +1,163 @@
+//! What this end still has to say about packets that came (RFC 4340 sections 11 and 13).
+
+use crate::ack_vector_buffer::AckVectorBuffer;
+use crate::{DataDropped, DccpOption, DropCode, DropRun, Elapsed, OptionWriter, Timestamp};
+use headway_units::{Duration, Ecn, Instant, Seq48};
+use std::collections::VecDeque;
+
+/// Packets with dropped data that are remembered at most.
+const MOST_DROPPED: usize = 64;
+/// Our packets with Ack Vectors that are remembered at most.
+const MOST_CARRIERS: usize = 64;
+
+/// What the next packets with an acknowledgement number say.
+#[derive(Clone, Debug)]
+pub(crate) struct Acknowledge {
+    vector: AckVectorBuffer,
+    /// Our packets that carried it, the newest last.
+    carriers: VecDeque<Seq48>,
+    /// When GSR's packet came.
+    gsr_at: Instant,
+    /// A Timestamp that waits for its Echo, and when it came.
+    timestamp: Option<(Timestamp, Instant)>,
+    /// Packets whose data was dropped, the newest first, until the peer knows.
+    dropped: VecDeque<(Seq48, DropCode)>,
+    /// Our packet that told of all of them.
+    dropped_told: Option<Seq48>,
+    /// Packets have come since the last acknowledgement went.
+    pub(crate) unacknowledged: bool,
+    /// When the last acknowledgement went.
+    last: Instant,
+    /// The application cannot keep up (section 11.6).
+    pub(crate) slow_receiver: bool,
+}
+
+impl Acknowledge {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            vector: AckVectorBuffer::default(),
+            carriers: VecDeque::new(),
+            gsr_at: now,
+            timestamp: None,
+            dropped: VecDeque::new(),
+            dropped_told: None,
+            unacknowledged: false,
+            last: now,
+            slow_receiver: false,
+        }
+    }
+
+    /// An acknowledgeable packet has come.
+    pub(crate) fn on_packet(&mut self, now: Instant, seq: Seq48, ecn: Ecn, is_newest: bool) {
+        self.vector.received(seq, ecn);
+        self.unacknowledged = true;
+        if is_newest {
+            self.gsr_at = now;
+        }
+    }
+    /// It carried a Timestamp. Only the last one is echoed, as section 13.3 allows.
+    pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: Timestamp) {
+        self.timestamp = Some((timestamp, now));
+    }
+    /// Its data was dropped, and that is to be told.
+    pub(crate) fn on_dropped(&mut self, seq: Seq48, code: DropCode) {
+        let at = self.dropped.iter().position(|(known, _)| !known.is_after(seq)).unwrap_or(self.dropped.len());
+        match self.dropped.get_mut(at) {
+            // "The interface SHOULD NOT let applications reduce the seriousness": the first code stays.
+            Some((known, _)) if *known == seq => return,
+            _ => self.dropped.insert(at, (seq, code)),
+        }
+        self.dropped.truncate(MOST_DROPPED);
+        self.dropped_told = None;
+    }
+    /// Whether an acknowledgement should go for the sake of Data Dropped.
+    pub(crate) fn has_news_of_drops(&self) -> bool {
+        !self.dropped.is_empty() && self.dropped_told.is_none()
+    }
+    /// How long ago the last acknowledgement went.
+    pub(crate) const fn age(&self, now: Instant) -> Duration {
+        now.since(self.last)
+    }
+
+    /// The time since GSR's packet came.
+    pub(crate) const fn elapsed(&self, now: Instant) -> Elapsed {
+        Elapsed::from_duration(now.since(self.gsr_at))
+    }
+
+    /// Writes a Timestamp Echo, if a Timestamp waits for one. It may be on any packet.
+    pub(crate) fn write_echo(&mut self, now: Instant, writer: &mut OptionWriter<'_>) {
+        if let Some((timestamp, at)) = self.timestamp {
+            let elapsed = Elapsed::from_duration(now.since(at));
+            if writer.push(DccpOption::TimestampEcho { timestamp, elapsed }).is_ok() {
+                self.timestamp = None;
+            }
+        }
+    }
+
+    /// Writes Data Dropped from the acknowledgement number down, if any data was dropped; the packet will have the number
+    /// `seq`.
+    pub(crate) fn write_dropped(&mut self, ack: Seq48, seq: Seq48, writer: &mut OptionWriter<'_>) {
+        if self.dropped.is_empty() {
+            return;
+        }
+        let room = writer.remaining().saturating_sub(2).min(253);
+        let (mut bytes, mut next, mut complete) = (Vec::with_capacity(8), ack, true);
+        for (dropped, code) in self.dropped.iter().copied() {
+            if dropped.is_after(next) {
+                continue;
+            }
+            let normal = next.distance_from(dropped);
+            let blocks = usize::try_from(normal.div_ceil(128)).unwrap_or(room) + 1;
+            if bytes.len() + blocks > room {
+                complete = false;
+                break;
+            }
+            let mut left = normal;
+            while left > 0 {
+                let packets = left.min(128);
+                bytes.extend(DropRun { code: None, packets: packets as u8 }.to_byte());
+                left -= packets;
+            }
+            bytes.extend(DropRun { code: Some(code), packets: 1 }.to_byte());
+            next = dropped - 1;
+        }
+        let written = !bytes.is_empty() && writer.push(DccpOption::DataDropped(DataDropped::new(&bytes))).is_ok();
+        if written && complete && self.dropped_told.is_none() {
+            self.dropped_told = Some(seq);
+        }
+    }
+
+    /// A packet with an acknowledgement number goes.
+    pub(crate) const fn on_sent(&mut self, now: Instant) {
+        self.unacknowledged = false;
+        self.last = now;
+    }
+
+    /// Writes an Ack Vector on our packet `seq`.
+    pub(crate) fn write_vector(&mut self, seq: Seq48, writer: &mut OptionWriter<'_>) {
+        if self.vector.write(writer).is_ok() {
+            self.vector.sent(seq);
+            if self.carriers.len() == MOST_CARRIERS {
+                self.carriers.pop_front();
+            }
+            self.carriers.push_back(seq);
+        }
+    }
+
+    /// Our packets from `newest` down have come, so many. The newest vector among them told the most.
+    pub(crate) fn on_ack_of_run(&mut self, newest: Seq48, packets: u64) {
+        let known = self.carriers.iter().rposition(|seq| newest.distance_from(*seq) < packets);
+        if let Some(seq) = known.and_then(|at| self.carriers.drain(..=at).next_back()) {
+            self.on_ack_of(seq);
+        }
+    }
+
+    /// Our packet `seq` has come.
+    pub(crate) fn on_ack_of(&mut self, seq: Seq48) {
+        self.vector.acknowledged(seq);
+        if self.dropped_told == Some(seq) {
+            self.dropped.clear();
+            self.dropped_told = None;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Init Cookies: a connection in RESPOND, kept by its client (RFC 4340 section 8.1.4).
+//!
+//! A cookie is bytes that only this listener can have made: the epoch of its key, the service code, when the Response went,
+//! the features that are not as at first, and a tag of 128 bits. The tag is SipHash-2-4 (Aumasson and Bernstein 2012), a
+//! keyed function for short messages, over all of it and what the cookie need not carry: who the peer is, and both initial
+//! sequence numbers. Nothing in a cookie is secret, so that nothing is encrypted.
+//!
+//! The Response's own number is a keyed function of the peer plus the Request's number: repeated Requests get Responses whose
+//! numbers grow as theirs do, and a cookie's acknowledgement number says which Request it answered.
+
+use crate::{ServiceCode, Timestamp};
+use headway_units::{Duration, Instant, Random, Seq48};
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::hash::Hasher;
+
+/// Epoch, service code, time.
+const HEAD: usize = 9;
+const TAG: usize = 16;
+
+type Key = [u64; 2];
+
+/// The keys of a listener.
+#[derive(Clone, Debug)]
+pub(crate) struct CookieKeys {
+    random: Random,
+    /// For the Responses' numbers; never changes.
+    numbers: Key,
+    current: Key,
+    previous: Key,
+    /// How often the keys have been changed.
+    epoch: u8,
+    change_at: Instant,
+    lifetime: Duration,
+}
+
+/// What a good cookie says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opened<'a> {
+    pub(crate) isr: Seq48,
+    pub(crate) service: ServiceCode,
+    pub(crate) response_sent: Instant,
+    pub(crate) features: &'a [u8],
+}
+
+impl CookieKeys {
+    pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Random) -> Self {
+        let [numbers, current, previous] = [(); 3].map(|()| key(&mut random));
+        Self { random, numbers, current, previous, epoch: 0, change_at: now + lifetime, lifetime }
+    }
+
+    /// Changes the key when it has served its time; the one before stays good for as long again.
+    fn rotate(&mut self, now: Instant) {
+        // Two changes make every old cookie bad: more would make no difference.
+        for _ in 0..2 {
+            if now < self.change_at {
+                return;
+            }
+            self.previous = std::mem::replace(&mut self.current, key(&mut self.random));
+            self.epoch = self.epoch.wrapping_add(1);
+            self.change_at = (self.change_at + self.lifetime).max(now.checked_sub(self.lifetime).unwrap_or(now));
+        }
+        self.change_at = now + self.lifetime;
+    }
+
+    /// The number of the Response to a Request.
+    pub(crate) fn response_number(&self, peer: &[u8], request: Seq48) -> Seq48 {
+        request + self.offset(peer)
+    }
+    fn offset(&self, peer: &[u8]) -> u64 {
+        let mut hasher = hasher(self.numbers);
+        hasher.write(peer);
+        hasher.finish128().h1 >> 16
+    }
+
+    /// The cookie of a Response.
+    pub(crate) fn seal(
+        &mut self,
+        now: Instant,
+        peer: &[u8],
+        iss: Seq48,
+        isr: Seq48,
+        service: ServiceCode,
+        features: &[u8],
+    ) -> Vec<u8> {
+        self.rotate(now);
+        let mut cookie = Vec::with_capacity(HEAD + features.len() + TAG);
+        cookie.push(self.epoch);
+        cookie.extend_from_slice(&service.0.to_be_bytes());
+        cookie.extend_from_slice(&Timestamp::at(now).0.to_be_bytes());
+        cookie.extend_from_slice(features);
+        let tag = tag(self.current, peer, iss, isr, &cookie);
+        cookie.extend_from_slice(&tag);
+        cookie
+    }
+
+    /// What a cookie says that came back with this acknowledgement number; `None` if it is too old, or not ours.
+    pub(crate) fn open<'a>(&mut self, now: Instant, peer: &[u8], ack: Seq48, cookie: &'a [u8]) -> Option<Opened<'a>> {
+        self.rotate(now);
+        let (said, found) = cookie.split_at_checked(cookie.len().checked_sub(TAG)?)?;
+        let (&[epoch, a, b, c, d, e, f, g, h], features) = said.split_first_chunk::<HEAD>()?;
+        let key = match self.epoch.wrapping_sub(epoch) {
+            0 => self.current,
+            1 => self.previous,
+            _ => return None,
+        };
+        let isr = ack - self.offset(peer);
+        let wanted = tag(key, peer, ack, isr, said);
+        // In constant time, lest the answer's delay tell how much of a guess was right.
+        let difference = wanted.iter().zip(found).fold(0, |all, (a, b)| all | (a ^ b));
+        if difference != 0 {
+            return None;
+        }
+        let age = Timestamp(u32::from_be_bytes([e, f, g, h])).until(now);
+        let response_sent = now.checked_sub(age)?;
+        Some(Opened { isr, service: ServiceCode(u32::from_be_bytes([a, b, c, d])), response_sent, features })
+    }
+}
+
+fn key(random: &mut Random) -> Key {
+    [random.bits(), random.bits()]
+}
+
+fn hasher(key: Key) -> SipHasher24 {
+    SipHasher24::new_with_keys(key[0], key[1])
+}
+
+fn tag(key: Key, peer: &[u8], iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] {
+    let mut hasher = hasher(key);
+    for word in [peer.len() as u64, iss.value(), isr.value()] {
+        hasher.write(&word.to_be_bytes());
+    }
+    hasher.write(peer);
+    hasher.write(said);
+    let hash = hasher.finish128();
+    let mut tag = [0; TAG];
+    tag[..8].copy_from_slice(&hash.h1.to_be_bytes());
+    tag[8..].copy_from_slice(&hash.h2.to_be_bytes());
+    tag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LIFETIME: Duration = Duration::from_secs(240);
+    const SERVICE: ServiceCode = ServiceCode(7);
+
+    fn keys() -> CookieKeys {
+        CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(1, "listener"))
+    }
+
+    #[test]
+    fn a_cookie_comes_back() {
+        let (mut keys, isr, sent) = (keys(), Seq48::new(5), Instant::from_secs(3));
+        let iss = keys.response_number(b"peer", isr);
+        let cookie = keys.seal(sent, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
+        let opened = keys.open(Instant::from_secs(4), b"peer", iss, &cookie);
+        let wanted = Opened { isr, service: SERVICE, response_sent: sent, features: &[1, 2, 3] };
+        assert_eq!(opened, Some(wanted));
+        assert_eq!(keys.open(sent, b"qeer", iss, &cookie), None);
+        assert_eq!(keys.open(sent, b"peer", iss + 1, &cookie), None);
+    }
+
+    /// A key makes cookies for its lifetime, and they are good for one more.
+    #[test]
+    fn cookies_age() {
+        for (made, back, good) in
+            [(0, 239, true), (239, 479, true), (0, 480, false), (0, 100_000, false), (0, 61_440, false)]
+        {
+            let (mut keys, isr) = (keys(), Seq48::new(5));
+            let iss = keys.response_number(b"peer", isr);
+            let cookie = keys.seal(Instant::from_secs(made), b"peer", iss, isr, SERVICE, &[]);
+            let opened = keys.open(Instant::from_secs(back), b"peer", iss, &cookie);
+            assert_eq!(opened.is_some(), good, "{made} {back}");
+        }
+    }
+
+    proptest! {
+        /// No other bytes pass.
+        #[test]
+        fn tampering_shows(at in 0usize..28, bit in 0u32..8, cut in 0usize..28) {
+            let (mut keys, isr) = (keys(), Seq48::new(5));
+            let iss = keys.response_number(b"peer", isr);
+            let mut cookie = keys.seal(Instant::ZERO, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
+            prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie[..cut]), None);
+            cookie[at] ^= 1 << bit;
+            prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie), None);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a connection tells its driver.
+
+use super::state::State;
+use crate::{Ccid, Packet, PacketType, Reset};
+use headway_units::{Duration, Ecn};
+use std::fmt;
+
+/// A packet that is to go now.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// The packet. It borrows from the connection and from the outbox.
+    pub packet: Packet<'a>,
+    /// What its IP header says of ECN.
+    pub ecn: Ecn,
+    /// Whether routers may not fragment it (section 14.2).
+    pub dont_fragment: bool,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Both ends know that they are connected: data goes both ways.
+    Connected,
+    /// The connection is over.
+    Closed(Closed),
+    /// The largest datagram that can be sent has changed (section 14).
+    MaximumPacketSize(usize),
+    /// The peer's application no longer listens: no more data is sent (Drop Code 1, section 11.7.2).
+    PeerNotListening,
+    /// A datagram was larger than any packet can carry and has been thrown away.
+    DatagramTooLarge(usize),
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// This Reset came.
+    ByPeer(Reset),
+    /// This Reset went: as the answer to a Close (code 1), to an error, or because the application wanted it.
+    ByUs(Reset),
+    /// The peer did not answer, in this state.
+    NoAnswer(State),
+}
+
+/// What is to be done with a received packet's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is for the application.
+    Data,
+    /// It is for the application, which asked for corrupt data too.
+    CorruptData,
+    /// The packet is valid and carries none.
+    Nothing,
+    /// The packet, or its data, goes no further.
+    Dropped(Ignored),
+}
+
+/// Why a packet, or its data, was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// Its 24-bit numbers have not been allowed (step 6).
+    ShortNumbers,
+    /// No connection, or one in TIMEWAIT (step 2).
+    NoConnection,
+    /// Only a Response or Reset is valid in REQUEST (step 4).
+    NotInRequest,
+    /// Its numbers are not in the windows (steps 5 and 6).
+    SequenceInvalid,
+    /// Its type should not come now (step 7).
+    Unexpected(PacketType),
+    /// The network duplicated it.
+    Duplicate,
+    /// One of its options reset the connection (step 8).
+    OptionError,
+    /// Data that the protocol does not allow here: on a second Request, before features are agreed, with too little
+    /// checksum coverage (Drop Code 0).
+    ProtocolConstraints,
+    /// Its Data Checksum is wrong (Drop Code 3).
+    Corrupt,
+    /// The application has closed.
+    NotListening,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ShortNumbers => "short sequence numbers are not allowed",
+            Self::NoConnection => "there is no connection",
+            Self::NotInRequest => "only a Response or Reset is valid in REQUEST",
+            Self::SequenceInvalid => "its numbers are outside of the windows",
+            Self::Unexpected(kind) => return write!(f, "a {kind} should not come now"),
+            Self::Duplicate => "it has come already",
+            Self::OptionError => "an option reset the connection",
+            Self::ProtocolConstraints => "the protocol does not allow data here",
+            Self::Corrupt => "its Data Checksum is wrong",
+            Self::NotListening => "the application has closed",
+        })
+    }
+}
+
+/// What a connection holds now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Status {
+    /// Its state.
+    pub state: State,
+    /// MPS: the largest datagram that goes without fragmentation.
+    pub maximum_packet_size: usize,
+    /// The smoothed round trip, once something has measured it.
+    pub rtt: Option<Duration>,
+    /// The CCID of our data.
+    pub send_ccid: Ccid,
+    /// The CCID of the peer's data.
+    pub receive_ccid: Ccid,
+    /// The controller of our data.
+    pub sender: Option<headway_rate::Status>,
+    /// Whether the peer has said within a round trip that it cannot keep up (Slow Receiver).
+    pub slow_receiver: bool,
+    /// What has been counted.
+    pub counters: Counters,
+}
+
+/// Packets so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Sent, of every type.
+    pub sent_packets: u64,
+    /// Of them with data.
+    pub sent_data_packets: u64,
+    /// Bytes of their data.
+    pub sent_data: u64,
+    /// Received and valid, of every type.
+    pub received_packets: u64,
+    /// Of them with data that was delivered.
+    pub delivered_packets: u64,
+    /// Received and ignored, or with data that was not delivered.
+    pub dropped_packets: u64,
+    /// Syncs sent because of invalid packets.
+    pub syncs: u64,
+}

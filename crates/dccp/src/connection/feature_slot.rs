@@ -1,0 +1,219 @@
+//! One feature at one end: its value, what this end would have, and how far the negotiation is (RFC 4340 section 6.6.2).
+
+use super::negotiation::{is_list, reconcile};
+use crate::feature::{Feature, FeatureAction, FeatureOption};
+use crate::{DccpOption, EncodeError, OptionFault, OptionWriter};
+
+/// Where a feature is located.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// At this end.
+    Local,
+    /// At the other end.
+    Remote,
+}
+
+/// The state of a negotiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Both ends agree, as far as this one knows.
+    Stable,
+    /// A Change has gone, and its Confirm has not come.
+    Changing,
+    /// In CHANGING the wish changed, and the new Change has not gone yet.
+    Unstable,
+}
+
+/// One-byte values in order of preference: as many as Minimum Checksum Coverage has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct List {
+    len: u8,
+    values: [u8; 16],
+}
+
+impl List {
+    /// The first 16 values.
+    pub(crate) fn new(from: impl IntoIterator<Item = u8>) -> Self {
+        let mut list = Self::default();
+        for (place, value) in list.values.iter_mut().zip(from) {
+            *place = value;
+            list.len += 1;
+        }
+        list
+    }
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        self.values.get(..usize::from(self.len)).unwrap_or_default()
+    }
+    pub(crate) fn first(&self) -> Option<u8> {
+        self.as_slice().first().copied()
+    }
+}
+
+/// The features that this end knows.
+const KNOWN: [Feature; 10] = [
+    Feature::CCID,
+    Feature::ALLOW_SHORT_SEQNOS,
+    Feature::SEQUENCE_WINDOW,
+    Feature::ECN_INCAPABLE,
+    Feature::ACK_RATIO,
+    Feature::SEND_ACK_VECTOR,
+    Feature::SEND_NDP_COUNT,
+    Feature::MINIMUM_CHECKSUM_COVERAGE,
+    Feature::CHECK_DATA_CHECKSUM,
+    Feature::SEND_LOSS_EVENT_RATE,
+];
+/// Each of them at each end.
+pub(crate) const SLOTS: usize = KNOWN.len() * 2;
+
+/// A feature at one end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) feature: Feature,
+    pub(crate) side: Side,
+    /// The value that holds.
+    pub(crate) value: u64,
+    /// This end's preferences, the most preferred first; for features that are lists.
+    pub(crate) list: List,
+    /// The value that this end's Change names; for features that are not.
+    pub(crate) proposed: u64,
+    pub(crate) phase: Phase,
+    /// A Change is to begin.
+    pub(crate) wanted: bool,
+    /// The present list has been reconciled with the peer's: asking again would give the same.
+    pub(crate) decided: bool,
+    /// Changes go with Mandatory.
+    pub(crate) mandatory: bool,
+    pub(crate) owes_confirm: bool,
+}
+
+/// A value as the wire has it.
+pub(crate) struct Encoded([u8; 8], usize);
+
+impl Encoded {
+    pub(crate) const fn len(&self) -> usize {
+        self.1
+    }
+}
+impl AsRef<[u8]> for Encoded {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get(8 - self.1..).unwrap_or_default()
+    }
+}
+
+impl Slot {
+    /// All of them before any negotiation.
+    pub(crate) fn initial() -> [Self; SLOTS] {
+        std::array::from_fn(|place| {
+            let feature = KNOWN[place / 2];
+            let value = feature.initial().unwrap_or(0);
+            Self {
+                feature,
+                side: if place % 2 == 0 { Side::Local } else { Side::Remote },
+                value,
+                list: if is_list(feature) { List::new([value as u8]) } else { List::default() },
+                proposed: value,
+                phase: Phase::Stable,
+                wanted: false,
+                decided: false,
+                mandatory: false,
+                owes_confirm: false,
+            }
+        })
+    }
+
+    /// A Change has come, in order.
+    pub(super) fn change(
+        &mut self,
+        values: &[u8],
+        mandatory: bool,
+        is_server: bool,
+        frozen: bool,
+    ) -> Result<(), OptionFault> {
+        if is_list(self.feature) {
+            if frozen {
+                self.list = List::new([self.value as u8]);
+            }
+            let ours = self.list.as_slice();
+            match if is_server { reconcile(ours, values) } else { reconcile(values, ours) } {
+                Some(value) => self.value = value.into(),
+                // "If there is no shared entry, the feature's value MUST NOT change" (section 6.3.1).
+                None if mandatory => return Err(OptionFault::NotUnderstood),
+                None => {}
+            }
+        } else {
+            self.value = number(values);
+        }
+        self.phase = Phase::Stable;
+        self.wanted = false;
+        self.decided = true;
+        self.owes_confirm = true;
+        Ok(())
+    }
+
+    /// The Confirm of the latest Change has come.
+    pub(super) fn confirm(&mut self, values: &[u8], is_server: bool) -> Result<(), OptionFault> {
+        match values.split_first() {
+            None if self.feature.is_required() => return Err(OptionFault::FeatureValue),
+            None => {}
+            Some((value, theirs)) if is_list(self.feature) => {
+                let ours = self.list.as_slice();
+                let expected = match (theirs, is_server) {
+                    ([], _) => ours.contains(value).then_some(*value),
+                    (_, true) => reconcile(ours, theirs),
+                    (_, false) => reconcile(theirs, ours),
+                };
+                if expected.map_or(self.value, u64::from) != u64::from(*value) {
+                    return Err(OptionFault::FeatureValue);
+                }
+                self.value = u64::from(*value);
+            }
+            Some(_) if number(values) != self.proposed => return Err(OptionFault::FeatureValue),
+            Some(_) => self.value = self.proposed,
+        }
+        self.phase = Phase::Stable;
+        self.decided = true;
+        Ok(())
+    }
+
+    /// A value in the length of this feature (section 6.4).
+    pub(crate) fn encode(&self, value: u64) -> Encoded {
+        let len = match self.feature {
+            Feature::SEQUENCE_WINDOW => 6,
+            Feature::ACK_RATIO => 2,
+            _ => 1,
+        };
+        Encoded(value.to_be_bytes(), len)
+    }
+
+    /// Change L or Change R; with Mandatory both or neither.
+    pub(super) fn write_change(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
+        let action = if self.side == Side::Local { FeatureAction::ChangeL } else { FeatureAction::ChangeR };
+        let proposed = self.encode(self.proposed);
+        let values = if is_list(self.feature) { self.list.as_slice() } else { proposed.as_ref() };
+        let needed = usize::from(self.mandatory) + 3 + values.len();
+        if writer.remaining() < needed {
+            return Err(EncodeError::NoRoom { needed, available: writer.remaining() });
+        }
+        if self.mandatory {
+            writer.push(DccpOption::Mandatory)?;
+        }
+        writer.push(DccpOption::Feature(FeatureOption { action, feature: self.feature, values }))
+    }
+
+    /// Confirm L or Confirm R.
+    pub(super) fn write_confirm(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
+        let action = if self.side == Side::Local { FeatureAction::ConfirmL } else { FeatureAction::ConfirmR };
+        let (mut bytes, value) = ([0; 17], self.encode(self.value));
+        let list = self.list.as_slice();
+        let len = value.len() + list.len();
+        for (place, byte) in bytes.iter_mut().zip(value.as_ref().iter().chain(list)) {
+            *place = *byte;
+        }
+        let values = bytes.get(..len).unwrap_or_default();
+        writer.push(DccpOption::Feature(FeatureOption { action, feature: self.feature, values }))
+    }
+}
+
+fn number(values: &[u8]) -> u64 {
+    values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

@@ -1,0 +1,164 @@
+//! What the peer says of our packets, brought to the controller of our data (RFC 4340 section 11; RFC 4342 section 6).
+
+use super::Connection;
+use super::event::Event;
+use super::feature_slot::Side;
+use super::heard::Heard;
+use crate::{DropCode, Elapsed, Feature, Packet, PacketType};
+use headway_rate::{Arrival, Feedback, Losses, Report, SenderHalf, TfrcReport};
+use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
+
+/// The share of a new sample in the smoothed round trip (RFC 6298 section 2).
+const SMOOTHING: u64 = 8;
+/// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
+/// (section 7.5.2).
+const WINDOWS_A_ROUND_TRIP: u64 = 5;
+
+impl Connection {
+    /// A valid packet other than a Sync acknowledges ours. `advanced`: it names a greater number than any before.
+    pub(super) fn on_acknowledgement(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        ecn: Ecn,
+        advanced: bool,
+        heard: &Heard,
+    ) {
+        let Some(ack) = packet.body.ack() else { return };
+        // What a Sync names need not have been processed, and its other options do not refer to it (section 7.4).
+        if matches!(packet.kind(), PacketType::Sync | PacketType::SyncAck) {
+            return;
+        }
+        let number = self.windows.number_sent(ack);
+        self.acknowledge.on_ack_of(ack);
+        self.end_of_round_trip(number);
+        let rtt_sample = self.measure(now, number, advanced, heard.elapsed);
+        let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
+        self.lost_acks += u64::from(ack_marked);
+        if heard.slow_receiver {
+            self.slow_receiver_until = Some(now + self.rtt());
+        }
+        let receive_buffer_drops = self.on_data_dropped(number);
+        if let Some(sender) = &mut self.sender {
+            let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
+            // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
+            let report = if heard.vector && told <= number + 1 {
+                self.scratch.mark_dropped();
+                Some(Report::Arrivals(&self.scratch.runs))
+            } else {
+                None
+            };
+            let report = match tfrc_report(heard) {
+                Some(report) => {
+                    self.scratch.join_dropped_packets();
+                    Some(Report::Tfrc(match heard.skip {
+                        Some(skip) => TfrcReport {
+                            losses: Losses::Intervals { skip, intervals: &self.scratch.intervals },
+                            ..report
+                        },
+                        None => report,
+                    }))
+                }
+                None => report,
+            };
+            if let Some(report) = report {
+                let lost_acks = std::mem::take(&mut self.lost_acks) + self.arrivals.take_lost();
+                let slow_receiver = heard.slow_receiver;
+                let feedback = Feedback {
+                    acknowledged: number,
+                    rtt_sample,
+                    report,
+                    lost_acks,
+                    slow_receiver,
+                    receive_buffer_drops,
+                };
+                sender.on_feedback(now, &feedback);
+            }
+        }
+        if heard.vector {
+            self.acknowledge_by_vector(ack);
+        }
+    }
+
+    /// Our packets that carried Ack Vectors have come if the peer's vector says so.
+    fn acknowledge_by_vector(&mut self, ack: Seq48) {
+        let mut newest = ack;
+        for run in &self.scratch.runs {
+            if run.arrival != Arrival::NotReceived {
+                // The newest vector among them told the most.
+                self.acknowledge.on_ack_of_run(newest, run.packets);
+            }
+            newest -= run.packets;
+        }
+    }
+
+    /// The time since the acknowledged packet went, less what its receiver held it back.
+    fn measure(&mut self, now: Instant, number: u64, advanced: bool, elapsed: Option<Elapsed>) -> Option<Duration> {
+        if !advanced && elapsed.is_none() {
+            return None; // An old acknowledgement repeated: nobody knows for how long it was old.
+        }
+        let age = self.ledger.age(number, now)?;
+        let held = elapsed.unwrap_or_default().duration();
+        // An Elapsed Time that is longer than the whole is a lie.
+        let sample = Duration::from_nanos(age.as_nanos().checked_sub(held.as_nanos())?);
+        self.smoothed_rtt = Some(match self.smoothed_rtt {
+            Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
+            None => sample,
+        });
+        Some(sample)
+    }
+
+    /// Data Dropped: counts packets that are newly said to have found no room in the receiver's buffer.
+    fn on_data_dropped(&mut self, acknowledged: u64) -> u64 {
+        let (mut number, mut drops) = (Some(acknowledged), 0);
+        for run in &self.scratch.drops {
+            for _ in 0..run.packets {
+                let Some(this) = number else { return drops };
+                match run.code {
+                    Some(DropCode::RECEIVE_BUFFER) => drops += u64::from(self.ledger.drop_in_buffer(this)),
+                    Some(DropCode::APPLICATION_NOT_LISTENING) if !self.peer_stopped => {
+                        self.peer_stopped = true;
+                        self.events.push_back(Event::PeerNotListening);
+                    }
+                    _ => {}
+                }
+                number = this.checked_sub(1);
+            }
+        }
+        drops
+    }
+
+    /// Once a round trip: does the Sequence Window hold what we send, and has the sender another Ack Ratio in mind?
+    fn end_of_round_trip(&mut self, acknowledged: u64) {
+        if acknowledged < self.round_trip_began {
+            return;
+        }
+        let upcoming = self.windows.upcoming_number();
+        let packets = upcoming.saturating_sub(self.round_trip_began);
+        self.round_trip_began = upcoming;
+        if !self.machine.state().is_synchronized() {
+            return;
+        }
+        let wanted = packets.saturating_mul(WINDOWS_A_ROUND_TRIP);
+        let window = self.windows.local_window;
+        if wanted > window && !self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW) {
+            let largest = self.options.largest_sequence_window.max(window);
+            self.negotiation.propose(Feature::SEQUENCE_WINDOW, wanted.next_power_of_two().min(largest));
+        }
+        let ratio = self.sender.as_ref().and_then(|sender| sender.status().ack_ratio);
+        if let Some(ratio) = ratio.filter(|_| !self.negotiation.is_changing(Side::Local, Feature::ACK_RATIO)) {
+            self.negotiation.propose(Feature::ACK_RATIO, ratio.into());
+        }
+    }
+}
+
+/// A feedback packet has a Receive Rate and says what was lost (RFC 4342 section 6).
+fn tfrc_report(heard: &Heard) -> Option<TfrcReport<'static>> {
+    let x_recv = Rate::from_bits_per_second(u64::from(heard.receive_rate?) * 8);
+    let p = match heard.loss_event_rate {
+        Some(Some(inverse)) => Probability::new(1.0 / f64::from(inverse.get())).unwrap_or_default(),
+        Some(None) => Probability::ZERO,
+        None => heard.skip.map(|_| Probability::ZERO)?,
+    };
+    Some(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event: false })
+}

@@ -1,0 +1,223 @@
+//! How a connection begins and ends (RFC 4340 sections 8.1 and 8.3).
+
+use super::event::{Closed, Event};
+use super::options::ConnectionOptions;
+use super::state::State;
+use super::timers::Timer;
+use super::transitions::Cause;
+use super::transmit::Control;
+use super::{Connection, Ports, wishes};
+use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
+use headway_units::{Instant, Random, Seq48};
+use std::sync::Arc;
+
+impl Connection {
+    /// A server's end in RESPOND (step 3), to which the Request is then handed.
+    pub(super) fn respond(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        request: &Packet<'_>,
+        service: ServiceCode,
+        random: Random,
+        iss: Seq48,
+    ) -> Self {
+        let mut server = Self::passive(now, options, request, service, random, iss);
+        server.go(Cause::RcvRequest);
+        server.windows.start_receiving(request.seq);
+        server
+    }
+
+    /// A server's end in RESPOND as a cookie has kept it, to which the packet with the cookie is then handed. `None` if the
+    /// cookie's features are nonsense.
+    pub(super) fn resume(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        packet: &Packet<'_>,
+        service: ServiceCode,
+        random: Random,
+        kept: Kept<'_>,
+    ) -> Option<Self> {
+        let mut server = Self::passive(now, options, packet, service, random, kept.iss);
+        server.go(Cause::RcvInitCookie);
+        server.windows.start_receiving(kept.isr);
+        server.arrivals.insert(0);
+        let number = server.windows.upcoming_number();
+        let seq = server.windows.next();
+        server.ledger.push(number, kept.response_sent);
+        server.response = seq;
+        let changing = server.negotiation.restore(kept.features)?;
+        server.apply_features(now);
+        server.negotiation.resume(changing, kept.isr, seq);
+        server.agree();
+        Some(server)
+    }
+
+    fn passive(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        packet: &Packet<'_>,
+        service: ServiceCode,
+        random: Random,
+        iss: Seq48,
+    ) -> Self {
+        let ports = Ports { local: packet.destination_port, remote: packet.source_port };
+        let give_up = options.respond_give_up;
+        let mut server = Self::new(now, options, ports, service, random, iss, true);
+        server.go(Cause::PassiveOpen);
+        server.timers.set(Timer::GiveUp, now + give_up);
+        server
+    }
+
+    /// A Request has been processed, and a Response is to answer it: now its Changes are known, and those that the CCIDs
+    /// need.
+    pub(super) fn prepare_response(&mut self) {
+        wishes::for_ccids(&mut self.negotiation, &self.options);
+        self.agree();
+        self.due.response = true;
+    }
+
+    /// REQUEST is over: the Ack that completes the handshake goes.
+    pub(super) fn enter_partopen(&mut self, now: Instant) {
+        self.timers.stop(Timer::Request);
+        self.timers.set(Timer::GiveUp, now + self.options.partopen_give_up);
+        self.wait = self.options.partopen_timeout;
+        self.due.ack = true;
+        self.apply_features(now);
+        self.run_controllers(now);
+        self.events.push_back(Event::Connected);
+    }
+
+    /// Where nothing is kept, data cannot be kept either.
+    pub(super) const fn refuse_handshake_data(&mut self) {
+        self.handshake_data_seen = true;
+    }
+
+    /// A packet went in PARTOPEN: should nothing come back, another Ack goes (section 8.1.5).
+    pub(super) fn partopen_sent(&mut self, now: Instant) {
+        self.timers.set(Timer::PartOpen, now + self.wait);
+    }
+
+    /// The handshake is over.
+    pub(super) fn enter_open(&mut self, now: Instant, seq: Seq48) {
+        self.windows.osr = seq;
+        self.timers.stop(Timer::GiveUp);
+        self.timers.stop(Timer::PartOpen);
+        self.cookies.clear();
+        self._backlog = None;
+        if self.is_server {
+            self.apply_features(now);
+            self.run_controllers(now);
+            self.events.push_back(Event::Connected);
+            self.due.ack = true;
+        }
+    }
+
+    /// A client leaves PARTOPEN when it hears from the server, which may have nothing to say: an Ack or DataAck that
+    /// acknowledges no more than the Response is answered, at most once a round trip (section 8.1.5).
+    pub(super) fn answer_partopen(&mut self, now: Instant, packet: &Packet<'_>) {
+        let waits = packet.body.ack() == Some(self.response);
+        if self.is_server && self.machine.state() == State::Open && waits && self.acknowledge.age(now) >= self.rtt() {
+            self.due.ack = true;
+        }
+    }
+
+    /// CLOSEREQ or CLOSING has begun.
+    pub(super) fn start_closing(&mut self, now: Instant) {
+        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Pacing, Timer::MtuProbe] {
+            self.timers.stop(timer);
+        }
+        self.due.close = true;
+        self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2);
+        self.timers.set(Timer::GiveUp, now + self.options.close_give_up);
+    }
+
+    /// Resets the connection, whatever its state (section 8.3.1).
+    pub(super) fn reset(&mut self, now: Instant, reset: Reset) {
+        self.end(now, Cause::SndReset, reset, Closed::ByUs(reset));
+    }
+
+    /// Nobody answers: a Reset with code 2 cleans up at the other end, should there be one.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        let state = self.machine.state();
+        let reset = Reset { code: ResetCode::ABORTED, data: [0; 3] };
+        self.end(now, Cause::SndReset, reset, Closed::NoAnswer(state));
+    }
+
+    /// Tears the connection down with a Reset.
+    pub(super) fn end(&mut self, _now: Instant, cause: Cause, reset: Reset, closed: Closed) {
+        let (state, sent) = (self.machine.state(), self.windows.upcoming_number() > 0);
+        if !self.go(cause) {
+            return;
+        }
+        self.tear_down();
+        // "A client in REQUEST state has never received an initial sequence number from its peer, so the DCCP-Reset's
+        // Acknowledgement Number MUST be set to zero" (section 8.1.1).
+        let ack = (state == State::Request).then_some(Seq48::ZERO);
+        if sent || state != State::Request {
+            self.push_control(Control::Reset { reset, ack, seq: None });
+        }
+        self.events.push_back(Event::Closed(closed));
+    }
+
+    /// Step 9: the other end has torn the connection down.
+    pub(super) fn enter_time_wait(&mut self, now: Instant, reset: Reset) {
+        self.tear_down();
+        self.timers.set(Timer::TimeWait, now + self.options.time_wait);
+        self.events.push_back(Event::Closed(Closed::ByPeer(reset)));
+    }
+
+    fn tear_down(&mut self) {
+        self.timers.stop_all();
+        self.due = super::Due::default();
+        self.control.clear();
+        self.sender = None;
+        self.receiver = None;
+        self.report_len = 0;
+        self._backlog = None;
+    }
+
+    /// A Response's cookies take the place of those of the Responses before.
+    pub(super) fn forget_cookies(&mut self, packet: &Packet<'_>) {
+        if packet.kind() == PacketType::Response && packet.seq == self.windows.gsr() {
+            self.cookies.clear();
+        }
+    }
+
+    /// An Init Cookie option: of a Response it is to be echoed until the handshake has ended (section 8.1.4).
+    pub(super) fn keep_cookie(&mut self, packet: &Packet<'_>, cookie: &[u8]) {
+        let state = self.machine.state();
+        let newest = packet.kind() == PacketType::Response && packet.seq == self.windows.gsr();
+        let expected = newest && matches!(state, State::Request | State::PartOpen);
+        let kept: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
+        if expected && kept + cookie.len() + 2 <= super::BUFFER {
+            self.cookies.push(cookie.to_vec());
+        }
+    }
+
+    /// The answer to a packet that has no connection, by section 8.3.1.
+    pub(super) fn refuse(&mut self, now: Instant, packet: &Packet<'_>) {
+        if packet.kind() == PacketType::Reset || !self.sync_limit.permits(now) {
+            return;
+        }
+        let (seq, ack) = super::refusal::numbers(packet);
+        let reset = Reset { code: ResetCode::NO_CONNECTION, data: [0; 3] };
+        self.push_control(Control::Reset { reset, ack: Some(ack), seq: Some(seq) });
+    }
+}
+
+/// What an Init Cookie has kept of a connection in RESPOND.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept<'a> {
+    pub(super) iss: Seq48,
+    pub(super) isr: Seq48,
+    pub(super) response_sent: Instant,
+    pub(super) features: &'a [u8],
+}
+
+/// Whether a packet can follow a Response, which is what a cookie may come back on.
+pub(super) const fn follows_response(body: &Body) -> bool {
+    !matches!(
+        body,
+        Body::Request { .. } | Body::Response { .. } | Body::Data | Body::Reset { .. } | Body::Listen { .. }
+    )
+}

@@ -1,0 +1,247 @@
+//! What the options of a received packet say (RFC 4340 section 8.5 step 8), gathered for the steps behind.
+
+use super::Connection;
+use super::event::{Delivery, Ignored};
+use super::negotiation::Arrived;
+use super::steps::Step;
+use super::wishes;
+use crate::{AckState, AckVector, Ccid};
+use crate::{
+    Answer, CcidOption, DataDropped, DccpOption, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
+    HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption,
+};
+use headway_rate::{Arrival, LossInterval, Run};
+use headway_units::{Duration, Instant};
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+
+/// A CCID may change this often (section 10.5).
+const CCID_REST: Duration = Duration::from_secs(60);
+
+/// What one packet said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) elapsed: Option<Elapsed>,
+    pub(crate) ndp_count: Option<u64>,
+    pub(crate) slow_receiver: bool,
+    pub(crate) data_checksum: Option<u32>,
+    pub(crate) receive_rate: Option<u32>,
+    /// The inverse of p, `None` inside before the first loss.
+    pub(crate) loss_event_rate: Option<Option<NonZeroU32>>,
+    /// Skip Length, if there are loss intervals.
+    pub(crate) skip: Option<u8>,
+    /// There was an Ack Vector.
+    pub(crate) vector: bool,
+    pub(crate) negotiated: bool,
+    changed: bool,
+}
+
+impl Connection {
+    /// Step 8, first half: processes the options in their order.
+    pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>) -> Step<Heard> {
+        let mut heard = Heard::default();
+        if packet.options.as_bytes().is_empty() {
+            return ControlFlow::Continue(heard);
+        }
+        self.scratch.clear();
+        let arrived = Arrived {
+            seq: packet.seq,
+            ack: packet.body.ack(),
+            ccids_are_frozen: self.ccid_changed.is_some_and(|at| now.since(at) < CCID_REST),
+        };
+        for item in packet.options.process(packet.kind()) {
+            let bad = match item {
+                Ok(option) => self.process_option(now, packet, &option, arrived, &mut heard).err(),
+                Err(error) => Some(error),
+            };
+            if let Some(error) = bad {
+                self.answer_bad_option(now, error, arrived)?;
+            }
+        }
+        if heard.negotiated {
+            self.negotiation.end_packet(packet.seq);
+            if heard.changed {
+                self.apply_features(now);
+            }
+            self.agree();
+        }
+        ControlFlow::Continue(heard)
+    }
+
+    fn process_option(
+        &mut self,
+        now: Instant,
+        packet: &Packet<'_>,
+        processed: &ProcessedOption<'_>,
+        arrived: Arrived,
+        heard: &mut Heard,
+    ) -> Result<(), OptionError> {
+        match processed.option {
+            DccpOption::Feature(option) => {
+                heard.negotiated = true;
+                // L options of features 192 up come from the HC-Receiver of our data, R options from the HC-Sender of its
+                // own (section 10.3).
+                let forward =
+                    HalfConnection::of_feature(option.action, option.feature) == Some(HalfConnection::Forward);
+                let (ccid, list) = if forward {
+                    (self.agreed.receive_ccid, &self.options.receive_ccids)
+                } else {
+                    (self.agreed.send_ccid, &self.options.send_ccids)
+                };
+                let known = wishes::knows_ccid_features(&self.options, ccid, list);
+                let changed = self.negotiation.receive(&option, processed.mandatory, arrived, known);
+                heard.changed |= changed.map_err(|fault| processed.error(fault))?;
+            }
+            DccpOption::InitCookie(cookie) => self.keep_cookie(packet, cookie),
+            DccpOption::NdpCount(count) => heard.ndp_count = Some(count),
+            DccpOption::SlowReceiver => heard.slow_receiver = true,
+            DccpOption::Timestamp(timestamp) => self.acknowledge.on_timestamp(now, timestamp),
+            DccpOption::TimestampEcho { elapsed, .. } | DccpOption::ElapsedTime(elapsed) => {
+                heard.elapsed = Some(elapsed)
+            }
+            DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
+            DccpOption::AckVector(vector) => {
+                heard.vector = true;
+                self.scratch.read_vector(&vector);
+            }
+            DccpOption::DataDropped(dropped) => self.scratch.read_dropped(&dropped),
+            DccpOption::Ccid(raw) => {
+                self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
+            }
+            DccpOption::Unknown(_) => return Err(processed.error(OptionFault::NotUnderstood)),
+            DccpOption::Padding | DccpOption::Mandatory => {}
+        }
+        Ok(())
+    }
+
+    fn process_ccid_option(
+        &mut self,
+        packet: &Packet<'_>,
+        raw: RawOption<'_>,
+        heard: &mut Heard,
+    ) -> Result<(), OptionFault> {
+        if HalfConnection::of_option(raw.number) != Some(HalfConnection::Reverse) {
+            return Err(OptionFault::NotUnderstood);
+        }
+        // Controllers of experimental CCIDs that report as TFRC does use its options.
+        let ccid = Ccid(self.agreed.send_ccid);
+        let ccid = if ccid.is_experimental() { Ccid::TFRC_SP } else { ccid };
+        match CcidOption::decode(ccid, raw, packet.kind())? {
+            CcidOption::LossEventRate(inverse) => heard.loss_event_rate = Some(inverse),
+            CcidOption::ReceiveRate(rate) => heard.receive_rate = Some(rate),
+            // A follow-up option goes on where the first one ended, so it skips nothing (RFC 4342 section 8.6).
+            CcidOption::LossIntervals(more) if heard.skip.is_some() && more.skip_length() != 0 => {}
+            CcidOption::LossIntervals(more) => {
+                heard.skip = heard.skip.or(Some(more.skip_length()));
+                self.scratch.read_intervals(&more);
+            }
+            CcidOption::DroppedPackets(dropped) => self.scratch.read_dropped_packets(&dropped),
+        }
+        Ok(())
+    }
+
+    fn answer_bad_option(&mut self, now: Instant, error: OptionError, arrived: Arrived) -> Step<()> {
+        let feature = Feature(error.data[0]);
+        let confirm =
+            [FeatureAction::ConfirmL, FeatureAction::ConfirmR].into_iter().find(|a| a.number() == error.option);
+        let reset = match error.answer() {
+            // Confirms that belong to no negotiation are not invalid, and reordered options are ignored.
+            Answer::Reset(_) if confirm.is_some_and(|a| !self.negotiation.expects(a, feature, arrived)) => {
+                return ControlFlow::Continue(());
+            }
+            Answer::Reset(reset) => reset,
+            Answer::EmptyConfirm { action, feature } => {
+                if self.negotiation.is_in_order(arrived.seq) {
+                    self.negotiation.owe_empty(action, feature);
+                }
+                return ControlFlow::Continue(());
+            }
+            Answer::IgnoreOption | Answer::IgnoreRest => return ControlFlow::Continue(()),
+        };
+        self.reset(now, reset);
+        ControlFlow::Break(Delivery::Dropped(Ignored::OptionError))
+    }
+}
+
+/// The lists of a packet's options, kept to be used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// Ack Vectors.
+    pub(crate) runs: Vec<Run>,
+    /// Data Dropped.
+    pub(crate) drops: Vec<DropRun>,
+    /// Loss Intervals.
+    pub(crate) intervals: Vec<LossInterval>,
+    dropped_packets: Vec<u32>,
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.drops.clear();
+        self.intervals.clear();
+        self.dropped_packets.clear();
+    }
+
+    fn read_vector(&mut self, vector: &AckVector<'_>) {
+        for run in vector.runs() {
+            let arrival = match run.state {
+                AckState::Received => Arrival::Received,
+                AckState::ReceivedEcnMarked => Arrival::Marked,
+                AckState::Reserved | AckState::NotYetReceived => Arrival::NotReceived,
+            };
+            push_run(&mut self.runs, arrival, run.packets.into());
+        }
+    }
+    fn read_dropped(&mut self, dropped: &DataDropped<'_>) {
+        self.drops.extend(dropped.runs());
+    }
+    fn read_intervals(&mut self, intervals: &LossIntervals<'_>) {
+        self.intervals.extend(intervals.iter().map(|interval| LossInterval {
+            lossless: interval.lossless_length,
+            lossy: interval.loss_length,
+            data: interval.data_length,
+            dropped: interval.loss_length,
+        }));
+    }
+    fn read_dropped_packets(&mut self, dropped: &DroppedPackets<'_>) {
+        self.dropped_packets.extend(dropped.iter());
+    }
+
+    /// Drop counts belong to the intervals; none stands for the whole lossy part (RFC 5622 section 8.7).
+    pub(crate) fn join_dropped_packets(&mut self) {
+        for (interval, dropped) in self.intervals.iter_mut().zip(&self.dropped_packets) {
+            interval.dropped = (*dropped).min(interval.lossy);
+        }
+    }
+
+    /// Packets that are marked because their data was dropped: codes 3 to 7 count like ECN marks (section 11.7.2).
+    pub(crate) fn mark_dropped(&mut self) {
+        let serious = |run: &DropRun| run.code.is_some_and(|code| code.number() >= 3);
+        if !self.drops.iter().any(serious) {
+            return;
+        }
+        let mut marked = Vec::with_capacity(self.runs.len() + 2 * self.drops.len());
+        let mut drops = self.drops.iter().map(|run| (serious(run), u64::from(run.packets)));
+        let mut drop = drops.next();
+        for run in &self.runs {
+            let mut left = run.packets;
+            while left > 0 {
+                let (serious, packets) = drop.unwrap_or((false, left));
+                let part = packets.min(left);
+                let received = run.arrival == Arrival::Received;
+                push_run(&mut marked, if serious && received { Arrival::Marked } else { run.arrival }, part);
+                left -= part;
+                drop = if part < packets { Some((serious, packets - part)) } else { drops.next() };
+            }
+        }
+        self.runs = marked;
+    }
+}
+
+fn push_run(runs: &mut Vec<Run>, arrival: Arrival, packets: u64) {
+    match runs.last_mut() {
+        Some(last) if last.arrival == arrival => last.packets += packets,
+        _ => runs.push(Run { arrival, packets }),
+    }
+}

@@ -1,0 +1,93 @@
+//! What was sent when: for round-trip times, and to judge what comes back about it.
+
+use headway_units::{Duration, Instant};
+
+/// Entries at most: the numbers of a long fat path's round trip.
+const MOST: usize = 1 << 16;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Instant,
+    /// Its receiver has said that its buffer dropped it (Drop Code 2).
+    dropped: bool,
+}
+
+/// The newest packets sent, as many as an acknowledgement number can name.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    ring: Vec<Entry>,
+    /// The number of the next packet.
+    next: u64,
+}
+
+impl Ledger {
+    /// For a window of so many packets.
+    pub(crate) fn new(window: u64) -> Self {
+        Self { ring: vec![Entry { at: Instant::ZERO, dropped: false }; Self::len(window)], next: 0 }
+    }
+    fn len(window: u64) -> usize {
+        usize::try_from(window).unwrap_or(MOST).clamp(64, MOST).next_power_of_two()
+    }
+
+    /// Makes room for a wider window. What was kept of older packets stays.
+    pub(crate) fn widen(&mut self, window: u64) {
+        let len = Self::len(window);
+        if len <= self.ring.len() {
+            return;
+        }
+        let mut wider = Self { ring: vec![Entry { at: Instant::ZERO, dropped: false }; len], next: self.next };
+        for number in self.next.saturating_sub(self.ring.len() as u64)..self.next {
+            let (from, to) = (self.place(number), wider.place(number));
+            wider.ring[to] = self.ring[from];
+        }
+        *self = wider;
+    }
+
+    const fn place(&self, number: u64) -> usize {
+        number as usize & (self.ring.len() - 1)
+    }
+
+    /// The packet with the next number goes.
+    pub(crate) fn push(&mut self, number: u64, at: Instant) {
+        let place = self.place(number);
+        self.ring[place] = Entry { at, dropped: false };
+        self.next = number.saturating_add(1);
+    }
+
+    fn find(&mut self, number: u64) -> Option<&mut Entry> {
+        let known = number < self.next && self.next - number <= self.ring.len() as u64;
+        let place = self.place(number);
+        if known { self.ring.get_mut(place) } else { None }
+    }
+
+    /// How long ago the packet went, if that is still known.
+    pub(crate) fn age(&mut self, number: u64, now: Instant) -> Option<Duration> {
+        self.find(number).map(|entry| now.since(entry.at))
+    }
+
+    /// Its receiver's buffer dropped it; whether that is news.
+    pub(crate) fn drop_in_buffer(&mut self, number: u64) -> bool {
+        self.find(number).is_some_and(|entry| !std::mem::replace(&mut entry.dropped, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_a_window() {
+        let mut ledger = Ledger::new(100);
+        for number in 0..1000 {
+            ledger.push(number, Instant::from_millis(number));
+        }
+        assert_eq!(ledger.age(999, Instant::from_millis(1000)), Some(Duration::from_millis(1)));
+        assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));
+        assert_eq!(ledger.age(871, Instant::from_millis(1000)), None);
+        assert_eq!(ledger.age(1000, Instant::from_millis(1000)), None);
+        ledger.widen(1000);
+        assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));
+        assert!(ledger.drop_in_buffer(999) && !ledger.drop_in_buffer(999));
+    }
+}

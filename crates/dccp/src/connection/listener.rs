@@ -1,0 +1,197 @@
+//! A server's port: RFC 4340 section 8.5 step 3, and refusals (section 8.1.3).
+//!
+//! Every client that follows the RFC echoes Init Cookies; Linux's does not know them. So by default a Request gets a
+//! connection in RESPOND as long as the backlog has room, which any client can finish, and an Init Cookie once it is full,
+//! which costs nothing until the handshake ends: under a flood of Requests the clients that follow the RFC are served, and
+//! the others once the flood is over. [`InitCookies`] chooses otherwise.
+
+use super::Connection;
+use super::cookie::CookieKeys;
+use super::event::{Delivery, Ignored, Outgoing};
+use super::handshake::{Kept, follows_response};
+use super::options::{ConnectionOptions, InitCookies};
+use super::rate_limit::RateLimit;
+use super::refusal::refusal;
+use super::state::State;
+use super::transitions::Cause;
+use crate::{Body, DccpOption, Decoded, Packet, ResetCode, ServiceCode};
+use headway_units::{Ecn, Instant, Random, Seq48};
+use std::sync::Arc;
+
+/// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
+const AMPLIFICATION: usize = 3;
+
+/// A port on which a server listens.
+#[derive(Debug)]
+pub struct Listener {
+    options: Arc<ConnectionOptions>,
+    services: Vec<ServiceCode>,
+    random: Random,
+    keys: CookieKeys,
+    /// Each connection in RESPOND holds a copy.
+    backlog: Arc<()>,
+    refusals: RateLimit,
+    /// The connection whose Response went last, if that went with a cookie.
+    stateless: Option<Box<Connection>>,
+}
+
+/// What a packet without a connection leads to.
+#[derive(Debug)]
+pub enum Outcome<'a> {
+    /// Nothing.
+    Ignored(Ignored),
+    /// This goes back: a Reset, or a Response with an Init Cookie. Nothing is kept.
+    Reply(Outgoing<'a>),
+    /// A connection in RESPOND or OPEN, which from now on gets the packets of this peer. It has processed this packet; the
+    /// delivery says what is to be done with its data.
+    Accepted(Box<Connection>, Delivery),
+}
+
+impl Listener {
+    /// Listens for these service codes. `random` belongs to this listener alone, and is seeded from true randomness where
+    /// the network can be attacked: its cookies and sequence numbers come from it.
+    #[must_use]
+    pub fn new(now: Instant, options: &ConnectionOptions, services: &[ServiceCode], mut random: Random) -> Self {
+        let keys = CookieKeys::new(now, options.cookie_lifetime, Random::new(random.bits(), "cookies"));
+        Self {
+            options: Arc::new(options.clone()),
+            services: services.to_vec(),
+            random,
+            keys,
+            backlog: Arc::new(()),
+            refusals: RateLimit::new(options.refusals_per_second),
+            stateless: None,
+        }
+    }
+
+    /// Connections in RESPOND.
+    #[must_use]
+    pub fn half_open(&self) -> usize {
+        Arc::strong_count(&self.backlog) - 1
+    }
+
+    /// A packet has come for which there is no connection. `peer` is what tells this connection from all others, such as
+    /// the bytes of both addresses and ports.
+    pub fn handle(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+        let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
+        match long.body {
+            Body::Request { service } => self.request(now, peer, ecn, packet, long, service),
+            _ => self.completion(now, peer, ecn, packet, long),
+        }
+    }
+
+    fn request(
+        &mut self,
+        now: Instant,
+        peer: &[u8],
+        ecn: Ecn,
+        packet: &Decoded<'_>,
+        long: &Packet<'_>,
+        service: ServiceCode,
+    ) -> Outcome<'_> {
+        if service == ServiceCode::INVALID || !self.services.contains(&service) {
+            return self.refuse(now, long, ResetCode::BAD_SERVICE_CODE);
+        }
+        let full = self.half_open() >= self.options.backlog;
+        match self.options.init_cookies {
+            InitCookies::Never if full => self.refuse(now, long, ResetCode::TOO_BUSY),
+            InitCookies::WhenBusy if full => self.bake(now, peer, ecn, packet, long, service),
+            InitCookies::Always => self.bake(now, peer, ecn, packet, long, service),
+            InitCookies::Never | InitCookies::WhenBusy => {
+                let iss = Seq48::new(self.random.bits() >> 16);
+                let mut server = Box::new(self.respond(now, long, service, iss));
+                server._backlog = Some(Arc::clone(&self.backlog));
+                let delivery = server.handle(now, ecn, packet);
+                Outcome::Accepted(server, delivery)
+            }
+        }
+    }
+
+    fn respond(&mut self, now: Instant, request: &Packet<'_>, service: ServiceCode, iss: Seq48) -> Connection {
+        let random = Random::new(self.random.bits(), "connection");
+        Connection::respond(now, Arc::clone(&self.options), request, service, random, iss)
+    }
+
+    /// Answers a Request without keeping anything.
+    fn bake(
+        &mut self,
+        now: Instant,
+        peer: &[u8],
+        ecn: Ecn,
+        packet: &Decoded<'_>,
+        long: &Packet<'_>,
+        service: ServiceCode,
+    ) -> Outcome<'_> {
+        let iss = self.keys.response_number(peer, long.seq);
+        let mut server = Box::new(self.respond(now, long, service, iss));
+        server.refuse_handshake_data();
+        server.handle(now, ecn, packet);
+        let mut options = 0;
+        if server.state() == State::Respond {
+            let mut features = Vec::new();
+            server.negotiation.save(&mut features);
+            let cookie = self.keys.seal(now, peer, iss, long.seq, service, &features);
+            server.cookies = cookie.chunks(253).map(<[u8]>::to_vec).collect();
+            server.response_limit = Some(long.encoded_len() * AMPLIFICATION);
+            options = server.cookies.len() + server.negotiation.open_options();
+        }
+        let server = self.stateless.insert(server);
+        server.go(Cause::SndInitCookie);
+        match server.last_word(now) {
+            Some(reply) if options == 0 || written(&reply) == options => Outcome::Reply(reply),
+            // A Request too short for what its answer must say: not without a place in the backlog.
+            Some(_) if self.refusals.permits(now) => refused(refusal(long, ResetCode::TOO_BUSY)),
+            _ => Outcome::Ignored(Ignored::NoConnection),
+        }
+    }
+
+    /// Not a Request: with a good cookie it completes a handshake.
+    fn completion(
+        &mut self,
+        now: Instant,
+        peer: &[u8],
+        ecn: Ecn,
+        packet: &Decoded<'_>,
+        long: &Packet<'_>,
+    ) -> Outcome<'_> {
+        let mut cookie = Vec::new();
+        if self.options.init_cookies != InitCookies::Never && follows_response(&long.body) {
+            for option in long.options.iter().flatten() {
+                if let DccpOption::InitCookie(part) = option {
+                    cookie.extend_from_slice(part);
+                }
+            }
+        }
+        let Some(ack) = long.body.ack().filter(|_| !cookie.is_empty()) else {
+            return self.refuse(now, long, ResetCode::NO_CONNECTION);
+        };
+        let Some(opened) = self.keys.open(now, peer, ack, &cookie) else {
+            return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
+        };
+        let kept = Kept { iss: ack, isr: opened.isr, response_sent: opened.response_sent, features: opened.features };
+        let (options, random) = (Arc::clone(&self.options), Random::new(self.random.bits(), "connection"));
+        let Some(mut server) = Connection::resume(now, options, long, opened.service, random, kept).map(Box::new)
+        else {
+            return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
+        };
+        let delivery = server.handle(now, ecn, packet);
+        Outcome::Accepted(server, delivery)
+    }
+
+    fn refuse(&mut self, now: Instant, packet: &Packet<'_>, code: ResetCode) -> Outcome<'static> {
+        match refusal(packet, code) {
+            Some(reset) if self.refusals.permits(now) => Outcome::Reply(reset),
+            _ => Outcome::Ignored(Ignored::NoConnection),
+        }
+    }
+}
+
+fn refused(reset: Option<Outgoing<'static>>) -> Outcome<'static> {
+    reset.map_or(Outcome::Ignored(Ignored::NoConnection), Outcome::Reply)
+}
+
+/// Negotiation options and Init Cookies of a Response.
+fn written(reply: &Outgoing<'_>) -> usize {
+    let options = reply.packet.options.iter().flatten();
+    options.filter(|option| matches!(option, DccpOption::Feature(_) | DccpOption::InitCookie(_))).count()
+}

@@ -1,0 +1,402 @@
+//! One end of a connection, without I/O (RFC 4340).
+//!
+//! Its driver (a simulator, a socket) hands it what comes, and asks for what goes: in, drain, next deadline. After each
+//! [`Connection::handle`], [`Connection::handle_timeout`] or call of the application, ask [`Connection::poll_transmit`] until
+//! there is nothing, [`Connection::poll_event`] likewise, and then [`Connection::poll_timeout`] for when to come back.
+//!
+//! - What a received packet does stands in `steps`, a function for each step of section 8.5; what goes out in `transmit`.
+//! - The states and their transitions are a table in `transitions`; the windows of sequence numbers are in `windows`.
+//! - Feature negotiation is `negotiation`, what this end would have `wishes`.
+//! - Congestion control is the business of `headway_rate`: the connection numbers packets, measures round trips, and brings
+//!   reports from one half to the other in the options of the CCIDs.
+
+mod acknowledge;
+mod arrivals;
+mod cookie;
+mod event;
+mod feature_slot;
+mod feedback;
+mod handshake;
+mod heard;
+mod ledger;
+mod listener;
+mod mtu;
+mod negotiation;
+mod options;
+mod outbox;
+mod rate_limit;
+mod refusal;
+mod report;
+mod state;
+mod steps;
+mod timers;
+mod timing;
+mod transitions;
+mod transmit;
+mod windows;
+mod wishes;
+
+pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
+pub use listener::{Listener, Outcome};
+pub use options::{CcidController, ConnectionOptions, InitCookies};
+pub use outbox::{NoData, Outbox};
+pub use refusal::refusal;
+pub use state::State;
+
+use crate::feature::Ccid;
+use crate::{Reset, ResetCode, ServiceCode};
+use acknowledge::Acknowledge;
+use arrivals::Arrivals;
+use feature_slot::Side;
+use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Sender, SenderContext, SenderHalf};
+use headway_units::{Bytes, Duration, Instant, Random, Seq48};
+use heard::Scratch;
+use ledger::Ledger;
+use mtu::PathMtu;
+use negotiation::Negotiation;
+use rate_limit::RateLimit;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use timers::{Timer, Timers};
+use transitions::{Cause, Machine};
+use transmit::Control;
+use windows::SeqWindows;
+use wishes::Agreed;
+
+/// The longest options: what Data Offset can say, less the shortest header (section 5.1).
+const BUFFER: usize = 1020;
+/// Answers to other packets that wait at most. The driver drains them after each packet.
+const MOST_CONTROL: usize = 16;
+
+/// The DCCP ports of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ports {
+    /// This end's.
+    pub local: u16,
+    /// The other end's.
+    pub remote: u16,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    options: Arc<ConnectionOptions>,
+    ports: Ports,
+    service: ServiceCode,
+    is_server: bool,
+    random: Random,
+
+    machine: Machine,
+    windows: SeqWindows,
+    negotiation: Negotiation,
+    agreed: Agreed,
+    timers: Timers,
+
+    /// The controller of our data, once its CCID is agreed.
+    sender: Option<Sender>,
+    /// The controller of the peer's data.
+    receiver: Option<Receiver>,
+    /// Under which CCIDs they run.
+    running: Option<(u8, u8)>,
+    /// When a CCID last changed after the handshake.
+    ccid_changed: Option<Instant>,
+
+    ledger: Ledger,
+    arrivals: Arrivals,
+    acknowledge: Acknowledge,
+    mtu: PathMtu,
+    smoothed_rtt: Option<Duration>,
+    /// The number of the packet whose acknowledgement ends the present round trip.
+    round_trip_began: u64,
+    /// Acknowledgements that were marked since the last report.
+    lost_acks: u64,
+    slow_receiver_until: Option<Instant>,
+    /// The peer's application no longer listens; ours does not.
+    peer_stopped: bool,
+    we_stopped: bool,
+    /// Packets without data sent just before the next one.
+    ndp_run: u64,
+    /// When the last valid packet came.
+    last_valid: Option<Instant>,
+    sync_limit: RateLimit,
+
+    control: VecDeque<Control>,
+    due: Due,
+    /// The wait of the present retransmission timer, and that of Changes.
+    wait: Duration,
+    change_wait: Duration,
+    /// When a packet last went for negotiation's sake.
+    negotiated: Option<Instant>,
+    /// The last Response, of a server.
+    response: Seq48,
+    /// Data on the Request or Response, kept for its repetition.
+    handshake_data: Vec<u8>,
+    /// A Request's or Response's data has been delivered or refused.
+    handshake_data_seen: bool,
+    /// Init Cookies: those of a Response to make, or those of a Response received to echo.
+    cookies: Vec<Vec<u8>>,
+    /// A Response with cookies must not be longer.
+    response_limit: Option<usize>,
+    /// The listener's place for connections in RESPOND.
+    _backlog: Option<Arc<()>>,
+
+    events: Events,
+    counters: Counters,
+    scratch: Scratch,
+    /// The options of the last packet sent.
+    buffer: Box<[u8; BUFFER]>,
+    /// The options of a report that waits for its packet.
+    report: Box<[u8; 512]>,
+    report_len: usize,
+}
+
+/// What goes as soon as it is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    request: bool,
+    response: bool,
+    close: bool,
+    ack: bool,
+}
+
+/// Events that nobody has asked for yet: the oldest stay.
+#[derive(Clone, Debug, Default)]
+struct Events(VecDeque<Event>);
+
+impl Events {
+    fn push_back(&mut self, event: Event) {
+        if self.0.len() < 64 {
+            self.0.push_back(event);
+        }
+    }
+}
+
+impl Connection {
+    /// A client's end: the Request goes with the first [`Self::poll_transmit`].
+    ///
+    /// `random` belongs to this connection alone. Where the network can be attacked it is seeded from true randomness:
+    /// the initial sequence number comes from it (section 7.2).
+    #[must_use]
+    pub fn connect(
+        now: Instant,
+        options: &ConnectionOptions,
+        ports: Ports,
+        service: ServiceCode,
+        mut random: Random,
+    ) -> Self {
+        let iss = Seq48::new(random.bits() >> 16);
+        let mut client = Self::new(now, Arc::new(options.clone()), ports, service, random, iss, false);
+        client.go(Cause::ActiveOpen);
+        client.due.request = true;
+        client.wait = client.options.request_timeout;
+        let give_up = client.options.request_give_up;
+        client.timers.set(Timer::GiveUp, now + give_up);
+        client
+    }
+
+    fn new(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        ports: Ports,
+        service: ServiceCode,
+        random: Random,
+        iss: Seq48,
+        is_server: bool,
+    ) -> Self {
+        let mut negotiation = Negotiation::new(is_server, iss);
+        wishes::at_first(&mut negotiation, &options);
+        if !is_server {
+            wishes::for_ccids(&mut negotiation, &options);
+        }
+        let windows = SeqWindows::new(iss);
+        let mtu = PathMtu::new(options.mtu.count() as usize, options.lower_headers.count() as usize, options.probe_mtu);
+        Self {
+            ports,
+            service,
+            is_server,
+            random,
+            machine: Machine::new(),
+            agreed: Agreed::of(&negotiation, &options),
+            negotiation,
+            timers: Timers::new(),
+            sender: None,
+            receiver: None,
+            running: None,
+            ccid_changed: None,
+            ledger: Ledger::new(windows.local_window),
+            arrivals: Arrivals::new(windows.remote_window),
+            windows,
+            acknowledge: Acknowledge::new(now),
+            mtu,
+            smoothed_rtt: None,
+            round_trip_began: 0,
+            lost_acks: 0,
+            slow_receiver_until: None,
+            peer_stopped: false,
+            we_stopped: false,
+            ndp_run: 0,
+            last_valid: None,
+            sync_limit: RateLimit::new(options.syncs_per_second),
+            control: VecDeque::new(),
+            due: Due::default(),
+            wait: Duration::ZERO,
+            change_wait: Duration::ZERO,
+            negotiated: None,
+            response: iss,
+            handshake_data: Vec::new(),
+            handshake_data_seen: false,
+            cookies: Vec::new(),
+            response_limit: None,
+            _backlog: None,
+            events: Events::default(),
+            counters: Counters::default(),
+            scratch: Scratch::default(),
+            buffer: Box::new([0; BUFFER]),
+            report: Box::new([0; 512]),
+            report_len: 0,
+            options,
+        }
+    }
+
+    /// The next thing that happened, if any.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.0.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is to be called.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// The application closes (section 8.3): no more data goes. A client sends Close, a server CloseReq.
+    pub fn close(&mut self, now: Instant) {
+        let cause = if self.is_server && !self.options.server_time_wait {
+            Cause::ServerActiveClose
+        } else {
+            Cause::ActiveClose
+        };
+        if self.machine.state() < State::PartOpen {
+            self.abort(now);
+        } else if self.go(cause) {
+            self.start_closing(now);
+            self.refresh(now);
+        }
+    }
+
+    /// The application gives the connection up: a Reset goes with code 2, "Aborted".
+    pub fn abort(&mut self, now: Instant) {
+        self.reset(now, Reset { code: ResetCode::ABORTED, data: [0; 3] });
+        self.refresh(now);
+    }
+
+    /// The application no longer listens: data that comes is dropped, and the peer is told (Drop Code 1, section 11.7.2).
+    pub const fn stop_receiving(&mut self) {
+        self.we_stopped = true;
+    }
+
+    /// The application cannot keep up, or can again: acknowledgements say so (Slow Receiver, section 11.6).
+    pub const fn set_slow_receiver(&mut self, slow: bool) {
+        self.acknowledge.slow_receiver = slow;
+    }
+
+    /// The application dropped data that was delivered to it, and why: the peer is told (Data Dropped, section 11.7).
+    pub fn report_dropped(&mut self, now: Instant, seq: Seq48, code: crate::DropCode) {
+        if seq.is_within(self.windows.swl(), self.windows.gsr()) {
+            self.acknowledge.on_dropped(seq, code);
+            self.refresh(now);
+        }
+    }
+
+    /// A router says that a packet was too big for the next hop of `mtu` bytes, 0 if it does not say (section 14.1).
+    /// `quoted` is the sequence number in the quoted header: a message about a packet that was not sent recently may be
+    /// forged, and is ignored.
+    pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
+        if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
+            self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
+        }
+    }
+
+    /// What it holds now.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            state: self.machine.state(),
+            maximum_packet_size: self.mtu.mps(),
+            rtt: self.smoothed_rtt,
+            send_ccid: Ccid(self.agreed.send_ccid),
+            receive_ccid: Ccid(self.agreed.receive_ccid),
+            sender: self.sender.as_ref().map(SenderHalf::status),
+            slow_receiver: self.slow_receiver_until.is_some(),
+            counters: self.counters,
+        }
+    }
+
+    /// The state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    fn rtt(&self) -> Duration {
+        self.smoothed_rtt.unwrap_or(self.options.default_rtt)
+    }
+
+    fn go(&mut self, cause: Cause) -> bool {
+        self.machine.go(cause)
+    }
+
+    fn push_control(&mut self, control: Control) {
+        if self.control.len() < MOST_CONTROL {
+            self.control.push_back(control);
+        }
+    }
+
+    /// Values have changed: everything that depends on one learns it.
+    fn apply_features(&mut self, now: Instant) {
+        use crate::Feature as F;
+        let value = |side, feature| self.negotiation.value(side, feature);
+        self.windows.local_window = value(Side::Local, F::SEQUENCE_WINDOW).max(32);
+        self.windows.remote_window = value(Side::Remote, F::SEQUENCE_WINDOW).max(32);
+        let ratio = value(Side::Remote, F::ACK_RATIO) as u16;
+        self.ledger.widen(self.windows.local_window);
+        self.arrivals.widen(self.windows.remote_window / 4);
+        wishes::for_ccids(&mut self.negotiation, &self.options);
+        self.agree();
+        if self.running.is_some() {
+            self.run_controllers(now);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.set_ack_ratio(ratio);
+        }
+    }
+
+    fn agree(&mut self) {
+        self.agreed = Agreed::of(&self.negotiation, &self.options);
+    }
+
+    /// Starts the controllers of the CCIDs that hold now, unless they run.
+    fn run_controllers(&mut self, now: Instant) {
+        let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
+        let before = self.running.replace((sending, receiving));
+        if before.is_some_and(|before| before != (sending, receiving)) {
+            self.ccid_changed = Some(now);
+        }
+        let packet_size = Bytes::new(self.mtu.mps() as u64);
+        if before.is_none_or(|(ccid, _)| ccid != sending) {
+            let random = Random::new(self.random.bits(), "sender");
+            let rtt = self.smoothed_rtt;
+            let row = self.options.row(Ccid(sending));
+            self.sender = row.map(|row| Sender::new(&row.controller, SenderContext { now, rtt, packet_size, random }));
+        }
+        if before.is_none_or(|(_, ccid)| ccid != receiving) {
+            let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
+            let row = self.options.row(Ccid(receiving));
+            self.receiver = row.map(|row| Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
+            let ratio = self.negotiation.value(Side::Remote, crate::Feature::ACK_RATIO);
+            if let Some(receiver) = &mut self.receiver {
+                receiver.set_ack_ratio(ratio as u16);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How large packets may be (RFC 4340 section 14).
+
+use headway_units::{Duration, Instant, Seq48};
+
+/// What options are expected to need beside the longest header of a packet with data.
+const OPTION_ALLOWANCE: usize = 16;
+/// The header of a DataAck.
+const DATA_ACK_HEADER: usize = 24;
+/// Where a connection that probes upwards begins: what every IPv6 link carries.
+const BASE: usize = 1280;
+/// The least that an ICMP message may bring it down to: what every host can receive (RFC 791).
+const LEAST: usize = 576;
+/// A probe that is this much larger than what goes through is not worth it.
+const STEP: usize = 16;
+/// Losses of one size that prove it too large: one may be congestion.
+const TRIES: u32 = 3;
+/// When the search is done it begins again after this long: paths change.
+const AGAIN: Duration = Duration::from_secs(600);
+/// The plateaus of RFC 1191 section 7, for routers that do not say their MTU.
+const PLATEAUS: [usize; 7] = [8166, 4352, 2002, 1492, 1280, 1006, 576];
+
+/// The path MTU and the search for a larger one. Sizes count the IP header.
+#[derive(Clone, Debug)]
+pub(crate) struct PathMtu {
+    pmtu: usize,
+    interface: usize,
+    lower_headers: usize,
+    /// The least size that is known not to go through, less one.
+    ceiling: usize,
+    probing: bool,
+    /// Nothing larger has been tried in this search.
+    fresh: bool,
+    probe: Option<Probe>,
+    /// Losses of the present size.
+    tries: u32,
+}
+
+/// A padded Sync on its way.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    seq: Seq48,
+    size: usize,
+}
+
+impl PathMtu {
+    pub(crate) fn new(interface: usize, lower_headers: usize, probing: bool) -> Self {
+        let pmtu = if probing { interface.min(BASE) } else { interface };
+        Self { pmtu, interface, lower_headers, ceiling: interface, probing, fresh: true, probe: None, tries: 0 }
+    }
+
+    /// The largest whole DCCP packet.
+    pub(crate) const fn packet(&self) -> usize {
+        self.pmtu.saturating_sub(self.lower_headers)
+    }
+    /// MPS: the largest datagram, with room for the usual options.
+    pub(crate) const fn mps(&self) -> usize {
+        self.packet().saturating_sub(DATA_ACK_HEADER + OPTION_ALLOWANCE)
+    }
+
+    /// Whether a probe is on its way.
+    pub(crate) const fn is_probing(&self) -> bool {
+        self.probe.is_some()
+    }
+    /// The DCCP packet size to probe now, if any: half way to the ceiling.
+    pub(crate) fn next_probe(&self) -> Option<usize> {
+        let wanted = self.probing && self.probe.is_none() && self.ceiling >= self.pmtu + STEP;
+        // The ceiling itself first: most paths carry it.
+        let half = self.pmtu + self.ceiling.saturating_sub(self.pmtu).div_ceil(2);
+        let size = if self.fresh { self.ceiling } else { half };
+        wanted.then_some(size - self.lower_headers)
+    }
+    /// The probe has gone with this number.
+    pub(crate) fn probe_sent(&mut self, seq: Seq48, packet: usize) {
+        self.probe = Some(Probe { seq, size: packet + self.lower_headers });
+    }
+    /// A SyncAck has come; whether the path MTU grew.
+    pub(crate) fn on_sync_ack(&mut self, ack: Seq48) -> bool {
+        let Some(probe) = self.probe.take_if(|probe| probe.seq == ack) else { return false };
+        (self.tries, self.fresh) = (0, false);
+        let grows = probe.size > self.pmtu;
+        self.pmtu = self.pmtu.max(probe.size);
+        grows
+    }
+    /// No SyncAck has come, or the search rests. Answers when to go on if there is no probe to send now.
+    pub(crate) fn on_timer(&mut self, now: Instant) -> Option<Instant> {
+        if let Some(probe) = self.probe.take() {
+            self.tries += 1;
+            if self.tries >= TRIES {
+                (self.tries, self.fresh) = (0, false);
+                self.ceiling = (probe.size - 1).max(self.pmtu);
+            }
+        } else {
+            (self.ceiling, self.fresh) = (self.interface, true);
+        }
+        self.resting(now)
+    }
+    /// When a search that is done begins again.
+    pub(crate) fn resting(&self, now: Instant) -> Option<Instant> {
+        (self.probing && self.probe.is_none() && self.next_probe().is_none()).then(|| now + AGAIN)
+    }
+
+    /// A router says that a packet was too big; `mtu` is the next hop's, 0 if it does not say. Whether the path MTU shrank.
+    pub(crate) fn on_too_big(&mut self, mtu: usize) -> bool {
+        let mtu = match mtu {
+            0 => PLATEAUS.into_iter().find(|plateau| *plateau < self.pmtu).unwrap_or(LEAST),
+            mtu => mtu.max(LEAST),
+        };
+        let shrinks = mtu < self.pmtu;
+        if shrinks {
+            self.pmtu = mtu;
+            self.ceiling = mtu;
+            self.probe = None;
+        }
+        shrinks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux says 1440 for a client on a path of 1500 bytes.
+    #[test]
+    fn mps_on_ethernet() {
+        assert_eq!(PathMtu::new(1500, 20, false).mps(), 1440);
+    }
+
+    /// RFC 1191 section 7, and section 14.1: a message with a larger MTU is ignored.
+    #[test]
+    fn too_big() {
+        let mut mtu = PathMtu::new(1500, 20, false);
+        assert!(mtu.on_too_big(1400) && !mtu.on_too_big(1450));
+        assert_eq!(mtu.packet(), 1380);
+        assert!(mtu.on_too_big(0));
+        assert_eq!(mtu.packet(), 1260);
+        assert!(mtu.on_too_big(1));
+        assert_eq!(mtu.packet(), 556);
+    }
+
+    /// Finds the path's MTU to a step, by what comes back and what does not.
+    #[test]
+    fn searches_upwards() {
+        for path in [1280, 1300, 1400, 1492, 1500] {
+            let (mut mtu, mut seq) = (PathMtu::new(1500, 20, true), Seq48::ZERO);
+            let mut probes = 0;
+            while let Some(size) = mtu.next_probe() {
+                seq += 1;
+                probes += 1;
+                mtu.probe_sent(seq, size);
+                if size + 20 <= path {
+                    assert!(mtu.on_sync_ack(seq));
+                } else {
+                    mtu.on_timer(Instant::ZERO);
+                }
+            }
+            assert!(mtu.pmtu <= path && mtu.pmtu + STEP > path, "{path}: {}", mtu.pmtu);
+            assert!(probes < 25, "{path}: {probes}");
+            assert_eq!(mtu.resting(Instant::ZERO), Some(Instant::from_secs(600)));
+        }
+    }
+}

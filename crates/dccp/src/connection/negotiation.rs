@@ -1,0 +1,312 @@
+//! Feature negotiation (RFC 4340 section 6): both ends come to one value of each feature, whatever is lost or reordered.
+
+use super::feature_slot::{List, Phase, SLOTS, Side, Slot};
+use crate::feature::{Feature, FeatureAction, FeatureOption, Reconciliation};
+use crate::{DccpOption, OptionFault, OptionWriter};
+use headway_units::Seq48;
+
+/// Empty Confirms that wait at most; the peer repeats the Changes of those that find no room.
+const MAX_EMPTY: usize = 16;
+
+/// The features of both ends, and what of them is still being negotiated.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiation {
+    slots: [Slot; SLOTS],
+    is_server: bool,
+    /// FGSR, absent before the first negotiation option.
+    fgsr: Option<Seq48>,
+    /// FGSS.
+    fgss: Seq48,
+    /// Changes of features that this end does not know.
+    empty: Vec<(FeatureAction, Feature)>,
+    /// Changes are to be sent (again) now.
+    changes_due: bool,
+    /// A Confirm is to be sent.
+    confirms_due: bool,
+}
+
+/// The packet that a negotiation option came on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) seq: Seq48,
+    pub(crate) ack: Option<Seq48>,
+    /// The CCIDs changed less than a minute ago, and must not change again (section 10.5).
+    pub(crate) ccids_are_frozen: bool,
+}
+
+/// What [`Negotiation::write`] put on a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// There is a Change.
+    pub(crate) changes: bool,
+    /// There is a Change that is no repetition.
+    pub(crate) new_changes: bool,
+    /// There is a Confirm.
+    pub(crate) confirms: bool,
+    /// Everything found room.
+    pub(crate) complete: bool,
+}
+
+impl Negotiation {
+    /// Every feature has its initial value (section 6.4).
+    pub(crate) fn new(is_server: bool, iss: Seq48) -> Self {
+        Self {
+            slots: Slot::initial(),
+            is_server,
+            fgsr: None,
+            fgss: iss,
+            empty: Vec::new(),
+            changes_due: false,
+            confirms_due: false,
+        }
+    }
+
+    fn slot(&self, side: Side, feature: Feature) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.side == side && slot.feature == feature)
+    }
+    fn slot_mut(&mut self, side: Side, feature: Feature) -> Option<&mut Slot> {
+        self.slots.iter_mut().find(|slot| slot.side == side && slot.feature == feature)
+    }
+    /// The value that holds now; 0 for an unknown feature.
+    pub(crate) fn value(&self, side: Side, feature: Feature) -> u64 {
+        self.slot(side, feature).map_or(0, |slot| slot.value)
+    }
+
+    /// Accepts the values of `list`, the first one best.
+    pub(crate) fn accept(&mut self, side: Side, feature: Feature, list: List) {
+        self.prefer(side, feature, list, false, false);
+    }
+    /// Wishes for the first value of `list`, and accepts the others. Opens a negotiation if the value is another and the
+    /// peer's wishes have not decided yet.
+    pub(crate) fn wish(&mut self, side: Side, feature: Feature, list: List, mandatory: bool) {
+        self.prefer(side, feature, list, mandatory, true);
+    }
+
+    fn prefer(&mut self, side: Side, feature: Feature, list: List, mandatory: bool, ask: bool) {
+        let Some(slot) = self.slot_mut(side, feature) else { return };
+        slot.mandatory = mandatory;
+        if slot.list != list {
+            slot.list = list;
+            slot.decided = false;
+            if slot.phase == Phase::Changing {
+                slot.phase = Phase::Unstable;
+            }
+        }
+        let differs = list.first().is_some_and(|first| u64::from(first) != slot.value);
+        let ask = ask && slot.phase == Phase::Stable && differs && !slot.decided;
+        slot.wanted = slot.phase == Phase::Unstable || ask;
+        self.changes_due |= slot.wanted;
+    }
+
+    /// Proposes a value of a non-negotiable feature of this end.
+    pub(crate) fn propose(&mut self, feature: Feature, value: u64) {
+        let Some(slot) = self.slot_mut(Side::Local, feature) else { return };
+        let current = if slot.phase == Phase::Stable { slot.value } else { slot.proposed };
+        if value == current {
+            return;
+        }
+        slot.proposed = value;
+        slot.wanted = true;
+        if slot.phase == Phase::Changing {
+            slot.phase = Phase::Unstable;
+        }
+        self.changes_due = true;
+    }
+
+    /// Whether a value is on its way, or is to be.
+    pub(crate) fn is_changing(&self, side: Side, feature: Feature) -> bool {
+        self.slot(side, feature).is_some_and(|slot| slot.wanted || slot.phase != Phase::Stable)
+    }
+
+    /// Whether a packet's negotiation options come in order (section 6.6.4, first condition).
+    pub(crate) fn is_in_order(&self, seq: Seq48) -> bool {
+        self.fgsr.is_none_or(|fgsr| seq.is_after(fgsr))
+    }
+    /// Whether a bad Confirm belongs to a negotiation that is under way: only then is it an error (section 6.6.8).
+    pub(crate) fn expects(&self, action: FeatureAction, feature: Feature, arrived: Arrived) -> bool {
+        let changing = self.slot(side_of(action), feature).is_some_and(|slot| slot.phase == Phase::Changing);
+        changing && self.is_in_order(arrived.seq) && self.answers_latest(arrived)
+    }
+    fn answers_latest(&self, arrived: Arrived) -> bool {
+        arrived.ack.is_some_and(|ack| !ack.is_before(self.fgss))
+    }
+    /// A valid packet with negotiation options has been processed.
+    pub(crate) const fn end_packet(&mut self, seq: Seq48) {
+        self.fgsr = Some(seq);
+    }
+
+    /// The pseudocode of section 6.6.2. Says whether a value may have changed.
+    ///
+    /// # Errors
+    /// `NotUnderstood` for a Change that cannot be followed, `FeatureValue` for a Confirm of a wrong value.
+    pub(crate) fn receive(
+        &mut self,
+        option: &FeatureOption<'_>,
+        mandatory: bool,
+        arrived: Arrived,
+        knows_ccid_features: bool,
+    ) -> Result<bool, OptionFault> {
+        let FeatureOption { action, feature, values } = *option;
+        // First, check for unknown features.
+        let known =
+            self.slot(side_of(action), feature).is_some() && (!feature.is_ccid_specific() || knows_ccid_features);
+        if !known {
+            return if action.is_change() { Err(OptionFault::NotUnderstood) } else { Ok(false) };
+        }
+        // Second, check for reordering.
+        let in_order = self.is_in_order(arrived.seq) && (action.is_change() || self.answers_latest(arrived));
+        let is_server = self.is_server;
+        let Some(slot) = self.slot_mut(side_of(action), feature) else { return Ok(false) };
+        if slot.phase == Phase::Unstable || !in_order {
+            return Ok(false);
+        }
+        let before = slot.value;
+        // Third, process Changes; fourth, Confirms, but only in CHANGING.
+        if action.is_change() {
+            let frozen = arrived.ccids_are_frozen && feature == Feature::CCID;
+            slot.change(values, mandatory, is_server, frozen)?;
+            let changed = slot.value != before;
+            self.confirms_due = true;
+            return Ok(changed);
+        }
+        if slot.phase == Phase::Changing {
+            slot.confirm(values, is_server)?;
+        }
+        Ok(slot.value != before)
+    }
+
+    /// An invalid or unknown Change is answered by a Confirm without a value (sections 6.6.7 and 6.6.8).
+    pub(crate) fn owe_empty(&mut self, action: FeatureAction, feature: Feature) {
+        if self.empty.len() < MAX_EMPTY && !self.empty.contains(&(action, feature)) {
+            self.empty.push((action, feature));
+            self.confirms_due = true;
+        }
+    }
+
+    /// Whether Changes are to go.
+    pub(crate) const fn changes_due(&self) -> bool {
+        self.changes_due
+    }
+    /// Whether Confirms are to go.
+    pub(crate) const fn confirms_due(&self) -> bool {
+        self.confirms_due
+    }
+    /// The timer says that Changes without an answer go again.
+    pub(crate) fn retransmit(&mut self) {
+        self.changes_due = self.is_open();
+    }
+    /// Whether some Change has no answer.
+    pub(crate) fn is_open(&self) -> bool {
+        self.slots.iter().any(|slot| slot.wanted || slot.phase != Phase::Stable)
+    }
+
+    /// Writes what is due: on Requests and Responses every open Change, since those repeat the negotiation. What finds no
+    /// room stays due.
+    pub(crate) fn write(
+        &mut self,
+        writer: &mut OptionWriter<'_>,
+        seq: Seq48,
+        every_change: bool,
+        confirms: bool,
+    ) -> Written {
+        let changes = every_change || self.changes_due;
+        let confirms = confirms && self.confirms_due;
+        let mut written = Written { complete: true, ..Written::default() };
+        if !changes && !confirms {
+            return written;
+        }
+        for slot in &mut self.slots {
+            if changes && (slot.wanted || slot.phase != Phase::Stable) {
+                if slot.write_change(writer).is_err() {
+                    written.complete = false;
+                    break;
+                }
+                written.changes = true;
+                written.new_changes |= slot.phase != Phase::Changing;
+                slot.phase = Phase::Changing;
+                slot.wanted = false;
+            }
+            if confirms && slot.owes_confirm {
+                written.confirms = true;
+                written.complete &= slot.write_confirm(writer).is_ok();
+            }
+        }
+        for (action, feature) in self.empty.iter().filter(|_| confirms) {
+            let option = FeatureOption { action: *action, feature: *feature, values: &[] };
+            written.confirms = true;
+            written.complete &= writer.push(DccpOption::Feature(option)).is_ok();
+        }
+        if written.new_changes {
+            self.fgss = seq;
+        }
+        self.changes_due &= !(changes && written.complete);
+        written
+    }
+
+    /// The Confirms have gone. They are not repeated unless the Change is.
+    pub(crate) fn confirms_are_sent(&mut self) {
+        self.confirms_due = false;
+        self.empty.clear();
+        self.slots.iter_mut().for_each(|slot| slot.owes_confirm = false);
+    }
+
+    /// What an Init Cookie has to keep: of each feature that is not as at the beginning, its place, whether it is being
+    /// changed, and its value.
+    pub(crate) fn save(&self, bytes: &mut Vec<u8>) {
+        for (place, slot) in self.slots.iter().enumerate() {
+            let changing = slot.wanted || slot.phase != Phase::Stable;
+            if changing || Some(slot.value) != slot.feature.initial() {
+                bytes.push(place as u8 | u8::from(changing) << 7);
+                bytes.extend_from_slice(slot.encode(slot.value).as_ref());
+            }
+        }
+    }
+
+    /// How many options a Response has to have.
+    pub(crate) fn open_options(&self) -> usize {
+        let of = |slot: &Slot| usize::from(slot.wanted || slot.phase != Phase::Stable) + usize::from(slot.owes_confirm);
+        self.slots.iter().map(of).sum::<usize>() + self.empty.len()
+    }
+
+    /// Takes the values from [`Self::save`]'s bytes, which the cookie's tag has proved to be ours. Answers which slots were
+    /// being changed, for [`Self::resume`]; `None` if the bytes say nothing.
+    pub(crate) fn restore(&mut self, mut bytes: &[u8]) -> Option<u32> {
+        let mut changing = 0;
+        while let Some((&head, rest)) = bytes.split_first() {
+            let slot = self.slots.get_mut(usize::from(head & 127))?;
+            let (value, rest) = rest.split_at_checked(slot.encode(0).len())?;
+            slot.value = value.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+            changing |= u32::from(head >> 7) << (head & 127);
+            bytes = rest;
+        }
+        Some(changing)
+    }
+
+    /// Goes on where the Response with the cookie left off, once the wishes are known again.
+    pub(crate) fn resume(&mut self, changing: u32, isr: Seq48, iss: Seq48) {
+        for (place, slot) in self.slots.iter_mut().enumerate() {
+            slot.phase = if changing >> place & 1 == 1 { Phase::Changing } else { Phase::Stable };
+            slot.decided = true;
+            slot.wanted = false;
+        }
+        (self.fgsr, self.fgss, self.changes_due) = (Some(isr), iss, false);
+    }
+}
+
+/// Where the feature of an option that was received is located: L options come from the location.
+const fn side_of(received: FeatureAction) -> Side {
+    match received {
+        FeatureAction::ChangeL | FeatureAction::ConfirmL => Side::Remote,
+        FeatureAction::ChangeR | FeatureAction::ConfirmR => Side::Local,
+    }
+}
+
+/// The server's first value that the client also names (section 6.3.1).
+pub(super) fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
+    server.iter().copied().find(|value| client.contains(value))
+}
+
+/// Whether the values of a feature are lists.
+pub(super) fn is_list(feature: Feature) -> bool {
+    feature.reconciliation() == Some(Reconciliation::ServerPriority)
+}

@@ -1,0 +1,33 @@
+//! Resets from where there is no connection (RFC 4340 section 8.3.1).
+
+use super::event::Outgoing;
+use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset, ResetCode};
+use headway_units::{Ecn, Seq48};
+
+/// The Reset that answers a packet for which there is no connection: `None` for a Reset, which nothing answers.
+///
+/// The caller limits how many it sends (section 8.1.3). [`ResetCode::CONNECTION_REFUSED`] tells a Request that nobody listens;
+/// other packets get [`ResetCode::NO_CONNECTION`].
+#[must_use]
+pub fn refusal(packet: &Packet<'_>, code: ResetCode) -> Option<Outgoing<'static>> {
+    if matches!(packet.kind(), PacketType::Reset | PacketType::Listen) {
+        return None;
+    }
+    let (seq, ack) = numbers(packet);
+    let packet = Packet {
+        source_port: packet.destination_port,
+        destination_port: packet.source_port,
+        ccval: CcVal::ZERO,
+        cscov: CsCov::ALL,
+        seq,
+        body: Body::Reset { ack, reset: Reset { code, data: [0; 3] } },
+        options: OptionArea::EMPTY,
+        data: &[],
+    };
+    Some(Outgoing { packet, ecn: Ecn::NotEct, dont_fragment: false })
+}
+
+/// The sequence and acknowledgement number of such a Reset, taken from the packet.
+pub(super) fn numbers(packet: &Packet<'_>) -> (Seq48, Seq48) {
+    (packet.body.ack().map_or(Seq48::ZERO, |ack| ack + 1), packet.seq)
+}

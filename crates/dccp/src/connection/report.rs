@@ -1,0 +1,90 @@
+//! The reports of the controller of the peer's data, as options (RFC 4342 section 8, RFC 5622 section 8.7).
+
+use crate::{CcidOption, DroppedPackets, EncodeError, LossInterval, LossIntervals, OptionWriter};
+use headway_rate::{Losses, TfrcReport};
+use headway_units::Probability;
+use std::num::NonZeroU32;
+
+/// Receive Rate and what was lost. `drop_counts`: with Dropped Packets, as CCID 4 does.
+pub(super) fn write_tfrc(
+    report: &TfrcReport<'_>,
+    drop_counts: bool,
+    writer: &mut OptionWriter<'_>,
+) -> Result<(), EncodeError> {
+    let bytes = report.x_recv.bits_per_second() / 8;
+    writer.push_ccid(CcidOption::ReceiveRate(u32::try_from(bytes).unwrap_or(u32::MAX)))?;
+    match report.losses {
+        Losses::EventRate(p) => writer.push_ccid(CcidOption::LossEventRate(inverse(p))),
+        Losses::Intervals { skip, intervals } => {
+            let mut encoded = [[0; 9]; LossIntervals::MAX];
+            let mut counts = [[0; 3]; LossIntervals::MAX];
+            for ((place, count), interval) in encoded.iter_mut().zip(&mut counts).zip(intervals) {
+                let lossy = interval.lossy.min((1 << 23) - 1);
+                *place = LossInterval {
+                    lossless_length: interval.lossless.min((1 << 24) - 1),
+                    loss_length: lossy,
+                    nonce: false,
+                    data_length: interval.data.min((1 << 24) - 1),
+                }
+                .to_bytes()
+                .unwrap_or_default();
+                let [_, bytes @ ..] = interval.dropped.min(lossy).to_be_bytes();
+                *count = bytes;
+            }
+            let many = intervals.len().min(LossIntervals::MAX);
+            let skip = skip.min(LossIntervals::MAX_SKIP);
+            if let Some(intervals) = encoded.get(..many).and_then(|encoded| LossIntervals::new(skip, encoded)) {
+                writer.push_ccid(CcidOption::LossIntervals(intervals))?;
+            }
+            match counts.get(..many).and_then(DroppedPackets::new) {
+                Some(counts) if drop_counts => writer.push_ccid(CcidOption::DroppedPackets(counts)),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// 1/p, rounded up (RFC 4342 section 8.5).
+fn inverse(p: Probability) -> Option<NonZeroU32> {
+    // `as` saturates: the least p that can be told is 1 / 4294967294.
+    let inverse = (1.0 / p.value()).ceil() as u32;
+    (p > Probability::ZERO).then(|| NonZeroU32::new(inverse.min(u32::MAX - 1))).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Rate;
+
+    /// RFC 4342 section 8.5: "the inverse of the loss event rate, rounded UP".
+    #[test]
+    fn inverses_are_rounded_up() {
+        let inverse = |p| inverse(Probability::new(p).unwrap()).map(NonZeroU32::get);
+        assert_eq!(inverse(0.0), None);
+        assert_eq!(inverse(1.0), Some(1));
+        assert_eq!(inverse(0.3), Some(4));
+        assert_eq!(inverse(0.01), Some(100));
+        assert_eq!(inverse(1e-300), Some(u32::MAX - 1));
+    }
+
+    /// The example of RFC 4342 section 8.6.2.
+    #[test]
+    fn the_rfcs_intervals() {
+        let interval = |lossless, lossy, data| headway_rate::LossInterval { lossless, lossy, data, dropped: lossy };
+        let intervals = [interval(10, 1, 10), interval(8, 5, 10), interval(8, 1, 8), interval(10, 0, 15)];
+        let report = TfrcReport {
+            x_recv: Rate::from_bits_per_second(8 * 9991),
+            losses: Losses::Intervals { skip: 2, intervals: &intervals },
+            new_loss_event: false,
+        };
+        let mut bytes = [0; 100];
+        let mut writer = OptionWriter::new(&mut bytes);
+        write_tfrc(&report, false, &mut writer).unwrap();
+        let len = writer.len();
+        let wanted = [
+            194, 6, 0, 0, 0x27, 7, 193, 39, 2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0,
+            1, 0, 0, 8, 0, 0, 10, 0, 0, 0, 0, 0, 15,
+        ];
+        assert_eq!(bytes[..len], wanted);
+    }
+}

@@ -1,0 +1,91 @@
+//! What happens when time passes.
+
+use super::Connection;
+use super::state::State;
+use super::timers::Timer;
+use super::transitions::Cause;
+use headway_rate::{ReceiverHalf, SenderHalf};
+use headway_units::{Duration, Instant};
+
+/// A padded Sync whose answer takes longer was too large, or lost.
+const LEAST_PROBE_WAIT: Duration = Duration::from_secs(1);
+
+impl Connection {
+    /// The instant of [`Self::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for timer in Timer::ALL {
+            if self.timers.take(timer, now) {
+                self.fire(now, timer);
+            }
+        }
+        self.refresh(now);
+    }
+
+    fn fire(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Request => self.due.request = true,
+            Timer::GiveUp => self.give_up(now),
+            Timer::PartOpen => {
+                self.due.ack = true;
+                self.wait = self.wait * 2;
+            }
+            Timer::Close => self.due.close = true,
+            Timer::TimeWait => {
+                self.go(Cause::TimeWaitOver);
+            }
+            Timer::Change => self.negotiation.retransmit(),
+            Timer::DelayedAck => self.due.ack = true,
+            // poll_transmit asks the controller again.
+            Timer::Pacing => {}
+            Timer::Sender => {
+                if let Some(sender) = &mut self.sender {
+                    sender.handle_timeout(now);
+                }
+            }
+            Timer::Receiver => {
+                if let Some(receiver) = &mut self.receiver {
+                    receiver.handle_timeout(now);
+                }
+            }
+            Timer::MtuProbe => {
+                let rest = self.mtu.on_timer(now);
+                self.timers.arm(Timer::MtuProbe, rest);
+            }
+        }
+    }
+
+    /// After anything that may have moved a deadline.
+    pub(super) fn refresh(&mut self, now: Instant) {
+        self.timers.arm(Timer::Sender, self.sender.as_ref().and_then(SenderHalf::poll_timeout));
+        self.timers.arm(Timer::Receiver, self.receiver.as_ref().and_then(ReceiverHalf::poll_timeout));
+        if self.slow_receiver_until.is_some_and(|until| until <= now) {
+            self.slow_receiver_until = None;
+        }
+        if !self.timers.is_running(Timer::MtuProbe) && self.mtu.is_probing() {
+            self.timers.set(Timer::MtuProbe, now + LEAST_PROBE_WAIT.max(self.rtt() * 2));
+        }
+        self.owe_acknowledgement(now);
+    }
+
+    /// Confirms, Changes and Data Dropped ride on packets that go anyway. If none does, an Ack goes: at most one a round
+    /// trip for negotiation's sake (section 6.6.1), and soon enough for Data Dropped (section 11.3).
+    fn owe_acknowledgement(&mut self, now: Instant) {
+        let state = self.machine.state();
+        if !matches!(state, State::PartOpen | State::Open) || self.due.ack || self.timers.is_running(Timer::DelayedAck)
+        {
+            return;
+        }
+        // PARTOPEN repeats its Confirms by its own timer.
+        let confirms = state == State::Open && self.negotiation.confirms_due();
+        if confirms || self.negotiation.changes_due() {
+            let at = self.negotiated.map_or(now, |last| now.max(last + self.rtt()));
+            self.negotiated = Some(at);
+            self.timers.set(Timer::DelayedAck, at);
+        } else if self.acknowledge.has_news_of_drops() {
+            self.timers.set(Timer::DelayedAck, now + self.options.delayed_ack);
+        }
+        if self.timers.take(Timer::DelayedAck, now) {
+            self.due.ack = true;
+        }
+    }
+}

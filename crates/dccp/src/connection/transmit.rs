@@ -1,0 +1,385 @@
+//! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
+
+use super::event::{Event, Outgoing};
+use super::outbox::Outbox;
+use super::report::write_tfrc;
+use super::state::State;
+use super::timers::Timer;
+use super::{BUFFER, Connection};
+use crate::{Body, CcVal, CsCov, DccpOption, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c};
+use headway_rate::{Next, Permit, ReceiverHalf, Report, SenderHalf, Sending};
+use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
+
+/// The longest wait between two retransmissions of a Request, Close, CloseReq or Change.
+const LONGEST_WAIT: Duration = Duration::from_secs(64);
+/// What fills a padded Sync.
+static PADDING: [u8; 9216] = [0; 9216];
+/// Room for options even where a datagram fills the packet: it then goes in fragments.
+const LEAST_OPTIONS: usize = 64;
+/// The longest datagram that any packet carries, with the longest header.
+const LONGEST_DATAGRAM: usize = 65_535 - 1020;
+/// Datagrams at once that are too long for any packet.
+const MOST_THROWN_AWAY: usize = 64;
+
+/// A packet that answers another and waits for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Control {
+    Sync {
+        ack: Seq48,
+    },
+    SyncAck {
+        ack: Seq48,
+    },
+    /// `ack` absent: GSR. `seq` absent: the connection's own numbers.
+    Reset {
+        reset: Reset,
+        ack: Option<Seq48>,
+        seq: Option<Seq48>,
+    },
+}
+
+/// Where a packet's data comes from.
+enum Source {
+    None,
+    Outbox(usize),
+    Handshake,
+    Padding(usize),
+}
+
+/// The packet that goes next.
+struct Plan {
+    body: Body,
+    source: Source,
+    seq: Option<Seq48>,
+}
+
+impl Plan {
+    const fn bare(body: Body) -> Self {
+        Self { body, source: Source::None, seq: None }
+    }
+}
+
+impl Connection {
+    /// The next packet that is to go now, if any: ask until there is none, and then for [`Self::poll_timeout`].
+    ///
+    /// Data is taken from the outbox at the instant at which the controller lets it go.
+    pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
+        let plan = self.plan(now, outbox);
+        if plan.is_none() {
+            self.refresh(now);
+        }
+        let plan = plan?;
+        let data = match plan.source {
+            Source::Outbox(len) => {
+                let data = outbox.take(now);
+                data.get(..len).unwrap_or(data)
+            }
+            _ => &[],
+        };
+        Some(self.build(now, plan, data))
+    }
+
+    /// Makes the packet: options, number, and everything that follows from its going.
+    fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8]) -> Outgoing<'a> {
+        let Plan { body, source, seq: foreign } = plan;
+        let data = match source {
+            Source::Padding(len) => PADDING.get(..len).unwrap_or(&PADDING),
+            _ => data,
+        };
+        let is_handshake = matches!(source, Source::Handshake);
+        let len = if is_handshake { self.handshake_data.len() } else { data.len() };
+        let checksum = self.options.data_checksum && matches!(source, Source::Outbox(_));
+        let (options, (seq, ccval)) = match foreign {
+            Some(seq) => (0, (seq, CcVal::ZERO)),
+            None => {
+                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)));
+                (options, self.commit(now, &body, len, matches!(source, Source::Outbox(_))))
+            }
+        };
+        self.refresh(now);
+        let whole = body.kind().header_len(true) + options + len;
+        let handshake = matches!(body.kind(), PacketType::Request | PacketType::Response | PacketType::Reset);
+        let probe = matches!(source, Source::Padding(_));
+        let cscov = CsCov::new(if matches!(source, Source::Outbox(_)) { self.agreed.send_coverage } else { 0 });
+        let cscov = cscov.filter(|cscov| cscov.covered(len).is_some()).unwrap_or(CsCov::ALL);
+        let ect = self.agreed.ect && self.machine.state().is_synchronized();
+        let packet = Packet {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            ccval,
+            cscov,
+            seq,
+            body,
+            options: OptionArea::of_header(self.buffer.get(..options).unwrap_or_default()),
+            data: if is_handshake { &self.handshake_data } else { data },
+        };
+        // "It MAY send these packets as fragmentable ...; it MUST NOT send them as unfragmentable" (section 14.2).
+        let dont_fragment = !handshake && (probe || whole <= self.mtu.packet());
+        Outgoing { packet, ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct }, dont_fragment }
+    }
+
+    /// What a server says that keeps nothing: its Response, or the Reset that an option asked for.
+    pub(super) fn last_word(&mut self, now: Instant) -> Option<Outgoing<'_>> {
+        let ack = self.windows.gsr();
+        let plan = match self.control.pop_front() {
+            Some(control) => self.plan_control(control),
+            // The state no longer matters.
+            None if self.due.response => Plan::bare(Body::Response { ack, service: self.service }),
+            None => return None,
+        };
+        Some(self.build(now, plan, &[]))
+    }
+
+    fn plan(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
+        if let Some(control) = self.control.pop_front() {
+            return Some(self.plan_control(control));
+        }
+        let (state, ack) = (self.machine.state(), self.windows.gsr());
+        match state {
+            State::Request if self.due.request => Some(self.plan_request(now, outbox)),
+            State::Respond if self.due.response => Some(self.plan_response(now, outbox)),
+            State::PartOpen | State::Open => self.plan_open(now, outbox),
+            State::CloseReq | State::Closing if self.due.close => {
+                self.due.close = false;
+                self.arm_retransmission(now, Timer::Close);
+                let body = if state == State::CloseReq { Body::CloseReq { ack } } else { Body::Close { ack } };
+                Some(Plan::bare(body))
+            }
+            _ => None,
+        }
+    }
+
+    fn plan_control(&mut self, control: Control) -> Plan {
+        match control {
+            Control::Sync { ack } => Plan::bare(Body::Sync { ack }),
+            Control::SyncAck { ack } => Plan::bare(Body::SyncAck { ack }),
+            Control::Reset { reset, ack, seq } => {
+                Plan { body: Body::Reset { ack: ack.unwrap_or(self.windows.gsr()), reset }, source: Source::None, seq }
+            }
+        }
+    }
+
+    fn plan_request(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
+        self.due.request = false;
+        self.arm_retransmission(now, Timer::Request);
+        self.keep_handshake_data(now, outbox);
+        Plan { body: Body::Request { service: self.service }, source: Source::Handshake, seq: None }
+    }
+
+    fn plan_response(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
+        self.due.response = false;
+        self.response = self.windows.upcoming();
+        self.keep_handshake_data(now, outbox);
+        let body = Body::Response { ack: self.windows.gsr(), service: self.service };
+        Plan { body, source: Source::Handshake, seq: None }
+    }
+
+    /// "Each new DCCP-Request ... MUST contain the same ... application data" (section 8.1.1), and so the Response.
+    fn keep_handshake_data(&mut self, now: Instant, outbox: &mut impl Outbox) {
+        let first = self.windows.upcoming_number() == 0;
+        let fits = |len: &usize| (1..=self.mtu.mps()).contains(len);
+        if self.options.handshake_data && first && outbox.next_len(now).is_some_and(|len| fits(&len)) {
+            self.handshake_data = outbox.take(now).to_vec();
+        }
+    }
+
+    /// PARTOPEN and OPEN: data, an acknowledgement, or both in one.
+    fn plan_open(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
+        let ack = self.windows.gsr();
+        let data = self.data_that_may_go(now, outbox);
+        let due = self.due.ack || self.has_report(now);
+        let Some(len) = data else {
+            if due {
+                return Some(Plan::bare(Body::Ack { ack }));
+            }
+            return self.plan_probe(ack);
+        };
+        let source = Source::Outbox(len);
+        let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
+        if due && room < self.options_needed() {
+            return Some(Plan::bare(Body::Ack { ack })); // "either send the options on a separate packet" (section 14)
+        }
+        let acknowledges_acks = self.agreed.peer_sends_vectors
+            && self.acknowledge.unacknowledged
+            && self.acknowledge.age(now) >= self.rtt();
+        let body = if due || self.machine.state() == State::PartOpen || acknowledges_acks {
+            Body::DataAck { ack }
+        } else {
+            Body::Data
+        };
+        Some(Plan { body, source, seq: None })
+    }
+
+    fn plan_probe(&mut self, ack: Seq48) -> Option<Plan> {
+        if self.machine.state() != State::Open || self.timers.is_running(Timer::MtuProbe) {
+            return None;
+        }
+        let size = self.mtu.next_probe()?;
+        let data = size.saturating_sub(PacketType::Sync.header_len(true));
+        self.mtu.probe_sent(self.windows.upcoming(), size);
+        Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
+    }
+
+    /// How long the next datagram is, if it may go now. Otherwise the pacing timer says when to ask again.
+    fn data_that_may_go(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
+        self.timers.stop(Timer::Pacing);
+        if !self.agreed.data_may_go || self.peer_stopped {
+            return None;
+        }
+        let sender = self.sender.as_mut()?;
+        let Some(len) = next_datagram(now, outbox, &mut self.events) else {
+            let next = Next { size: Bytes::new(self.mtu.mps() as u64) };
+            if sender.poll_send(now, next) == Permit::Now {
+                sender.on_application_limited(now);
+            }
+            return None;
+        };
+        match sender.poll_send(now, Next { size: Bytes::new(len as u64) }) {
+            Permit::Now => Some(len),
+            Permit::At(at) if at <= now => Some(len),
+            Permit::At(at) => {
+                self.timers.set(Timer::Pacing, at);
+                None
+            }
+            Permit::Blocked => None,
+        }
+    }
+
+    /// Whether the controller of the peer's data has a report. Its options are put into the buffer at once, for it is
+    /// asked only once.
+    fn has_report(&mut self, now: Instant) -> bool {
+        let Some(receiver) = &mut self.receiver else { return false };
+        let Some(report) = receiver.poll_report(now) else { return self.report_len > 0 };
+        if let Report::Tfrc(report) = report {
+            let mut writer = OptionWriter::new(self.report.as_mut_slice());
+            let drop_counts = self.agreed.receive_ccid != crate::Ccid::TFRC.0;
+            // The report has room for two full options: what does not fit is the tail of old intervals.
+            let _ = write_tfrc(&report, drop_counts, &mut writer);
+            self.report_len = writer.len();
+        }
+        true
+    }
+
+    /// Bytes that the options of an acknowledgement will need at most, but for those that shrink to what there is.
+    fn options_needed(&self) -> usize {
+        self.report_len + 32 + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
+    }
+
+    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding.
+    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>) -> usize {
+        let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
+        let header = kind.header_len(true);
+        let limit = self.response_limit.unwrap_or(self.mtu.packet().max(header + data + LEAST_OPTIONS));
+        let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
+        let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
+        let mut writer = OptionWriter::new(buffer);
+        if let Some(crc) = crc {
+            let _ = writer.push(DccpOption::DataChecksum(crc));
+        }
+        if self.agreed.we_count && self.ndp_run > 0 {
+            let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
+        }
+        self.acknowledge.write_echo(now, &mut writer);
+        if matches!(kind, PacketType::Data | PacketType::Reset) {
+            return finish(writer);
+        }
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        // A Response makes cookies, and what comes back in PARTOPEN and behind echoes them (section 8.1.4).
+        for cookie in &self.cookies {
+            let _ = writer.push(DccpOption::InitCookie(cookie));
+        }
+        let confirms = kind.has_ack();
+        let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
+        if written.changes {
+            self.change_wait = if written.new_changes {
+                self.smoothed_rtt.unwrap_or(self.options.default_rtt)
+            } else {
+                (self.change_wait * 2).min(LONGEST_WAIT)
+            };
+            self.timers.set(Timer::Change, now + self.change_wait);
+        }
+        // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
+        if confirms && written.complete && state != State::PartOpen {
+            self.negotiation.confirms_are_sent();
+        }
+        if self.options.timestamps && handshake {
+            let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
+        }
+        self.acknowledge.write_echo(now, &mut writer);
+        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            let elapsed = self.acknowledge.elapsed(now);
+            // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
+            let feedback = self.report_len > 0;
+            if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
+                let _ = writer.push(DccpOption::ElapsedTime(elapsed));
+            }
+            if feedback && writer.remaining() >= self.report_len {
+                let report = OptionArea::of_header(self.report.get(..self.report_len).unwrap_or_default());
+                for option in report.iter().flatten() {
+                    let _ = writer.push(option);
+                }
+                self.report_len = 0;
+            }
+            if self.acknowledge.slow_receiver {
+                let _ = writer.push(DccpOption::SlowReceiver);
+            }
+        }
+        if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
+            let ack = self.windows.gsr();
+            self.acknowledge.write_dropped(ack, seq, &mut writer);
+            if self.agreed.we_send_vectors && matches!(kind, PacketType::Ack | PacketType::DataAck) {
+                self.acknowledge.write_vector(seq, &mut writer);
+            }
+        }
+        finish(writer)
+    }
+
+    /// The packet goes: it takes the next number, and everybody is told.
+    fn commit(&mut self, now: Instant, body: &Body, len: usize, data: bool) -> (Seq48, CcVal) {
+        let (kind, number) = (body.kind(), self.windows.upcoming_number());
+        let seq = self.windows.next();
+        self.ledger.push(number, now);
+        self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
+        self.counters.sent_packets += 1;
+        if data {
+            self.counters.sent_data_packets += 1;
+            self.counters.sent_data += len as u64;
+        }
+        if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
+            self.acknowledge.on_sent(now);
+            self.due.ack = false;
+            self.timers.stop(Timer::DelayedAck);
+        }
+        if self.machine.state() == State::PartOpen {
+            self.partopen_sent(now);
+        }
+        let Some(sender) = &mut self.sender else { return (seq, CcVal::ZERO) };
+        let size = Bytes::new(if data { len as u64 } else { 0 });
+        let stamp = sender.on_send(now, &Sending { number, size, data });
+        (seq, if data { CcVal::new(stamp.ccval & 15).unwrap_or_default() } else { CcVal::ZERO })
+    }
+
+    /// Sets a retransmission timer, which waits twice as long each time.
+    fn arm_retransmission(&mut self, now: Instant, timer: Timer) {
+        self.timers.set(timer, now + self.wait);
+        self.wait = (self.wait * 2).min(LONGEST_WAIT);
+    }
+}
+
+/// The datagram at the head of the outbox; those that no packet can carry are thrown away.
+fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut super::Events) -> Option<usize> {
+    for _ in 0..MOST_THROWN_AWAY {
+        let len = outbox.next_len(now)?;
+        if len <= LONGEST_DATAGRAM {
+            return Some(len);
+        }
+        outbox.take(now);
+        events.push_back(Event::DatagramTooLarge(len));
+    }
+    None
+}
+
+fn finish(writer: OptionWriter<'_>) -> usize {
+    // The room is a multiple of four, so that the padding always fits.
+    writer.finish().map_or(0, |area| area.as_bytes().len())
+}

@@ -1,0 +1,121 @@
+//! What this end would have each feature be: the options, and what the CCIDs need (RFC 4341 section 4, RFC 4342 section 8.4).
+
+use super::feature_slot::{List, Side};
+use super::negotiation::Negotiation;
+use super::options::ConnectionOptions;
+use crate::feature::{Ccid, Feature};
+
+/// What holds of the features, ready for the path of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agreed {
+    /// The CCID of our data, and of the peer's.
+    pub(crate) send_ccid: u8,
+    pub(crate) receive_ccid: u8,
+    /// We send Ack Vectors; the peer does.
+    pub(crate) we_send_vectors: bool,
+    pub(crate) peer_sends_vectors: bool,
+    /// We send NDP Counts; the peer does.
+    pub(crate) we_count: bool,
+    pub(crate) peer_counts: bool,
+    /// We report a Loss Event Rate; otherwise Loss Intervals.
+    pub(crate) we_send_loss_event_rate: bool,
+    /// Our packets may be marked instead of dropped.
+    pub(crate) ect: bool,
+    /// Data may come: the peer knows that we cannot read ECN, if we cannot.
+    pub(crate) data_may_come: bool,
+    /// Data may go: nothing that its CCID needs is still open (RFC 4341 section 4).
+    pub(crate) data_may_go: bool,
+    /// CsCov of our data, 0 to 15.
+    pub(crate) send_coverage: u8,
+    /// The least CsCov of the peer's data that we accept, 0 for full coverage only.
+    pub(crate) minimum_coverage: u8,
+}
+
+impl Agreed {
+    pub(crate) fn of(negotiation: &Negotiation, options: &ConnectionOptions) -> Self {
+        let value = |side, feature| negotiation.value(side, feature);
+        let local = |feature| value(Side::Local, feature) == 1;
+        let remote = |feature| value(Side::Remote, feature) == 1;
+        let peers_minimum = value(Side::Remote, Feature::MINIMUM_CHECKSUM_COVERAGE) as u8;
+        let partial = options.send_coverage > 0 && peers_minimum > 0;
+        let vectors_open = negotiation.is_changing(Side::Remote, Feature::SEND_ACK_VECTOR);
+        let ccid_open = negotiation.is_changing(Side::Local, Feature::CCID);
+        let checksum_open = negotiation.is_changing(Side::Remote, Feature::CHECK_DATA_CHECKSUM);
+        Self {
+            send_ccid: value(Side::Local, Feature::CCID) as u8,
+            receive_ccid: value(Side::Remote, Feature::CCID) as u8,
+            we_send_vectors: local(Feature::SEND_ACK_VECTOR),
+            peer_sends_vectors: remote(Feature::SEND_ACK_VECTOR),
+            we_count: local(Feature::SEND_NDP_COUNT),
+            peer_counts: remote(Feature::SEND_NDP_COUNT),
+            we_send_loss_event_rate: local(Feature::SEND_LOSS_EVENT_RATE),
+            ect: options.ecn && !remote(Feature::ECN_INCAPABLE),
+            data_may_come: options.ecn || local(Feature::ECN_INCAPABLE),
+            data_may_go: !(vectors_open || ccid_open || checksum_open),
+            send_coverage: if partial { options.send_coverage.max(peers_minimum) } else { 0 },
+            minimum_coverage: value(Side::Local, Feature::MINIMUM_CHECKSUM_COVERAGE) as u8,
+        }
+    }
+}
+
+/// The preferences that do not depend on a CCID, and the CCIDs.
+pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOptions) {
+    for (side, ccids) in [(Side::Local, &options.send_ccids), (Side::Remote, &options.receive_ccids)] {
+        let list = List::new(options.usable(ccids));
+        // "If this is unacceptable ..., that endpoint MUST send Mandatory Change(CCID) options on its first packets"
+        // (section 10).
+        let mandatory = !list.as_slice().contains(&Ccid::TCP_LIKE.0);
+        if list.first().is_some() {
+            negotiation.wish(side, Feature::CCID, list, mandatory);
+        }
+    }
+    let ecn = if options.ecn { List::new([0, 1]) } else { List::new([1]) };
+    negotiation.wish(Side::Local, Feature::ECN_INCAPABLE, ecn, !options.ecn);
+    negotiation.accept(Side::Remote, Feature::ECN_INCAPABLE, List::new([0, 1]));
+    negotiation.propose(Feature::SEQUENCE_WINDOW, options.sequence_window);
+    let counts = if options.ndp_counts { List::new([1, 0]) } else { List::new([0, 1]) };
+    negotiation.wish(Side::Remote, Feature::SEND_NDP_COUNT, counts, false);
+    negotiation.accept(Side::Local, Feature::SEND_NDP_COUNT, List::new([0, 1]));
+    let accepted = match options.minimum_coverage {
+        0 => List::new([0]),
+        least => List::new(least..=15),
+    };
+    negotiation.accept(Side::Local, Feature::MINIMUM_CHECKSUM_COVERAGE, accepted);
+    negotiation.wish(Side::Remote, Feature::MINIMUM_CHECKSUM_COVERAGE, List::new(options.send_coverage..=15), false);
+    let checks = if options.data_checksum { List::new([1]) } else { List::new([0, 1]) };
+    negotiation.wish(Side::Remote, Feature::CHECK_DATA_CHECKSUM, checks, options.data_checksum);
+    negotiation.accept(Side::Local, Feature::CHECK_DATA_CHECKSUM, List::new([0, 1]));
+}
+
+/// What the CCIDs need: those in force, or at the very beginning the preferred ones.
+pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptions) {
+    let half = |negotiation: &Negotiation, side, ccids| {
+        let open = negotiation.is_changing(side, Feature::CCID);
+        let preferred = if open { options.usable(ccids).next() } else { None };
+        let ccid = Ccid(preferred.unwrap_or(negotiation.value(side, Feature::CCID) as u8));
+        // Features of a CCID are safe behind a Mandatory Change of it, or once it is settled (section 10.3).
+        let settled = !open || !options.usable(ccids).any(|ccid| Ccid(ccid) == Ccid::TCP_LIKE);
+        (ccid, settled)
+    };
+    let needs_vectors = |ccid| options.row(ccid).is_some_and(|row| row.ack_vectors);
+    let (sending, settled) = half(negotiation, Side::Local, &options.send_ccids);
+    let (receiving, _) = half(negotiation, Side::Remote, &options.receive_ccids);
+    for (side, ccid) in [(Side::Remote, sending), (Side::Local, receiving)] {
+        let needed = needs_vectors(ccid);
+        let list = if needed { List::new([1]) } else { List::new([0, 1]) };
+        negotiation.wish(side, Feature::SEND_ACK_VECTOR, list, needed);
+    }
+    let is_tfrc = matches!(sending, Ccid::TFRC | Ccid::TFRC_SP);
+    if options.loss_event_rate && is_tfrc && settled {
+        negotiation.wish(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([1, 0]), false);
+    } else {
+        negotiation.accept(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
+    }
+    negotiation.accept(Side::Local, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
+}
+
+/// Whether features 128 to 255 mean something to a half-connection: under TFRC, which has one, or if it may come.
+pub(crate) fn knows_ccid_features(options: &ConnectionOptions, ccid: u8, list: &[u8]) -> bool {
+    let tfrc = |ccid: u8| matches!(Ccid(ccid), Ccid::TFRC | Ccid::TFRC_SP);
+    tfrc(ccid) || options.usable(list).any(tfrc)
+}
