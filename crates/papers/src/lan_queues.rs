@@ -177,6 +177,7 @@ fn packet_bytes(run: &Outcome<'_>) -> Option<f64> {
         Transport::Tcp(tcp) => tcp.rules.segment,
         Transport::Udp(udp) => udp.datagram,
         Transport::Agent(agent) => agent.carrier.datagram,
+        Transport::Dccp(dccp) => dccp.carrier.connection.mtu,
     };
     Some(bytes.count() as f64)
 }

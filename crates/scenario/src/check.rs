@@ -65,7 +65,7 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let of_flow = |flow: &Flow| match flow.transport {
         Transport::Udp(_) => 2,
         Transport::Tcp(_) => 4,
-        Transport::Agent(_) => 5,
+        Transport::Agent(_) | Transport::Dccp(_) => 5,
     };
     let flows: usize = scenario.flows.iter().map(of_flow).sum();
     let all = each.saturating_mul((flows + 4 * scenario.links.len()) as u64);
@@ -108,6 +108,11 @@ fn sizes(flow: &Flow) -> (u64, Option<u64>) {
             let write = flow.source.largest_write(flow.trace.as_deref());
             let largest = write.and_then(|size| datagrams(size, &UdpOptions { datagram, header }).next());
             (largest.map_or(datagram, |largest| largest.wire).count(), Some(feedback.count()))
+        }
+        // Any packet may be as large as the MTU, an acknowledgement with many options too.
+        Transport::Dccp(options) => {
+            let mtu = options.carrier.connection.mtu.count();
+            (mtu, Some(mtu))
         }
     }
 }

@@ -33,6 +33,7 @@
 mod agent;
 mod check;
 mod controlled;
+mod dccp;
 mod de;
 mod document;
 mod expand;
@@ -56,6 +57,7 @@ mod vocabulary;
 
 pub use agent::AgentOptions;
 pub use controlled::Controlled;
+pub use dccp::DccpOptions;
 pub use files::{Files, NoFiles};
 pub use load::{Loaded, load};
 pub use model::{Flow, Link, Scenario, Start, Transport};

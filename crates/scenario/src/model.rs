@@ -2,6 +2,7 @@
 
 use crate::agent::AgentOptions;
 use crate::controlled::Controlled;
+use crate::dccp::DccpOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SourceOptions, Trace, UdpOptions};
 use headway_tcp::TcpOptions;
@@ -104,4 +105,6 @@ pub enum Transport {
     Tcp(TcpOptions),
     /// A rate controller between bare agents.
     Agent(Controlled<AgentOptions>),
+    /// A DCCP connection.
+    Dccp(Controlled<DccpOptions>),
 }

@@ -159,7 +159,9 @@ impl<'a> Reader<'a> {
             self.wrong(path, format!("the preset of \"{kind}\" is no table: this is a mistake of the program"));
             return None;
         };
-        preset.remove("kind");
+        for key in ["kind"].into_iter().chain(R::NUMBERED.map(|(_, key)| key)) {
+            preset.remove(key);
+        }
         off.remove_from(&mut preset);
         let read = |written: &Table| {
             let mut merged = preset.clone();

@@ -1,6 +1,7 @@
 //! A flow's two ends: a source and its transport at one node, a sink at the other.
 
 use crate::agent::{AgentReceiver, AgentSender};
+use crate::connection::{Client, Server};
 use crate::event_queue::{Actor, Class, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
@@ -45,6 +46,7 @@ pub(crate) enum Transport {
     Udp(Box<Udp>),
     Tcp { sender: Box<Sender>, sink: Box<Sink> },
     Agent { sender: Box<AgentSender>, receiver: Box<AgentReceiver> },
+    Dccp { client: Box<Client>, server: Box<Server> },
 }
 
 /// The sending end of plain UDP.
@@ -162,6 +164,7 @@ impl Flow {
     pub(crate) fn controller_status(&self) -> Option<Status> {
         match &self.transport {
             Transport::Agent { sender, .. } => Some(sender.status()),
+            Transport::Dccp { client, .. } => Some(client.status()),
             Transport::Udp(_) | Transport::Tcp { .. } => None,
         }
     }
@@ -170,6 +173,7 @@ impl Flow {
     pub(crate) fn refused_packets(&self) -> Option<u64> {
         match &self.transport {
             Transport::Agent { sender, .. } => Some(sender.queue.refused()),
+            Transport::Dccp { client, .. } => Some(client.queue.refused()),
             Transport::Udp(_) | Transport::Tcp { .. } => None,
         }
     }
@@ -190,6 +194,12 @@ impl Flow {
                     (Transport::Tcp { sender, .. }, _) => sender.write(now.at, ENDLESS),
                     (Transport::Agent { sender, .. }, _) => {
                         sender.queue.set_backlog(if stopped { Backlog::None } else { backlog });
+                    }
+                    (Transport::Dccp { client, .. }, _) => {
+                        client.queue.set_backlog(if stopped { Backlog::None } else { backlog });
+                        if stopped {
+                            client.close(now.at);
+                        }
                     }
                     (Transport::Udp(_), _) => {}
                 }
@@ -218,6 +228,10 @@ impl Flow {
                     let Some(write) = self.source.poll(now.at) else { return false };
                     sender.queue.write(&write);
                 }
+                Transport::Dccp { client, .. } => {
+                    let Some(write) = self.source.poll(now.at) else { return false };
+                    client.queue.write(&write);
+                }
             }
         }
         true
@@ -230,6 +244,7 @@ impl Flow {
                 sender.handle_timeout(now.at);
             }
             Transport::Agent { sender, .. } => sender.handle_timeout(now.at),
+            Transport::Dccp { client, .. } => client.handle_timeout(now.at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.transmit(now, network);
@@ -242,6 +257,7 @@ impl Flow {
                 sink.handle_timeout(now.at);
             }
             Transport::Agent { receiver, .. } => receiver.handle_timeout(now.at),
+            Transport::Dccp { server, .. } => server.handle_timeout(now.at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.acknowledge(now, network);
@@ -276,8 +292,15 @@ impl Flow {
                 let rtt = sender.handle(now.at, report);
                 network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
             }
+            (Body::Dccp(dccp), Transport::Dccp { client, server }) => {
+                if forward {
+                    goodput = server.handle(now.at, packet.ecn, dccp);
+                } else {
+                    client.handle(now.at, packet.ecn, dccp);
+                }
+            }
             // A flow's packets are its transport's.
-            (Body::Tcp(_) | Body::Numbered(_) | Body::Report(_), _) => {}
+            (Body::Tcp(_) | Body::Numbered(_) | Body::Report(_) | Body::Dccp(_), _) => {}
         }
         network.delivered(now.at, handle, goodput);
         if forward {
@@ -295,6 +318,7 @@ impl Flow {
                 Transport::Udp(_) => return,
                 Transport::Tcp { sender, .. } => sender.poll_transmit(now.at).map(Envelope::from),
                 Transport::Agent { sender, .. } => sender.poll_transmit(now.at),
+                Transport::Dccp { client, .. } => client.poll_transmit(now.at),
             };
             let Some(envelope) = envelope else { break };
             room -= 1;
@@ -310,6 +334,7 @@ impl Flow {
                 sender.poll_timeout()
             }
             Transport::Agent { sender, .. } => sender.poll_timeout(),
+            Transport::Dccp { client, .. } => client.poll_timeout(),
         };
         self.sender_timer.arm(now, due, Class::SenderTimer, self.id, &mut network.events);
     }
@@ -321,6 +346,7 @@ impl Flow {
                 Transport::Udp(_) => return,
                 Transport::Tcp { sink, .. } => sink.poll_transmit(now.at).map(Envelope::from),
                 Transport::Agent { receiver, .. } => receiver.poll_transmit(now.at),
+                Transport::Dccp { server, .. } => server.poll_transmit(now.at),
             };
             let Some(envelope) = envelope else { break };
             network.inject(now, self.id, self.reverse, false, envelope);
@@ -329,6 +355,7 @@ impl Flow {
             Transport::Udp(_) => None,
             Transport::Tcp { sink, .. } => sink.poll_timeout(),
             Transport::Agent { receiver, .. } => receiver.poll_timeout(),
+            Transport::Dccp { server, .. } => server.poll_timeout(),
         };
         self.sink_timer.arm(now, due, Class::SinkTimer, self.id, &mut network.events);
     }

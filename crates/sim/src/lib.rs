@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod connection;
 mod event_queue;
 mod fingerprint;
 mod flow;
@@ -25,5 +26,5 @@ pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer};
-pub use packet::{Body, Datagram, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
+pub use packet::{Body, Datagram, DccpPacket, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 pub use simulation::{Record, RunError, SetupError, Simulation};

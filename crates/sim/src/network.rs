@@ -335,6 +335,7 @@ impl<O: Observer> Network<O> {
 }
 
 /// A packet without its address.
+#[derive(Debug)]
 pub(crate) struct Envelope {
     pub(crate) size: u32,
     pub(crate) ecn: Ecn,
@@ -351,10 +352,13 @@ impl From<headway_tcp::Segment> for Envelope {
 fn flow_packet(packet: &Packet) -> FlowPacket {
     let (kind, deadline) = match &packet.body {
         Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
-        Body::Numbered(datagram) => {
-            (datagram.kind, Some(datagram.deadline).filter(|deadline| *deadline != Instant::FAR_FUTURE))
-        }
+        Body::Numbered(datagram) => (datagram.kind, unless_far(datagram.deadline)),
+        Body::Dccp(packet) => (packet.kind, unless_far(packet.deadline)),
         Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
     };
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
+}
+
+fn unless_far(deadline: Instant) -> Option<Instant> {
+    (deadline != Instant::FAR_FUTURE).then_some(deadline)
 }

@@ -43,7 +43,9 @@ impl Ns2Trace {
                     (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
                     (headway_scenario::Transport::Udp(_), _) => PacketType::Udp,
-                    (headway_scenario::Transport::Agent(_), _) => PacketType::Tfrc,
+                    (headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_), _) => {
+                        PacketType::Tfrc
+                    }
                 };
                 let answer = if data == PacketType::Tfrc { PacketType::TfrcAck } else { PacketType::Ack };
                 Ends { data, answer, source: attach(flow.from), destination: attach(flow.to) }
@@ -77,6 +79,7 @@ impl Observer for Ns2Trace {
             Body::Datagram(datagram) => (datagram.sequence as i64, false, false),
             Body::Tcp(segment) => (segment.ns2_number(), segment.ece, segment.cwr),
             Body::Numbered(datagram) => (datagram.number as i64, false, false),
+            Body::Dccp(packet) => (packet.seq.value() as i64, false, false),
             Body::Report(report) => (report.number as i64, false, false),
         };
         let traced = TracePacket {

@@ -1,8 +1,9 @@
 //! A packet on its way.
 
+use headway_dccp::{CcVal, CsCov};
 use headway_rate::{Run, Stamp};
 use headway_tcp::Segment;
-use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate};
+use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 
 /// A packet: what the network needs to carry it, and what it carries.
 ///
@@ -60,6 +61,8 @@ pub enum Body {
     Numbered(Numbered),
     /// What its receiver reports.
     Report(ReportBody),
+    /// A DCCP packet.
+    Dccp(DccpPacket),
 }
 
 /// A UDP datagram.
@@ -123,4 +126,25 @@ pub struct TfrcNumbers {
     pub p: Probability,
     /// Whether a loss event began since the report before.
     pub new_loss_event: bool,
+}
+
+/// A DCCP packet, as small as the other bodies. Its data are zeroes.
+#[derive(Clone, Debug)]
+pub struct DccpPacket {
+    /// Its sequence number.
+    pub seq: Seq48,
+    /// Its type, and what that type carries.
+    pub body: headway_dccp::Body,
+    /// CCVal.
+    pub ccval: CcVal,
+    /// What its checksum covers.
+    pub cscov: CsCov,
+    /// What its data is.
+    pub kind: MediaKind,
+    /// Bytes of data.
+    pub payload: u32,
+    /// When the data is of no more use; far in the future: always of use.
+    pub deadline: Instant,
+    /// The bytes of its options, padded.
+    pub options: Option<Box<[u8]>>,
 }

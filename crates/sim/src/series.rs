@@ -50,7 +50,11 @@ impl Series {
                 lost: names.series(&flow.name, metric::LOSS),
                 window: matches!(flow.transport, headway_scenario::Transport::Tcp(_))
                     .then(|| [metric::CWND, metric::SSTHRESH].map(|name| names.series(&flow.name, name))),
-                controller: matches!(flow.transport, headway_scenario::Transport::Agent(_)).then(|| {
+                controller: matches!(
+                    flow.transport,
+                    headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_)
+                )
+                .then(|| {
                     [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE]
                         .map(|name| names.series(&flow.name, name))
                 }),

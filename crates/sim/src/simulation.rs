@@ -1,6 +1,7 @@
 //! Runs a scenario to its record.
 
 use crate::agent;
+use crate::connection;
 use crate::event_queue::{Actor, Class, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Flow, Timer, Transport, Udp};
@@ -122,6 +123,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 id,
                 &mut network.events,
             );
+            if let Transport::Dccp { .. } = flow.transport {
+                let (start, start_of_run) = (flow.start, Moment::new(Instant::ZERO));
+                flow.sender_timer.arm(start_of_run, Some(start), Class::SenderTimer, id, &mut network.events);
+            }
             flows.push(flow);
         }
         if !scenario.measure_from.is_zero() {
@@ -324,7 +329,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
 fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
     let back = match flow.transport {
         headway_scenario::Transport::Udp(_) => (flow.from, flow.from),
-        headway_scenario::Transport::Tcp(_) | headway_scenario::Transport::Agent(_) => (flow.to, flow.from),
+        headway_scenario::Transport::Tcp(_)
+        | headway_scenario::Transport::Agent(_)
+        | headway_scenario::Transport::Dccp(_) => (flow.to, flow.from),
     };
     [(flow.from, flow.to), back]
 }
@@ -355,6 +362,10 @@ fn new_flow(
         headway_scenario::Transport::Agent(options) => {
             let (sender, receiver) = agent::pair(options, start, stream("sender"));
             Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }
+        }
+        headway_scenario::Transport::Dccp(options) => {
+            let (client, server) = connection::pair(options, start, stream);
+            Transport::Dccp { client: Box::new(client), server: Box::new(server) }
         }
     };
     Ok(Flow {

@@ -20,6 +20,13 @@ impl<'a> OptionArea<'a> {
     /// No options.
     pub const EMPTY: Self = Self(&[]);
 
+    /// Options that stand in `bytes`, padded; `None` if no header could hold them: it counts in words of four bytes, and has
+    /// 1020 bytes at most.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.len().is_multiple_of(4) && bytes.len() <= 1020 - 12 { Some(Self(bytes)) } else { None }
+    }
+
     /// What stands in a header between its fixed part and Data Offset, which is a multiple of four.
     pub(crate) const fn of_header(bytes: &'a [u8]) -> Self {
         Self(bytes)

@@ -1,0 +1,224 @@
+//! The carrier `connection`: a DCCP client and server. Packets hold what is on the wire and nothing else, so that turning
+//! them into bytes and back changes nothing.
+
+use crate::network::Envelope;
+use crate::packet::{Body, DccpPacket};
+use crate::send_queue::{Piece, SendQueue};
+use headway_dccp::{
+    Addresses, Connection, Decoded, Delivery, Listener, Network, NoData, OptionArea, Outbox, Outcome, Outgoing, Packet,
+    Ports, ServiceCode,
+};
+use headway_media::UdpOptions;
+use headway_rate::Status;
+use headway_scenario::{Controlled, DccpOptions};
+use headway_units::{Bytes, Ecn, Instant, MediaKind, Random};
+use std::net::Ipv4Addr;
+
+/// What all data consist of.
+static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+/// IPv4's header.
+const IP_HEADER: usize = 20;
+/// IPv4's header and that of a Data packet without options: what a size on the wire counts besides the data.
+const DATA_HEADERS: u64 = 36;
+/// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
+const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
+/// The ports of a flow's two ends.
+pub(crate) const CLIENT_PORT: u16 = 49_152;
+pub(crate) const SERVER_PORT: u16 = 5004;
+
+/// The data's sender, which opens the connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    connection: Connection,
+    pub(crate) queue: SendQueue,
+    codec: bool,
+}
+
+/// The data's receiver, which waits for it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    listener: Listener,
+    connection: Option<Box<Connection>>,
+    /// What the listener answers without a connection.
+    reply: Option<Envelope>,
+    codec: bool,
+}
+
+/// Both ends of a flow that starts `now`.
+pub(crate) fn pair(
+    options: &Controlled<DccpOptions>,
+    now: Instant,
+    random: impl Fn(&str) -> Random,
+) -> (Client, Server) {
+    let DccpOptions { send_queue, codec, connection } = &options.carrier;
+    let ports = Ports { local: CLIENT_PORT, remote: SERVER_PORT };
+    let client = Connection::connect(now, connection, ports, SERVICE, random("client"));
+    let full = client.status().maximum_packet_size as u64;
+    let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
+    let client = Client { connection: client, queue: SendQueue::new(cut, *send_queue), codec: *codec };
+    let listener = Listener::new(now, connection, &[SERVICE], random("server"));
+    (client, Server { listener, connection: None, reply: None, codec: *codec })
+}
+
+/// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
+struct Zeroes<'q> {
+    queue: &'q mut SendQueue,
+    taken: Option<Piece>,
+}
+
+impl Outbox for Zeroes<'_> {
+    fn next_len(&mut self, _: Instant) -> Option<usize> {
+        self.queue.next_size().map(|size| size.count() as usize)
+    }
+
+    fn take(&mut self, _: Instant) -> &[u8] {
+        self.taken = self.queue.take();
+        zeroes(self.taken.map_or(0, |piece| piece.payload))
+    }
+}
+
+fn zeroes(len: u32) -> &'static [u8] {
+    ZEROES.get(..len as usize).unwrap_or(&ZEROES)
+}
+
+impl Client {
+    /// The next packet to send now, if any.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+        let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
+        let mut envelope = envelope(&self.connection.poll_transmit(now, &mut outbox)?);
+        if let (Some(piece), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
+            packet.kind = piece.kind;
+            packet.deadline = piece.deadline.unwrap_or(Instant::FAR_FUTURE);
+        }
+        Some(envelope)
+    }
+
+    /// A packet has come from the server.
+    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) {
+        packet.received([SERVER_PORT, CLIENT_PORT], self.codec, |packet| self.connection.handle(now, ecn, packet));
+        while self.connection.poll_event().is_some() {}
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
+            self.connection.handle_timeout(now);
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    /// The flow stops: the connection is closed.
+    pub(crate) fn close(&mut self, now: Instant) {
+        self.connection.close(now);
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        let status = self.connection.status();
+        Status { rtt: status.rtt, ..status.sender.unwrap_or_default() }
+    }
+}
+
+impl Server {
+    /// The next packet to send now, if any.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+        if let Some(reply) = self.reply.take() {
+            return Some(reply);
+        }
+        let connection = self.connection.as_mut()?;
+        connection.poll_transmit(now, &mut NoData).as_ref().map(envelope)
+    }
+
+    /// A packet has come from the client; returns the data bytes that are the application's.
+    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
+        let Self { listener, connection, reply, codec } = self;
+        let delivery = packet.received([CLIENT_PORT, SERVER_PORT], *codec, |packet| match connection {
+            Some(connection) => connection.handle(now, ecn, packet),
+            None => match listener.handle(now, b"client", ecn, packet) {
+                Outcome::Ignored(why) => Delivery::Dropped(why),
+                Outcome::Reply(outgoing) => {
+                    *reply = Some(envelope(&outgoing));
+                    Delivery::Nothing
+                }
+                Outcome::Accepted(accepted, delivery) => {
+                    *connection = Some(accepted);
+                    delivery
+                }
+            },
+        });
+        while self.connection.as_mut().is_some_and(|connection| connection.poll_event().is_some()) {}
+        match delivery {
+            Delivery::Data | Delivery::CorruptData => packet.payload,
+            Delivery::Nothing | Delivery::Dropped(_) => 0,
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if let Some(connection) = &mut self.connection
+            && connection.poll_timeout().is_some_and(|at| at <= now)
+        {
+            connection.handle_timeout(now);
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.connection.as_ref()?.poll_timeout()
+    }
+}
+
+/// A packet on its way, out of what a connection sends.
+fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
+    let Packet { ccval, cscov, seq, body, options, data, .. } = outgoing.packet;
+    let options = options.as_bytes();
+    let packet = DccpPacket {
+        seq,
+        body,
+        ccval,
+        cscov,
+        kind: MediaKind::Data,
+        payload: data.len() as u32,
+        deadline: Instant::FAR_FUTURE,
+        options: (!options.is_empty()).then(|| options.into()),
+    };
+    let size = IP_HEADER + outgoing.packet.encoded_len();
+    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(packet) }
+}
+
+impl DccpPacket {
+    /// The packet as it is between two ports.
+    #[must_use]
+    pub fn on_wire(&self, [source_port, destination_port]: [u16; 2]) -> Packet<'_> {
+        Packet {
+            source_port,
+            destination_port,
+            ccval: self.ccval,
+            cscov: self.cscov,
+            seq: self.seq,
+            body: self.body,
+            options: self.options.as_deref().and_then(OptionArea::new).unwrap_or(OptionArea::EMPTY),
+            data: zeroes(self.payload),
+        }
+    }
+
+    /// Hands the packet to who receives it, directly or by way of its bytes.
+    fn received(&self, ports: [u16; 2], codec: bool, handle: impl FnOnce(&Decoded<'_>) -> Delivery) -> Delivery {
+        let packet = self.on_wire(ports);
+        if !codec {
+            return handle(&Decoded::Long(packet));
+        }
+        let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+        let network = Network::Ip(Addresses::V4 { source, destination });
+        let mut bytes = vec![0; packet.encoded_len()];
+        // What a connection sends has a form on the wire, and is read again.
+        let written = packet.encode(&mut bytes, network);
+        debug_assert!(written.is_ok(), "{written:?}");
+        match Packet::decode(&bytes, network) {
+            Ok(decoded) => handle(&decoded),
+            Err(error) => {
+                debug_assert!(false, "{error}");
+                Delivery::Nothing
+            }
+        }
+    }
+}
