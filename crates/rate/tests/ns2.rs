@@ -14,6 +14,8 @@ fn golden() {
     path.wire = (1032, 40);
     let lost = [400, 470, 560, 600, 700, 820, 860, 1000, 1100, 1160, 1900];
     path.drop = Box::new(move |n| lost.contains(&n));
+    path.early = vec![9, 16];
+    path.send_first = vec![122_572_800];
     for (ms, rate, sent) in [
         (20, 300.0, 1),
         (60, 97901.0, 3),

@@ -259,7 +259,7 @@ impl Allowed {
                     self.x = one;
                 } else if self.x > limit {
                     self.x = limit / 2.0;
-                } else if self.x < limit && since > r {
+                } else if self.x < limit && since > r - 1e-9 {
                     self.x = (2.0 * self.x).min(limit).max(one);
                 } else {
                     return;

@@ -52,6 +52,10 @@ pub struct Path {
     /// Whether the n-th data packet is lost, from 0.
     pub drop: Box<dyn FnMut(u64) -> bool>,
     pub drop_report: Box<dyn FnMut(Instant) -> bool>,
+    /// Packets that arrive a nanosecond early: ties broken otherwise.
+    pub early: Vec<u64>,
+    /// When a packet goes before the report that comes in the same nanosecond.
+    pub send_first: Vec<u64>,
     free: [Instant; 2],
     data: VecDeque<Flying>,
     reports: VecDeque<Returning>,
@@ -92,6 +96,8 @@ impl Path {
             delay: rtt / 2,
             drop: Box::new(|_| false),
             drop_report: Box::new(|_| false),
+            early: Vec::new(),
+            send_first: Vec::new(),
             free: [now; 2],
             data: VecDeque::new(),
             reports: VecDeque::new(),
@@ -137,6 +143,10 @@ impl Path {
                 return;
             }
             self.now = at.max(self.now);
+            // What was permitted for this instant goes before anything else happens in it.
+            if permit == at && self.send_first.contains(&at.as_nanos()) {
+                continue;
+            }
             match next.iter().position(|next| *next == at) {
                 Some(0) => self.arrive(),
                 Some(1) => self.return_report(),
@@ -169,6 +179,7 @@ impl Path {
             };
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
+                let at = if self.early.contains(&number) { at.checked_sub(Duration::from_nanos(1)).unwrap() } else { at };
                 self.data.push_back(Flying { at, packet, sent: self.now });
             }
         }
@@ -192,6 +203,7 @@ impl Path {
             Losses::Intervals { skip, intervals } => OwnedLosses::Intervals(skip, intervals.to_vec()),
         };
         let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
+        if std::env::var("DBG").is_ok() { println!("report {} ack {} x_recv {}", now.as_secs_f64(), acknowledged, x_recv.bits_per_second() as f64/8.0); }
         if !(self.drop_report)(now) {
             let at = self.cross(1, self.wire.1);
             let hold = now.since(arrived);
