@@ -13,6 +13,10 @@ use crate::contract::{
     Feedback, Losses, Next, Permit, Report, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport,
 };
 use headway_units::{Duration, Instant, Probability, Rate};
+use std::collections::VecDeque;
+
+/// Times remembered at which the application was not the limit.
+const NOT_LIMITED: usize = 256;
 
 /// The sender half of `tfrc` and `tfrc-sp`.
 #[derive(Debug)]
@@ -38,37 +42,36 @@ pub struct TfrcSender {
     limited: Limited,
 }
 
-/// When the application was the limit (RFC 5348 section 8.2.1; ns-2 `datalimited_`, `lastlimited_`, `all_idle_`).
+/// When the application was the limit (ns-2 `datalimited_`, `lastlimited_`, `all_idle_`), and when it was not.
 #[derive(Debug, Default)]
 struct Limited {
-    not_limited: [Option<Instant>; 2],
-    t_new: Option<Instant>,
-    t_next: Option<Instant>,
+    /// When all that was allowed had been sent. RFC 5348 section 8.2.1 keeps two such times and allows more: with two,
+    /// reports that come early, for a loss, find none in the round trip that they cover.
+    not_limited: VecDeque<Instant>,
     now: bool,
     last: Option<Instant>,
     all_idle: bool,
 }
 
 impl Limited {
-    /// All that is allowed has been sent.
-    fn on_all_sent(&mut self, now: Instant) {
-        if self.not_limited[0] <= self.t_new {
-            self.not_limited[0] = Some(now);
-        } else if self.not_limited[1] <= self.t_next {
-            self.not_limited[1] = Some(now);
+    /// All that is allowed has been sent; sixteen times a round trip are enough to remember.
+    fn on_all_sent(&mut self, now: Instant, r: f64) {
+        let grain = Duration::from_secs_f64(r / 16.0);
+        if self.not_limited.back().is_none_or(|last| now.since(*last) >= grain) {
+            self.not_limited.push_back(now);
+        }
+        if self.not_limited.len() > NOT_LIMITED {
+            self.not_limited.pop_front();
         }
     }
 
-    /// A report names a packet sent at `t_new`: whether the application was the limit for a round trip up to then.
-    fn on_report(&mut self, now: Instant, t_new: Instant, r: f64) -> bool {
-        let within = |at: &Option<Instant>| at.is_some_and(|at| at <= t_new && t_new.since(at).as_secs_f64() < r);
-        let limited = !self.not_limited.iter().any(within);
-        self.t_new = Some(t_new);
-        self.t_next = Some(now);
-        if self.not_limited[0] <= self.t_new && self.not_limited[1] > self.t_new {
-            self.not_limited[0] = self.not_limited[1];
+    /// A report names a packet sent at `t_new`: whether the application was the limit for all of the round trip up to
+    /// then.
+    fn on_report(&mut self, t_new: Instant, r: f64) -> bool {
+        while self.not_limited.front().is_some_and(|at| t_new.since(*at).as_secs_f64() >= r) {
+            self.not_limited.pop_front();
         }
-        limited
+        self.not_limited.front().is_none_or(|at| *at > t_new)
     }
 }
 
@@ -200,7 +203,7 @@ impl SenderHalf for TfrcSender {
         self.allowed.on_send(self.round);
         self.pacer.on_send(now, self.gap());
         if self.pacer.due(self.gap()).is_some_and(|due| due > now) {
-            self.limited.on_all_sent(now);
+            self.limited.on_all_sent(now, self.rtt.r().unwrap_or(0.0));
         }
         if std::mem::take(&mut self.limited.now) {
             self.limited.last = Some(now);
@@ -247,7 +250,7 @@ impl SenderHalf for TfrcSender {
             || now.checked_sub(Duration::from_secs_f64(r_sample)).unwrap_or(Instant::ZERO),
             |sent| sent.at,
         );
-        let limited = self.limited.on_report(now, t_new, r) && x_recv > 0.0;
+        let limited = self.limited.on_report(t_new, r) && x_recv > 0.0;
         let x_before = self.allowed.x();
         let moment = self.moment(now);
         let news = News {

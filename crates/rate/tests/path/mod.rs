@@ -179,7 +179,8 @@ impl Path {
             };
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
-                let at = if self.early.contains(&number) { at.checked_sub(Duration::from_nanos(1)).unwrap() } else { at };
+                let at =
+                    if self.early.contains(&number) { at.checked_sub(Duration::from_nanos(1)).unwrap() } else { at };
                 self.data.push_back(Flying { at, packet, sent: self.now });
             }
         }
@@ -203,7 +204,14 @@ impl Path {
             Losses::Intervals { skip, intervals } => OwnedLosses::Intervals(skip, intervals.to_vec()),
         };
         let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
-        if std::env::var("DBG").is_ok() { println!("report {} ack {} x_recv {}", now.as_secs_f64(), acknowledged, x_recv.bits_per_second() as f64/8.0); }
+        if std::env::var("DBG").is_ok() {
+            println!(
+                "report {} ack {} x_recv {}",
+                now.as_secs_f64(),
+                acknowledged,
+                x_recv.bits_per_second() as f64 / 8.0
+            );
+        }
         if !(self.drop_report)(now) {
             let at = self.cross(1, self.wire.1);
             let hold = now.since(arrived);
