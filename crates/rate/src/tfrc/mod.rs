@@ -20,6 +20,8 @@ mod rtt;
 mod segment;
 mod sender;
 mod sent;
+#[cfg(test)]
+mod vectors;
 
 pub use options::{
     FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,

@@ -300,3 +300,58 @@ impl SenderHalf for TfrcSender {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::contract::LossInterval;
+    use headway_units::{Bytes, Dialect, Options, Random};
+
+    fn rfc() -> TfrcOptions {
+        TfrcOptions::preset(Dialect::Rfc)
+    }
+
+    fn sender(options: &TfrcOptions, packet_size: u64) -> TfrcSender {
+        let context = SenderContext {
+            now: Instant::ZERO,
+            rtt: None,
+            packet_size: Bytes::new(packet_size),
+            random: Random::new(1, "sender"),
+        };
+        TfrcSender::new(options, context)
+    }
+
+    fn send(sender: &mut TfrcSender, now: Instant, number: u64) -> Stamp {
+        let size = Bytes::new(sender.segment.s() as u64);
+        sender.on_send(now, &Sending { number, size, data: true })
+    }
+
+    fn report(x_recv: f64, p: f64) -> Report<'static> {
+        Report::Tfrc(TfrcReport {
+            x_recv: Rate::from_bits_per_second((x_recv * 8.0) as u64),
+            losses: Losses::EventRate(Probability::new(p).unwrap()),
+            new_loss_event: false,
+        })
+    }
+
+    fn feedback(report: Report<'_>, rtt_sample: f64) -> Feedback<'_> {
+        Feedback {
+            acknowledged: 0,
+            rtt_sample: Some(Duration::from_secs_f64(rtt_sample)),
+            report,
+            lost_acks: 0,
+            slow_receiver: false,
+            receive_buffer_drops: 0,
+        }
+    }
+
+    /// X in bytes/s after two reports of an unlimited receive rate.
+    pub(crate) fn allowed_after(options: &TfrcOptions, s: u64, r: f64, p: f64) -> f64 {
+        let mut sender = sender(options, s);
+        send(&mut sender, Instant::ZERO, 0);
+        for seconds in [1, 2] {
+            sender.on_feedback(Instant::from_secs(seconds), &feedback(report(1e12, p), r));
+        }
+        sender.allowed.x()
+    }
+}
