@@ -59,6 +59,10 @@ impl Acknowledge {
     pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: Timestamp) {
         self.timestamp = Some((timestamp, now));
     }
+    /// Whether a Timestamp Echo is due.
+    pub(crate) const fn owes_echo(&self) -> bool {
+        self.timestamp.is_some()
+    }
     /// Its data was dropped, and that is to be told.
     pub(crate) fn on_dropped(&mut self, seq: Seq48, code: DropCode) {
         let at = self.dropped.iter().position(|(known, _)| !known.is_after(seq)).unwrap_or(self.dropped.len());

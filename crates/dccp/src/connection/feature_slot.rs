@@ -185,6 +185,14 @@ impl Slot {
         Encoded(value.to_be_bytes(), len)
     }
 
+    /// Bytes of its Change and Confirm on a Response.
+    pub(super) fn response_len(&self) -> usize {
+        let (list, value) = (self.list.as_slice().len(), self.encode(self.value).len());
+        let change = usize::from(self.mandatory) + 3 + if is_list(self.feature) { list } else { value };
+        let changing = self.wanted || self.phase != Phase::Stable;
+        usize::from(changing) * change + usize::from(self.owes_confirm) * (3 + value + list)
+    }
+
     /// Change L or Change R; with Mandatory both or neither.
     pub(super) fn write_change(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let action = if self.side == Side::Local { FeatureAction::ChangeL } else { FeatureAction::ChangeR };

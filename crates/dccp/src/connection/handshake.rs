@@ -92,6 +92,11 @@ impl Connection {
         self.handshake_data_seen = true;
     }
 
+    /// Bytes of Timestamp and Timestamp Echo on a Response, at most.
+    pub(super) fn timing_len(&self) -> usize {
+        usize::from(self.options.timestamps) * 6 + usize::from(self.acknowledge.owes_echo()) * 10
+    }
+
     /// A packet went in PARTOPEN: should nothing come back, another Ack goes (section 8.1.5).
     pub(super) fn partopen_sent(&mut self, now: Instant) {
         self.timers.set(Timer::PartOpen, now + self.wait);

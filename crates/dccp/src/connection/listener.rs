@@ -14,12 +14,14 @@ use super::rate_limit::RateLimit;
 use super::refusal::refusal;
 use super::state::State;
 use super::transitions::Cause;
-use crate::{Body, DccpOption, Decoded, Packet, ResetCode, ServiceCode};
+use crate::{Body, DccpOption, Decoded, Packet, PacketType, ResetCode, ServiceCode};
 use headway_units::{Ecn, Instant, Random, Seq48};
 use std::sync::Arc;
 
 /// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
 const AMPLIFICATION: usize = 3;
+/// Data of an option.
+const LONGEST_OPTION: usize = 253;
 
 /// A port on which a server listens.
 #[derive(Debug)]
@@ -126,23 +128,43 @@ impl Listener {
         let mut server = Box::new(self.respond(now, long, service, iss));
         server.refuse_handshake_data();
         server.handle(now, ecn, packet);
-        let mut options = 0;
+        let mut fits = true;
         if server.state() == State::Respond {
-            let mut features = Vec::new();
-            server.negotiation.save(&mut features);
-            let cookie = self.keys.seal(now, peer, iss, long.seq, service, &features);
-            server.cookies = cookie.chunks(253).map(<[u8]>::to_vec).collect();
-            server.response_limit = Some(long.encoded_len() * AMPLIFICATION);
-            options = server.cookies.len() + server.negotiation.open_options();
+            let limit = long.encoded_len() * AMPLIFICATION;
+            fits = self.add_cookie(now, peer, long, &mut server, limit);
+            if !fits {
+                // What is not Mandatory is negotiated later.
+                server.negotiation.put_off();
+                fits = self.add_cookie(now, peer, long, &mut server, limit);
+            }
+            server.response_limit = Some(limit);
+            server.go(Cause::SndInitCookie);
         }
-        let server = self.stateless.insert(server);
-        server.go(Cause::SndInitCookie);
-        match server.last_word(now) {
-            Some(reply) if options == 0 || written(&reply) == options => Outcome::Reply(reply),
-            // A Request too short for what its answer must say: not without a place in the backlog.
-            Some(_) if self.refusals.permits(now) => refused(refusal(long, ResetCode::TOO_BUSY)),
-            _ => Outcome::Ignored(Ignored::NoConnection),
+        if !fits {
+            // A Request that is too short for what its answer must say.
+            return self.refuse(now, long, ResetCode::TOO_BUSY);
         }
+        let reply = self.stateless.insert(server).last_word(now);
+        reply.map_or(Outcome::Ignored(Ignored::NoConnection), Outcome::Reply)
+    }
+
+    /// Puts a cookie on a Response, and says whether that keeps to its limit.
+    fn add_cookie(
+        &mut self,
+        now: Instant,
+        peer: &[u8],
+        request: &Packet<'_>,
+        server: &mut Connection,
+        limit: usize,
+    ) -> bool {
+        let mut features = Vec::new();
+        server.negotiation.save(&mut features);
+        let iss = self.keys.response_number(peer, request.seq);
+        let cookie = self.keys.seal(now, peer, iss, request.seq, server.service, &features);
+        server.cookies = cookie.chunks(LONGEST_OPTION).map(<[u8]>::to_vec).collect();
+        let cookies = cookie.len() + 2 * server.cookies.len();
+        let options = cookies + server.negotiation.response_len() + server.timing_len();
+        PacketType::Response.header_len(true) + options.next_multiple_of(4) <= limit
     }
 
     /// Not a Request: with a good cookie it completes a handshake.
@@ -184,14 +206,4 @@ impl Listener {
             _ => Outcome::Ignored(Ignored::NoConnection),
         }
     }
-}
-
-fn refused(reset: Option<Outgoing<'static>>) -> Outcome<'static> {
-    reset.map_or(Outcome::Ignored(Ignored::NoConnection), Outcome::Reply)
-}
-
-/// Negotiation options and Init Cookies of a Response.
-fn written(reply: &Outgoing<'_>) -> usize {
-    let options = reply.packet.options.iter().flatten();
-    options.filter(|option| matches!(option, DccpOption::Feature(_) | DccpOption::InitCookie(_))).count()
 }

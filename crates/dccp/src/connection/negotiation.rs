@@ -262,10 +262,14 @@ impl Negotiation {
         }
     }
 
-    /// How many options a Response has to have.
-    pub(crate) fn open_options(&self) -> usize {
-        let of = |slot: &Slot| usize::from(slot.wanted || slot.phase != Phase::Stable) + usize::from(slot.owes_confirm);
-        self.slots.iter().map(of).sum::<usize>() + self.empty.len()
+    /// Leaves what is not Mandatory for later.
+    pub(crate) fn put_off(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.wanted &= slot.mandatory);
+    }
+
+    /// Bytes of the options that a Response has to have.
+    pub(crate) fn response_len(&self) -> usize {
+        self.slots.iter().map(Slot::response_len).sum::<usize>() + self.empty.len() * 3
     }
 
     /// Takes the values from [`Self::save`]'s bytes, which the cookie's tag has proved to be ours. Answers which slots were
@@ -286,10 +290,12 @@ impl Negotiation {
     pub(crate) fn resume(&mut self, changing: u32, isr: Seq48, iss: Seq48) {
         for (place, slot) in self.slots.iter_mut().enumerate() {
             slot.phase = if changing >> place & 1 == 1 { Phase::Changing } else { Phase::Stable };
-            slot.decided = true;
-            slot.wanted = false;
+            // What the Response had no room for is asked for now.
+            slot.wanted &= slot.phase == Phase::Stable && !slot.mandatory && slot.feature != Feature::CCID;
+            slot.decided = !slot.wanted;
         }
-        (self.fgsr, self.fgss, self.changes_due) = (Some(isr), iss, false);
+        (self.fgsr, self.fgss) = (Some(isr), iss);
+        self.changes_due = self.slots.iter().any(|slot| slot.wanted);
     }
 }
 

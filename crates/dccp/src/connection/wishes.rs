@@ -85,6 +85,11 @@ pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOption
     let checks = if options.data_checksum { List::new([1]) } else { List::new([0, 1]) };
     negotiation.wish(Side::Remote, Feature::CHECK_DATA_CHECKSUM, checks, options.data_checksum);
     negotiation.accept(Side::Local, Feature::CHECK_DATA_CHECKSUM, List::new([0, 1]));
+    // A client asks for these on its Request, before this end knows what its own CCIDs need.
+    for side in [Side::Local, Side::Remote] {
+        negotiation.accept(side, Feature::SEND_ACK_VECTOR, List::new([0, 1]));
+        negotiation.accept(side, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
+    }
 }
 
 /// What the CCIDs need: those in force, or at the very beginning the preferred ones.
@@ -108,10 +113,7 @@ pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptio
     let is_tfrc = matches!(sending, Ccid::TFRC | Ccid::TFRC_SP);
     if options.loss_event_rate && is_tfrc && settled {
         negotiation.wish(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([1, 0]), false);
-    } else {
-        negotiation.accept(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
     }
-    negotiation.accept(Side::Local, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
 }
 
 /// Whether features 128 to 255 mean something to a half-connection: under TFRC, which has one, or if it may come.

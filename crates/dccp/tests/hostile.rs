@@ -1,0 +1,280 @@
+//! Whatever the path does, the ends connect, deliver and close; whatever a peer sends, nothing breaks.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod pipe;
+
+use headway_dccp::{
+    Body, CcVal, Ccid, CcidController, Connection, ConnectionOptions, CsCov, Decoded, InitCookies, NoData, OptionArea,
+    Packet, Reset, ResetCode, ServiceCode, State,
+};
+use headway_rate::{ControllerOptions, NoneOptions};
+use headway_units::{Duration, Ecn, Instant, Random, Seq48};
+use pipe::{Fate, Pipe, Queue, SERVICE, addresses, options, perfect};
+use proptest::prelude::*;
+
+/// Options with everything switched on that can be.
+fn everything() -> ConnectionOptions {
+    let none = |ccid, ack_vectors| CcidController {
+        ccid: Ccid(ccid),
+        controller: ControllerOptions::None(NoneOptions {}),
+        ack_vectors,
+    };
+    ConnectionOptions {
+        send_ccids: vec![249, 2],
+        receive_ccids: vec![2, 249],
+        controllers: vec![none(2, true), none(249, true)],
+        sequence_window: 500,
+        ndp_counts: true,
+        timestamps: true,
+        send_coverage: 1,
+        minimum_coverage: 1,
+        data_checksum: true,
+        handshake_data: true,
+        probe_mtu: true,
+        ..options()
+    }
+}
+
+/// Loses, delays and duplicates.
+fn bad_path(seed: u64, loss: f64, reordering: u64) -> impl FnMut(u64) -> Fate {
+    let mut random = Random::new(seed, "path");
+    move |_| Fate {
+        lost: random.uniform() < loss,
+        copies: 1 + u64::from(random.uniform() < 0.1),
+        delay: Duration::from_millis(10 + random.below(reordering)),
+    }
+}
+
+fn talk(seed: u64, loss: f64, reordering: u64, client: &ConnectionOptions, server: &ConnectionOptions, by_server: bool) {
+    let mut pipe = Pipe::new(client, server, bad_path(seed, loss, reordering));
+    for n in 0..40u8 {
+        pipe.client.outbox.push(&[n; 50]);
+        pipe.run(Duration::from_millis(20));
+        if pipe.server.state() == State::Open {
+            pipe.server.outbox.push(&[n; 60]);
+        }
+    }
+    pipe.run(Duration::from_secs(100));
+    let log = |pipe: &Pipe<_>| pipe.log.join("\n");
+    assert_eq!(pipe.server.state(), State::Open, "{}", log(&pipe));
+    assert!(matches!(pipe.client.state(), State::PartOpen | State::Open), "{}", log(&pipe));
+    for (end, len) in [(&pipe.client, 60), (&pipe.server, 50)] {
+        let mut delivered = end.delivered.clone();
+        assert!(delivered.iter().all(|data| data.len() == len && data.iter().all(|byte| *byte == data[0])));
+        delivered.sort();
+        delivered.dedup();
+        assert_eq!(delivered.len(), end.delivered.len(), "delivered twice\n{}", log(&pipe));
+        if loss == 0.0 && len == 50 {
+            assert_eq!(delivered.len(), 40, "{}", log(&pipe));
+        }
+    }
+    let now = pipe.now;
+    let end = if by_server { &mut pipe.server } else { &mut pipe.client };
+    end.connection.as_mut().unwrap().close(now);
+    pipe.run(Duration::from_secs(470));
+    for end in [&pipe.client, &pipe.server] {
+        assert!(matches!(end.state(), State::Closed | State::TimeWait), "{} {}", end.state(), log(&pipe));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_path(seed: u64, loss in 0.0..0.3, reordering in 1u64..60, by_server: bool, all: (bool, bool), cookies: bool) {
+        let mut ends = [all.0, all.1].map(|all| if all { everything() } else { ConnectionOptions {
+            send_ccids: vec![248, 249], receive_ccids: vec![249, 248, 2],
+            controllers: [options().controllers, everything().controllers].concat(), ..options() } });
+        // A cookie's Response is as long as its Request allows.
+        if cookies && all.0 {
+            ends[1].init_cookies = InitCookies::Always;
+        }
+        talk(seed, loss, reordering, &ends[0], &ends[1], by_server);
+    }
+
+    #[test]
+    fn a_path_that_only_reorders(seed: u64, reordering in 1u64..60, by_server: bool) {
+        talk(seed, 0.0, reordering, &options(), &options(), by_server);
+    }
+}
+
+/// A packet somewhere near a connection's numbers, or anywhere.
+fn packets() -> impl Strategy<Value = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)> {
+    let near = || prop_oneof![4 => -5i64..5, 2 => -200i64..200, 1 => any::<i64>()];
+    let options = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..60),
+        prop::collection::vec(prop::collection::vec(option(), 0..6).prop_map(|o| o.concat()), 1).prop_map(|o| o.concat()),
+    ];
+    (0u8..11, near(), near(), any::<[u8; 4]>(), options, prop::collection::vec(any::<u8>(), 0..20), 0u8..16)
+}
+
+/// An option of a known type with any content.
+fn option() -> impl Strategy<Value = Vec<u8>> {
+    let kinds = prop::sample::select(vec![0u8, 1, 2, 32, 33, 34, 35, 36, 37, 38, 40, 41, 42, 43, 44, 192, 193, 194, 195]);
+    let values = prop_oneof![prop::collection::vec(0u8..10, 0..8), prop::collection::vec(any::<u8>(), 0..30)];
+    (kinds, values).prop_map(|(kind, values)| {
+        if kind < 32 { vec![kind] } else { [vec![kind, values.len() as u8 + 2], values].concat() }
+    })
+}
+
+/// Brings a client and a server into a state, and answers their next numbers.
+fn bring(state: State, all: bool) -> Pipe<fn(u64) -> Fate> {
+    let options = if all { everything() } else { options() };
+    let fate: fn(u64) -> Fate = match state {
+        State::Request => |_| Fate { lost: true, ..perfect(0) },
+        State::Respond => |n| Fate { lost: n > 1, ..perfect(0) },
+        State::PartOpen => |n| Fate { lost: n > 3, ..perfect(0) },
+        _ => perfect,
+    };
+    let mut pipe = Pipe::new(&options, &options, fate);
+    pipe.client.outbox.push(&[1; 20]);
+    pipe.run(Duration::from_millis(100));
+    let now = pipe.now;
+    pipe.fate = |_| Fate { lost: true, ..perfect(0) };
+    let (client, server) = (&mut pipe.client.connection, &mut pipe.server.connection);
+    match state {
+        State::CloseReq => server.as_mut().unwrap().close(now),
+        State::Closing => client.as_mut().unwrap().close(now),
+        State::TimeWait | State::Closed => {
+            pipe.fate = perfect;
+            client.as_mut().unwrap().close(now);
+            pipe.run(Duration::from_secs(1));
+        }
+        _ => {}
+    }
+    pipe.drain();
+    pipe
+}
+
+fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), parts: &[(u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)]) {
+    let (mut peer, mut own) = seqs;
+    let mut outbox = Queue::default();
+    let mut drained = 0;
+    for (kind, seq, ack, word, options, data, step) in parts {
+        let seq = Seq48::new(peer.value().wrapping_add_signed(*seq));
+        let ack = Seq48::new(own.value().wrapping_add_signed(*ack));
+        let service = ServiceCode(u32::from_be_bytes(*word));
+        let [code, d @ ..] = *word;
+        let body = match kind {
+            0 => Body::Request { service: if code < 128 { SERVICE } else { service } },
+            1 => Body::Response { ack, service },
+            2 => Body::Data,
+            3 => Body::Ack { ack },
+            4 => Body::DataAck { ack },
+            5 => Body::CloseReq { ack },
+            6 => Body::Close { ack },
+            7 => Body::Reset { ack, reset: Reset { code: ResetCode(code), data: d } },
+            8 => Body::Sync { ack },
+            9 => Body::SyncAck { ack },
+            _ => Body::Listen { service },
+        };
+        let mut options = options.clone();
+        options.resize(options.len().next_multiple_of(4), 0);
+        // Through the wire and back: whatever can be sent.
+        let mut bytes = [0; 2000];
+        let len = encode(body, seq, word[3], data, &options, &mut bytes);
+        let decoded = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
+        connection.handle(*now, if step % 2 == 0 { Ecn::Ce } else { Ecn::Ect0 }, &decoded);
+        if step % 4 == 0 {
+            outbox.push(&[7; 30]);
+        }
+        if let Decoded::Long(packet) = decoded {
+            peer = if packet.seq.is_after(peer) && packet.seq.distance_from(peer) < 50 { packet.seq } else { peer };
+        }
+        while let Some(out) = connection.poll_transmit(*now, &mut outbox) {
+            own = out.packet.seq;
+            let mut bytes = [0; 10_000];
+            out.packet.encode(&mut bytes, addresses()).unwrap();
+            drained += 1;
+            assert!(drained < 2000, "it talks without end: {}", out.packet);
+        }
+        while connection.poll_event().is_some() {}
+        *now += Duration::from_millis(u64::from(*step) * 10);
+        if connection.poll_timeout().is_some_and(|at| at <= *now) {
+            connection.handle_timeout(*now);
+        }
+        let _ = connection.status();
+    }
+}
+
+fn encode(body: Body, seq: Seq48, bits: u8, data: &[u8], options: &[u8], bytes: &mut [u8]) -> usize {
+    // OptionArea is only made by writers and decoders, so the options are put behind a bare header by hand.
+    let packet = Packet {
+        source_port: 5004,
+        destination_port: 50000,
+        ccval: CcVal::new(bits & 15).unwrap(),
+        cscov: CsCov::ALL,
+        seq,
+        body,
+        options: OptionArea::EMPTY,
+        data: &[],
+    };
+    let header = packet.encode(bytes, headway_dccp::Network::Udp).unwrap();
+    bytes[header..][..options.len()].copy_from_slice(options);
+    bytes[header + options.len()..][..data.len()].copy_from_slice(data);
+    bytes[4] = ((header + options.len()) / 4) as u8;
+    header + options.len() + data.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Any packets, in any state, in any order, at any time.
+    #[test]
+    fn no_packets_break_a_connection(
+        state in prop::sample::select(State::ALL.to_vec()), all: bool, client: bool,
+        parts in prop::collection::vec(packets(), 1..40),
+    ) {
+        let mut pipe = bring(state, all);
+        let (mine, theirs) = if client { ("client", "server") } else { ("server", "client") };
+        let last = |who: &str| pipe.log.iter().rev().find(|line| line.contains(who)).and_then(|line| {
+            line.split("Seq=").nth(1)?.split(' ').next()?.parse().ok()
+        }).map_or(Seq48::ZERO, Seq48::new);
+        let seqs = (last(theirs), last(mine));
+        let mut now = pipe.now;
+        let end = if client { &mut pipe.client } else { &mut pipe.server };
+        if let Some(connection) = &mut end.connection {
+            feed(connection, &mut now, seqs, &parts);
+        }
+    }
+
+    /// A listener keeps nothing that it should not, whatever comes.
+    #[test]
+    fn no_packets_break_a_listener(
+        cookies in prop::sample::select(vec![InitCookies::Never, InitCookies::WhenBusy, InitCookies::Always]),
+        parts in prop::collection::vec(packets(), 1..40),
+    ) {
+        let options = ConnectionOptions { init_cookies: cookies, backlog: 4, ..everything() };
+        let mut listener = headway_dccp::Listener::new(Instant::ZERO, &options, &[SERVICE], Random::new(1, "listener"));
+        let mut kept = Vec::new();
+        for (kind, seq, ack, word, options, data, _) in &parts {
+            let (seq, ack) = (Seq48::new(*seq as u64), Seq48::new(*ack as u64));
+            let body = match kind {
+                0..=5 => Body::Request { service: SERVICE },
+                6 => Body::Ack { ack },
+                7 => Body::Data,
+                8 => Body::DataAck { ack },
+                9 => Body::Response { ack, service: SERVICE },
+                _ => Body::Sync { ack },
+            };
+            let mut options = options.clone();
+            options.resize(options.len().next_multiple_of(4), 0);
+            let mut bytes = [0; 2000];
+            let len = encode(body, seq, word[3], data, &options, &mut bytes);
+            let decoded = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
+            match listener.handle(Instant::ZERO, &[*kind], Ecn::NotEct, &decoded) {
+                headway_dccp::Outcome::Accepted(mut connection, _) => {
+                    while connection.poll_transmit(Instant::ZERO, &mut NoData).is_some() {}
+                    kept.push(connection);
+                }
+                headway_dccp::Outcome::Reply(out) => {
+                    let mut reply = [0; 2000];
+                    let reply = out.packet.encode(&mut reply, addresses()).unwrap();
+                    prop_assert!(reply <= 3 * len, "{reply} bytes for {len}: {}", out.packet);
+                }
+                headway_dccp::Outcome::Ignored(_) => {}
+            }
+            prop_assert!(listener.half_open() <= 4);
+        }
+    }
+}
