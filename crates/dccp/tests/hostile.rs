@@ -45,7 +45,14 @@ fn bad_path(seed: u64, loss: f64, reordering: u64) -> impl FnMut(u64) -> Fate {
     }
 }
 
-fn talk(seed: u64, loss: f64, reordering: u64, client: &ConnectionOptions, server: &ConnectionOptions, by_server: bool) {
+fn talk(
+    seed: u64,
+    loss: f64,
+    reordering: u64,
+    client: &ConnectionOptions,
+    server: &ConnectionOptions,
+    by_server: bool,
+) {
     let mut pipe = Pipe::new(client, server, bad_path(seed, loss, reordering));
     for n in 0..40u8 {
         pipe.client.outbox.push(&[n; 50]);
@@ -103,18 +110,22 @@ fn packets() -> impl Strategy<Value = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, 
     let near = || prop_oneof![4 => -5i64..5, 2 => -200i64..200, 1 => any::<i64>()];
     let options = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..60),
-        prop::collection::vec(prop::collection::vec(option(), 0..6).prop_map(|o| o.concat()), 1).prop_map(|o| o.concat()),
+        prop::collection::vec(prop::collection::vec(option(), 0..6).prop_map(|o| o.concat()), 1)
+            .prop_map(|o| o.concat()),
     ];
     (0u8..11, near(), near(), any::<[u8; 4]>(), options, prop::collection::vec(any::<u8>(), 0..20), 0u8..16)
 }
 
 /// An option of a known type with any content.
 fn option() -> impl Strategy<Value = Vec<u8>> {
-    let kinds = prop::sample::select(vec![0u8, 1, 2, 32, 33, 34, 35, 36, 37, 38, 40, 41, 42, 43, 44, 192, 193, 194, 195]);
+    let kinds =
+        prop::sample::select(vec![0u8, 1, 2, 32, 33, 34, 35, 36, 37, 38, 40, 41, 42, 43, 44, 192, 193, 194, 195]);
     let values = prop_oneof![prop::collection::vec(0u8..10, 0..8), prop::collection::vec(any::<u8>(), 0..30)];
-    (kinds, values).prop_map(|(kind, values)| {
-        if kind < 32 { vec![kind] } else { [vec![kind, values.len() as u8 + 2], values].concat() }
-    })
+    (kinds, values).prop_map(
+        |(kind, values)| {
+            if kind < 32 { vec![kind] } else { [vec![kind, values.len() as u8 + 2], values].concat() }
+        },
+    )
 }
 
 /// Brings a client and a server into a state, and answers their next numbers.
@@ -146,7 +157,12 @@ fn bring(state: State, all: bool) -> Pipe<fn(u64) -> Fate> {
     pipe
 }
 
-fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), parts: &[(u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)]) {
+fn feed(
+    connection: &mut Connection,
+    now: &mut Instant,
+    seqs: (Seq48, Seq48),
+    parts: &[(u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)],
+) {
     let (mut peer, mut own) = seqs;
     let mut outbox = Queue::default();
     let mut drained = 0;

@@ -92,7 +92,9 @@ impl Negotiation {
                 slot.phase = Phase::Unstable;
             }
         }
-        let differs = list.first().is_some_and(|first| u64::from(first) != slot.value);
+        // CCIDs are always laid open where there is a choice: the other end may prefer another that is acceptable here.
+        let choice = feature == Feature::CCID && list.as_slice().len() > 1;
+        let differs = choice || list.first().is_some_and(|first| u64::from(first) != slot.value);
         let ask = ask && slot.phase == Phase::Stable && differs && !slot.decided;
         slot.wanted = slot.phase == Phase::Unstable || ask;
         self.changes_due |= slot.wanted;
