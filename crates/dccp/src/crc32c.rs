@@ -1,26 +1,15 @@
 //! CRC-32c (Castagnoli), which the Data Checksum option holds (RFC 4340 section 9.3, RFC 3309).
 
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
+use crc::{CRC_32_ISCSI, Crc, Table};
+
+/// Sixteen bytes at a time.
+static CRC_32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// The CRC-32c of a packet's application data area, as [`DataChecksum`](crate::DccpOption::DataChecksum) holds it;
 /// that of no data is 0 (RFC 4340 section 9.3).
 #[must_use]
 pub fn crc32c(data: &[u8]) -> u32 {
-    !data.iter().fold(u32::MAX, |crc, byte| TABLE[(crc as u8 ^ byte) as usize] ^ (crc >> 8))
+    CRC_32C.checksum(data)
 }
 
 #[cfg(test)]
