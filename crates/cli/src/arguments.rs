@@ -58,6 +58,18 @@ pub(crate) struct RunOptions {
 pub(crate) enum TraceFormat {
     /// ns-2's `.tr` lines, in `trace.tr`.
     Ns2,
+    /// What every link transmits, for Wireshark, in `trace.pcapng`.
+    Pcapng,
+}
+
+impl TraceFormat {
+    /// The file that a trace is in.
+    pub(crate) const fn file(self) -> &'static str {
+        match self {
+            Self::Ns2 => "trace.tr",
+            Self::Pcapng => "trace.pcapng",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,8 @@
 //! The folder that a run leaves: written so that a reader never sees half a file.
 
+use crate::arguments::TraceFormat;
 use crate::error::Failure;
+use clap::ValueEnum as _;
 use headway_record::SeriesTable;
 use headway_record::plot::FIGURES;
 use std::fs::{self, TryLockError};
@@ -14,8 +16,13 @@ impl Folder {
     pub(crate) const SCENARIO: &str = "scenario.toml";
     pub(crate) const SUMMARY: &str = "summary.json";
     pub(crate) const SERIES: &str = "series.arrow";
-    pub(crate) const TRACE: &str = "trace.tr";
     pub(crate) const TIMING: &str = "timing.json";
+
+    /// The files of a record, the summary first.
+    fn own() -> impl Iterator<Item = &'static str> {
+        let traces = TraceFormat::value_variants().iter().map(|format| format.file());
+        [Self::SUMMARY, Self::SERIES].into_iter().chain(traces).chain([Self::TIMING, Self::SCENARIO])
+    }
 
     pub(crate) fn create(&self) -> Result<(), Failure> {
         fs::create_dir_all(&self.0).map_err(Failure::file("create the folder", &self.0))
@@ -45,10 +52,9 @@ impl Folder {
         if !self.path(Self::SCENARIO).exists() {
             return Ok(());
         }
-        let files = [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO].map(str::to_owned);
         let pictures = FIGURES.iter().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
-        let partial = [Self::SERIES, Self::TRACE].map(|name| format!("{name}.partial"));
-        for name in files.into_iter().chain(partial).chain(pictures) {
+        let partial = Self::own().map(|name| format!("{name}.partial"));
+        for name in Self::own().map(str::to_owned).chain(partial).chain(pictures) {
             let path = self.path(&name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -80,8 +86,7 @@ impl Folder {
     pub(crate) fn write_below(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = Path::new(name);
         let inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        let own = [Self::SUMMARY, Self::SERIES, Self::TRACE, Self::TIMING, Self::SCENARIO];
-        if !inside || own.iter().any(|own| Path::new(own) == path) {
+        if !inside || Self::own().any(|own| Path::new(own) == path) {
             return Ok(());
         }
         if let Some(parent) = path.parent() {

@@ -1,12 +1,14 @@
 //! One run of one scenario, from start to folder.
 
+use crate::arguments::TraceFormat;
 use crate::error::Failure;
 use crate::files::Folder;
 use crate::interrupt;
 use crate::program;
+use crate::traces::Traces;
 use headway_record::{SeriesError, Summary};
 use headway_scenario::Scenario;
-use headway_sim::{Ns2Trace, Observer, RunError, Simulation};
+use headway_sim::{Observer, RunError, Simulation};
 use headway_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +28,7 @@ pub(crate) struct Job {
     pub(crate) folder: Folder,
     /// The files that the scenario names, with the names it uses.
     pub(crate) files: BTreeMap<String, Arc<str>>,
-    pub(crate) trace: bool,
+    pub(crate) traces: Vec<TraceFormat>,
     /// Whether it is one of many, which are not run again where they are found complete.
     pub(crate) resumes: bool,
 }
@@ -57,8 +59,8 @@ impl Job {
     pub(crate) fn done_before(&self) -> Option<Summary> {
         let text = |name| self.folder.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let is_there = |name| self.folder.path(name).exists();
-        let files_are_there =
-            (!self.trace || is_there(Folder::TRACE)) && (self.scenario.series.is_none() || is_there(Folder::SERIES));
+        let files_are_there = self.traces.iter().all(|format| is_there(format.file()))
+            && (self.scenario.series.is_none() || is_there(Folder::SERIES));
         let same = text(Folder::SCENARIO)? == self.resolved && files_are_there;
         let timing: Timing = serde_json::from_str(&text(Folder::TIMING)?).ok()?;
         let ours = timing.program.as_deref() == Some(program::identity()?);
@@ -75,7 +77,7 @@ impl Job {
             self.folder.write_below(name, text.as_bytes())?;
         }
         self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?;
-        if self.trace {
+        if !self.traces.is_empty() {
             return self.run_traced(on_progress);
         }
         let simulated = self.simulate((), |(): &mut ()| Ok(()), on_progress)?;
@@ -83,13 +85,24 @@ impl Job {
     }
 
     fn run_traced(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
-        let path = self.folder.path(Folder::TRACE);
-        let mut file = self.folder.begin(Folder::TRACE)?;
-        let mut write =
-            |trace: &mut Ns2Trace| file.writer().write_all(&trace.take()).map_err(Failure::file("write", &path));
-        let simulated = self.simulate(Ns2Trace::new(&self.scenario), &mut write, on_progress)?;
+        let mut traces = Traces::new(&self.scenario, &self.traces);
+        let mut files = Vec::new();
+        for format in traces.formats() {
+            files.push((format, self.folder.begin(format.file())?));
+        }
+        let mut write = |traces: &mut Traces| {
+            files.iter_mut().try_for_each(|(format, file)| {
+                let path = self.folder.path(format.file());
+                file.writer().write_all(&traces.take(*format)).map_err(Failure::file("write", &path))
+            })
+        };
+        // What is there before the first packet.
+        write(&mut traces)?;
+        let simulated = self.simulate(traces, &mut write, on_progress)?;
         // The summary comes last: with it the record is complete.
-        file.end()?;
+        for (_, file) in files {
+            file.end()?;
+        }
         self.write(simulated)
     }
 

@@ -12,6 +12,7 @@ mod pool;
 mod program;
 mod progress;
 mod run;
+mod traces;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

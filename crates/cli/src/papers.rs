@@ -236,7 +236,7 @@ fn one_run(paper: &Paper, cell: &Cell, profile: Profile, seed: u64, out: &Path) 
         resolved: loaded.resolved_toml,
         folder: Folder(folder),
         files: BTreeMap::new(),
-        trace: false,
+        traces: Vec::new(),
         resumes: true,
     };
     let series = || job.scenario.series.map(|_| job.folder.series()).transpose();

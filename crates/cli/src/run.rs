@@ -1,6 +1,6 @@
 //! `headway run`: one scenario, one run or many.
 
-use crate::arguments::{RunOptions, TraceFormat};
+use crate::arguments::RunOptions;
 use crate::error::Failure;
 use crate::files::{Folder, read_text, safe_name};
 use crate::interrupt;
@@ -96,7 +96,7 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
             resolved: loaded.resolved_toml,
             folder: Folder(folder),
             files: files.taken(),
-            trace: options.traces.contains(&TraceFormat::Ns2),
+            traces: options.traces.clone(),
             resumes: many,
         });
     }

@@ -117,6 +117,11 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
+    /// What the file is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Ends the file: what it was written to.
     ///
     /// # Errors

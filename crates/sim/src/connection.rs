@@ -11,7 +11,7 @@ use headway_dccp::{
 use headway_media::UdpOptions;
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::{Bytes, Ecn, Instant, MediaKind, Random};
+use headway_units::{Bytes, Ecn, FlowId, Instant, MediaKind, Random};
 use std::net::Ipv4Addr;
 
 /// What all data consist of.
@@ -22,15 +22,19 @@ const IP_HEADER: usize = 20;
 const DATA_HEADERS: u64 = 36;
 /// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
 const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
-/// The ports of a flow's two ends.
-pub(crate) const CLIENT_PORT: u16 = 49_152;
-pub(crate) const SERVER_PORT: u16 = 5004;
+/// The ports of a flow's ends: its sender's, of which each flow has its own as far as there are dynamic ports, and its
+/// receiver's.
+pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
+    [49_152 + (flow.0 % 16_384) as u16, 5004]
+}
 
 /// The data's sender, which opens the connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     connection: Connection,
     pub(crate) queue: SendQueue,
+    /// Those of what comes.
+    ports: [u16; 2],
     codec: bool,
 }
 
@@ -41,23 +45,27 @@ pub(crate) struct Server {
     connection: Option<Box<Connection>>,
     /// What the listener answers without a connection.
     reply: Option<Envelope>,
+    /// Those of what comes.
+    ports: [u16; 2],
     codec: bool,
 }
 
 /// Both ends of a flow that starts `now`.
 pub(crate) fn pair(
     options: &Controlled<DccpOptions>,
+    flow: FlowId,
     now: Instant,
     random: impl Fn(&str) -> Random,
 ) -> (Client, Server) {
     let DccpOptions { send_queue, codec, connection } = &options.carrier;
-    let ports = Ports { local: CLIENT_PORT, remote: SERVER_PORT };
-    let client = Connection::connect(now, connection, ports, SERVICE, random("client"));
+    let [local, remote] = ports(flow);
+    let client = Connection::connect(now, connection, Ports { local, remote }, SERVICE, random("client"));
     let full = client.status().maximum_packet_size as u64;
     let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
-    let client = Client { connection: client, queue: SendQueue::new(cut, *send_queue), codec: *codec };
+    let queue = SendQueue::new(cut, *send_queue);
+    let client = Client { connection: client, queue, ports: [remote, local], codec: *codec };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
-    (client, Server { listener, connection: None, reply: None, codec: *codec })
+    (client, Server { listener, connection: None, reply: None, ports: [local, remote], codec: *codec })
 }
 
 /// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
@@ -95,7 +103,7 @@ impl Client {
 
     /// A packet has come from the server.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) {
-        packet.received([SERVER_PORT, CLIENT_PORT], self.codec, |packet| self.connection.handle(now, ecn, packet));
+        packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
         while self.connection.poll_event().is_some() {}
     }
 
@@ -132,8 +140,8 @@ impl Server {
 
     /// A packet has come from the client; returns the data bytes that are the application's.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
-        let Self { listener, connection, reply, codec } = self;
-        let delivery = packet.received([CLIENT_PORT, SERVER_PORT], *codec, |packet| match connection {
+        let Self { listener, connection, reply, ports, codec } = self;
+        let delivery = packet.received(*ports, *codec, |packet| match connection {
             Some(connection) => connection.handle(now, ecn, packet),
             None => match listener.handle(now, b"client", ecn, packet) {
                 Outcome::Ignored(why) => Delivery::Dropped(why),

@@ -364,7 +364,7 @@ fn new_flow(
             Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }
         }
         headway_scenario::Transport::Dccp(options) => {
-            let (client, server) = connection::pair(options, start, stream);
+            let (client, server) = connection::pair(options, id, start, stream);
             Transport::Dccp { client: Box::new(client), server: Box::new(server) }
         }
     };
