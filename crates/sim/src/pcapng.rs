@@ -15,7 +15,7 @@ use headway_units::Instant;
 use std::net::Ipv4Addr;
 
 /// What is kept of a packet at most: all headers with all options, and some of the data.
-const KEPT: usize = 1200;
+const KEPT: usize = 2048;
 const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 /// IP's protocol numbers.
