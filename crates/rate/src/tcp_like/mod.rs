@@ -11,8 +11,11 @@
 //! - What was sent before an event was detected does not open the window: it belongs to a window of data with losses.
 //! - `ns2`: marked packets do not count as acknowledged in slow start; the Ack Ratio falls after cwnd / (R^2 - R)
 //!   windows, not after more than that.
-//! - `linux`: RTTVAR is RFC 6298's, not that of Linux's estimator, which looks at the largest deviation of a flight;
-//!   packets without data count among the three that make one lost.
+//! - `linux`: RTTVAR is RFC 6298's, not that of Linux's estimator, which looks at the largest deviation of a flight, and
+//!   takes a sample for each packet acknowledged; packets without data count among the three that make one lost; the
+//!   window is not held below the Sequence Window, which the carrier knows; what was acknowledged before a congestion
+//!   event does not count towards growth after it; the timer does not run with nothing under way; the Ack Ratio never
+//!   exceeds ceil(cwnd / 2), where Linux lowers it only once it exceeds cwnd.
 
 mod ack_ratio;
 mod ledger;
