@@ -15,6 +15,9 @@ const T_MBI: f64 = 64.0;
 /// Where there is no minimum rate: enough for time to go on.
 const NEVER_ZERO: f64 = 1e-6;
 
+/// Reported rates are whole bits a second: a limit so near to the rate is the rate.
+const ROUNDING: f64 = 1.0;
+
 /// What is known when the rate is to be changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
@@ -257,9 +260,9 @@ impl Allowed {
                     self.x = self.x.max(initial);
                 } else if limit <= 0.0 {
                     self.x = one;
-                } else if self.x > limit {
+                } else if self.x > limit + ROUNDING {
                     self.x = limit / 2.0;
-                } else if self.x < limit && since > r - 1e-9 {
+                } else if self.x < limit - ROUNDING && since > r - 1e-9 {
                     self.x = (2.0 * self.x).min(limit).max(one);
                 } else {
                     return;

@@ -11,6 +11,8 @@ const MOST: usize = 2048;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
     list: VecDeque<(Instant, u64)>,
+    /// The next packet is an entry of its own: windows begin at reports.
+    apart: bool,
     bytes: u64,
     packets: u64,
 }
@@ -22,9 +24,10 @@ impl Arrivals {
         self.packets = self.packets.saturating_add(1);
         let grain = Duration::from_secs_f64(window / 256.0);
         match self.list.back_mut() {
-            Some(last) if now.since(last.0) < grain => last.1 = last.1.saturating_add(bytes),
+            Some(last) if !self.apart && now.since(last.0) < grain => last.1 = last.1.saturating_add(bytes),
             _ => self.list.push_back((now, bytes)),
         }
+        self.apart = false;
         if self.list.len() > MOST
             && let Some(oldest) = self.list.pop_front()
             && let Some(next) = self.list.front_mut()
@@ -41,8 +44,9 @@ impl Arrivals {
         if window > 0.0 { recent.map(|entry| entry.1 as f64).sum::<f64>() / window } else { 0.0 }
     }
 
-    /// What came before `now - window` is no longer asked for.
-    pub(crate) fn forget(&mut self, now: Instant, window: f64) {
+    /// A report goes now; what came before `now - window` is no longer asked for.
+    pub(crate) fn on_report(&mut self, now: Instant, window: f64) {
+        self.apart = true;
         let span = Duration::from_secs_f64(window);
         while self.list.front().is_some_and(|oldest| now.since(oldest.0) >= span) {
             self.list.pop_front();

@@ -46,6 +46,7 @@ struct Reports {
     /// The R with which the timer was set, in s.
     timer_r: f64,
     data_since: bool,
+    last_arrival: Option<Instant>,
     /// The timer expired without anything to report.
     missed: bool,
     loss_since: bool,
@@ -95,6 +96,10 @@ impl TfrcReceiver {
     }
 
     fn x_recv(&self, now: Instant) -> f64 {
+        if self.clock() == FeedbackClock::Arrival && !self.reports.data_since {
+            // ns-2's `est_thput`: one packet a second, where nothing has come since the last report.
+            return self.arrivals.mean_size().unwrap_or(self.full);
+        }
         self.arrivals.rate(now, self.window(now))
     }
 
@@ -217,6 +222,7 @@ impl ReceiverHalf for TfrcReceiver {
         let window = self.r().unwrap_or(0.0);
         self.arrivals.add(now, packet.size.count(), window);
         self.reports.data_since = true;
+        self.reports.last_arrival = Some(now);
         if change.new_event {
             if !had_losses {
                 self.begin_losses(now, packet, self.reports.last.is_none());
@@ -249,7 +255,7 @@ impl ReceiverHalf for TfrcReceiver {
         };
         self.set_timer(now);
         let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
-        self.arrivals.forget(now, 2.0 * window);
+        self.arrivals.on_report(now, 2.0 * window);
         let losses = match self.form {
             LossForm::EventRate => Losses::EventRate(Probability::new(self.p).unwrap_or(Probability::ZERO)),
             LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
@@ -265,7 +271,9 @@ impl ReceiverHalf for TfrcReceiver {
         if self.reports.timer.is_none_or(|at| at > now) {
             return;
         }
-        if self.reports.data_since {
+        // ns-2 compares instants, so that a report sent as a packet came is followed by one more without any.
+        let again = self.clock() == FeedbackClock::Arrival && self.reports.last_arrival >= self.reports.last;
+        if self.reports.data_since || again {
             self.reports.due = true;
         } else {
             self.reports.missed = true;

@@ -52,8 +52,10 @@ pub struct Path {
     /// Whether the n-th data packet is lost, from 0.
     pub drop: Box<dyn FnMut(u64) -> bool>,
     pub drop_report: Box<dyn FnMut(Instant) -> bool>,
-    /// Packets that arrive a nanosecond early: ties broken otherwise.
-    pub early: Vec<u64>,
+    /// Packets by number, and reports by the ns in which they would arrive, that arrive so many ns later: ns-2's doubles
+    /// break ties between events and between times, here that is said.
+    pub nudges: Vec<(u64, i64)>,
+    pub report_nudges: Vec<(u64, i64)>,
     /// When a packet goes before the report that comes in the same nanosecond.
     pub send_first: Vec<u64>,
     free: [Instant; 2],
@@ -81,6 +83,11 @@ pub fn options(kind: &str, dialect: Dialect, change: impl FnOnce(&mut headway_ra
     options
 }
 
+fn nudged(at: Instant, nudges: &[(u64, i64)], key: u64) -> Instant {
+    let nudge = nudges.iter().find(|nudge| nudge.0 == key).map_or(0, |nudge| nudge.1);
+    Instant::from_nanos(at.as_nanos().saturating_add_signed(nudge))
+}
+
 impl Path {
     pub fn new(options: &ControllerOptions, form: Form, losses: LossForm, size: u64, rtt: Duration) -> Self {
         let size = Bytes::new(size);
@@ -96,7 +103,8 @@ impl Path {
             delay: rtt / 2,
             drop: Box::new(|_| false),
             drop_report: Box::new(|_| false),
-            early: Vec::new(),
+            nudges: Vec::new(),
+            report_nudges: Vec::new(),
             send_first: Vec::new(),
             free: [now; 2],
             data: VecDeque::new(),
@@ -179,8 +187,7 @@ impl Path {
             };
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
-                let at =
-                    if self.early.contains(&number) { at.checked_sub(Duration::from_nanos(1)).unwrap() } else { at };
+                let at = nudged(at, &self.nudges, number);
                 self.data.push_back(Flying { at, packet, sent: self.now });
             }
         }
@@ -204,16 +211,9 @@ impl Path {
             Losses::Intervals { skip, intervals } => OwnedLosses::Intervals(skip, intervals.to_vec()),
         };
         let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
-        if std::env::var("DBG").is_ok() {
-            println!(
-                "report {} ack {} x_recv {}",
-                now.as_secs_f64(),
-                acknowledged,
-                x_recv.bits_per_second() as f64 / 8.0
-            );
-        }
         if !(self.drop_report)(now) {
             let at = self.cross(1, self.wire.1);
+            let at = nudged(at, &self.report_nudges, at.as_nanos());
             let hold = now.since(arrived);
             self.reports.push_back(Returning { at, acknowledged, sent, hold, x_recv, losses, new_loss_event });
         }
