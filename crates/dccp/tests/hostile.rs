@@ -105,8 +105,11 @@ proptest! {
     }
 }
 
+/// Type, how far from the next numbers, a word, options, data, and what the ends do next.
+type Parts = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8);
+
 /// A packet somewhere near a connection's numbers, or anywhere.
-fn packets() -> impl Strategy<Value = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)> {
+fn packets() -> impl Strategy<Value = Parts> {
     let near = || prop_oneof![4 => -5i64..5, 2 => -200i64..200, 1 => any::<i64>()];
     let options = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..60),
@@ -157,12 +160,7 @@ fn bring(state: State, all: bool) -> Pipe<fn(u64) -> Fate> {
     pipe
 }
 
-fn feed(
-    connection: &mut Connection,
-    now: &mut Instant,
-    seqs: (Seq48, Seq48),
-    parts: &[(u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8)],
-) {
+fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), parts: &[Parts]) {
     let (mut peer, mut own) = seqs;
     let mut outbox = Queue::default();
     let mut drained = 0;

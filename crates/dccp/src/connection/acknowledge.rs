@@ -35,7 +35,7 @@ pub(crate) struct Acknowledge {
 impl Acknowledge {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            vector: AckVectorBuffer::default(),
+            vector: AckVectorBuffer::new(),
             carriers: VecDeque::new(),
             gsr_at: now,
             timestamp: None,
@@ -137,9 +137,14 @@ impl Acknowledge {
         self.last = now;
     }
 
+    /// Bytes of the Ack Vector.
+    pub(crate) fn vector_len(&self) -> usize {
+        self.vector.encoded_len()
+    }
+
     /// Writes an Ack Vector on our packet `seq`.
     pub(crate) fn write_vector(&mut self, seq: Seq48, writer: &mut OptionWriter<'_>) {
-        if self.vector.write(writer).is_ok() {
+        if writer.remaining() >= self.vector_len() && self.vector.write(writer).is_ok() {
             self.vector.sent(seq);
             if self.carriers.len() == MOST_CARRIERS {
                 self.carriers.pop_front();

@@ -5,11 +5,11 @@ use super::event::{Delivery, Ignored};
 use super::negotiation::Arrived;
 use super::steps::Step;
 use super::wishes;
-use crate::{AckState, AckVector, Ccid};
 use crate::{
     Answer, CcidOption, DataDropped, DccpOption, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
     HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption,
 };
+use crate::{Ccid, arrivals};
 use headway_rate::{Arrival, LossInterval, Run};
 use headway_units::{Duration, Instant};
 use std::num::NonZeroU32;
@@ -58,6 +58,13 @@ impl Connection {
                 self.answer_bad_option(now, error, arrived)?;
             }
         }
+        if heard.vector {
+            let vectors = packet.options.iter().filter_map(|option| match option {
+                Ok(DccpOption::AckVector(vector)) => Some(vector),
+                _ => None,
+            });
+            arrivals(vectors, &mut self.scratch.runs);
+        }
         if heard.negotiated {
             self.negotiation.end_packet(packet.seq);
             if heard.changed {
@@ -90,20 +97,21 @@ impl Connection {
                 };
                 let known = wishes::knows_ccid_features(&self.options, ccid, list);
                 let changed = self.negotiation.receive(&option, processed.mandatory, arrived, known);
-                heard.changed |= changed.map_err(|fault| processed.error(fault))?;
+                if changed.map_err(|fault| processed.error(fault))? {
+                    heard.changed = true;
+                    // Options behind it may belong to a CCID that it brought.
+                    self.agree();
+                }
             }
             DccpOption::InitCookie(cookie) => self.keep_cookie(packet, cookie),
             DccpOption::NdpCount(count) => heard.ndp_count = Some(count),
             DccpOption::SlowReceiver => heard.slow_receiver = true,
             DccpOption::Timestamp(timestamp) => self.acknowledge.on_timestamp(now, timestamp),
             DccpOption::TimestampEcho { elapsed, .. } | DccpOption::ElapsedTime(elapsed) => {
-                heard.elapsed = Some(elapsed)
+                heard.elapsed = Some(elapsed);
             }
             DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
-            DccpOption::AckVector(vector) => {
-                heard.vector = true;
-                self.scratch.read_vector(&vector);
-            }
+            DccpOption::AckVector(_) => heard.vector = true,
             DccpOption::DataDropped(dropped) => self.scratch.read_dropped(&dropped),
             DccpOption::Ccid(raw) => {
                 self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
@@ -183,16 +191,6 @@ impl Scratch {
         self.dropped_packets.clear();
     }
 
-    fn read_vector(&mut self, vector: &AckVector<'_>) {
-        for run in vector.runs() {
-            let arrival = match run.state {
-                AckState::Received => Arrival::Received,
-                AckState::ReceivedEcnMarked => Arrival::Marked,
-                AckState::Reserved | AckState::NotYetReceived => Arrival::NotReceived,
-            };
-            push_run(&mut self.runs, arrival, run.packets.into());
-        }
-    }
     fn read_dropped(&mut self, dropped: &DataDropped<'_>) {
         self.drops.extend(dropped.runs());
     }

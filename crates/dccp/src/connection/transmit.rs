@@ -260,9 +260,13 @@ impl Connection {
         true
     }
 
-    /// Bytes that the options of an acknowledgement will need at most, but for those that shrink to what there is.
+    /// Bytes that the options of an acknowledgement will need at most.
     fn options_needed(&self) -> usize {
-        self.report_len + 32 + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
+        let vector = if self.agreed.we_send_vectors { self.acknowledge.vector_len() } else { 0 };
+        self.report_len
+            + vector
+            + 32
+            + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
     }
 
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding.
