@@ -78,7 +78,10 @@ impl Connection {
         // PARTOPEN repeats its Confirms by its own timer.
         let confirms = state == State::Open && self.negotiation.confirms_due();
         if confirms || self.negotiation.changes_due() {
-            let at = self.negotiated.map_or(now, |last| now.max(last + self.rtt()));
+            // A Change can wait for the next data to ride on, unless that waits for the Change.
+            let patient = !confirms && state == State::Open && self.agreed.data_may_go;
+            let soonest = if patient { now + self.rtt() } else { now };
+            let at = self.negotiated.map_or(soonest, |last| soonest.max(last + self.rtt()));
             self.negotiated = Some(at);
             self.timers.set(Timer::DelayedAck, at);
         } else if self.acknowledge.has_news_of_drops() {

@@ -187,7 +187,8 @@ impl Connection {
     fn plan_open(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
         let ack = self.windows.gsr();
         let data = self.data_that_may_go(now, outbox);
-        let due = self.due.ack || self.has_report(now);
+        let report = self.has_report(now);
+        let due = report || self.due.ack;
         let Some(len) = data else {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));
@@ -202,7 +203,9 @@ impl Connection {
         let acknowledges_acks = self.agreed.peer_sends_vectors
             && self.acknowledge.unacknowledged
             && self.acknowledge.age(now) >= self.rtt();
-        let body = if due || self.machine.state() == State::PartOpen || acknowledges_acks {
+        let negotiates = self.negotiation.changes_due() || self.negotiation.confirms_due();
+        let more = (acknowledges_acks || negotiates) && room >= self.options_needed();
+        let body = if due || self.machine.state() == State::PartOpen || more {
             Body::DataAck { ack }
         } else {
             Body::Data

@@ -1,0 +1,73 @@
+//! Every CCID that has a controller carries data over a path of a fixed rate, and its reports come back.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod pipe;
+
+use headway_dccp::{Ccid, ConnectionOptions, NoData, State};
+use headway_units::{Dialect, Duration, Instant, Options};
+use pipe::{Fate, Pipe, options};
+
+/// The rules of a dialect under one CCID, data both ways.
+fn rules(dialect: Dialect, ccid: Ccid) -> ConnectionOptions {
+    let preset = ConnectionOptions::preset(dialect);
+    let controllers = [preset.controllers.clone(), options().controllers].concat();
+    ConnectionOptions { send_ccids: vec![ccid.0], receive_ccids: vec![ccid.0], controllers, ..preset }
+}
+
+/// 20 ms each way; loses every so many-th packet once the handshake is over, or none.
+fn path(lost: u64) -> impl FnMut(u64) -> Fate {
+    let mut sent = 0;
+    move |_| {
+        sent += 1;
+        Fate { lost: lost > 0 && sent > 10 && sent % lost == 0, copies: 1, delay: Duration::from_millis(20) }
+    }
+}
+
+#[test]
+fn every_ccid_carries_data() {
+    for dialect in [Dialect::Rfc, Dialect::Linux] {
+        for row in rules(dialect, Ccid(0)).controllers {
+            let rules = rules(dialect, row.ccid);
+            let mut pipe = Pipe::new(&rules, &rules, path(0));
+            for n in 0..500u32 {
+                pipe.client.outbox.push(&[n as u8; 500]);
+                if n % 2 == 0 {
+                    pipe.server.outbox.push(&[n as u8; 300]);
+                }
+                pipe.run(Duration::from_millis(10));
+            }
+            pipe.run(Duration::from_secs(20));
+            let name = format!("{dialect} CCID {}", row.ccid.0);
+            let log = || pipe.log.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
+            assert_eq!((pipe.client.state(), pipe.server.state()), (State::Open, State::Open), "{name}\n{}", log());
+            assert_eq!((pipe.server.delivered.len(), pipe.client.delivered.len()), (500, 250), "{name}\n{}", log());
+            let status = pipe.client.connection.as_ref().unwrap().status();
+            assert_eq!((status.send_ccid, status.receive_ccid), (row.ccid, row.ccid), "{name}");
+            let rtt = status.rtt.unwrap();
+            assert!(rtt >= Duration::from_millis(40) && rtt < Duration::from_millis(260), "{name}: {rtt}");
+            assert!(!pipe.log.iter().any(|line| line.contains("[Sync]")), "{name}\n{}", log());
+            println!("{name}: {} packets, rtt {rtt}, {:?}", pipe.log.len(), status.sender);
+        }
+    }
+}
+
+/// One way only: the acknowledgements of CCID 2 are acknowledged, so that Ack Vectors stay short.
+#[test]
+fn one_way_data_keeps_its_vectors_short() {
+    for row in rules(Dialect::Rfc, Ccid(0)).controllers {
+        let rules = rules(Dialect::Rfc, row.ccid);
+        let mut pipe = Pipe::new(&rules, &rules, path(50));
+        for n in 0..2000u32 {
+            pipe.client.outbox.push(&[n as u8; 500]);
+            pipe.run(Duration::from_millis(10));
+        }
+        pipe.run(Duration::from_secs(2));
+        let longest = pipe.log.iter().filter_map(|line| line.split("AckVector0[").nth(1)).map(str::len).max().unwrap_or(0);
+        assert!(longest < 200, "CCID {}: {longest}", row.ccid.0);
+        let acks = pipe.log.iter().filter(|line| line.contains("server") && line.contains("[Ack]")).count();
+        println!("CCID {}: {} delivered, {acks} acks, longest vector {longest}", row.ccid.0, pipe.server.delivered.len());
+        assert!(pipe.server.delivered.len() > 1000, "CCID {}: {}\n{}", row.ccid.0, pipe.server.delivered.len(), pipe.log[..80].join("\n"));
+        let idle = Instant::from_secs(1000);
+        assert!(pipe.client.connection.as_mut().unwrap().poll_transmit(idle, &mut NoData).is_none_or(|out| out.packet.data.is_empty()));
+    }
+}
