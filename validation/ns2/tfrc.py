@@ -3,6 +3,11 @@
 A packet in so many lost, losses by chance, losses that change, a bottleneck, and a time without reports. Where chance takes part, ten
 seeds a program or more: their 95 % interval of the difference of the means (Welch) must lie within 5 %. Each program draws its own losses.
 Where it does not, the figures themselves must be within 5 %, and those of periodic loss also within 0.1 % of the throughput equation.
+
+Slow start and the time without reports are only reported. A report of ns-2's slow start goes out one measured round trip after the
+last, so that "a round trip has passed" compares two sums of the same numbers: the last bit of a double decides how many packets the
+receive rate counts, and the rate doubles a round trip earlier or later. What follows depends on where in a round trip the flow then is.
+crates/rate/tests/ns2.rs holds both against stored traces, from equal phases.
 """
 
 import collections
@@ -15,14 +20,14 @@ import subprocess
 import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
-# A window of ten seconds leaves much to chance: so many runs bring it below the margin.
-STEP_SEEDS = 150
+# A short window leaves much to chance: so many runs bring it below the margin.
+STEP_SEEDS = 200
 MARGIN = 0.05
 EQUATION_MARGIN = 0.001
 PACKET = 1000
 
 # windows: from when to when figures are taken, in s; the run ends with the last.
-Cell = collections.namedtuple("Cell", "name mode rtt_ms rate_mbps limit loss windows seeds figures")
+Cell = collections.namedtuple("Cell", "name mode rtt_ms rate_mbps limit loss windows seeds figures judged", defaults=[True])
 SENT, QUEUE = ("sent_kBps",), ("sent_kBps", "received_kbps", "queue_packets")
 
 
@@ -43,10 +48,10 @@ def cells():
                windows=[(10, 50), (52, 58), (60, 130), (131, 140), (145, 185), (200, 240)], **free)
     for mode in ("rfc", "default"):
         yield Cell(f"step.bernoulli.{mode}", mode, 100, loss="bernoulli 0.01 100 0.05 200 0.01 300 0", seeds=STEP_SEEDS, figures=SENT,
-                   windows=[(20, 100), (100, 110), (110, 200), (200, 210), (210, 300), (300, 330)], **free)
-    yield Cell("slow-start", "rfc", 100, loss="none", windows=[(0, 0.65), (0.65, 1.25)], seeds=1, figures=SENT, **free)
+                   windows=[(20, 100), (100, 125), (125, 200), (200, 225), (225, 300), (300, 330)], **free)
+    yield Cell("slow-start", "rfc", 100, loss="none", windows=[(0, 0.65), (0.65, 1.25)], seeds=1, figures=SENT, judged=False, **free)
     yield Cell("no-reports", "rfc", 100, loss="reports 30 35", windows=[(20, 30), (30, 31), (31, 35), (35, 40), (40, 45)], seeds=1,
-               figures=SENT, **free)
+               figures=SENT, judged=False, **free)
     for mode in ("rfc", "default"):
         for rtt in (40, 100):
             for limit in (10, 25, 50):
@@ -143,8 +148,8 @@ def judge(cell, ns2, headway):
 
 
 def compare(program, folder, show):
-    """All cells. Returns their cases."""
-    cases = []
+    """All cells. Returns their cases, and those that are only reported."""
+    cases, reported = [], []
     if show:
         print(f"{'cell':40} {'figure':14} {'compared':11} {'ns-2':>11} {'headway':>11} {'differs':>9} {'chance':>9}")
     for cell in cells():
@@ -152,10 +157,10 @@ def compare(program, folder, show):
         ns2 = [run_ns(cell, seed) for seed in seeds]
         headway = [run_headway(program, cell, seed, folder / f"{cell.name}-{seed}") for seed in seeds]
         found = list(judge(cell, ns2, headway))
-        cases += found
+        (cases if cell.judged else reported).extend(found)
         for case in found if show else ():
             print(f"{case['cell']:40} {case['metric']:14} {case['compared']:11} {case['ns2']:>11.5g} {case['headway']:>11.5g} "
-                  f"{case['difference_percent']:>+8.2f}% {case.get('chance_percent') or 0:>8.2f}%{'' if case['pass'] else '  MISSED'}", flush=True)
+                  f"{case['difference_percent']:>+8.2f}% {case.get('chance_percent') or 0:>8.2f}%{'  not judged' if not cell.judged else '' if case['pass'] else '  MISSED'}", flush=True)
     if show:
         print(f"{sum(case['pass'] for case in cases)} of {len(cases)} figures within their bounds", flush=True)
-    return cases
+    return cases, [{key: value for key, value in case.items() if key not in ("pass", "bound")} for case in reported]
