@@ -42,7 +42,7 @@ def link(ends, rate_mbps, delay_ms, queue, one_way=False):
 
 def scenario(job, seconds):
     """The job as a scenario; star.tcl is the same for ns-2."""
-    rate, limit = (job.clients, 2 * job.clients) if job.kind == "tcp" else (155, 1000)
+    bottleneck_mbps, limit = (job.clients, 2 * job.clients) if job.kind == "tcp" else (155, 1000)
     bottleneck = f'"red", limit = "{limit}packets", mean_packet = "1500B"' if job.red else f'"droptail", limit = "{limit}packets"'
     if job.kind == "tcp":
         starts = [f"{10 * (client % 100)}ms" for client in range(job.clients)]
@@ -51,14 +51,16 @@ def scenario(job, seconds):
         starts = [f"{77 * client}us" for client in range(job.clients)]
         transport = {"cbr": 'kind = "udp", datagram = "1500B"', "tfrc": 'kind = "tfrc", datagram = "1500B", header = "0B"',
                      "dccp": 'kind = "dccp", ccid = 3'}[job.kind]
-        source = 'kind = "cbr", rate = "3Mbps", size = "1500B"'
+        # As many packets of each; a little smaller where headers of their own must fit into 1500 B.
+        rate, size = ("3Mbps", "1500B") if job.kind == "cbr" else ("2.8Mbps", "1400B")
+        source = f'kind = "cbr", rate = "{rate}", size = "{size}"'
     return "".join([
         f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "{"rfc" if job.kind == "dccp" else "ns2"}"\n',
         "" if job.series else "record.series = false\n",
         f'[[node]]\nname = "client"\ncount = {job.clients}\n',
         link(["client", "gateway"], 10, 3, '"droptail", limit = "1000packets"'),
-        link(["gateway", "server"], rate, 10, bottleneck, one_way=True),
-        link(["server", "gateway"], rate, 10, '"droptail", limit = "100000packets"', one_way=True),
+        link(["gateway", "server"], bottleneck_mbps, 10, bottleneck, one_way=True),
+        link(["server", "gateway"], bottleneck_mbps, 10, '"droptail", limit = "100000packets"', one_way=True),
         f'[[flow]]\nname = "flow"\nfrom = "client"\nto = "server"\nstart = {starts}\n'.replace("'", '"'),
         f"transport = {{ {transport} }}\nsource = {{ {source} }}\n",
     ])
