@@ -72,8 +72,9 @@ fn steps_of_the_loss_rate() {
     });
     for row in rows(include_str!("data/ns2-tfrc-steps.csv")) {
         path.run(at(row[0]));
-        near("sent", row[0], path.sent as f64, row[1], 0.0005);
-        near("allowed rate", row[0], path.allowed() / 1000.0, row[2], 0.002);
+        near("sent", row[0], path.sent as f64, row[1], 0.0002);
+        // A step of the rate that falls on the sample is up to 0.8 %.
+        near("allowed rate", row[0], path.allowed() / 1000.0, row[2], 0.01);
     }
 }
 

@@ -13,9 +13,11 @@
 
 use super::options::TfrcOptions;
 
-/// Intervals that count (n of RFC 5348 section 5.4), and the open one.
-pub(crate) const INTERVALS: usize = 9;
-const WEIGHTS: [f64; INTERVALS - 1] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// Intervals remembered: the open one, eight that count, and one more, which counts in the discount factor that the newest
+/// closed one had when it was open.
+pub(crate) const INTERVALS: usize = 10;
+/// n = 8 (RFC 5348 section 5.4).
+const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 /// A loss interval as the average sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,8 +74,8 @@ impl Average {
         let known = std::mem::take(&mut self.discounts);
         let factor = |start| known.iter().find(|known| known.0 == start).map_or(1.0, |known| known.1);
         self.discounts = intervals.iter().map(|interval| (interval.start, factor(interval.start))).collect();
-        let newest = known.first().map(|known| known.0);
-        let closed_since = intervals.iter().position(|interval| Some(interval.start) == newest).unwrap_or(0);
+        let is_known = |interval: &Interval| known.iter().any(|known| known.0 == interval.start);
+        let closed_since = intervals.iter().position(is_known).unwrap_or(0);
         for newly_closed in (1..=closed_since).rev() {
             if newly_closed + 1 < intervals.len() {
                 let df = self.general(newly_closed, intervals).0;
@@ -116,4 +118,127 @@ fn plain(intervals: &[Interval], open_counts: bool) -> f64 {
         weight += w;
     }
     (if open_counts { f64::max(with_open, closed) } else { closed }) / weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dialect, Options};
+    use proptest::prelude::*;
+
+    /// RFC 5348 sections 5.4 and 5.5 step by step, packet by packet, with n = 8; sums go over the intervals there are.
+    struct Literal {
+        i: Vec<f64>,
+        df_i: Vec<f64>,
+        df: f64,
+        threshold: f64,
+    }
+
+    const N: usize = 8;
+    const W: [f64; N] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+    impl Literal {
+        fn packet(&mut self) {
+            self.i[0] += 1.0;
+            let k = (self.i.len() - 1).min(N);
+            let (mut i_tot, mut w_tot) = (0.0, 0.0);
+            for i in 1..=k {
+                w_tot += W[i - 1] * self.df_i[i];
+                i_tot += self.i[i] * W[i - 1] * self.df_i[i];
+            }
+            let i_mean = i_tot / w_tot;
+            self.df = if self.i[0] > 2.0 * i_mean { (2.0 * i_mean / self.i[0]).max(self.threshold) } else { 1.0 };
+        }
+        fn loss(&mut self) {
+            for i in 1..self.i.len() {
+                self.df_i[i] *= self.df;
+            }
+            self.df_i.insert(0, 1.0);
+            self.i.insert(0, 0.0);
+            self.i.truncate(N + 2);
+            self.df_i.truncate(N + 2);
+            self.df = 1.0;
+        }
+        fn p_discounted(&self) -> f64 {
+            let k = (self.i.len() - 1).min(N);
+            let (mut i_tot0, mut i_tot1, mut w_tot0, mut w_tot1) = (self.i[0] * W[0], 0.0, W[0], 0.0);
+            for i in 1..(k + 1).min(N) {
+                i_tot0 += self.i[i] * W[i] * self.df_i[i] * self.df;
+                w_tot0 += W[i] * self.df_i[i] * self.df;
+            }
+            for i in 1..=k {
+                i_tot1 += self.i[i] * W[i - 1] * self.df_i[i];
+                w_tot1 += W[i - 1] * self.df_i[i];
+            }
+            f64::min(w_tot0 / i_tot0, w_tot1 / i_tot1)
+        }
+        fn p(&self) -> f64 {
+            let k = (self.i.len() - 1).min(N);
+            let (mut i_tot0, mut i_tot1, mut w_tot) = (0.0, 0.0, 0.0);
+            for i in 0..k {
+                i_tot0 += self.i[i] * W[i];
+                w_tot += W[i];
+            }
+            for i in 1..=k {
+                i_tot1 += self.i[i] * W[i - 1];
+            }
+            w_tot / f64::max(i_tot0, i_tot1)
+        }
+    }
+
+    proptest! {
+        /// Looked at once or twice in each interval.
+        #[test]
+        fn the_average_is_that_of_the_rfc(
+            first in 1.0..2000.0f64,
+            lengths in prop::collection::vec((1u32..3000, 0..3000u32), 1..30),
+            discounting in prop::bool::ANY,
+            threshold in 0.05..1.0f64,
+        ) {
+            let options = TfrcOptions {
+                discounting,
+                discount_threshold: threshold,
+                ..TfrcOptions::preset(Dialect::Rfc)
+            };
+            let mut average = Average::new(&options);
+            let mut literal = Literal { i: vec![0.0, first], df_i: vec![1.0; 2], df: 1.0, threshold };
+            let mut starts = vec![0u64, u64::MAX];
+            for (count, (length, look)) in lengths.into_iter().enumerate() {
+                for packet in 1..=length {
+                    literal.packet();
+                    if packet == look || packet == length {
+                        let lengths = starts.iter().zip(&literal.i);
+                        let list: Vec<Interval> =
+                            lengths.map(|(start, length)| Interval { start: *start, length: *length }).collect();
+                        let p = average.loss_event_rate(&list, true);
+                        let expected = if discounting { literal.p_discounted() } else { literal.p() };
+                        prop_assert!((p / expected - 1.0).abs() < 1e-12, "{p} instead of {expected}");
+                    }
+                }
+                literal.loss();
+                starts.insert(0, count as u64 + 1);
+                starts.truncate(N + 2);
+            }
+        }
+    }
+
+    /// RFC 4828 section 3: an open interval that is short does not count.
+    #[test]
+    fn a_short_open_interval() {
+        let list: Vec<Interval> =
+            [900.0, 10.0, 20.0].into_iter().zip([3, 2, 1]).map(|(length, start)| Interval { start, length }).collect();
+        for discounting in [true, false] {
+            let options = TfrcOptions { discounting, ..TfrcOptions::preset(Dialect::Rfc) };
+            assert!((Average::new(&options).loss_event_rate(&list, false) - 1.0 / 15.0).abs() < 1e-12);
+        }
+    }
+
+    /// Linux cuts 15.6 to 15; an average below one is one.
+    #[test]
+    fn whole_intervals() {
+        let options = TfrcOptions::preset(Dialect::Linux);
+        let list = |lengths: [f64; 3]| [3, 2, 1].map(|start| Interval { start, length: lengths[3 - start as usize] });
+        assert_eq!(Average::new(&options).loss_event_rate(&list([1.0, 10.2, 21.0]), true), 1.0 / 15.0);
+        assert_eq!(Average::new(&options).loss_event_rate(&list([0.0, 0.0, 0.0]), true), 1.0);
+    }
 }

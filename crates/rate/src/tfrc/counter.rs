@@ -69,3 +69,78 @@ impl CounterRtt {
         self.smoothed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Duration;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// RFC 4342 section 8.1: after an acknowledgement of a packet with counter WC, later ones carry WC + 4 at least.
+    #[test]
+    fn an_acknowledgement_moves_it_on() {
+        let mut counter = WindowCounter::default();
+        assert_eq!(counter.on_send(at(0), Some(0.1)), 0);
+        counter.on_acknowledged(0);
+        assert_eq!(counter.on_send(at(20), Some(0.1)), 4);
+        // The quarter counts from the first packet with the value.
+        assert_eq!(counter.on_send(at(44), Some(0.1)), 4);
+        assert_eq!(counter.on_send(at(45), Some(0.1)), 5);
+        counter.on_acknowledged(0);
+        assert_eq!(counter.on_send(at(46), Some(0.1)), 5);
+    }
+
+    /// Five at most, after a pause of 1.25 round trips as after one of an hour; none without a round trip.
+    #[test]
+    fn steps_of_five() {
+        let mut counter = WindowCounter::default();
+        assert_eq!(counter.on_send(at(0), None), 0);
+        assert_eq!(counter.on_send(at(5000), None), 0);
+        assert_eq!(counter.on_send(at(5125), Some(0.1)), 5);
+        assert_eq!(counter.on_send(at(5250), Some(0.1)), 10);
+        assert_eq!(counter.on_send(at(3_600_000), Some(0.1)), 15);
+    }
+
+    /// RFC 4342 section 8.1's picture: T7 - T3 for the counters K-1 K-1 K K K+1 K+3 K+4 K+3 K+4.
+    #[test]
+    fn the_round_trip_from_counters() {
+        let mut rtt = CounterRtt::default();
+        let arrivals = [(0, 9), (10, 9), (25, 10), (30, 10), (50, 11), (100, 13), (125, 14)];
+        for (ms, counter) in arrivals {
+            rtt.on_packet(at(ms), counter);
+        }
+        // D = 2: (T6 - T5) 4/2 = 100 ms; then D = 4: T7 - T3 = 100 ms.
+        assert!((rtt.rtt().unwrap() - 0.1).abs() < 1e-12);
+        let mut steps_of_five = CounterRtt::default();
+        for i in 0..10 {
+            steps_of_five.on_packet(at(200 * i), 5 * i);
+        }
+        assert_eq!(steps_of_five.rtt(), None);
+    }
+
+    proptest! {
+        /// The algorithm of RFC 4342 section 8.1 in whole nanoseconds, modulo 16.
+        #[test]
+        fn the_counter_is_that_of_the_rfc(
+            gaps in prop::collection::vec(0u64..400_000, 1..200),
+            quarter in 1u64..100_000,
+        ) {
+            let mut counter = WindowCounter::default();
+            let (mut last_wc, mut last_wc_time, mut now) = (0u64, None, 0u64);
+            for gap in gaps {
+                now += gap;
+                let quarter_rtts = (now - *last_wc_time.get_or_insert(now)) / quarter;
+                if quarter_rtts > 0 {
+                    last_wc = (last_wc + quarter_rtts.min(5)) % 16;
+                    last_wc_time = Some(now);
+                }
+                let rtt = Duration::from_nanos(4 * quarter * 1000).as_secs_f64();
+                prop_assert_eq!(counter.on_send(Instant::from_micros(now), Some(rtt)) % 16, last_wc);
+            }
+        }
+    }
+}

@@ -115,3 +115,125 @@ impl Pacer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dialect, Options};
+
+    fn pacer(change: impl FnOnce(&mut TfrcOptions)) -> Pacer {
+        let mut options = TfrcOptions::preset(Dialect::Rfc);
+        change(&mut options);
+        Pacer::new(&options, Random::new(1, "pacer"))
+    }
+
+    fn at(seconds: f64) -> Instant {
+        Instant::from_nanos((seconds * 1e9).round() as u64)
+    }
+
+    /// How many packets may go at once.
+    fn burst(pacer: &mut Pacer, now: Instant, gap: Gap) -> u32 {
+        let mut packets = 0;
+        while pacer.due(gap).is_none_or(|due| due <= now) {
+            pacer.on_send(now, gap);
+            packets += 1;
+        }
+        packets
+    }
+
+    /// The n-th packet of 1000 B at 777,777 B/s goes n * 1000 / 777,777 s after the first, to the nanosecond.
+    #[test]
+    fn no_fraction_is_lost() {
+        for rule in [Pacing::Nominal, Pacing::Timer, Pacing::Scheduled] {
+            let mut pacer = pacer(|o| o.pacing = rule);
+            let gap = Gap { t_ipi: 1000.0 / 777_777.0, r: Some(0.1) };
+            let mut now = Instant::from_secs(3);
+            for n in 0u128..1_000_000 {
+                let exact = 3_000_000_000 + n * 1_000_000_000_000 / 777_777;
+                assert!(u128::from(now.as_nanos()).abs_diff(exact) <= 1, "{rule:?}: packet {n} at {now}");
+                pacer.on_send(now, gap);
+                now = pacer.due(gap).unwrap();
+            }
+        }
+    }
+
+    /// RFC 5348 section 4.6: unused times are kept for a round trip; ns-2 keeps one, Linux all.
+    #[test]
+    fn credit() {
+        let gap = Gap { t_ipi: 0.01, r: Some(0.1) };
+        for (rule, packets) in [(Pacing::Nominal, 11), (Pacing::Timer, 1), (Pacing::Scheduled, 200)] {
+            let mut pacer = pacer(|o| o.pacing = rule);
+            pacer.on_send(Instant::ZERO, gap);
+            assert_eq!(burst(&mut pacer, at(2.005), gap), packets, "{rule:?}");
+        }
+        // Before a round trip is known there is nothing to keep.
+        let mut pacer = pacer(|_| {});
+        let gap = Gap { t_ipi: 1.0, r: None };
+        pacer.on_send(Instant::ZERO, gap);
+        assert_eq!(burst(&mut pacer, at(100.0), gap), 1);
+    }
+
+    /// RFC 5348 section 8.3: t_ipi 1 ms, R 100 ms, t_gran 10 ms: half a millisecond early.
+    #[test]
+    fn early_by_half_a_gap() {
+        let mut pacer = pacer(|o| o.t_gran = Duration::from_millis(10));
+        let gap = Gap { t_ipi: 0.001, r: Some(0.1) };
+        pacer.on_send(Instant::ZERO, gap);
+        assert_eq!(pacer.due(gap), Some(at(0.0005)));
+        // A packet that goes early does not make the next one early too.
+        pacer.on_send(at(0.0005), gap);
+        assert_eq!(pacer.due(gap), Some(at(0.0015)));
+    }
+
+    /// A rate that changes moves the nominal time of the next packet; ns-2 and Linux leave it where it was.
+    #[test]
+    fn a_new_rate() {
+        let (slow, fast) = (Gap { t_ipi: 1.0, r: None }, Gap { t_ipi: 0.01, r: Some(0.1) });
+        for (rule, due) in [(Pacing::Nominal, 0.01), (Pacing::Timer, 1.0), (Pacing::Scheduled, 1.0)] {
+            let mut pacer = pacer(|o| o.pacing = rule);
+            pacer.on_send(Instant::ZERO, slow);
+            assert_eq!(pacer.due(fast), Some(at(due)));
+            pacer.release(at(0.1));
+            assert_eq!(pacer.due(fast), Some(at(if rule == Pacing::Timer { 0.1 } else { due })));
+        }
+    }
+
+    /// RFC 4828 section 4.3.
+    #[test]
+    fn ten_milliseconds_apart() {
+        let mut pacer = pacer(|o| o.min_interval = Duration::from_millis(10));
+        let gap = Gap { t_ipi: 0.001, r: Some(0.1) };
+        pacer.on_send(Instant::ZERO, gap);
+        pacer.on_send(at(1.0), gap);
+        assert_eq!(pacer.due(gap), Some(at(1.01)));
+    }
+
+    /// ns-2's `overhead_`: gaps from half to one and a half, one on average.
+    #[test]
+    fn dither() {
+        for rule in [Pacing::Nominal, Pacing::Timer, Pacing::Scheduled] {
+            let mut pacer = pacer(|o| {
+                o.pacing = rule;
+                o.dither = 0.5;
+            });
+            let gap = Gap { t_ipi: 0.01, r: Some(0.1) };
+            let mut now = Instant::ZERO;
+            for _ in 0..10_000 {
+                pacer.on_send(now, gap);
+                let due = pacer.due(gap).unwrap();
+                let waited = due.since(now).as_secs_f64();
+                assert!((0.004_999..0.015_001).contains(&waited), "{waited}");
+                now = due;
+            }
+            assert!((now.as_secs_f64() / 100.0 - 1.0).abs() < 0.01, "{now}");
+        }
+    }
+
+    #[test]
+    fn never() {
+        let mut pacer = pacer(|_| {});
+        let gap = Gap { t_ipi: f64::INFINITY, r: Some(0.1) };
+        pacer.on_send(Instant::ZERO, gap);
+        assert_eq!(pacer.due(gap), Some(Instant::FAR_FUTURE));
+    }
+}
