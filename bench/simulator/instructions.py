@@ -20,7 +20,8 @@ STORED = jobs.HERE / "instructions.csv"
 TOLERANCE = 0.05
 # With its short and its long run in simulated seconds.
 CASES = [(jobs.Job("tcp-50", "tcp", 50, 20), 5), (jobs.Job("cbr-50", "cbr", 50, 8), 2),
-         (jobs.Job("red-series-10", "tcp", 10, 40, red=True, series=True), 10)]
+         (jobs.Job("red-series-10", "tcp", 10, 40, red=True, series=True), 10), (jobs.Job("tfrc-50", "tfrc", 50, 8), 2),
+         (jobs.Job("dccp-50", "dccp", 50, 8), 2)]
 
 
 def count(program, job, seconds, folder):

@@ -27,6 +27,10 @@ class Job:
 JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-500", "tcp", 500, 20), Job("tcp-5000", "tcp", 5000, 5)]
 
 
+# As many data packets as cbr-50 sends, under rate control.
+CONTROLLED = [Job("tfrc-50", "tfrc", 50, 100), Job("dccp-50", "dccp", 50, 100)]
+
+
 def headway():
     """A built headway."""
     if "HEADWAY" in os.environ:

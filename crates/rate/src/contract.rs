@@ -55,6 +55,11 @@ pub trait ReceiverHalf {
         None
     }
 
+    /// Whether its reports are [`Report::Arrivals`], so that the carrier must keep what has come.
+    fn reports_arrivals(&self) -> bool {
+        false
+    }
+
     /// The sender asks for one acknowledgement for so many data packets (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
 }

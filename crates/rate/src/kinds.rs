@@ -98,6 +98,9 @@ impl ReceiverHalf for Receiver {
     fn poll_timeout(&self) -> Option<Instant> {
         each_receiver!(self, receiver => receiver.poll_timeout())
     }
+    fn reports_arrivals(&self) -> bool {
+        each_receiver!(self, receiver => receiver.reports_arrivals())
+    }
     fn set_ack_ratio(&mut self, packets: u16) {
         each_receiver!(self, receiver => receiver.set_ack_ratio(packets));
     }

@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         let known_kind = R::KINDS.iter().find(|known| **known == kind);
         let is_written_so = |kind| number_key.is_some() || written::<R>(kind).is_none();
         let (Some(keys), true) = (known.get(kind), known_kind.is_some_and(|kind| is_written_so(*kind))) else {
-            let hint = hint(kind, words::<R>().into_iter());
+            let hint = hint(kind, words::<R>());
             self.wrong(&path.key("kind"), format!("unknown {what} \"{}\"{hint}", quoted(kind)));
             return None;
         };

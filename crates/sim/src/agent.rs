@@ -19,6 +19,9 @@ pub(crate) struct AgentSender {
     controller: Sender,
     /// When the controller lets the next datagram go; far in the future if it waits for something else.
     permitted: Instant,
+    /// Whether there is no next datagram. Then nothing happens at `permitted`, and the controller is told afterwards that the
+    /// application had nothing.
+    empty: bool,
     next_number: u64,
     next_report: u64,
     ecn: Ecn,
@@ -33,7 +36,7 @@ pub(crate) struct AgentReceiver {
     /// The datagram with the greatest number: its number, when it was sent and when it came.
     newest: Option<(u64, Instant, Instant)>,
     /// What has come, for reports that tell of each packet.
-    arrivals: AckVectorBuffer,
+    arrivals: Option<AckVectorBuffer>,
     next_report: u64,
     feedback: u32,
 }
@@ -47,6 +50,7 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
     let sender = AgentSender {
         controller: Sender::new(&options.controller, context),
         permitted: Instant::FAR_FUTURE,
+        empty: true,
         next_number: 0,
         next_report: 0,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
@@ -54,10 +58,11 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
         queue,
     };
     let context = ReceiverContext { now, packet_size, losses: LossForm::EventRate };
+    let controller = Receiver::new(&options.controller, context);
     let receiver = AgentReceiver {
-        controller: Receiver::new(&options.controller, context),
         newest: None,
-        arrivals: AckVectorBuffer::new(),
+        arrivals: controller.reports_arrivals().then(AckVectorBuffer::new),
+        controller,
         next_report: 0,
         feedback: feedback.count() as u32,
     };
@@ -65,10 +70,20 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
 }
 
 impl AgentSender {
+    /// The controller is told that the application had nothing when a datagram might have gone.
+    fn catch_up(&mut self, before: Instant) {
+        if self.empty && self.permitted < before {
+            self.controller.on_application_limited(self.permitted);
+            self.permitted = Instant::FAR_FUTURE;
+        }
+    }
+
     /// The next datagram to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+        self.catch_up(now + Duration::from_nanos(1));
         let size = self.queue.next_size();
         let next = Next { size: size.unwrap_or_else(|| self.queue.full()) };
+        self.empty = size.is_none();
         self.permitted = Instant::FAR_FUTURE;
         match self.controller.poll_send(now, next) {
             Permit::Now => {}
@@ -97,6 +112,7 @@ impl AgentSender {
 
     /// A report has come; returns its sample of the round trip.
     pub(crate) fn handle(&mut self, now: Instant, report: &ReportBody) -> Duration {
+        self.catch_up(now);
         let sample = now.since(report.echo) - report.held;
         let tfrc = |numbers: &TfrcNumbers| TfrcReport {
             x_recv: numbers.x_recv,
@@ -121,13 +137,15 @@ impl AgentSender {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.catch_up(now);
         if self.controller.poll_timeout().is_some_and(|at| at <= now) {
             self.controller.handle_timeout(now);
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let at = self.controller.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(self.permitted);
+        let permitted = if self.empty { Instant::FAR_FUTURE } else { self.permitted };
+        let at = self.controller.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(permitted);
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
@@ -143,7 +161,9 @@ impl AgentReceiver {
         if self.newest.is_none_or(|(newest, ..)| number > newest) {
             self.newest = Some((number, sent, now));
         }
-        self.arrivals.received(Seq48::new(number), ecn);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.received(Seq48::new(number), ecn);
+        }
         self.controller.on_packet(
             now,
             &headway_rate::Received {
@@ -171,7 +191,9 @@ impl AgentReceiver {
                 ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event })
             }
             // The context asks TFRC for the event rate.
-            Report::Arrivals(_) | Report::Tfrc(_) => ReportNumbers::Arrivals(self.arrivals.runs().collect()),
+            Report::Arrivals(_) | Report::Tfrc(_) => {
+                ReportNumbers::Arrivals(self.arrivals.iter().flat_map(AckVectorBuffer::runs).collect())
+            }
         };
         let (acknowledged, echo, came) = self.newest?;
         let number = self.next_report;

@@ -81,6 +81,10 @@ impl ReceiverHalf for TcpLikeReceiver {
     }
 
     /// 0, which says that no ratio is in use, is taken for 1.
+    fn reports_arrivals(&self) -> bool {
+        true
+    }
+
     fn set_ack_ratio(&mut self, packets: u16) {
         self.ack_ratio = packets.max(1).into();
         self.due |= self.unreported >= self.ack_ratio;

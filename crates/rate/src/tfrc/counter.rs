@@ -18,9 +18,9 @@ impl WindowCounter {
     pub(crate) fn on_send(&mut self, now: Instant, rtt: Option<f64>) -> u64 {
         let since = self.at.map_or(0.0, |at| now.since(at).as_secs_f64());
         // A clock of whole nanoseconds reaches each quarter up to one late.
-        let quarters = rtt.map_or(0.0, |rtt| ((since + 1e-9) * 4.0 / rtt).floor());
-        if quarters >= 1.0 || self.at.is_none() {
-            self.last = self.last.saturating_add(quarters.min(5.0) as u64);
+        let quarters = rtt.map_or(0, |rtt| ((since + 1e-9) * 4.0 / rtt) as u64);
+        if quarters >= 1 || self.at.is_none() {
+            self.last = self.last.saturating_add(quarters.min(5));
             self.at = Some(now);
         }
         self.last

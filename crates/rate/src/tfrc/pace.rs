@@ -20,9 +20,9 @@ impl Fine {
     /// Later by `ns`; "never" if that is too long.
     fn after(self, ns: f64) -> Self {
         let ns = self.fraction + ns;
-        let whole = ns.floor();
-        if whole < u64::MAX as f64 {
-            Self { at: self.at + Duration::from_nanos(whole as u64), fraction: ns - whole }
+        if ns < u64::MAX as f64 {
+            let whole = ns as u64;
+            Self { at: self.at + Duration::from_nanos(whole), fraction: ns - whole as f64 }
         } else {
             Self { at: Instant::FAR_FUTURE, fraction: 0.0 }
         }
@@ -75,8 +75,11 @@ impl Pacer {
             Pacing::Nominal => self.nominal?.after(gap.t_ipi * self.stretch * 1e9),
             Pacing::Timer | Pacing::Scheduled => self.next?,
         };
-        let t_delta = gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0;
-        let early = nominal.at.checked_sub(Duration::from_secs_f64(t_delta)).unwrap_or(Instant::ZERO);
+        let mut early = nominal.at;
+        if self.t_gran > 0.0 {
+            let t_delta = gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0;
+            early = early.checked_sub(Duration::from_secs_f64(t_delta)).unwrap_or(Instant::ZERO);
+        }
         let spaced = self.last.filter(|_| !self.min_interval.is_zero()).map(|last| last + self.min_interval);
         Some(spaced.map_or(early, |spaced| early.max(spaced)))
     }
@@ -99,8 +102,8 @@ impl Pacer {
             Pacing::Timer => {
                 // The timer ran on without a packet: the last time that it came round counts.
                 let due = self.next.filter(|next| next.at <= now).unwrap_or(start);
-                let missed = (now.since(due.at).as_nanos() as f64 / ns).floor();
-                let due = if missed >= 1.0 && ns > 0.0 { due.after(missed * ns) } else { due };
+                let late = now.since(due.at).as_nanos() as f64;
+                let due = if late >= ns && ns > 0.0 { due.after((late / ns).floor() * ns) } else { due };
                 self.next = Some(due.after(ns));
             }
             Pacing::Scheduled => self.next = Some(self.next.unwrap_or(start).after(ns)),

@@ -2,6 +2,7 @@
 //! `update_rtt`). All in s.
 
 use super::options::{RtoRule, TfrcOptions};
+use headway_units::Duration;
 
 /// The least sample believed: a carrier's clock may say zero.
 const LEAST: f64 = 1e-6;
@@ -14,8 +15,10 @@ pub(crate) struct RoundTrip {
     estimator: Estimator,
     r: Option<f64>,
     r_sqmean: f64,
-    r_sample: f64,
     fed_back: bool,
+    /// What follows from these, asked for with each packet.
+    relief: f64,
+    stamp: [Option<Duration>; 2],
 }
 
 impl RoundTrip {
@@ -26,17 +29,23 @@ impl RoundTrip {
         if let Some(sample) = known {
             estimator.update(sample);
         }
-        let first = known.unwrap_or(1.0);
-        Self {
+        let mut round_trip = Self {
             q: options.rtt_filter,
             rule: options.t_rto,
             min_rto: options.min_rto.as_secs_f64(),
             estimator,
             r: known,
-            r_sqmean: first.sqrt(),
-            r_sample: first,
+            r_sqmean: known.unwrap_or(1.0).sqrt(),
             fed_back: false,
-        }
+            relief: 1.0,
+            stamp: [None; 2],
+        };
+        round_trip.note();
+        round_trip
+    }
+
+    fn note(&mut self) {
+        self.stamp = [self.r, self.t_rto()].map(|seconds| seconds.map(Duration::from_secs_f64));
     }
 
     pub(crate) fn on_sample(&mut self, r_sample: f64) {
@@ -52,9 +61,10 @@ impl RoundTrip {
                 self.r_sqmean = root;
             }
         }
-        self.r_sample = r_sample;
+        self.relief = self.r_sqmean / root;
         self.fed_back = true;
         self.estimator.update(r_sample);
+        self.note();
     }
 
     pub(crate) fn r(&self) -> Option<f64> {
@@ -63,7 +73,12 @@ impl RoundTrip {
 
     /// `R_sqmean / sqrt(R_sample)`.
     pub(crate) fn relief(&self) -> f64 {
-        self.r_sqmean / self.r_sample.sqrt()
+        self.relief
+    }
+
+    /// R and `t_RTO` as data packets carry them.
+    pub(crate) fn stamp(&self) -> [Option<Duration>; 2] {
+        self.stamp
     }
 
     /// `t_RTO`.

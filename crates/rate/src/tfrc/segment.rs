@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 pub(crate) struct SegmentSize {
     rule: Segment,
     full: f64,
-    /// Bytes and packets of the loss intervals that count, the newest last.
+    /// Bytes and packets of the loss intervals that count, the newest last; and of all of them.
     intervals: VecDeque<(f64, f64)>,
+    all: (f64, f64),
     smoothed: f64,
     largest: f64,
 }
@@ -16,7 +17,7 @@ pub(crate) struct SegmentSize {
 impl SegmentSize {
     pub(crate) fn new(rule: Segment, full: u64) -> Self {
         let full = full.max(1) as f64;
-        Self { rule, full, intervals: VecDeque::from([(0.0, 0.0)]), smoothed: 0.0, largest: 0.0 }
+        Self { rule, full, intervals: VecDeque::from([(0.0, 0.0)]), all: (0.0, 0.0), smoothed: 0.0, largest: 0.0 }
     }
 
     pub(crate) fn on_send(&mut self, bytes: u64) {
@@ -24,6 +25,7 @@ impl SegmentSize {
         if let Some(newest) = self.intervals.back_mut() {
             *newest = (newest.0 + bytes, newest.1 + 1.0);
         }
+        self.all = (self.all.0 + bytes, self.all.1 + 1.0);
         self.smoothed = if self.smoothed == 0.0 { bytes } else { 0.9 * self.smoothed + 0.1 * bytes };
         self.largest = self.largest.max(bytes);
     }
@@ -33,14 +35,17 @@ impl SegmentSize {
         if self.intervals.back().is_some_and(|newest| newest.1 > 0.0) {
             self.intervals.push_back((0.0, 0.0));
         }
-        if self.intervals.len() > 5 {
-            self.intervals.pop_front();
+        if self.intervals.len() > 5
+            && let Some(oldest) = self.intervals.pop_front()
+        {
+            // Whole numbers: the difference is exact.
+            self.all = (self.all.0 - oldest.0, self.all.1 - oldest.1);
         }
     }
 
     /// s; that of a full packet before the first.
     pub(crate) fn s(&self) -> f64 {
-        let (bytes, packets) = self.intervals.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let (bytes, packets) = self.all;
         match self.rule {
             Segment::Average if packets > 0.0 => bytes / packets,
             Segment::Smoothed if self.smoothed > 0.0 => self.smoothed,

@@ -27,6 +27,8 @@ pub struct TfrcSender {
     segment: SegmentSize,
     allowed: Allowed,
     pacer: Pacer,
+    /// When the next packet may go: whatever moves it notes it.
+    due: Option<Instant>,
     counter: WindowCounter,
     sent: SentLog,
     reported: Reported,
@@ -56,8 +58,7 @@ struct Limited {
 impl Limited {
     /// All that is allowed has been sent; sixteen times a round trip are enough to remember.
     fn on_all_sent(&mut self, now: Instant, r: f64) {
-        let grain = Duration::from_secs_f64(r / 16.0);
-        if self.not_limited.back().is_none_or(|last| now.since(*last) >= grain) {
+        if self.not_limited.back().is_none_or(|last| now.since(*last).as_secs_f64() * 16.0 >= r) {
             self.not_limited.push_back(now);
         }
         if self.not_limited.len() > NOT_LIMITED {
@@ -84,6 +85,7 @@ impl TfrcSender {
             allowed: Allowed::new(options, segment.s()),
             segment,
             pacer: Pacer::new(options, context.random),
+            due: None,
             counter: WindowCounter::default(),
             sent: SentLog::default(),
             reported: Reported::new(options),
@@ -188,7 +190,7 @@ impl TfrcSender {
 
 impl SenderHalf for TfrcSender {
     fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
-        match self.pacer.due(self.gap()) {
+        match self.due {
             Some(due) if due > now => Permit::At(due),
             _ => Permit::Now,
         }
@@ -201,8 +203,10 @@ impl SenderHalf for TfrcSender {
         }
         self.segment.on_send(sending.size.count());
         self.allowed.on_send(self.round);
-        self.pacer.on_send(now, self.gap());
-        if self.pacer.due(self.gap()).is_some_and(|due| due > now) {
+        let gap = self.gap();
+        self.pacer.on_send(now, gap);
+        self.due = self.pacer.due(gap);
+        if self.due.is_some_and(|due| due > now) {
             self.limited.on_all_sent(now, self.rtt.r().unwrap_or(0.0));
         }
         if std::mem::take(&mut self.limited.now) {
@@ -216,13 +220,8 @@ impl SenderHalf for TfrcSender {
         self.last_sent = Some(now);
         let counter = self.counter.on_send(now, self.rtt.r());
         self.sent.add(Sent { number: sending.number, at: now, counter });
-        Stamp {
-            ccval: (counter % 16) as u8,
-            rtt: self.rtt.r().map(Duration::from_secs_f64),
-            t_rto: self.rtt.t_rto().map(Duration::from_secs_f64),
-            round: self.round,
-            urgent: self.urgent,
-        }
+        let [rtt, t_rto] = self.rtt.stamp();
+        Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent }
     }
 
     fn on_application_limited(&mut self, _now: Instant) {
@@ -269,6 +268,7 @@ impl SenderHalf for TfrcSender {
         self.fed_back = true;
         let x = if self.options.nofeedback == Nofeedback::TwoRtt { x_before } else { self.allowed.x() };
         self.set_nofeedback(now, x);
+        self.due = self.pacer.due(self.gap());
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -281,6 +281,7 @@ impl SenderHalf for TfrcSender {
         self.limited.all_idle |= self.limited.now;
         self.set_nofeedback(now, self.allowed.x());
         self.pacer.release(now);
+        self.due = self.pacer.due(self.gap());
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
