@@ -4,6 +4,7 @@ use super::Connection;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
+use super::transmit::LONGEST_WAIT;
 use headway_rate::{ReceiverHalf, SenderHalf};
 use headway_units::{Duration, Instant};
 
@@ -27,7 +28,7 @@ impl Connection {
             Timer::GiveUp => self.give_up(now),
             Timer::PartOpen => {
                 self.due.ack = true;
-                self.wait = self.wait * 2;
+                self.wait = (self.wait * 2).min(LONGEST_WAIT);
             }
             Timer::Close => self.due.close = true,
             Timer::TimeWait => {

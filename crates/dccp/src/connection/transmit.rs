@@ -10,8 +10,8 @@ use crate::{Body, CcVal, CsCov, DccpOption, OptionArea, OptionWriter, Packet, Pa
 use headway_rate::{Next, Permit, ReceiverHalf, Report, SenderHalf, Sending};
 use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
 
-/// The longest wait between two retransmissions of a Request, Close, CloseReq or Change.
-const LONGEST_WAIT: Duration = Duration::from_secs(64);
+/// The longest wait between two retransmissions of anything.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(64);
 /// What fills a padded Sync.
 static PADDING: [u8; 9216] = [0; 9216];
 /// Room for options even where a datagram fills the packet: it then goes in fragments.

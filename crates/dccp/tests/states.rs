@@ -1,0 +1,537 @@
+//! Dialogues with one end, grouped by its state. Times are in milliseconds, this end's numbers steps from its first.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod dialogue;
+mod pipe;
+
+use dialogue::{Dialogue, confirms};
+use headway_dccp::{Closed, ConnectionOptions, Delivery, Event, Ignored, InitCookies, Reset, ResetCode, State};
+use pipe::options;
+
+const fn reset(code: ResetCode) -> Reset {
+    Reset { code, data: [0; 3] }
+}
+const INVALID: Delivery = Delivery::Dropped(Ignored::SequenceInvalid);
+const ASK: &str = " | Mandatory ChangeL(CCID 248) Mandatory ChangeR(CCID 248)";
+
+mod request {
+    use super::*;
+
+    /// Section 8.1.1: after about a second, backing off to 64 s; after three minutes a Reset with acknowledgement number 0.
+    #[test]
+    fn is_repeated_until_the_client_gives_up() {
+        let mut client = Dialogue::client(&options());
+        for (n, ms) in [0, 1000, 3000, 7000, 15_000, 31_000, 63_000, 127_000].into_iter().enumerate() {
+            client.recv(ms, &format!("Request {n}{ASK}"));
+        }
+        client.recv(180_000, "Reset 8 (0) Aborted");
+        assert_eq!(client.state(), State::Closed);
+        assert_eq!(client.events(), [Event::Closed(Closed::NoAnswer(State::Request))]);
+        client.silence(1_000_000);
+    }
+
+    /// Linux 6.1 sends seven Requests, the first again after 3 s, and then a Reset: its timers, which are late by 2 %, took
+    /// 227 s.
+    #[test]
+    fn of_the_linux_preset() {
+        use headway_units::{Dialect, Options};
+        let mut client = Dialogue::client(&ConnectionOptions::preset(Dialect::Linux));
+        for ms in [0, 3000, 9000, 21_000, 45_000, 93_000, 157_000] {
+            assert!(client.next(ms).starts_with("Request"));
+        }
+        client.recv(221_000, "Reset 7 (0) Aborted");
+    }
+
+    /// Step 4: anything but a Response or Reset is answered by Reset 4, whose data is the packet's type, and the state
+    /// stays (the half-open example of section 7.5.6).
+    #[test]
+    fn other_packets_are_reset() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        assert_eq!(client.send(5, "Sync 11 (0)", &[], b""), Delivery::Dropped(Ignored::NotInRequest));
+        client.recv(5, "Reset 1 (11) Packet Error, data=080000");
+        client.send(6, "Data 12", &[], b"x");
+        client.recv(6, "Reset 2 (12) Packet Error, data=020000");
+        client.send(7, "Response 13 (77)", &[], b"");
+        client.recv(7, "Reset 3 (13) Packet Error, data=010000");
+        assert_eq!(client.state(), State::Request);
+        client.recv(1000, &format!("Request 4{ASK}"));
+    }
+
+    /// Steps 4 and 9.
+    #[test]
+    fn is_refused() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(5, "Reset 0 (77) 7", &[], b"");
+        assert_eq!(client.state(), State::Request, "it acknowledges nothing that was sent");
+        client.send(6, "Reset 0 (0) 7", &[], b"");
+        assert_eq!(client.state(), State::TimeWait);
+        assert_eq!(client.events(), [Event::Closed(Closed::ByPeer(reset(ResetCode::CONNECTION_REFUSED)))]);
+        client.silence(239_000);
+        assert_eq!(client.state(), State::TimeWait);
+        client.silence(240_006);
+        assert_eq!(client.state(), State::Closed);
+    }
+
+    /// Closing before there is a connection.
+    #[test]
+    fn is_given_up_by_the_application() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        let now = client.now();
+        client.connection().close(now);
+        client.recv(0, "Reset 1 (0) Aborted");
+        assert_eq!(client.state(), State::Closed);
+    }
+
+    /// Section 8.1.1: "MUST contain the same ... application data".
+    #[test]
+    fn repeats_its_data() {
+        let mut client = Dialogue::client(&ConnectionOptions { handshake_data: true, ..options() });
+        client.outbox.push(b"first");
+        client.recv(0, &format!("Request 0 Len=5{ASK}"));
+        client.recv(1000, &format!("Request 1 Len=5{ASK}"));
+        client.outbox.push(b"second one");
+        client.send(1010, "Response 1000 (1)", &confirms(&options()), b"");
+        client.recv(1010, "DataAck 2 (1000) Len=10");
+    }
+}
+
+mod partopen {
+    use super::*;
+
+    fn partopen() -> Dialogue {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &confirms(&options()), b"");
+        assert_eq!(client.state(), State::PartOpen);
+        client
+    }
+
+    /// Section 8.1.5: a timer of 200 ms, which backs off; after 4MSL Reset 2.
+    #[test]
+    fn the_ack_is_repeated() {
+        let mut client = partopen();
+        for (n, ms) in [10, 210, 610, 1410, 3010, 6210, 12_610, 25_410, 51_010, 102_210].into_iter().enumerate() {
+            client.recv(ms, &format!("Ack {} (1000)", n + 1));
+        }
+        client.recv(166_210, "Ack 11 (1000)");
+        while client.state() == State::PartOpen {
+            let later = client.now().since(headway_units::Instant::from_secs(100)).as_nanos() / 1_000_000 + 1000;
+            client.wait(later);
+        }
+        assert_eq!(client.events(), [Event::Connected, Event::Closed(Closed::NoAnswer(State::PartOpen))]);
+    }
+
+    /// "Clients in the PARTOPEN state that want to send data MUST do so using DCCP-DataAck packets."
+    #[test]
+    fn data_goes_with_an_acknowledgement() {
+        let mut client = partopen();
+        client.recv(10, "Ack 1 (1000)");
+        client.push(12, b"abc");
+        client.recv(12, "DataAck 2 (1000) Len=3");
+        client.send(20, "DataAck 1001 (2)", &[], b"d");
+        client.push(20, b"abcd");
+        client.recv(20, "Data 3 Len=4");
+    }
+
+    /// Step 12: a Response is acknowledged again, a Sync answered, and neither opens.
+    #[test]
+    fn what_does_not_open() {
+        let mut client = partopen();
+        client.recv(10, "Ack 1 (1000)");
+        client.send(11, "Response 1001 (0)", &[], b"");
+        client.recv(11, "Ack 2 (1001)");
+        client.send(12, "Sync 1002 (2)", &[], b"");
+        client.recv(12, "SyncAck 3 (1002)");
+        assert_eq!(client.state(), State::PartOpen);
+        client.send(13, "SyncAck 1003 (3)", &[], b"");
+        assert_eq!(client.state(), State::Open);
+    }
+
+    /// Section 8.1.4: the client echoes the cookies in their order on every packet until the handshake has ended, those of
+    /// the Response that it acknowledges.
+    #[test]
+    fn cookies_are_echoed() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        let cookies = |first: u8| [confirms(&options()), vec![36, 4, first, 2, 36, 3, 9]].concat();
+        client.send(10, "Response 1000 (0)", &cookies(1), b"");
+        client.recv(10, "Ack 1 (1000) | InitCookie(2 bytes) InitCookie(1 bytes)");
+        client.push(20, b"abc");
+        client.recv(20, "DataAck 2 (1000) Len=3 | InitCookie(2 bytes) InitCookie(1 bytes)");
+        client.send(30, "Response 1001 (0)", &[36, 5, 7, 7, 7], b"");
+        client.recv(30, "Ack 3 (1001) | InitCookie(3 bytes)");
+        client.send(40, "Ack 1002 (3)", &[], b"");
+        client.push(40, b"abc");
+        client.recv(40, "Data 4 Len=3");
+    }
+
+    /// The server closes at once.
+    #[test]
+    fn a_close_req_comes() {
+        let mut client = partopen();
+        client.recv(10, "Ack 1 (1000)");
+        client.send(20, "CloseReq 1001 (1)", &[], b"");
+        client.recv(20, "Close 2 (1001)");
+        assert_eq!(client.state(), State::Closing);
+    }
+}
+
+mod respond {
+    use super::*;
+
+    fn responding(options: &ConnectionOptions) -> Dialogue {
+        let mut server = Dialogue::server(options);
+        server.send(0, "Request 1000", &dialogue::changes(options), b"");
+        assert_eq!(server.state(), State::Respond);
+        server
+    }
+
+    /// Section 8.1.3: each valid Request elicits a Response with the next number, and no timer does. After 8 minutes Reset 2.
+    #[test]
+    fn each_request_gets_a_response() {
+        let mut server = responding(&options());
+        let confirms = " | ConfirmL(CCID 248,248) ConfirmR(CCID 248,248)";
+        server.recv(0, &format!("Response 0 (1000){confirms}"));
+        server.silence(1000);
+        server.send(1000, "Request 1001", &dialogue::changes(&options()), b"");
+        server.recv(1000, &format!("Response 1 (1001){confirms}"));
+        assert_eq!(server.send(1001, "Request 1001", &[], b""), Delivery::Dropped(Ignored::Duplicate));
+        server.silence(479_999);
+        server.recv(480_000, "Reset 2 (1001) Aborted");
+        assert_eq!(server.events(), [Event::Closed(Closed::NoAnswer(State::Respond))]);
+    }
+
+    /// Step 7: Data cannot tell that the client has the Response.
+    #[test]
+    fn data_is_challenged() {
+        let mut server = responding(&options());
+        server.next(0);
+        let delivery = server.send(5, "Data 1001", &[], b"x");
+        assert_eq!(delivery, Delivery::Dropped(Ignored::Unexpected(headway_dccp::PacketType::Data)));
+        server.recv(5, "Sync 1 (1001)");
+        assert_eq!(server.state(), State::Respond);
+    }
+
+    /// Section 8.1.3: data of one Request at most; of the others the Response says Drop Code 0.
+    #[test]
+    fn only_the_first_requests_data_counts() {
+        let mut server = Dialogue::server(&options());
+        assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options()), b"one"), Delivery::Data);
+        server.next(0);
+        let second = server.send(9, "Request 1001", &dialogue::changes(&options()), b"one");
+        assert_eq!(second, Delivery::Dropped(Ignored::ProtocolConstraints));
+        let confirms = "ConfirmL(CCID 248,248) ConfirmR(CCID 248,248)";
+        server.recv(9, &format!("Response 1 (1001) | {confirms} DataDropped[Protocol Constraints 1]"));
+    }
+
+    /// Step 11. The server has nothing to say, but the client must hear something (section 8.1.5).
+    #[test]
+    fn an_ack_opens() {
+        let mut server = responding(&options());
+        server.next(0);
+        server.send(10, "Ack 1001 (0)", &[], b"");
+        assert_eq!((server.state(), server.events()), (State::Open, vec![Event::Connected]));
+        server.recv(10, "Ack 1 (1001)");
+        // It was lost: the client repeats its Ack.
+        server.send(210, "Ack 1002 (0)", &[], b"");
+        server.recv(210, "Ack 2 (1002)");
+        server.send(230, "Ack 1003 (2)", &[], b"");
+        server.silence(100_000);
+    }
+}
+
+mod listen {
+    use super::*;
+
+    /// Section 8.1.2, 8.1.3 and 8.3.1.
+    #[test]
+    fn refusals() {
+        let mut server = Dialogue::server(&ConnectionOptions { init_cookies: InitCookies::Never, backlog: 0, ..options() });
+        server.send(0, "Request 1000", &[], b"");
+        server.recv(0, "Reset 0 (1000) Too Busy");
+        server.send(1, "Ack 1001 (5)", &[], b"");
+        server.recv(1, "Reset 0 (1001) No Connection");
+        server.send(2, "Reset 1001 (5) 1", &[], b"");
+        server.silence(10);
+    }
+
+    /// Section 8.1.3: no more than 1024 a second.
+    #[test]
+    fn refusals_are_limited() {
+        let mut server = Dialogue::server(&options());
+        let said = (0..3000).filter(|n| {
+            server.send(n / 10, "Data 5", &[], b"") == Delivery::Nothing
+        });
+        assert_eq!(said.count(), 1024);
+    }
+
+    /// Section 8.1.4: nothing is kept until the cookie comes back, and then all is as if it had been.
+    #[test]
+    fn a_cookie_keeps_the_connection() {
+        let options = ConnectionOptions { init_cookies: InitCookies::Always, ndp_counts: true, ..options() };
+        let mut server = Dialogue::server(&options);
+        assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options), b"data"), Delivery::Nothing);
+        let said = server.next(0);
+        assert!(said.contains("InitCookie(") && said.contains("ConfirmL(CCID 248,248)"), "{said}");
+        assert!(said.contains("DataDropped[Protocol Constraints 1]"), "{said}");
+        assert_eq!(server.state(), State::Listen);
+        // A wrong cookie.
+        server.send(5, "Ack 1001 (0)", &[36, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18], b"");
+        server.recv(5, "Reset 0 (1001) Bad Init Cookie");
+    }
+}
+
+mod open {
+    use super::*;
+
+    /// The first example of section 7.5.6: after a burst of loss the ends find together again.
+    #[test]
+    fn a_burst_of_loss() {
+        let mut server = Dialogue::open_server(&options());
+        assert_eq!(server.send(1000, "Data 1101", &[], b"x"), INVALID);
+        server.recv(1000, "Sync 2 (1101)");
+        server.send(1020, "SyncAck 1102 (2)", &[], b"");
+        assert_eq!(server.send(1030, "Data 1103", &[], b"x"), Delivery::Data);
+    }
+
+    /// The same from the other end: the Sync names a packet that this end did send.
+    #[test]
+    fn a_sync_is_answered() {
+        let mut client = Dialogue::open_client(&options());
+        client.push(21, b"lost");
+        client.recv(21, "Data 2 Len=4");
+        client.send(5000, "Sync 9000 (2)", &[], b"");
+        client.recv(5000, "SyncAck 3 (9000)");
+        assert_eq!(client.send(5001, "Data 9001", &[], b"x"), Delivery::Data, "GSR has moved");
+    }
+
+    /// The second example of section 7.5.6: a blind attack.
+    #[test]
+    fn a_blind_attack() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(21, "Sync 11 (1000000)", &[], b"");
+        client.silence(30);
+        client.send(30, "Data 1000000", &[], b"");
+        client.recv(30, "Sync 2 (1000000)");
+    }
+
+    /// Section 7.5.3: a connection that is active checks Syncs strictly.
+    #[test]
+    fn syncs_far_away_are_not_believed_while_packets_come() {
+        let mut client = Dialogue::open_client(&options());
+        assert_eq!(client.send(25, "Sync 5000 (1)", &[], b""), INVALID);
+        assert_eq!(client.send(1000, "Sync 5000 (1)", &[], b""), Delivery::Nothing);
+    }
+
+    /// Section 7.5.4: eight Syncs a second at most.
+    #[test]
+    fn syncs_are_limited() {
+        let mut client = Dialogue::open_client(&options());
+        (0..100).for_each(|n| assert_eq!(client.send(21 + n, "Data 900000", &[], b""), INVALID));
+        for n in 2..10 {
+            client.recv(19 + n, &format!("Sync {n} (900000)"));
+        }
+        client.silence(1000);
+        assert_eq!(client.connection().status().counters.syncs, 8);
+    }
+
+    /// Sections 7.5.3 and 7.5.4: a Reset must be new and acknowledge enough; otherwise a Sync with GSR asks whether it is
+    /// meant.
+    #[test]
+    fn blind_resets_are_challenged() {
+        let mut client = Dialogue::open_client(&options());
+        for (n, bad) in ["Reset 1001 (1) 1", "Reset 1077 (1) 1", "Reset 1002 (0) 1", "Reset 1002 (99) 1"].into_iter().enumerate() {
+            assert_eq!(client.send(21, bad, &[], b""), INVALID, "{bad}");
+            client.recv(21, &format!("Sync {} (1001)", n + 2));
+        }
+        assert_eq!(client.state(), State::Open);
+        client.send(22, "Reset 1002 (5) 11", &[], b"");
+        assert_eq!(client.state(), State::TimeWait);
+    }
+
+    /// Step 7.
+    #[test]
+    fn unexpected_types_are_challenged() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(21, "Request 1002", &[], b"");
+        client.recv(21, "Sync 2 (1002)");
+        client.send(22, "Response 1003 (1)", &[], b"");
+        client.recv(22, "Sync 3 (1003)");
+        let mut server = Dialogue::open_server(&options());
+        server.send(21, "CloseReq 1002 (1)", &[], b"");
+        server.recv(21, "Sync 2 (1002)");
+        server.send(22, "Response 1003 (1)", &[], b"");
+        server.recv(22, "Sync 3 (1003)");
+        server.send(23, "Request 1004", &[], b"");
+        server.recv(23, "Sync 4 (1004)");
+        assert_eq!((client.state(), server.state()), (State::Open, State::Open));
+    }
+
+    /// A Request or Response from before the connection opened is no surprise: it was overtaken.
+    #[test]
+    fn late_handshake_packets_are_not_challenged() {
+        let mut server = Dialogue::server(&options());
+        server.send(0, "Request 1000", &dialogue::changes(&options()), b"");
+        server.next(0);
+        server.send(10, "Ack 1002 (0)", &[], b"");
+        server.recv(10, "Ack 1 (1002)");
+        server.send(11, "Request 1001", &[], b"");
+        server.silence(20);
+    }
+
+    /// Zero-length Data is a datagram (section 5.4); data on an Ack is padding.
+    #[test]
+    fn what_is_delivered() {
+        let mut client = Dialogue::open_client(&options());
+        assert_eq!(client.send(21, "Data 1002", &[], b""), Delivery::Data);
+        assert_eq!(client.send(22, "DataAck 1003 (1)", &[], b"x"), Delivery::Data);
+        assert_eq!(client.send(23, "Ack 1004 (1)", &[], b"padding"), Delivery::Nothing);
+        assert_eq!(client.send(24, "Data 1003", &[], b"x"), Delivery::Dropped(Ignored::Duplicate));
+    }
+
+    /// Section 7.6.1: short sequence numbers have not been allowed.
+    #[test]
+    fn short_numbers_are_ignored() {
+        let mut client = Dialogue::open_client(&options());
+        let short = [19, 140, 195, 80, 3, 0, 0, 0, 4, 0, 3, 234];
+        client.wait(30);
+        assert_eq!(client.hear(&short, headway_units::Ecn::NotEct), Delivery::Dropped(Ignored::ShortNumbers));
+    }
+
+    /// Section 13.3: a Timestamp is echoed by the next packet.
+    #[test]
+    fn timestamps_are_echoed() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(21, "Data 1002", &[41, 6, 0, 0, 0, 99], b"");
+        client.push(25, b"x");
+        client.recv(25, "Data 2 Len=1 | TimestampEcho(99, elapsed 400)");
+    }
+
+    /// Section 11.7.2: Drop Code 1 ends our data, and theirs if we say it.
+    #[test]
+    fn nobody_listens() {
+        let mut client = Dialogue::open_client(&options());
+        client.events();
+        client.push(21, b"x");
+        client.recv(21, "Data 2 Len=1");
+        client.send(30, "Ack 1002 (2)", &[40, 3, 0x90], b"");
+        assert_eq!(client.events(), [Event::PeerNotListening]);
+        client.push(40, b"y");
+        client.silence(1000);
+        client.connection().stop_receiving();
+        assert_eq!(client.send(1000, "Data 1003", &[], b"z"), Delivery::Dropped(Ignored::NotListening));
+        client.recv(1200, "Ack 3 (1003) | ElapsedTime(20000) DataDropped[Application Not Listening 1]");
+        // It is repeated until the peer has it.
+        client.connection().set_slow_receiver(true);
+        assert_eq!(client.send(1300, "Data 1004", &[], b"z"), Delivery::Dropped(Ignored::NotListening));
+        client.recv(1500, "Ack 4 (1004) | ElapsedTime(20000) SlowReceiver DataDropped[Application Not Listening 1 Application Not Listening 1]");
+        client.send(1510, "Ack 1005 (4)", &[], b"");
+        assert_eq!(client.send(1520, "Data 1006", &[], b"z"), Delivery::Dropped(Ignored::NotListening));
+        client.recv(1720, "Ack 5 (1006) | ElapsedTime(20000) SlowReceiver DataDropped[Application Not Listening 1]");
+    }
+}
+
+mod close {
+    use super::*;
+
+    /// Section 8.3: two round trips (of 10 ms here), backing off; the Reset ends in TIMEWAIT of 4 minutes, where anything
+    /// but a Reset gets Reset 3 by section 8.3.1.
+    #[test]
+    fn by_the_client() {
+        let mut client = Dialogue::open_client(&options());
+        let now = client.now();
+        client.connection().close(now);
+        for (n, ms) in [20, 40, 80, 160, 320].into_iter().enumerate() {
+            client.recv(ms, &format!("Close {} (1001)", n + 2));
+        }
+        client.send(400, "Reset 1002 (2) 1", &[], b"");
+        assert_eq!(client.state(), State::TimeWait);
+        client.send(401, "Data 1003", &[], b"");
+        client.recv(401, &format!("Reset {} (1003) No Connection", seq_zero(&client)));
+        client.send(402, "Ack 1003 (6)", &[], b"");
+        client.recv(402, "Reset 7 (1003) No Connection");
+        client.send(403, "Reset 1003 (6) 1", &[], b"");
+        client.silence(240_399);
+        assert_eq!(client.state(), State::TimeWait);
+        client.silence(240_400);
+        assert_eq!(client.state(), State::Closed);
+    }
+
+    /// Number 0, as steps from a client's first.
+    fn seq_zero(_: &Dialogue) -> u64 {
+        let iss = headway_units::Random::new(5, "client").bits() >> 16;
+        (1 << 48) - iss
+    }
+
+    #[test]
+    fn by_the_server() {
+        let mut server = Dialogue::open_server(&options());
+        let now = server.now();
+        server.connection().close(now);
+        server.recv(10, "CloseReq 2 (1001)");
+        assert_eq!(server.state(), State::CloseReq);
+        server.send(20, "Close 1002 (2)", &[], b"");
+        server.recv(20, "Reset 3 (1002) Closed");
+        assert_eq!(server.events()[1..], [Event::Closed(Closed::ByUs(reset(ResetCode::CLOSED)))]);
+        assert_eq!(server.state(), State::Closed);
+    }
+
+    #[test]
+    fn by_a_server_that_keeps_timewait() {
+        let mut server = Dialogue::open_server(&ConnectionOptions { server_time_wait: true, ..options() });
+        let now = server.now();
+        server.connection().close(now);
+        server.recv(10, "Close 2 (1001)");
+        server.send(20, "Reset 1002 (2) 1", &[], b"");
+        assert_eq!(server.state(), State::TimeWait);
+    }
+
+    #[test]
+    fn asked_for_by_the_server() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "CloseReq 1002 (1)", &[], b"");
+        client.recv(30, "Close 2 (1002)");
+        // The CloseReq again: the Close has been lost, and its own timer repeats it.
+        client.send(35, "CloseReq 1003 (1)", &[], b"");
+        client.silence(49);
+        client.recv(50, "Close 3 (1003)");
+        assert_eq!(client.state(), State::Closing);
+    }
+
+    /// Both close at once: each answers the other's Close.
+    #[test]
+    fn at_the_same_time() {
+        let mut client = Dialogue::open_client(&options());
+        let now = client.now();
+        client.connection().close(now);
+        client.recv(20, "Close 2 (1001)");
+        client.send(25, "Close 1002 (1)", &[], b"");
+        client.recv(25, "Reset 3 (1002) Closed");
+        assert_eq!(client.state(), State::Closed);
+    }
+
+    /// Nobody answers: eight minutes, and a Reset.
+    #[test]
+    fn without_an_answer() {
+        let mut client = Dialogue::open_client(&options());
+        let now = client.now();
+        client.connection().close(now);
+        client.wait(480_019);
+        assert_eq!(client.state(), State::Closing);
+        client.wait(480_020);
+        assert_eq!(client.state(), State::Closed);
+        assert_eq!(client.events()[1..], [Event::Closed(Closed::NoAnswer(State::Closing))]);
+    }
+
+    #[test]
+    fn aborted() {
+        let mut client = Dialogue::open_client(&options());
+        let now = client.now();
+        client.connection().abort(now);
+        client.recv(20, "Reset 2 (1001) Aborted");
+        assert_eq!(client.state(), State::Closed);
+    }
+}
