@@ -4,8 +4,8 @@
 mod pipe;
 
 use headway_dccp::{
-    Body, CcVal, Ccid, CcidController, Closed, Connection, ConnectionOptions, CsCov, Decoded, Event, InitCookies, NoData, OptionArea,
-    Packet, Reset, ResetCode, ServiceCode, State,
+    Body, CcVal, Ccid, CcidController, Closed, Connection, ConnectionOptions, CsCov, Decoded, Event, InitCookies,
+    NoData, OptionArea, Packet, Reset, ResetCode, ServiceCode, State,
 };
 use headway_rate::{ControllerOptions, NoneOptions};
 use headway_units::{Duration, Ecn, Instant, Random, Seq48};

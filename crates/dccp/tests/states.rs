@@ -249,7 +249,8 @@ mod listen {
     /// Section 8.1.2, 8.1.3 and 8.3.1.
     #[test]
     fn refusals() {
-        let mut server = Dialogue::server(&ConnectionOptions { init_cookies: InitCookies::Never, backlog: 0, ..options() });
+        let mut server =
+            Dialogue::server(&ConnectionOptions { init_cookies: InitCookies::Never, backlog: 0, ..options() });
         server.send(0, "Request 1000", &[], b"");
         server.recv(0, "Reset 0 (1000) Too Busy");
         server.send(1, "Ack 1001 (5)", &[], b"");
@@ -262,9 +263,7 @@ mod listen {
     #[test]
     fn refusals_are_limited() {
         let mut server = Dialogue::server(&options());
-        let said = (0..3000).filter(|n| {
-            server.send(n / 10, "Data 5", &[], b"") == Delivery::Nothing
-        });
+        let said = (0..3000).filter(|n| server.send(n / 10, "Data 5", &[], b"") == Delivery::Nothing);
         assert_eq!(said.count(), 1024);
     }
 
@@ -343,7 +342,9 @@ mod open {
     #[test]
     fn blind_resets_are_challenged() {
         let mut client = Dialogue::open_client(&options());
-        for (n, bad) in ["Reset 1001 (1) 1", "Reset 1077 (1) 1", "Reset 1002 (0) 1", "Reset 1002 (99) 1"].into_iter().enumerate() {
+        for (n, bad) in
+            ["Reset 1001 (1) 1", "Reset 1077 (1) 1", "Reset 1002 (0) 1", "Reset 1002 (99) 1"].into_iter().enumerate()
+        {
             assert_eq!(client.send(21, bad, &[], b""), INVALID, "{bad}");
             client.recv(21, &format!("Sync {} (1001)", n + 2));
         }

@@ -157,7 +157,7 @@ impl Connection {
         self.tear_down();
         // "A client in REQUEST state has never received an initial sequence number from its peer, so the DCCP-Reset's
         // Acknowledgement Number MUST be set to zero" (section 8.1.1).
-        let ack = (state == State::Request).then_some(Seq48::ZERO);
+        let ack = (self.counters.received_packets == 0).then_some(Seq48::ZERO);
         if sent || state != State::Request {
             self.push_control(Control::Reset { reset, ack, seq: None });
         }

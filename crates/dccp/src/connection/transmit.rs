@@ -296,7 +296,8 @@ impl Connection {
         let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
         if written.changes {
             self.change_wait = if written.new_changes {
-                self.smoothed_rtt.unwrap_or(self.options.default_rtt)
+                // "Not less than one round-trip time": of two, since the answer may wait for a packet to ride on.
+                self.rtt() * 2
             } else {
                 (self.change_wait * 2).min(LONGEST_WAIT)
             };

@@ -1,7 +1,13 @@
 //! One end of a connection, and a peer that says literal packets at given times.
 //!
 //! This end's sequence numbers are told as steps from its first, 0; the peer's are as the test writes them.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "shared by test files that use parts of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "shared by test files that use parts of it"
+)]
 
 use headway_dccp::{
     Body, CcVal, Connection, ConnectionOptions, CsCov, Decoded, Delivery, Event, Listener, Network, OptionArea,
@@ -112,6 +118,20 @@ impl Dialogue {
         let (when, said) = self.said.pop_front().unwrap_or_else(|| panic!("silence until {ms} ms"));
         assert_eq!(when, at(ms), "{said}");
         said
+    }
+    /// What this end says next, and when, in milliseconds.
+    pub fn next_at(&mut self) -> (u64, String) {
+        let (when, said) = self.said.pop_front().unwrap();
+        (when.since(START).as_nanos() / 1_000_000, said)
+    }
+    /// Everything that this end has said until then.
+    pub fn drain_said(&mut self, ms: u64) -> Vec<String> {
+        self.wait(ms);
+        self.said.drain(..).map(|(_, said)| said).collect()
+    }
+    /// This end's first sequence number.
+    pub fn iss(&self) -> Seq48 {
+        self.iss.unwrap()
     }
     /// This end says this at this time.
     #[track_caller]
@@ -230,4 +250,3 @@ pub fn confirms(options: &ConnectionOptions) -> Vec<u8> {
 pub fn changes(options: &ConnectionOptions) -> Vec<u8> {
     vec![1, 32, 4, 1, options.receive_ccids[0], 1, 34, 4, 1, options.send_ccids[0]]
 }
-

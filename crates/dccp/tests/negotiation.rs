@@ -1,0 +1,365 @@
+//! Feature negotiation (RFC 4340 section 6) in dialogues with one end. Times are in milliseconds.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod dialogue;
+mod pipe;
+
+use dialogue::{Dialogue, changes, confirms};
+use headway_dccp::{
+    Ccid, CcidController, Closed, ConnectionOptions, Delivery, Event, Ignored, Reset, ResetCode, State, crc32c,
+};
+use headway_units::{Dialect, Ecn, Options};
+use pipe::options;
+
+const OPTION_ERROR: Delivery = Delivery::Dropped(Ignored::OptionError);
+
+/// This end with CCIDs 2 and 3, whose controllers let everything go.
+fn with(send: &[u8], receive: &[u8]) -> ConnectionOptions {
+    let row = |ccid, ack_vectors| CcidController { ccid: Ccid(ccid), ack_vectors, ..options().controllers[0].clone() };
+    let controllers = vec![row(2, true), row(3, false), row(248, false)];
+    ConnectionOptions { send_ccids: send.to_vec(), receive_ccids: receive.to_vec(), controllers, ..options() }
+}
+
+/// What a client's Request and a server's Response say of themselves.
+mod first_packets {
+    use super::*;
+
+    /// Section 10: "that endpoint MUST send Mandatory Change(CCID) options on its first packets" if CCID 2 will not do.
+    #[test]
+    fn a_request_asks_for_its_ccids() {
+        for (send, receive, wanted) in [
+            (&[2][..], &[2][..], "Mandatory ChangeL(SendAckVector 1) Mandatory ChangeR(SendAckVector 1)"),
+            (&[3], &[3], "Mandatory ChangeL(CCID 3) Mandatory ChangeR(CCID 3)"),
+            (&[3, 2], &[2], "ChangeL(CCID 3,2) Mandatory ChangeL(SendAckVector 1)"),
+            (&[2, 3], &[3], "ChangeL(CCID 2,3) Mandatory ChangeR(CCID 3) Mandatory ChangeR(SendAckVector 1)"),
+        ] {
+            Dialogue::client(&with(send, receive)).recv(0, &format!("Request 0 | {wanted}"));
+        }
+    }
+
+    /// Features of CCID 3 stand behind a Mandatory Change of the CCID, or wait until that is settled (section 10.3).
+    #[test]
+    fn features_of_a_ccid_wait_for_it() {
+        let rules = |send: &[u8]| ConnectionOptions { loss_event_rate: true, ..with(send, &[248]) };
+        let said = Dialogue::client(&rules(&[3])).next(0);
+        assert!(
+            said.ends_with("Mandatory ChangeL(CCID 3) Mandatory ChangeR(CCID 248) ChangeR(SendLossEventRate 1,0)"),
+            "{said}"
+        );
+        let mut client = Dialogue::client(&rules(&[3, 2]));
+        assert!(!client.next(0).contains("SendLossEventRate"));
+        client.send(10, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 248, 248], b"");
+        client.recv(10, "Ack 1 (1000) | ChangeR(SendLossEventRate 1,0)");
+    }
+
+    /// Linux cannot read ECN: "it MUST send Mandatory Change L(ECN Incapable, 1) options ... until acknowledged" and "MUST
+    /// NOT accept any data until" then (section 12.1).
+    #[test]
+    fn an_end_that_is_blind_to_ecn() {
+        let blind = ConnectionOptions { ecn: false, ..options() };
+        let mut server = Dialogue::server(&blind);
+        server.send(0, "Request 1000", &changes(&options()), b"");
+        assert!(server.next(0).contains("Mandatory ChangeL(ECNIncapable 1)"));
+        let delivery = server.send(10, "DataAck 1001 (0)", &[], b"too early");
+        assert_eq!(delivery, Delivery::Dropped(Ignored::ProtocolConstraints));
+        server.recv(10, "Ack 1 (1001) | DataDropped[Protocol Constraints 1]");
+        server.send(20, "Ack 1002 (1)", &[35, 5, 4, 1, 1], b"");
+        assert_eq!(server.send(21, "Data 1003", &[], b"now"), Delivery::Data);
+    }
+
+    /// Section 12: what we send is ECN-capable unless the other end is blind.
+    #[test]
+    fn packets_are_ecn_capable() {
+        for (blind, ecn) in [(&[][..], Ecn::Ect0), (&[1, 32, 4, 4, 1], Ecn::NotEct)] {
+            let mut client = Dialogue::client(&options());
+            client.next(0);
+            client.send(10, "Response 1000 (0)", &[&confirms(&options()), blind].concat(), b"");
+            client.outbox.push(b"data");
+            let now = client.now();
+            let client = client.connection.as_mut().unwrap();
+            let mut outbox = pipe::Queue::default();
+            outbox.push(b"data");
+            assert_eq!(client.poll_transmit(now, &mut outbox).unwrap().ecn, ecn);
+        }
+    }
+
+    /// The server's order decides (section 6.3.1).
+    #[test]
+    fn a_server_chooses() {
+        let mut server = Dialogue::server(&with(&[3, 2], &[3, 2]));
+        server.send(0, "Request 1000", &[32, 5, 1, 2, 3, 34, 5, 1, 2, 3], b"");
+        server.recv(0, "Response 0 (1000) | ConfirmL(CCID 3,3,2) ConfirmR(CCID 3,3,2)");
+        let status = server.connection().status();
+        assert_eq!((status.send_ccid, status.receive_ccid), (Ccid(3), Ccid(3)));
+    }
+
+    /// Section 6.6.9: a Mandatory Change that nobody can follow; its data is reported (section 5.6).
+    #[test]
+    fn nothing_in_common() {
+        let mut server = Dialogue::server(&with(&[2], &[2]));
+        assert_eq!(server.send(0, "Request 1000", &[1, 32, 4, 1, 3], b""), OPTION_ERROR);
+        server.recv(0, "Reset 0 (1000) Mandatory Error, data=200103");
+        // Without Mandatory the value stays.
+        let mut server = Dialogue::server(&with(&[2], &[2]));
+        server.send(0, "Request 1000", &[32, 4, 1, 3, 34, 4, 1, 3], b"");
+        assert!(server.next(0).starts_with("Response 0 (1000) | ConfirmL(CCID 2,2) ConfirmR(CCID 2,2)"));
+    }
+}
+
+mod in_the_middle {
+    use super::*;
+
+    /// Non-negotiable features at any time, as Linux does (section 6.3.2): confirmed, and in force.
+    #[test]
+    fn values_are_confirmed() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1002 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 50, 32, 5, 5, 0, 1], b"");
+        client.recv(30, "Ack 2 (1002) | ConfirmR(SequenceWindow 50) ConfirmR(AckRatio 1)");
+        // W is 50 now: SWH is GSR + 38.
+        assert_eq!(client.send(31, "Data 1041", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid));
+        client.recv(31, "Sync 3 (1041)");
+        assert_eq!(client.send(32, "Data 1040", &[], b""), Delivery::Data);
+    }
+
+    /// Sections 6.6.7 and 6.6.8: what is unknown or invalid is confirmed without a value.
+    #[test]
+    fn unknown_and_invalid_changes() {
+        let mut client = Dialogue::open_client(&options());
+        let bad = [&[32, 4, 99, 1][..], &[34, 4, 120, 1], &[32, 9, 3, 0, 0, 0, 0, 0, 31], &[34, 5, 5, 0, 1]].concat();
+        client.send(30, "Ack 1002 (1)", &bad, b"");
+        client.recv(30, "Ack 2 (1002) | ConfirmR(99 empty) ConfirmL(120 empty) ConfirmR(SequenceWindow empty) ConfirmL(AckRatio empty)");
+        client.silence(1000);
+        // Mandatory makes them errors (section 6.6.9).
+        assert_eq!(client.send(1000, "Ack 1003 (2)", &[1, 32, 4, 99, 1], b""), OPTION_ERROR);
+        client.recv(1000, "Reset 3 (1003) Mandatory Error, data=206301");
+        let why = Closed::ByUs(Reset { code: ResetCode::MANDATORY_ERROR, data: [32, 99, 1] });
+        assert_eq!(client.events()[1..], [Event::Closed(why)]);
+    }
+
+    /// We do not send short sequence numbers, nor may the peer (section 7.6.1).
+    #[test]
+    fn short_sequence_numbers_are_declined() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1002 (1)", &[32, 5, 2, 1, 0, 34, 4, 2, 1], b"");
+        client.recv(30, "Ack 2 (1002) | ConfirmL(AllowShortSeqnos 0,0) ConfirmR(AllowShortSeqnos 0,0)");
+    }
+
+    /// Section 6.6.3: a Change goes again from two round trips (of 10 ms here) on, up to 64 s, always the same, until the
+    /// Confirm comes.
+    #[test]
+    fn changes_are_repeated() {
+        let mut client = Dialogue::open_client(&ConnectionOptions { send_coverage: 1, ..options() });
+        // The Response did not confirm what the Request asked for.
+        let change = "ChangeR(MinChecksumCoverage 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15)";
+        let mut times = Vec::new();
+        for n in 2..18 {
+            client.wait(1_000_000);
+            let said = client.next_at();
+            assert!(said.1.starts_with(&format!("Ack {n} (1001) | {change}")), "{}", said.1);
+            times.push(said.0);
+        }
+        let gaps: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(64_000)), "{gaps:?}");
+        assert_eq!(gaps.last(), Some(&64_000));
+    }
+
+    /// Section 6.6.4, first condition: options of a packet that was overtaken are ignored.
+    #[test]
+    fn overtaken_changes_are_ignored() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1003 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
+        client.recv(30, "Ack 2 (1003) | ConfirmR(SequenceWindow 50)");
+        client.send(31, "Ack 1002 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 99], b"");
+        client.silence(1000);
+        assert_eq!(client.send(1000, "Data 1042", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
+    }
+
+    /// Second condition: a Confirm must acknowledge the latest Change.
+    #[test]
+    fn old_confirms_are_ignored() {
+        let mut client = Dialogue::client(&ConnectionOptions { loss_event_rate: true, ..with(&[3, 2], &[3]) });
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 3, 3], b"");
+        client.recv(10, "Ack 1 (1000) | ChangeR(SendLossEventRate 1,0)");
+        // The Change is of packet 1: whoever acknowledges 0 has not seen it, however wrong the choice.
+        client.send(20, "Ack 1001 (0)", &[33, 5, 192, 7, 7], b"");
+        client.silence(25);
+        client.send(25, "Ack 1002 (1)", &[33, 5, 192, 7, 7], b"");
+        client.recv(25, "Reset 2 (1002) Option Error, data=21c007");
+    }
+
+    /// Section 6.6.8: a Confirm of a wrong value is an Option Error; one that nobody asked for is nothing.
+    #[test]
+    fn wrong_confirms() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        assert_eq!(client.send(10, "Response 1000 (0)", &[35, 5, 1, 3, 3], b""), OPTION_ERROR);
+        client.recv(10, "Reset 1 (1000) Option Error, data=230103");
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1002 (1)", &[35, 5, 1, 3, 3, 35, 3, 77, 33, 9, 3, 0, 0, 0, 0, 0, 1], b"");
+        client.silence(1000);
+        assert_eq!(client.state(), State::Open);
+    }
+
+    /// Section 6.6.7: an empty Confirm leaves the value, unless every DCCP must know the feature.
+    #[test]
+    fn empty_confirms() {
+        let mut client = Dialogue::client(&ConnectionOptions { ndp_counts: true, ..options() });
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &[&confirms(&options())[..], &[33, 3, 7]].concat(), b"");
+        assert_eq!(client.next(10), "Ack 1 (1000)");
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        assert_eq!(client.send(10, "Response 1000 (0)", &[35, 3, 1], b""), OPTION_ERROR);
+        client.recv(10, "Reset 1 (1000) Option Error, data=230100");
+    }
+
+    /// Section 6.6.6: a Change answers a Change.
+    #[test]
+    fn both_ask_at_once() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &[32, 4, 1, 248, 34, 4, 1, 248], b"");
+        client.recv(10, "Ack 1 (1000) | ConfirmL(CCID 248,248) ConfirmR(CCID 248,248)");
+        client.send(20, "Ack 1001 (1)", &[], b"");
+        client.silence(1000);
+    }
+
+    /// A CCID can change in the middle, but not over and over (section 10.5).
+    #[test]
+    fn ccids_change_once_a_minute() {
+        let mut server = Dialogue::server(&with(&[2, 3], &[2, 3]));
+        server.send(0, "Request 1000", &[], b"");
+        let said = server.next(0);
+        assert!(said.contains("ChangeL(CCID 2,3) ChangeR(CCID 2,3)"), "{said}");
+        server.send(10, "Ack 1001 (0)", &[33, 7, 1, 2, 2, 3, 35, 7, 1, 2, 2, 3, 33, 5, 6, 1, 1, 35, 5, 6, 1, 1], b"");
+        server.next(10);
+        server.send(20, "Ack 1002 (1)", &[32, 4, 1, 3], b"");
+        assert_eq!(server.connection().status().receive_ccid, Ccid(3));
+        server.wait(100);
+        server.send(100, "Ack 1003 (1)", &[32, 4, 1, 2], b"");
+        assert_eq!(server.connection().status().receive_ccid, Ccid(3), "too soon");
+    }
+
+    /// The Sequence Window grows to five times the packets of a round trip (section 7.5.2).
+    #[test]
+    fn the_sequence_window_grows() {
+        let mut client = Dialogue::open_client(&options());
+        (0..60).for_each(|n| client.push(20 + n / 20, b"data"));
+        assert!(client.drain_said(23).iter().all(|said| said.starts_with("Data")));
+        client.send(30, "Ack 1002 (61)", &[], b"");
+        client.push(31, b"data");
+        let said = client.next_at().1;
+        assert!(said.contains("ChangeL(SequenceWindow 512)"), "{said}");
+    }
+}
+
+mod data {
+    use super::*;
+
+    /// Section 9.2.1: less coverage than was agreed is refused, and told.
+    #[test]
+    fn checksum_coverage() {
+        let mut server = Dialogue::server(&ConnectionOptions { minimum_coverage: 3, ..options() });
+        server.send(0, "Request 1000", &[&changes(&options())[..], &[34, 5, 8, 2, 3]].concat(), b"");
+        assert!(server.next(0).contains("ConfirmL(MinChecksumCoverage 3,3,4,5"));
+        server.send(10, "Ack 1001 (0)", &[], b"");
+        server.next(10);
+        assert_eq!(server.send_covered(20, "Data 1002", b"12345678", 3), Delivery::Data);
+        assert_eq!(server.send_covered(20, "Data 1003", b"12345678", 0), Delivery::Data);
+        let refused = server.send_covered(20, "Data 1004", b"12345678", 2);
+        assert_eq!(refused, Delivery::Dropped(Ignored::ProtocolConstraints));
+        server.recv(220, "Ack 2 (1004) | ElapsedTime(20000) DataDropped[Protocol Constraints 1]");
+    }
+
+    /// Section 9.3: corrupt data is dropped, or delivered with a note, and told in either case.
+    #[test]
+    fn data_checksums() {
+        let checksum = |data: &[u8]| [&[44, 6][..], &crc32c(data).to_be_bytes()].concat();
+        for (deliver, delivery, code) in [
+            (false, Delivery::Dropped(Ignored::Corrupt), "Corrupt"),
+            (true, Delivery::CorruptData, "Delivered Corrupt"),
+        ] {
+            let mut client = Dialogue::open_client(&ConnectionOptions { deliver_corrupt: deliver, ..options() });
+            assert_eq!(client.send(30, "Data 1002", &checksum(b"good"), b"good"), Delivery::Data);
+            assert_eq!(client.send(30, "Data 1003", &checksum(b"good"), b"gold"), delivery);
+            client.recv(230, &format!("Ack 2 (1003) | ElapsedTime(20000) DataDropped[{code} 1]"));
+        }
+    }
+
+    /// Section 9.3.1: who wants them checked says so, and sends no data before it is agreed.
+    #[test]
+    fn data_checksums_are_asked_for() {
+        let mut client = Dialogue::client(&ConnectionOptions { data_checksum: true, ..options() });
+        assert!(client.next(0).contains("Mandatory ChangeR(CheckDataChecksum 1)"));
+        client.send(10, "Response 1000 (0)", &confirms(&options()), b"");
+        client.push(10, b"data");
+        assert!(client.next(10).starts_with("Ack 1 (1000)"));
+        client.send(20, "Ack 1001 (1)", &[33, 5, 9, 1, 1], b"");
+        client.wait(20);
+        let said = client.next_at().1;
+        assert_eq!(said, format!("Data 2 Len=4 | DataChecksum({:08x})", crc32c(b"data")));
+    }
+
+    /// Section 7.7: the packet behind packets without data counts them.
+    #[test]
+    fn ndp_counts() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1002 (1)", &[34, 4, 7, 1], b"");
+        client.recv(30, "Ack 2 (1002) | NDP(1) ConfirmL(SendNDPCount 1,0,1)");
+        client.push(40, b"data");
+        client.push(40, b"data");
+        client.recv(40, "Data 3 Len=4 | NDP(2)");
+        client.recv(40, "Data 4 Len=4");
+    }
+
+    /// Section 14.1: a message about a packet that was sent shrinks the MPS; one about another does not.
+    #[test]
+    fn too_big() {
+        let mut client = Dialogue::open_client(&options());
+        client.events();
+        let iss = client.iss();
+        client.connection().handle_too_big(iss + 77, 1000);
+        assert_eq!(client.connection().status().maximum_packet_size, 1440);
+        client.connection().handle_too_big(iss + 1, 1000);
+        assert_eq!(client.events(), [Event::MaximumPacketSize(940)]);
+        // What is larger goes in fragments (section 14.2).
+        let (now, mut outbox) = (client.now(), pipe::Queue::default());
+        outbox.push(&[0; 1200]);
+        outbox.push(&[0; 900]);
+        let client = client.connection();
+        let fragmentable = client.poll_transmit(now, &mut outbox).map(|out| (out.packet.data.len(), out.dont_fragment));
+        assert_eq!(fragmentable, Some((1200, false)));
+        let whole = client.poll_transmit(now, &mut outbox).map(|out| (out.packet.data.len(), out.dont_fragment));
+        assert_eq!(whole, Some((900, true)));
+    }
+
+    /// Section 14.1: padded Syncs find a larger path MTU.
+    #[test]
+    fn the_path_mtu_is_probed() {
+        let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
+        client.recv(20, "Sync 2 (1001) Len=1456");
+        client.events();
+        client.send(30, "SyncAck 1002 (2)", &[], b"");
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1440)]);
+        client.silence(500_000);
+    }
+
+    /// The preset of Linux is what its captures show.
+    #[test]
+    fn the_linux_preset() {
+        let mut client = Dialogue::client(&ConnectionOptions {
+            controllers: with(&[], &[]).controllers,
+            ..ConnectionOptions::preset(Dialect::Linux)
+        });
+        let said = client.next(0);
+        for option in [
+            "Mandatory ChangeL(ECNIncapable 1)",
+            "Mandatory ChangeR(SendAckVector 1)",
+            "Mandatory ChangeL(SendAckVector 1)",
+            "Timestamp(",
+        ] {
+            assert!(said.contains(option), "{said}");
+        }
+    }
+}
