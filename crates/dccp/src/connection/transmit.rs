@@ -272,6 +272,7 @@ impl Connection {
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding.
     fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>) -> usize {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
+        let rtt = self.rtt();
         let header = kind.header_len(true);
         let limit = self.response_limit.unwrap_or(self.mtu.packet().max(header + data + LEAST_OPTIONS));
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
@@ -297,7 +298,7 @@ impl Connection {
         if written.changes {
             self.change_wait = if written.new_changes {
                 // "Not less than one round-trip time": of two, since the answer may wait for a packet to ride on.
-                self.rtt() * 2
+                rtt * 2
             } else {
                 (self.change_wait * 2).min(LONGEST_WAIT)
             };
