@@ -34,7 +34,10 @@ impl Connection {
             Timer::TimeWait => {
                 self.go(Cause::TimeWaitOver);
             }
-            Timer::Change => self.negotiation.retransmit(),
+            Timer::Change => {
+                self.negotiation.retransmit();
+                self.due.ack |= self.negotiation.changes_due();
+            }
             Timer::DelayedAck => self.due.ack = true,
             // poll_transmit asks the controller again.
             Timer::Pacing => {}
