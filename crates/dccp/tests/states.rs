@@ -53,9 +53,10 @@ mod request {
         client.send(6, "Data 12", &[], b"x");
         client.recv(6, "Reset 2 (12) Packet Error, data=020000");
         client.send(7, "Response 13 (77)", &[], b"");
-        client.recv(7, "Reset 3 (13) Packet Error, data=010000");
+        // Of another connection: its own numbers.
+        client.recv(7, "Reset 78 (13) Packet Error, data=010000");
         assert_eq!(client.state(), State::Request);
-        client.recv(1000, &format!("Request 4{ASK}"));
+        client.recv(1000, &format!("Request 3{ASK}"));
     }
 
     /// Steps 4 and 9.

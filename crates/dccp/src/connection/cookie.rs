@@ -62,6 +62,11 @@ impl CookieKeys {
         self.change_at = now + self.lifetime;
     }
 
+    /// The first number of a connection that is kept: a clock of 4 us, which leaves earlier connections of the same peer
+    /// behind, begun anywhere for each peer (section 7.2).
+    pub(crate) fn initial_number(&self, now: Instant, peer: &[u8]) -> Seq48 {
+        Seq48::new(self.offset(peer)) + now.as_nanos() / 4000
+    }
     /// The number of the Response to a Request.
     pub(crate) fn response_number(&self, peer: &[u8], request: Seq48) -> Seq48 {
         request + self.offset(peer)

@@ -32,7 +32,7 @@ impl Connection {
         let number = self.windows.number_sent(ack);
         self.acknowledge.on_ack_of(ack);
         self.end_of_round_trip(number);
-        let rtt_sample = self.measure(now, number, advanced, heard.elapsed);
+        let rtt_sample = self.measure(now, number, advanced, heard);
         let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
         self.lost_acks += u64::from(ack_marked);
         if heard.slow_receiver {
@@ -93,12 +93,20 @@ impl Connection {
     }
 
     /// The time since the acknowledged packet went, less what its receiver held it back.
-    fn measure(&mut self, now: Instant, number: u64, advanced: bool, elapsed: Option<Elapsed>) -> Option<Duration> {
-        if !advanced && elapsed.is_none() {
-            return None; // An old acknowledgement repeated: nobody knows for how long it was old.
-        }
-        let age = self.ledger.age(number, now)?;
-        let held = elapsed.unwrap_or_default().duration();
+    fn measure(&mut self, now: Instant, number: u64, advanced: bool, heard: &Heard) -> Option<Duration> {
+        // A Timestamp that comes back tells of the packet that it went on.
+        let echoed = heard.echo.and_then(|(echo, elapsed)| {
+            let (_, at) = self.stamped.take_if(|(timestamp, _)| *timestamp == echo)?;
+            Some((now.since(at), elapsed))
+        });
+        let (age, elapsed) = match (echoed, heard.elapsed) {
+            (Some(echoed), _) => echoed,
+            (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed),
+            (None, None) if advanced => (self.ledger.age(number, now)?, Elapsed::default()),
+            // An old acknowledgement repeated: nobody knows for how long it was old.
+            (None, None) => return None,
+        };
+        let held = elapsed.duration();
         // An Elapsed Time that is longer than the whole is a lie.
         let sample = Duration::from_nanos(age.as_nanos().checked_sub(held.as_nanos())?);
         self.smoothed_rtt = Some(match self.smoothed_rtt {

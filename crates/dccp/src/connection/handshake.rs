@@ -131,6 +131,8 @@ impl Connection {
         for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Pacing, Timer::MtuProbe] {
             self.timers.stop(timer);
         }
+        // No more data goes, so that its controller has nothing to do.
+        self.sender = None;
         self.due.close = true;
         self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2);
         self.timers.set(Timer::GiveUp, now + self.options.close_give_up);

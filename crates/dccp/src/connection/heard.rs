@@ -7,7 +7,7 @@ use super::steps::Step;
 use super::wishes;
 use crate::{
     Answer, CcidOption, DataDropped, DccpOption, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
-    HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption,
+    HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption, Timestamp,
 };
 use crate::{Ccid, arrivals};
 use headway_rate::{Arrival, LossInterval, Run};
@@ -22,6 +22,7 @@ const CCID_REST: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) elapsed: Option<Elapsed>,
+    pub(crate) echo: Option<(Timestamp, Elapsed)>,
     pub(crate) ndp_count: Option<u64>,
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
@@ -107,9 +108,8 @@ impl Connection {
             DccpOption::NdpCount(count) => heard.ndp_count = Some(count),
             DccpOption::SlowReceiver => heard.slow_receiver = true,
             DccpOption::Timestamp(timestamp) => self.acknowledge.on_timestamp(now, timestamp),
-            DccpOption::TimestampEcho { elapsed, .. } | DccpOption::ElapsedTime(elapsed) => {
-                heard.elapsed = Some(elapsed);
-            }
+            DccpOption::TimestampEcho { timestamp, elapsed } => heard.echo = Some((timestamp, elapsed)),
+            DccpOption::ElapsedTime(elapsed) => heard.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
             DccpOption::AckVector(_) => heard.vector = true,
             DccpOption::DataDropped(dropped) => self.scratch.read_dropped(&dropped),

@@ -3,7 +3,7 @@
 use headway_units::{Duration, Instant};
 
 /// Entries at most: the numbers of a long fat path's round trip.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 14;
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::rate_limit::RateLimit;
 use super::refusal::refusal;
 use super::state::State;
 use super::transitions::Cause;
-use crate::{Body, DccpOption, Decoded, Packet, PacketType, ResetCode, ServiceCode};
+use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
 use headway_units::{Ecn, Instant, Random, Seq48};
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ impl Listener {
             InitCookies::WhenBusy if full => self.bake(now, peer, ecn, packet, long, service),
             InitCookies::Always => self.bake(now, peer, ecn, packet, long, service),
             InitCookies::Never | InitCookies::WhenBusy => {
-                let iss = Seq48::new(self.random.bits() >> 16);
+                let iss = self.keys.initial_number(now, peer);
                 let mut server = Box::new(self.respond(now, long, service, iss));
                 server._backlog = Some(Arc::clone(&self.backlog));
                 let delivery = server.handle(now, ecn, packet);
@@ -201,7 +201,7 @@ impl Listener {
     }
 
     fn refuse(&mut self, now: Instant, packet: &Packet<'_>, code: ResetCode) -> Outcome<'static> {
-        match refusal(packet, code) {
+        match refusal(packet, Reset { code, data: [0; 3] }) {
             Some(reset) if self.refusals.permits(now) => Outcome::Reply(reset),
             _ => Outcome::Ignored(Ignored::NoConnection),
         }

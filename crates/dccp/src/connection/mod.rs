@@ -44,7 +44,7 @@ pub use refusal::refusal;
 pub use state::State;
 
 use crate::feature::Ccid;
-use crate::{Reset, ResetCode, ServiceCode};
+use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use arrivals::Arrivals;
 use feature_slot::Side;
@@ -96,8 +96,8 @@ pub struct Connection {
     sender: Option<Sender>,
     /// The controller of the peer's data.
     receiver: Option<Receiver>,
-    /// Under which CCIDs they run.
-    running: Option<(u8, u8)>,
+    /// Under which CCIDs they run, and in which form losses are reported.
+    running: Option<(u8, u8, LossForm)>,
     /// When a CCID last changed after the handshake.
     ccid_changed: Option<Instant>,
 
@@ -106,6 +106,8 @@ pub struct Connection {
     acknowledge: Acknowledge,
     mtu: PathMtu,
     smoothed_rtt: Option<Duration>,
+    /// The Timestamp that went last, and when.
+    stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
     round_trip_began: u64,
     /// Acknowledgements that were marked since the last report.
@@ -229,6 +231,7 @@ impl Connection {
             acknowledge: Acknowledge::new(now),
             mtu,
             smoothed_rtt: None,
+            stamped: None,
             round_trip_began: 0,
             lost_acks: 0,
             slow_receiver_until: None,
@@ -378,19 +381,19 @@ impl Connection {
     /// Starts the controllers of the CCIDs that hold now, unless they run.
     fn run_controllers(&mut self, now: Instant) {
         let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
-        let before = self.running.replace((sending, receiving));
-        if before.is_some_and(|before| before != (sending, receiving)) {
+        let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
+        let before = self.running.replace((sending, receiving, losses));
+        if before.is_some_and(|(sent, received, _)| (sent, received) != (sending, receiving)) {
             self.ccid_changed = Some(now);
         }
         let packet_size = Bytes::new(self.mtu.mps() as u64);
-        if before.is_none_or(|(ccid, _)| ccid != sending) {
+        if before.is_none_or(|(ccid, ..)| ccid != sending) {
             let random = Random::new(self.random.bits(), "sender");
             let rtt = self.smoothed_rtt;
             let row = self.options.row(Ccid(sending));
             self.sender = row.map(|row| Sender::new(&row.controller, SenderContext { now, rtt, packet_size, random }));
         }
-        if before.is_none_or(|(_, ccid)| ccid != receiving) {
-            let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
+        if before.is_none_or(|(_, ccid, form)| (ccid, form) != (receiving, losses)) {
             let row = self.options.row(Ccid(receiving));
             self.receiver = row.map(|row| Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
             let ratio = self.negotiation.value(Side::Remote, crate::Feature::ACK_RATIO);

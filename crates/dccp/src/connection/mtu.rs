@@ -81,8 +81,8 @@ impl PathMtu {
         self.pmtu = self.pmtu.max(probe.size);
         grows
     }
-    /// No SyncAck has come, or the search rests. Answers when to go on if there is no probe to send now.
-    pub(crate) fn on_timer(&mut self, now: Instant) -> Option<Instant> {
+    /// No SyncAck has come, or the search has rested.
+    pub(crate) fn on_timer(&mut self) {
         if let Some(probe) = self.probe.take() {
             self.tries += 1;
             if self.tries >= TRIES {
@@ -92,11 +92,11 @@ impl PathMtu {
         } else {
             (self.ceiling, self.fresh) = (self.interface, true);
         }
-        self.resting(now)
     }
-    /// When a search that is done begins again.
+    /// When a search that is done begins again, if there is anything to find.
     pub(crate) fn resting(&self, now: Instant) -> Option<Instant> {
-        (self.probing && self.probe.is_none() && self.next_probe().is_none()).then(|| now + AGAIN)
+        let worth = self.probing && self.interface >= self.pmtu + STEP;
+        (worth && self.probe.is_none() && self.next_probe().is_none()).then(|| now + AGAIN)
     }
 
     /// A router says that a packet was too big; `mtu` is the next hop's, 0 if it does not say. Whether the path MTU shrank.
@@ -150,12 +150,13 @@ mod tests {
                 if size + 20 <= path {
                     assert!(mtu.on_sync_ack(seq));
                 } else {
-                    mtu.on_timer(Instant::ZERO);
+                    mtu.on_timer();
                 }
             }
             assert!(mtu.pmtu <= path && mtu.pmtu + STEP > path, "{path}: {}", mtu.pmtu);
             assert!(probes < 25, "{path}: {probes}");
-            assert_eq!(mtu.resting(Instant::ZERO), Some(Instant::from_secs(600)));
+            let worth = mtu.pmtu + STEP <= 1500;
+            assert_eq!(mtu.resting(Instant::ZERO), worth.then_some(Instant::from_secs(600)));
         }
     }
 }

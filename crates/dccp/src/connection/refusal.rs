@@ -1,15 +1,15 @@
 //! Resets from where there is no connection (RFC 4340 section 8.3.1).
 
 use super::event::Outgoing;
-use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset, ResetCode};
+use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset};
 use headway_units::{Ecn, Seq48};
 
 /// The Reset that answers a packet for which there is no connection: `None` for a Reset, which nothing answers.
 ///
-/// The caller limits how many it sends (section 8.1.3). [`ResetCode::CONNECTION_REFUSED`] tells a Request that nobody listens;
-/// other packets get [`ResetCode::NO_CONNECTION`].
+/// The caller limits how many it sends (section 8.1.3). [`ResetCode::CONNECTION_REFUSED`](crate::ResetCode::CONNECTION_REFUSED)
+/// tells a Request that nobody listens; other packets get [`ResetCode::NO_CONNECTION`](crate::ResetCode::NO_CONNECTION).
 #[must_use]
-pub fn refusal(packet: &Packet<'_>, code: ResetCode) -> Option<Outgoing<'static>> {
+pub fn refusal(packet: &Packet<'_>, reset: Reset) -> Option<Outgoing<'static>> {
     if matches!(packet.kind(), PacketType::Reset | PacketType::Listen) {
         return None;
     }
@@ -20,7 +20,7 @@ pub fn refusal(packet: &Packet<'_>, code: ResetCode) -> Option<Outgoing<'static>
         ccval: CcVal::ZERO,
         cscov: CsCov::ALL,
         seq,
-        body: Body::Reset { ack, reset: Reset { code, data: [0; 3] } },
+        body: Body::Reset { ack, reset },
         options: OptionArea::EMPTY,
         data: &[],
     };

@@ -5,6 +5,7 @@
 use super::Connection;
 use super::event::{Closed, Delivery, Event, Ignored};
 use super::heard::Heard;
+use super::refusal;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
@@ -100,7 +101,11 @@ impl Connection {
             _ => {
                 if self.sync_limit.permits(now) && self.windows.upcoming_number() > 0 {
                     let reset = Reset { code: ResetCode::PACKET_ERROR, data: [packet.kind().number(), 0, 0] };
-                    self.push_control(Control::Reset { reset, ack: Some(packet.seq), seq: None });
+                    // What names a packet that is not ours comes from a connection that this one follows, and that the
+                    // other end still believes in: only these numbers end it (section 7.5.4, section 8.3.1).
+                    let (seq, ack) = refusal::numbers(packet);
+                    let foreign = packet.body.ack().is_some() && !acknowledges;
+                    self.push_control(Control::Reset { reset, ack: Some(ack), seq: foreign.then_some(seq) });
                 }
                 return drop_packet(Ignored::NotInRequest);
             }
@@ -268,7 +273,7 @@ impl Connection {
             Body::Sync { .. } => self.push_control(Control::SyncAck { ack: packet.seq }),
             Body::SyncAck { ack } if self.mtu.on_sync_ack(ack) => {
                 self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
-                self.timers.stop(Timer::MtuProbe);
+                self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
             }
             _ => {}
         }

@@ -51,10 +51,7 @@ impl Connection {
                     receiver.handle_timeout(now);
                 }
             }
-            Timer::MtuProbe => {
-                let rest = self.mtu.on_timer(now);
-                self.timers.arm(Timer::MtuProbe, rest);
-            }
+            Timer::MtuProbe => self.mtu.on_timer(),
         }
     }
 
@@ -65,8 +62,10 @@ impl Connection {
         if self.slow_receiver_until.is_some_and(|until| until <= now) {
             self.slow_receiver_until = None;
         }
-        if !self.timers.is_running(Timer::MtuProbe) && self.mtu.is_probing() {
-            self.timers.set(Timer::MtuProbe, now + LEAST_PROBE_WAIT.max(self.rtt() * 2));
+        if !self.timers.is_running(Timer::MtuProbe) {
+            let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
+            let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
+            self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));
         }
         self.owe_acknowledgement(now);
     }

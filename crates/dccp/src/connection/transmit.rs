@@ -309,7 +309,10 @@ impl Connection {
             self.negotiation.confirms_are_sent();
         }
         if self.options.timestamps && handshake {
-            let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
+            let timestamp = Timestamp::at(now);
+            if writer.push(DccpOption::Timestamp(timestamp)).is_ok() {
+                self.stamped = Some((timestamp, now));
+            }
         }
         self.acknowledge.write_echo(now, &mut writer);
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
