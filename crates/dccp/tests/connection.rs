@@ -1,11 +1,14 @@
 //! Two ends of a connection over a pipe: they connect, deliver and close (RFC 4340 section 8).
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 mod pipe;
 
-use headway_dccp::{Closed, Event, Reset, ResetCode, State};
-use headway_units::Duration;
-use pipe::{Pipe, options, perfect};
+use headway_dccp::{
+    Closed, Connection, ConnectionOptions, Decoded, Event, InitCookies, Listener, Network, NoData, Outcome, Packet,
+    Reset, ResetCode, State,
+};
+use headway_units::{Duration, Ecn, Instant, Random};
+use pipe::{PORTS, Pipe, SERVICE, options, perfect};
 
 #[test]
 fn connect_talk_close() {
@@ -28,4 +31,75 @@ fn connect_talk_close() {
     let closed = Reset { code: ResetCode::CLOSED, data: [0; 3] };
     assert_eq!(pipe.client.events, [Event::Connected, Event::Closed(Closed::ByPeer(closed))]);
     assert_eq!(pipe.server.events, [Event::Connected, Event::Closed(Closed::ByUs(closed))]);
+}
+
+/// The last example of section 7.5.6: the client crashed and begins anew, the server still believes in the connection of
+/// before. The second Sync tells the client which numbers end it.
+#[test]
+fn a_half_open_connection_is_cleaned_up() {
+    let mut pipe = Pipe::new(&options(), &options(), perfect);
+    pipe.run(Duration::from_secs(10));
+    pipe.client.connection = Some(Connection::connect(pipe.now, &options(), PORTS, SERVICE, Random::new(9, "client")));
+    pipe.run(Duration::from_millis(200));
+    assert_eq!(pipe.server.state(), State::TimeWait, "{:#?}", pipe.log);
+    let error = Reset { code: ResetCode::PACKET_ERROR, data: [8, 0, 0] };
+    assert_eq!(pipe.server.events.last(), Some(&Event::Closed(Closed::ByPeer(error))));
+}
+
+/// A flood of Requests costs a listener no more than its backlog, and a client that echoes cookies is served all the same.
+#[test]
+fn a_flood_of_requests() {
+    let now = Instant::from_secs(1);
+    let rules = ConnectionOptions { backlog: 10, ..options() };
+    let mut listener = Listener::new(now, &rules, &[SERVICE], Random::new(1, "listener"));
+    let mut kept = Vec::new();
+    for peer in 0..10_000u32 {
+        let random = Random::new(peer.into(), "client");
+        let mut client = Connection::connect(now, &options(), PORTS, SERVICE, random);
+        let mut no_data = NoData;
+        let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
+        if let Outcome::Accepted(connection, _) = listener.handle(now, &peer.to_be_bytes(), Ecn::NotEct, &request) {
+            kept.push(connection);
+        }
+    }
+    assert_eq!((kept.len(), listener.half_open()), (10, 10));
+
+    let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "honest"));
+    let mut no_data = NoData;
+    let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
+    let mut bytes = [0; 1500];
+    let Outcome::Reply(response) = listener.handle(now, b"honest", Ecn::NotEct, &request) else { panic!("no cookie") };
+    let len = response.packet.encode(&mut bytes, Network::Udp).unwrap();
+    client.handle(now, Ecn::NotEct, &Packet::decode(&bytes[..len], Network::Udp).unwrap());
+    let ack = client.poll_transmit(now, &mut no_data).unwrap().packet;
+    // From another peer the cookie is worth nothing.
+    let Outcome::Reply(reset) = listener.handle(now, b"thief", Ecn::NotEct, &Decoded::Long(ack)) else {
+        panic!("accepted")
+    };
+    assert!(reset.packet.to_string().contains("Bad Init Cookie"), "{}", reset.packet);
+    let later = now + Duration::from_millis(50);
+    let Outcome::Accepted(server, _) = listener.handle(later, b"honest", Ecn::NotEct, &Decoded::Long(ack)) else {
+        panic!()
+    };
+    let status = server.status();
+    assert_eq!((status.state, status.rtt), (State::Open, Some(Duration::from_millis(50))));
+    assert_eq!((status.send_ccid.0, status.receive_ccid.0), (248, 248));
+
+    // A place in the backlog is free again once its handshake has ended.
+    drop(kept.pop());
+    assert_eq!(listener.half_open(), 9);
+}
+
+/// Always: no Request is kept, and neither what it asks for nor the round trip is forgotten.
+#[test]
+fn nothing_is_kept_before_the_handshake_ends() {
+    let rules = ConnectionOptions { init_cookies: InitCookies::Always, ..options() };
+    let mut pipe = Pipe::new(&ConnectionOptions { sequence_window: 5000, ..options() }, &rules, perfect);
+    pipe.run(Duration::from_millis(15));
+    assert_eq!(pipe.server.state(), State::Listen);
+    pipe.run(Duration::from_secs(1));
+    assert_eq!((pipe.client.state(), pipe.server.state()), (State::Open, State::Open), "{:#?}", pipe.log);
+    let status = pipe.server.connection.as_ref().unwrap().status();
+    assert_eq!(status.rtt, Some(Duration::from_millis(20)));
+    assert!(!pipe.log.iter().skip(2).any(|line| line.contains("Change")), "all is agreed: {:#?}", pipe.log);
 }

@@ -10,6 +10,7 @@ use headway_dccp::{
 use headway_rate::{ControllerOptions, NoneOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use pipe::Queue;
+use proptest::prelude::*;
 
 const CAPTURES: &str = include_str!("data/linux-6.1-connections.txt");
 const SERVICE: ServiceCode = ServiceCode::NONE;
@@ -225,6 +226,49 @@ fn the_kernels_changes_are_confirmed_until_open() {
             "ConfirmR(SendAckVector 1,1)",
         ] {
             assert!(line.contains(confirm), "{confirm}: {line}");
+        }
+    }
+}
+
+proptest! {
+    /// The kernel's packets with some bytes changed, some twice and some not at all.
+    #[test]
+    fn mutated(
+        name in prop::sample::select(ALL.to_vec()), client: bool,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..30),
+    ) {
+        let (options, mut packets) = (rules(name, client), capture(name));
+        let start = packets[0].at;
+        let ports = Ports { local: 50000, remote: 5001 };
+        let mut listener = Listener::new(start, &options, &[SERVICE], Random::new(1, "listener"));
+        let mut connection = client.then(|| Connection::connect(start, &options, ports, SERVICE, Random::new(1, "client")));
+        for (packet, byte, value) in changes {
+            let bytes = &mut packet.get_mut(&mut packets[..]).bytes;
+            let at = byte.index(bytes.len());
+            bytes[at] = value;
+        }
+        let mut gss = Seq48::ZERO;
+        for captured in packets.iter().filter(|captured| captured.by_client != client) {
+            let now = captured.at;
+            let Ok(Decoded::Long(mut packet)) = Packet::decode(&captured.bytes, Network::Udp) else { continue };
+            if let Body::Ack { ack } | Body::DataAck { ack } | Body::Response { ack, .. } | Body::Close { ack } = &mut packet.body {
+                *ack = gss;
+            }
+            match &mut connection {
+                Some(connection) => {
+                    connection.handle(now, Ecn::NotEct, &Decoded::Long(packet));
+                }
+                None => if let Outcome::Accepted(accepted, _) = listener.handle(now, b"", Ecn::NotEct, &Decoded::Long(packet)) {
+                    connection = Some(*accepted);
+                },
+            }
+            let Some(connection) = &mut connection else { continue };
+            if connection.poll_timeout().is_some_and(|at| at <= now) {
+                connection.handle_timeout(now);
+            }
+            while let Some(out) = connection.poll_transmit(now, &mut headway_dccp::NoData) {
+                gss = out.packet.seq;
+            }
         }
     }
 }

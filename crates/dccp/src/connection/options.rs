@@ -202,9 +202,16 @@ impl Options for ConnectionOptions {
         if self.lower_headers.count() > 200 || !(576..=9216).contains(&self.mtu.count()) {
             return wrong("mtu", "an MTU is 576 to 9216 bytes, and lower headers have 200 at most");
         }
-        let times = [self.request_timeout, self.partopen_timeout, self.default_rtt, self.cookie_lifetime];
-        if times.into_iter().chain(self.close_timeout).any(Duration::is_zero) {
-            return wrong("request_timeout", "no timeout, round trip or lifetime may be zero");
+        for (key, time) in [
+            ("request_timeout", self.request_timeout),
+            ("partopen_timeout", self.partopen_timeout),
+            ("default_rtt", self.default_rtt),
+            ("close_timeout", self.close_timeout.unwrap_or(self.default_rtt)),
+            ("cookie_lifetime", self.cookie_lifetime),
+        ] {
+            if time.is_zero() {
+                return wrong(key, "it should be longer than no time");
+            }
         }
         Ok(())
     }
@@ -218,5 +225,42 @@ impl ConnectionOptions {
     /// Those of a list of CCIDs that have a controller.
     pub(crate) fn usable<'a>(&'a self, ccids: &'a [u8]) -> impl Iterator<Item = u8> + 'a {
         ccids.iter().copied().filter(|ccid| self.row(Ccid(*ccid)).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_right() {
+        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+            assert_eq!(ConnectionOptions::preset(dialect).check(), Ok(()), "{dialect}");
+        }
+    }
+
+    /// Section 7.5.2: 32 to 2^46 - 1; section 9.2.1: 0 to 15.
+    #[test]
+    fn wrong_options_are_told() {
+        let rfc = || ConnectionOptions::preset(Dialect::Rfc);
+        for (wrong, key) in [
+            (ConnectionOptions { sequence_window: 31, ..rfc() }, "sequence_window"),
+            (ConnectionOptions { largest_sequence_window: 1 << 46, ..rfc() }, "largest_sequence_window"),
+            (ConnectionOptions { largest_sequence_window: 99, ..rfc() }, "largest_sequence_window"),
+            (ConnectionOptions { send_coverage: 16, ..rfc() }, "send_coverage"),
+            (ConnectionOptions { mtu: Bytes::new(500), ..rfc() }, "mtu"),
+            (ConnectionOptions { default_rtt: Duration::ZERO, ..rfc() }, "default_rtt"),
+        ] {
+            assert_eq!(wrong.check().unwrap_err().key, key);
+        }
+    }
+
+    /// What a scenario writes is read again; the controllers are composed elsewhere.
+    #[test]
+    fn they_come_back_from_text() {
+        let rfc = ConnectionOptions { controllers: Vec::new(), ..ConnectionOptions::preset(Dialect::Linux) };
+        let text = serde_json::to_string(&rfc).unwrap();
+        assert_eq!(serde_json::from_str::<ConnectionOptions>(&text).unwrap(), rfc);
+        assert!(serde_json::from_str::<ConnectionOptions>(&text.replace("\"ecn\"", "\"enc\"")).is_err());
     }
 }
