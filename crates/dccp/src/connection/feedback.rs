@@ -102,8 +102,10 @@ impl Connection {
         let (age, elapsed) = match (echoed, heard.elapsed) {
             (Some(echoed), _) => echoed,
             (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed),
-            (None, None) if advanced => (self.ledger.age(number, now)?, Elapsed::default()),
-            // An old acknowledgement repeated: nobody knows for how long it was old.
+            (None, None) if advanced && self.ledger.is_prompt(number) => {
+                (self.ledger.age(number, now)?, Elapsed::default())
+            }
+            // An old acknowledgement repeated, or that of an Ack: nobody knows for how long it was held back.
             (None, None) => return None,
         };
         let held = elapsed.duration();

@@ -5,7 +5,7 @@ use super::options::ConnectionOptions;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
-use super::transmit::Control;
+use super::transmit::{Control, LONGEST_WAIT};
 use super::{Connection, Ports, wishes};
 use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
 use headway_units::{Instant, Random, Seq48};
@@ -43,7 +43,7 @@ impl Connection {
         server.arrivals.insert(0);
         let number = server.windows.upcoming_number();
         let seq = server.windows.next();
-        server.ledger.push(number, kept.response_sent);
+        server.ledger.push(number, kept.response_sent, true);
         server.response = seq;
         let changing = server.negotiation.restore(kept.features)?;
         server.apply_features(now);
@@ -134,7 +134,7 @@ impl Connection {
         // No more data goes, so that its controller has nothing to do.
         self.sender = None;
         self.due.close = true;
-        self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2);
+        self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2).min(LONGEST_WAIT);
         self.timers.set(Timer::GiveUp, now + self.options.close_give_up);
     }
 

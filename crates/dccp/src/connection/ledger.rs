@@ -9,8 +9,14 @@ const MOST: usize = 1 << 14;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Instant,
+    /// It is acknowledged soon: data, and what a packet answers at once.
+    prompt: bool,
     /// Its receiver has said that its buffer dropped it (Drop Code 2).
     dropped: bool,
+}
+
+impl Entry {
+    const NONE: Self = Self { at: Instant::ZERO, prompt: false, dropped: false };
 }
 
 /// The newest packets sent, as many as an acknowledgement number can name.
@@ -24,7 +30,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// For a window of so many packets.
     pub(crate) fn new(window: u64) -> Self {
-        Self { ring: vec![Entry { at: Instant::ZERO, dropped: false }; Self::len(window)], next: 0 }
+        Self { ring: vec![Entry::NONE; Self::len(window)], next: 0 }
     }
     fn len(window: u64) -> usize {
         usize::try_from(window).unwrap_or(MOST).clamp(64, MOST).next_power_of_two()
@@ -36,7 +42,7 @@ impl Ledger {
         if len <= self.ring.len() {
             return;
         }
-        let mut wider = Self { ring: vec![Entry { at: Instant::ZERO, dropped: false }; len], next: self.next };
+        let mut wider = Self { ring: vec![Entry::NONE; len], next: self.next };
         for number in self.next.saturating_sub(self.ring.len() as u64)..self.next {
             let (from, to) = (self.place(number), wider.place(number));
             wider.ring[to] = self.ring[from];
@@ -49,9 +55,9 @@ impl Ledger {
     }
 
     /// The packet with the next number goes.
-    pub(crate) fn push(&mut self, number: u64, at: Instant) {
+    pub(crate) fn push(&mut self, number: u64, at: Instant, prompt: bool) {
         let place = self.place(number);
-        self.ring[place] = Entry { at, dropped: false };
+        self.ring[place] = Entry { at, prompt, dropped: false };
         self.next = number.saturating_add(1);
     }
 
@@ -64,6 +70,11 @@ impl Ledger {
     /// How long ago the packet went, if that is still known.
     pub(crate) fn age(&mut self, number: u64, now: Instant) -> Option<Duration> {
         self.find(number).map(|entry| now.since(entry.at))
+    }
+
+    /// Whether an acknowledgement of the packet followed it closely. That of an Ack rides on whatever comes.
+    pub(crate) fn is_prompt(&mut self, number: u64) -> bool {
+        self.find(number).is_some_and(|entry| entry.prompt)
     }
 
     /// Its receiver's buffer dropped it; whether that is news.
@@ -80,12 +91,13 @@ mod tests {
     fn remembers_a_window() {
         let mut ledger = Ledger::new(100);
         for number in 0..1000 {
-            ledger.push(number, Instant::from_millis(number));
+            ledger.push(number, Instant::from_millis(number), number % 2 == 0);
         }
         assert_eq!(ledger.age(999, Instant::from_millis(1000)), Some(Duration::from_millis(1)));
         assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));
         assert_eq!(ledger.age(871, Instant::from_millis(1000)), None);
         assert_eq!(ledger.age(1000, Instant::from_millis(1000)), None);
+        assert!(ledger.is_prompt(998) && !ledger.is_prompt(999) && !ledger.is_prompt(2));
         ledger.widen(1000);
         assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));
         assert!(ledger.drop_in_buffer(999) && !ledger.drop_in_buffer(999));

@@ -298,7 +298,7 @@ impl Connection {
         if written.changes {
             self.change_wait = if written.new_changes {
                 // "Not less than one round-trip time": of two, since the answer may wait for a packet to ride on.
-                rtt * 2
+                (rtt * 2).min(LONGEST_WAIT)
             } else {
                 (self.change_wait * 2).min(LONGEST_WAIT)
             };
@@ -347,7 +347,7 @@ impl Connection {
     fn commit(&mut self, now: Instant, body: &Body, len: usize, data: bool) -> (Seq48, CcVal) {
         let (kind, number) = (body.kind(), self.windows.upcoming_number());
         let seq = self.windows.next();
-        self.ledger.push(number, now);
+        self.ledger.push(number, now, kind.is_data() || kind == PacketType::Sync);
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
         self.counters.sent_packets += 1;
         if data {
