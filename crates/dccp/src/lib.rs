@@ -1,4 +1,6 @@
-//! DCCP on the wire: packets and their bytes, without I/O.
+//! DCCP without I/O: packets and their bytes, and connections.
+//!
+//! # The wire
 //!
 //! - [`Packet`]: every type of RFC 4340 and the Listen of RFC 5596, taken from bytes by [`Packet::decode`] and turned into
 //!   bytes by [`Packet::encode`]. What is no packet is a [`PacketError`], and always ignored.
@@ -30,6 +32,40 @@
 //! assert_eq!(Packet::decode(&buffer[..len], network)?, Decoded::Long(packet));
 //! assert_eq!(packet.to_string(), "50000 → 5004 [Data] Seq=7 Len=5");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Connections
+//!
+//! [`Connection`] is one end of a connection, [`Listener`] a server's port. Whoever drives them, a simulator or a socket, runs
+//! the same loop: in, drain, next deadline.
+//!
+//! ```
+//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Ports, ServiceCode, State};
+//! use headway_units::{Dialect, Ecn, Instant, Options, Random};
+//!
+//! let (now, service) = (Instant::ZERO, ServiceCode::from_ascii("RTPV").unwrap_or_default());
+//! let options = ConnectionOptions::preset(Dialect::Rfc);
+//! let ports = Ports { local: 50000, remote: 5004 };
+//! let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
+//! let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
+//!
+//! // The Request reaches the server; from then on the client's packets are the connection's.
+//! let mut outbox = NoData;
+//! let request = client.poll_transmit(now, &mut outbox).map(|out| Decoded::Long(out.packet));
+//! let Some(Outcome::Accepted(mut server, _)) =
+//!     request.map(|packet| listener.handle(now, b"192.0.2.1:50000", Ecn::NotEct, &packet))
+//! else {
+//!     return;
+//! };
+//! // In: handle what comes. Drain: ask both for packets until there are none. Next deadline: poll_timeout().
+//! while server.state() != State::Open {
+//!     while let Some(out) = server.poll_transmit(now, &mut NoData) {
+//!         client.handle(now, out.ecn, &Decoded::Long(out.packet));
+//!     }
+//!     while let Some(out) = client.poll_transmit(now, &mut NoData) {
+//!         server.handle(now, out.ecn, &Decoded::Long(out.packet));
+//!     }
+//! }
 //! ```
 #![forbid(unsafe_code)]
 

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 const MOST_DROPPED: usize = 64;
 /// Our packets with Ack Vectors that are remembered at most.
 const MOST_CARRIERS: usize = 64;
+/// Packets back to which Data Dropped reaches: what is older the peer has long forgotten (section 11.7.2).
+const FURTHEST_DROPPED: u64 = 1024;
 
 /// What the next packets with an acknowledgement number say.
 #[derive(Clone, Debug)]
@@ -104,6 +106,7 @@ impl Acknowledge {
         if self.dropped.is_empty() {
             return;
         }
+        self.dropped.retain(|(dropped, _)| ack.distance_from(*dropped) < FURTHEST_DROPPED);
         let room = writer.remaining().saturating_sub(2).min(253);
         let (mut bytes, mut next, mut complete) = (Vec::with_capacity(8), ack, true);
         for (dropped, code) in self.dropped.iter().copied() {

@@ -172,3 +172,22 @@ fn tfrc_report(heard: &Heard) -> Option<TfrcReport<'static>> {
     };
     Some(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event: false })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; section 8.5: p is the inverse.
+    #[test]
+    fn what_makes_a_report() {
+        let heard = Heard { receive_rate: Some(1000), ..Heard::default() };
+        assert_eq!(tfrc_report(&heard), None);
+        let lossless = tfrc_report(&Heard { loss_event_rate: Some(None), ..heard }).unwrap();
+        assert_eq!((lossless.x_recv.bits_per_second(), lossless.losses), (8000, Losses::EventRate(Probability::ZERO)));
+        let lossy = tfrc_report(&Heard { loss_event_rate: Some(NonZeroU32::new(50)), ..heard }).unwrap();
+        assert_eq!(Some(lossy.losses), Probability::new(0.02).map(Losses::EventRate));
+        assert_eq!(tfrc_report(&Heard { receive_rate: None, loss_event_rate: Some(None), ..heard }), None);
+        assert!(tfrc_report(&Heard { skip: Some(0), ..heard }).is_some());
+    }
+}

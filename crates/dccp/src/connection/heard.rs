@@ -34,7 +34,7 @@ pub(crate) struct Heard {
     /// There was an Ack Vector.
     pub(crate) vector: bool,
     pub(crate) negotiated: bool,
-    changed: bool,
+    pub(crate) changed: bool,
 }
 
 impl Connection {
@@ -112,7 +112,10 @@ impl Connection {
             DccpOption::ElapsedTime(elapsed) => heard.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
             DccpOption::AckVector(_) => heard.vector = true,
-            DccpOption::DataDropped(dropped) => self.scratch.read_dropped(&dropped),
+            DccpOption::DataDropped(dropped) => {
+                self.drops_heard = true;
+                self.scratch.read_dropped(&dropped);
+            }
             DccpOption::Ccid(raw) => {
                 self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
             }
@@ -241,5 +244,47 @@ fn push_run(runs: &mut Vec<Run>, arrival: Arrival, packets: u64) {
     match runs.last_mut() {
         Some(last) if last.arrival == arrival => last.packets += packets,
         _ => runs.push(Run { arrival, packets }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(runs: &[(Arrival, u64)], drops: &[u8]) -> Scratch {
+        let mut scratch = Scratch::default();
+        runs.iter().for_each(|(arrival, packets)| push_run(&mut scratch.runs, *arrival, *packets));
+        scratch.read_dropped(&DataDropped::new(drops));
+        scratch
+    }
+    fn runs(scratch: &Scratch) -> Vec<(Arrival, u64)> {
+        scratch.runs.iter().map(|run| (run.arrival, run.packets)).collect()
+    }
+
+    /// RFC 4340 section 11.7.2: codes 3 to 7 count like marks; 0, 1 and 2 do not; what has not come stays so.
+    #[test]
+    fn corrupt_packets_count_as_marked() {
+        use Arrival::{Marked, NotReceived, Received};
+        // A Normal Block of 2, Corrupt of 2, Receive Buffer of 1, Delivered Corrupt of 3.
+        let mut all = scratch(&[(Received, 3), (NotReceived, 1), (Received, 10)], &[1, 0xb1, 0xa0, 0xf2]);
+        all.mark_dropped();
+        assert_eq!(
+            runs(&all),
+            [(Received, 2), (Marked, 1), (NotReceived, 1), (Received, 1), (Marked, 3), (Received, 6)]
+        );
+        let mut mild = scratch(&[(Received, 5)], &[0x80, 0x90, 0xa0]);
+        mild.mark_dropped();
+        assert_eq!(runs(&mild), [(Received, 5)]);
+    }
+
+    /// RFC 5622 section 8.7: a count above its Loss Length, or none, stands for all of it.
+    #[test]
+    fn drop_counts_join_their_intervals() {
+        let mut scratch = Scratch::default();
+        let interval = |lossy| LossInterval { lossless: 9, lossy, data: 9, dropped: lossy };
+        scratch.intervals = vec![interval(4), interval(2), interval(3)];
+        scratch.read_dropped_packets(&DroppedPackets::new(&[[0, 0, 1], [0, 0, 7]]).unwrap());
+        scratch.join_dropped_packets();
+        assert_eq!(scratch.intervals.iter().map(|interval| interval.dropped).collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

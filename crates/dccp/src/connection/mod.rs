@@ -110,6 +110,8 @@ pub struct Connection {
     stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
     round_trip_began: u64,
+    /// The peer has reported dropped data, and goes on until that is acknowledged.
+    drops_heard: bool,
     /// Acknowledgements that were marked since the last report.
     lost_acks: u64,
     slow_receiver_until: Option<Instant>,
@@ -233,6 +235,7 @@ impl Connection {
             smoothed_rtt: None,
             stamped: None,
             round_trip_began: 0,
+            drops_heard: false,
             lost_acks: 0,
             slow_receiver_until: None,
             peer_stopped: false,

@@ -200,7 +200,8 @@ impl Connection {
         if due && room < self.options_needed() {
             return Some(Plan::bare(Body::Ack { ack })); // "either send the options on a separate packet" (section 14)
         }
-        let acknowledges_acks = self.agreed.peer_sends_vectors
+        // Acks of acks: about one a round trip, where the peer repeats itself until then (section 11.1).
+        let acknowledges_acks = (self.agreed.peer_sends_vectors || self.drops_heard)
             && self.acknowledge.unacknowledged
             && self.acknowledge.age(now) >= self.rtt();
         let negotiates = self.negotiation.changes_due() || self.negotiation.confirms_due();
@@ -357,6 +358,7 @@ impl Connection {
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
             self.acknowledge.on_sent(now);
             self.due.ack = false;
+            self.drops_heard = false;
             self.timers.stop(Timer::DelayedAck);
         }
         if self.machine.state() == State::PartOpen {
