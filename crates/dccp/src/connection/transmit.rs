@@ -216,7 +216,9 @@ impl Connection {
             return None;
         }
         let size = self.mtu.next_probe()?;
-        let data = size.saturating_sub(PacketType::Sync.header_len(true));
+        // An NDP Count takes two words at most.
+        let options = if self.agreed.we_count && self.ndp_run > 0 { ndp_words(self.ndp_run) * 4 } else { 0 };
+        let data = size.saturating_sub(PacketType::Sync.header_len(true) + options);
         self.mtu.probe_sent(self.windows.upcoming(), size);
         Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
     }
@@ -285,6 +287,10 @@ impl Connection {
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
+        // A padded Sync has a size to keep to.
+        if kind == PacketType::Sync && data > 0 {
+            return finish(writer);
+        }
         self.acknowledge.write_echo(now, &mut writer);
         if matches!(kind, PacketType::Data | PacketType::Reset) {
             return finish(writer);
@@ -315,7 +321,6 @@ impl Connection {
                 self.stamped = Some((timestamp, now));
             }
         }
-        self.acknowledge.write_echo(now, &mut writer);
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
             let elapsed = self.acknowledge.elapsed(now);
             // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
@@ -323,12 +328,13 @@ impl Connection {
             if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
                 let _ = writer.push(DccpOption::ElapsedTime(elapsed));
             }
-            if feedback && writer.remaining() >= self.report_len {
-                let report = OptionArea::of_header(self.report.get(..self.report_len).unwrap_or_default());
-                for option in report.iter().flatten() {
+            // All of it or nothing: half a report would be none (RFC 4342 section 6). What finds no room is lost, as a
+            // packet may be; the next report says more.
+            let report = self.report.get(..std::mem::take(&mut self.report_len)).unwrap_or_default();
+            if writer.remaining() >= report.len() {
+                for option in OptionArea::of_header(report).iter().flatten() {
                     let _ = writer.push(option);
                 }
-                self.report_len = 0;
             }
             if self.acknowledge.slow_receiver {
                 let _ = writer.push(DccpOption::SlowReceiver);
@@ -388,6 +394,11 @@ fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut super::Eve
         events.push_back(Event::DatagramTooLarge(len));
     }
     None
+}
+
+/// Words of an NDP Count option with its padding.
+const fn ndp_words(count: u64) -> usize {
+    if count < 1 << 16 { 1 } else { 2 }
 }
 
 fn finish(writer: OptionWriter<'_>) -> usize {
