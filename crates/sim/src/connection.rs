@@ -11,7 +11,7 @@ use headway_dccp::{
 use headway_media::UdpOptions;
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::{Bytes, Ecn, FlowId, Instant, MediaKind, Random};
+use headway_units::{Bytes, Duration, Ecn, FlowId, Instant, MediaKind, Random};
 use std::net::Ipv4Addr;
 
 /// What all data consist of.
@@ -101,10 +101,11 @@ impl Client {
         Some(envelope)
     }
 
-    /// A packet has come from the server.
-    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) {
+    /// A packet has come from the server; returns the round trip that it lets measure, if any.
+    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<Duration> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
         while self.connection.poll_event().is_some() {}
+        self.connection.take_rtt_sample()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

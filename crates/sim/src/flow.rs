@@ -295,8 +295,8 @@ impl Flow {
             (Body::Dccp(dccp), Transport::Dccp { client, server }) => {
                 if forward {
                     goodput = server.handle(now.at, packet.ecn, dccp);
-                } else {
-                    client.handle(now.at, packet.ecn, dccp);
+                } else if let Some(rtt) = client.handle(now.at, packet.ecn, dccp) {
+                    network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
                 }
             }
             // A flow's packets are its transport's.

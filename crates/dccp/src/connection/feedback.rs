@@ -33,6 +33,7 @@ impl Connection {
         self.acknowledge.on_ack_of(ack);
         self.end_of_round_trip(number);
         let rtt_sample = self.measure(now, number, advanced, heard);
+        self.rtt_sample = rtt_sample.or(self.rtt_sample);
         let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
         self.lost_acks += u64::from(ack_marked);
         if heard.slow_receiver {

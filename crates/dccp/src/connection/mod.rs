@@ -106,6 +106,8 @@ pub struct Connection {
     acknowledge: Acknowledge,
     mtu: PathMtu,
     smoothed_rtt: Option<Duration>,
+    /// The newest sample that nobody has taken.
+    rtt_sample: Option<Duration>,
     /// The Timestamp that went last, and when.
     stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
@@ -233,6 +235,7 @@ impl Connection {
             acknowledge: Acknowledge::new(now),
             mtu,
             smoothed_rtt: None,
+            rtt_sample: None,
             stamped: None,
             round_trip_began: 0,
             drops_heard: false,
@@ -267,6 +270,11 @@ impl Connection {
     /// The next thing that happened, if any.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.0.pop_front()
+    }
+
+    /// The newest round trip measured since the last call, for statistics.
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.rtt_sample.take()
     }
 
     /// When [`Self::handle_timeout`] is to be called.
