@@ -84,6 +84,7 @@ fn a_flood_of_requests() {
     let status = server.status();
     assert_eq!((status.state, status.rtt), (State::Open, Some(Duration::from_millis(50))));
     assert_eq!((status.send_ccid.0, status.receive_ccid.0), (248, 248));
+    assert_eq!((server.service(), server.ports().remote), (SERVICE, PORTS.local));
 
     // A place in the backlog is free again once its handshake has ended.
     drop(kept.pop());

@@ -134,7 +134,7 @@ fn option() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Brings a client and a server into a state, and answers their next numbers.
+/// Brings a client and a server to where one of them is in this state, and loses what they say from then on.
 fn bring(state: State, all: bool) -> Pipe<fn(u64) -> Fate> {
     let options = if all { everything() } else { options() };
     let fate: fn(u64) -> Fate = match state {

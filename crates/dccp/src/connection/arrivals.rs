@@ -3,7 +3,7 @@
 /// Received packets after which a missing one counts as lost (NUMDUPACK, RFC 4341 section 6.1.1).
 const LATER: usize = 3;
 /// Bits at most: beyond them a packet is too old to be told from a duplicate.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 12;
 
 /// A bit for each of the newest numbers.
 #[derive(Clone, Debug)]

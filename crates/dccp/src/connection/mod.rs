@@ -346,6 +346,18 @@ impl Connection {
         }
     }
 
+    /// The service code that the client asked for.
+    #[must_use]
+    pub const fn service(&self) -> ServiceCode {
+        self.service
+    }
+
+    /// The ports.
+    #[must_use]
+    pub const fn ports(&self) -> Ports {
+        self.ports
+    }
+
     /// The state.
     #[must_use]
     pub const fn state(&self) -> State {

@@ -272,7 +272,8 @@ impl Connection {
             + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
     }
 
-    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding.
+    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
+    /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
     fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>) -> usize {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
         let rtt = self.rtt();
