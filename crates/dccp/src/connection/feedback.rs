@@ -35,7 +35,7 @@ impl Connection {
         let rtt_sample = self.measure(now, number, advanced, heard);
         self.rtt_sample = rtt_sample.or(self.rtt_sample);
         let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
-        self.lost_acks += u64::from(ack_marked);
+        self.lost_acks = self.lost_acks.saturating_add(u64::from(ack_marked));
         if heard.slow_receiver {
             self.slow_receiver_until = Some(now + self.rtt());
         }
@@ -63,7 +63,7 @@ impl Connection {
                 None => report,
             };
             if let Some(report) = report {
-                let lost_acks = std::mem::take(&mut self.lost_acks) + self.arrivals.take_lost();
+                let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.arrivals.take_lost());
                 let slow_receiver = heard.slow_receiver;
                 let feedback = Feedback {
                     acknowledged: number,
@@ -154,7 +154,8 @@ impl Connection {
         let window = self.windows.local_window;
         if wanted > window && !self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW) {
             let largest = self.options.largest_sequence_window.max(window);
-            self.negotiation.propose(Feature::SEQUENCE_WINDOW, wanted.next_power_of_two().min(largest));
+            let wider = wanted.min(largest).next_power_of_two().min(largest);
+            self.negotiation.propose(Feature::SEQUENCE_WINDOW, wider);
         }
         let ratio = self.sender.as_ref().and_then(|sender| sender.status().ack_ratio);
         if let Some(ratio) = ratio.filter(|_| !self.negotiation.is_changing(Side::Local, Feature::ACK_RATIO)) {
