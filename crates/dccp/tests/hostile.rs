@@ -81,7 +81,8 @@ fn talk(
     let now = pipe.now;
     let end = if by_server { &mut pipe.server } else { &mut pipe.client };
     end.connection.as_mut().unwrap().close(now);
-    pipe.run(Duration::from_secs(470));
+    // Long enough for who gets no answer to give up.
+    pipe.run(Duration::from_secs(490));
     for end in [&pipe.client, &pipe.server] {
         assert!(matches!(end.state(), State::Closed | State::TimeWait), "{} {}", end.state(), log(&pipe));
     }

@@ -63,7 +63,7 @@ impl Connection {
                 None => report,
             };
             if let Some(report) = report {
-                let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.arrivals.take_lost());
+                let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
                 let slow_receiver = heard.slow_receiver;
                 let feedback = Feedback {
                     acknowledged: number,

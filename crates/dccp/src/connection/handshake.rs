@@ -40,7 +40,7 @@ impl Connection {
         let mut server = Self::passive(now, options, packet, service, random, kept.iss);
         server.go(Cause::RcvInitCookie);
         server.windows.start_receiving(kept.isr);
-        server.arrivals.insert(0);
+        server.seen.insert(0);
         let number = server.windows.upcoming_number();
         let seq = server.windows.next();
         server.ledger.push(number, kept.response_sent, true);

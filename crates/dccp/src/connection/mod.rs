@@ -11,7 +11,7 @@
 //!   reports from one half to the other in the options of the CCIDs.
 
 mod acknowledge;
-mod arrivals;
+
 mod cookie;
 mod event;
 mod feature_slot;
@@ -27,6 +27,7 @@ mod outbox;
 mod rate_limit;
 mod refusal;
 mod report;
+mod seen;
 mod state;
 mod steps;
 mod timers;
@@ -46,7 +47,6 @@ pub use state::State;
 use crate::feature::Ccid;
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
-use arrivals::Arrivals;
 use feature_slot::Side;
 use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Sender, SenderContext, SenderHalf};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
@@ -55,6 +55,7 @@ use ledger::Ledger;
 use mtu::PathMtu;
 use negotiation::Negotiation;
 use rate_limit::RateLimit;
+use seen::Seen;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use timers::{Timer, Timers};
@@ -102,7 +103,7 @@ pub struct Connection {
     ccid_changed: Option<Instant>,
 
     ledger: Ledger,
-    arrivals: Arrivals,
+    seen: Seen,
     acknowledge: Acknowledge,
     mtu: PathMtu,
     smoothed_rtt: Option<Duration>,
@@ -230,7 +231,7 @@ impl Connection {
             running: None,
             ccid_changed: None,
             ledger: Ledger::new(windows.local_window),
-            arrivals: Arrivals::new(windows.remote_window),
+            seen: Seen::new(windows.remote_window),
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
@@ -386,7 +387,7 @@ impl Connection {
         self.windows.remote_window = value(Side::Remote, F::SEQUENCE_WINDOW).max(32);
         let ratio = value(Side::Remote, F::ACK_RATIO) as u16;
         self.ledger.widen(self.windows.local_window);
-        self.arrivals.widen(self.windows.remote_window / 4);
+        self.seen.widen(self.windows.remote_window / 4);
         wishes::for_ccids(&mut self.negotiation, &self.options);
         self.agree();
         if self.running.is_some() {

@@ -169,7 +169,7 @@ impl Connection {
     /// Step 8: the options, in order; then the packet is acknowledgeable.
     fn step_8_process_options(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, moved: Moved) -> Step<Heard> {
         let number = self.windows.number_received(packet.seq);
-        if !self.arrivals.insert(number) {
+        if !self.seen.insert(number) {
             return drop_packet(Ignored::Duplicate);
         }
         self.last_valid = Some(now);

@@ -7,14 +7,14 @@ const MOST: usize = 1 << 12;
 
 /// A bit for each of the newest numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct Seen {
     bits: Vec<u64>,
     /// The greatest numbers that have come, the greatest first.
     newest: [u64; LATER],
     lost: u64,
 }
 
-impl Arrivals {
+impl Seen {
     /// For a window that reaches down so many numbers, the first of which is 0.
     pub(crate) fn new(behind: u64) -> Self {
         Self { bits: vec![0; Self::words(behind)], newest: [0; LATER], lost: 0 }
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
 
     fn lost(numbers: &[u64]) -> u64 {
-        let mut arrivals = Arrivals::new(25);
-        numbers.iter().for_each(|number| assert!(arrivals.insert(*number)));
-        arrivals.take_lost()
+        let mut seen = Seen::new(25);
+        numbers.iter().for_each(|number| assert!(seen.insert(*number)));
+        seen.take_lost()
     }
 
     /// RFC 4341 section 6.1.1: lost after at least three packets with greater numbers.
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn duplicates_are_told() {
-        let mut arrivals = Arrivals::new(25);
-        assert!(arrivals.insert(0) && !arrivals.insert(0));
-        assert!(arrivals.insert(5) && !arrivals.insert(5));
-        assert!(arrivals.insert(3) && !arrivals.insert(3));
-        arrivals.widen(1000);
-        assert!(!arrivals.insert(5) && arrivals.insert(4));
-        assert!(arrivals.insert(500));
-        assert!(!arrivals.insert(4));
+        let mut seen = Seen::new(25);
+        assert!(seen.insert(0) && !seen.insert(0));
+        assert!(seen.insert(5) && !seen.insert(5));
+        assert!(seen.insert(3) && !seen.insert(3));
+        seen.widen(1000);
+        assert!(!seen.insert(5) && seen.insert(4));
+        assert!(seen.insert(500));
+        assert!(!seen.insert(4));
     }
 }
