@@ -369,7 +369,8 @@ impl LossHistory {
         let mut intervals = Vec::with_capacity(INTERVALS);
         let mut open_counts = true;
         for (i, event) in list.iter().enumerate().rev().take(INTERVALS) {
-            let from = event.start + u64::from(self.open == OpenInterval::AfterLoss && i + 1 == list.len());
+            let skipped = self.open == OpenInterval::AfterLoss && i + 1 == list.len();
+            let from = event.start.saturating_add(u64::from(skipped));
             let without_data = end.1.saturating_sub(event.non_data);
             let mut length = end.0.saturating_sub(from).saturating_sub(without_data) as f64;
             if self.open != OpenInterval::AfterLoss {
@@ -411,7 +412,7 @@ impl LossHistory {
         let skip = whole.saturating_sub(end.0).min(3);
         end.0 = whole - skip;
         for event in self.events.list.iter().rev().take(INTERVALS) {
-            let lossy = event.last - event.start + 1;
+            let lossy = (event.last - event.start).saturating_add(1);
             let packets = end.0.saturating_sub(event.start);
             let data = packets.saturating_sub(end.1.saturating_sub(event.non_data)).max(1);
             list.push(LossInterval {
@@ -463,7 +464,10 @@ impl Events {
                     self.grow(hole, from);
                     return;
                 }
-                from += 1;
+                from = from.saturating_add(1);
+                if from == u64::MAX {
+                    return;
+                }
                 continue;
             };
             let start = match rule {
@@ -490,7 +494,10 @@ impl Events {
             let surplus = ((hole.last - start) / packets_per_event).saturating_sub(INTERVALS as u64 + 1);
             start += surplus * packets_per_event;
             self.begin(hole, start);
-            from = start + 1;
+            from = start.saturating_add(1);
+            if from == u64::MAX {
+                return;
+            }
         }
     }
 

@@ -187,6 +187,7 @@ impl TfrcReceiver {
     }
 
     fn set_timer(&mut self, now: Instant) {
+        self.reports.timer = None;
         let Some(r) = self.r() else { return };
         let parts = f64::from(self.options.reports_per_rtt);
         let wait = match self.clock() {
@@ -195,7 +196,7 @@ impl TfrcReceiver {
             FeedbackClock::WindowCounter => return,
         };
         self.reports.timer_r = r;
-        self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_nanos(1)));
+        self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_micros(1)));
     }
 }
 
@@ -276,9 +277,10 @@ impl ReceiverHalf for TfrcReceiver {
         if self.reports.data_since || again {
             self.reports.due = true;
         } else {
+            // Until data comes the timer would only expire again; then the report is due at once.
             self.reports.missed = true;
         }
-        self.set_timer(now);
+        self.reports.timer = None;
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

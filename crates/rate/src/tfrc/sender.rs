@@ -148,7 +148,9 @@ impl TfrcSender {
             Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
             Nofeedback::TwoRtt => 2.0 * r,
         };
-        self.nofeedback = Some(now + Duration::from_secs_f64(least.max(2.0 * self.segment.s() / x)));
+        // A microsecond at least, so that absurd rates do not stop time.
+        let wait = least.max(2.0 * self.segment.s() / x).max(1e-6);
+        self.nofeedback = Some(now + Duration::from_secs_f64(wait));
         self.sent_since_timer = false;
     }
 
