@@ -97,7 +97,7 @@ fn packets() -> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Op
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(30000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn a_lying_receiver(

@@ -73,11 +73,13 @@ impl Hole {
         if self.time(from) > limit {
             return Some(from);
         }
-        let steps = ((limit - self.before.1) / self.step).floor();
-        let number = self.before.0.saturating_add(steps as u64);
-        let number =
-            if number > from && self.time(number.min(self.last)) > limit { number } else { number.saturating_add(1) };
-        (self.step > 0.0 && number <= self.last).then_some(number.max(from))
+        if self.step <= 0.0 {
+            return None;
+        }
+        // A rounding error is at most one packet; where times are too large to tell packets apart, there is none.
+        let steps = ((limit - self.before.1) / self.step).floor() as u64;
+        let near = self.before.0.saturating_add(steps).max(from);
+        (near..=self.last).take(3).find(|number| self.time(*number) > limit)
     }
 }
 
