@@ -4,6 +4,7 @@
 //! after the packet before that made a report due, and the next timed packet falls due as a report comes. ns-2 breaks
 //! such ties by the last bits of its doubles. How it broke them in these runs was read from its traces; the tests say it
 //! in nudges of a few nanoseconds. Nothing else is told.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod path;
 use headway_rate::{LossForm, SlowStart, TfrcOptions};

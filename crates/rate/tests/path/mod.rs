@@ -1,5 +1,6 @@
 //! A sender and a receiver half joined by a path: a link with a rate, a delay each way, and losses by a rule.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "of presets that exist")]
 
 use headway_rate::{
     ControllerOptions, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, Receiver, ReceiverContext,
@@ -10,7 +11,7 @@ use std::collections::VecDeque;
 
 /// What data packets carry beside their number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// The sender's clock, as between two ns-2 agents.
     Agent,
     /// The window counter, as on DCCP's wire.
@@ -39,40 +40,44 @@ struct Returning {
 }
 
 /// The two halves and what is between them.
-pub struct Path {
-    pub sender: Sender,
+pub(crate) struct Path {
+    pub(crate) sender: Sender,
     receiver: Receiver,
     form: Form,
     size: Bytes,
     /// Bytes on the wire of a data packet and of a report.
-    pub wire: (u64, u64),
+    pub(crate) wire: (u64, u64),
     /// Of the link; none: no time.
-    pub rate: Option<Rate>,
-    pub delay: Duration,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) delay: Duration,
     /// Whether the n-th data packet is lost, from 0.
-    pub drop: Box<dyn FnMut(u64) -> bool>,
-    pub drop_report: Box<dyn FnMut(Instant) -> bool>,
+    pub(crate) drop: Box<dyn FnMut(u64) -> bool>,
+    pub(crate) drop_report: Box<dyn FnMut(Instant) -> bool>,
     /// Packets by number, and reports by the ns in which they would arrive, that arrive so many ns later: ns-2's doubles
     /// break ties between events and between times, here that is said.
-    pub nudges: Vec<(u64, i64)>,
-    pub report_nudges: Vec<(u64, i64)>,
+    pub(crate) nudges: Vec<(u64, i64)>,
+    pub(crate) report_nudges: Vec<(u64, i64)>,
     /// When a packet goes before the report that comes in the same nanosecond.
-    pub send_first: Vec<u64>,
+    pub(crate) send_first: Vec<u64>,
     free: [Instant; 2],
     data: VecDeque<Flying>,
     reports: VecDeque<Returning>,
     now: Instant,
     /// Number, sending time and arrival of the last packet received.
     last: Option<(u64, Instant, Instant)>,
-    pub sent: u64,
-    pub received: u64,
-    pub sent_at: Vec<Instant>,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    pub(crate) sent_at: Vec<Instant>,
     /// Time and p of each report that arrived.
-    pub reported: Vec<(Instant, f64)>,
-    pub r_samples: (f64, u64),
+    pub(crate) reported: Vec<(Instant, f64)>,
+    pub(crate) r_samples: (f64, u64),
 }
 
-pub fn options(kind: &str, dialect: Dialect, change: impl FnOnce(&mut headway_rate::TfrcOptions)) -> ControllerOptions {
+pub(crate) fn options(
+    kind: &str,
+    dialect: Dialect,
+    change: impl FnOnce(&mut headway_rate::TfrcOptions),
+) -> ControllerOptions {
     let mut options = ControllerOptions::preset(kind, dialect).unwrap();
     match &mut options {
         ControllerOptions::Tfrc(options) => change(options),
@@ -89,7 +94,7 @@ fn nudged(at: Instant, nudges: &[(u64, i64)], key: u64) -> Instant {
 }
 
 impl Path {
-    pub fn new(options: &ControllerOptions, form: Form, losses: LossForm, size: u64, rtt: Duration) -> Self {
+    pub(crate) fn new(options: &ControllerOptions, form: Form, losses: LossForm, size: u64, rtt: Duration) -> Self {
         let size = Bytes::new(size);
         let now = Instant::ZERO;
         let context = SenderContext { now, rtt: None, packet_size: size, random: Random::new(1, "path") };
@@ -130,7 +135,7 @@ impl Path {
     }
 
     /// Lets time pass up to `until`.
-    pub fn run(&mut self, until: Instant) {
+    pub(crate) fn run(&mut self, until: Instant) {
         loop {
             self.send();
             let permit = match self.sender.poll_send(self.now, self.next()) {
@@ -243,16 +248,16 @@ impl Path {
         self.reported.push((self.now, p));
     }
 
-    pub fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         self.sender.status()
     }
 
     /// The allowed rate in bytes/s.
-    pub fn allowed(&self) -> f64 {
+    pub(crate) fn allowed(&self) -> f64 {
         self.status().rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0)
     }
 
-    pub fn mean_r_sample(&self) -> f64 {
+    pub(crate) fn mean_r_sample(&self) -> f64 {
         self.r_samples.0 / self.r_samples.1 as f64
     }
 }
