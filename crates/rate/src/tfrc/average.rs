@@ -137,6 +137,7 @@ mod tests {
     const N: usize = 8;
     const W: [f64; N] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
+    #[expect(clippy::needless_range_loop, reason = "indices as in the RFC")]
     impl Literal {
         fn packet(&mut self) {
             self.i[0] += 1.0;

@@ -10,6 +10,7 @@ mod arrivals;
 mod average;
 mod counter;
 mod equation;
+mod events;
 mod limit;
 mod losses;
 mod options;

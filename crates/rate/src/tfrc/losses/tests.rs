@@ -1,0 +1,247 @@
+//! Tests of the loss history.
+
+use super::*;
+use headway_units::{Dialect, Options};
+use proptest::prelude::*;
+
+fn options() -> TfrcOptions {
+    TfrcOptions::preset(Dialect::Rfc)
+}
+
+fn history(rule: LossEvents) -> LossHistory {
+    LossHistory::new(&options(), rule)
+}
+
+fn packet(number: u64, at: f64) -> Arrival {
+    Arrival { number, data: true, marked: false, ndp_count: 0, ccval: 0, at, r: 0.05, round: 0 }
+}
+
+fn starts(history: &LossHistory) -> Vec<u64> {
+    history.events.list.iter().map(|event| event.start).collect()
+}
+
+/// RFC 5348 section 5.2: losses 11, 12, 13 at 1.02, 1.04, 1.06 s, loss 20 at 1.21 s (tests/data/tfrc.json).
+#[test]
+fn interpolation_and_grouping() {
+    let data: serde_json::Value = serde_json::from_str(include_str!("../../../tests/data/tfrc.json")).unwrap();
+    let vector = &data["loss_interpolation"];
+    for (r, events) in [("R", "events"), ("R_small", "events_small")] {
+        let mut history = history(LossEvents::ArrivalTime);
+        for (number, at) in [(10, 1.0), (14, 1.08), (15, 1.1), (16, 1.12), (17, 1.14), (18, 1.18), (19, 1.2)]
+            .into_iter()
+            .chain([(21, 1.22), (22, 1.24), (23, 1.26)])
+        {
+            history.on_packet(&Arrival { r: vector[r].as_f64().unwrap(), ..packet(number, at) });
+        }
+        let lost = vector["examples"].as_array().unwrap().iter().zip(vector[events].as_array().unwrap());
+        let mut expected: Vec<(u64, f64)> = Vec::new();
+        for (example, event) in lost {
+            if event.as_u64().unwrap() as usize == expected.len() {
+                expected.push((example["lost"].as_u64().unwrap(), example["T_loss"].as_f64().unwrap()));
+            }
+        }
+        let got: Vec<(u64, f64)> = history.events.list.iter().map(|event| (event.start, event.at)).collect();
+        assert_eq!(got.len(), expected.len());
+        for (got, expected) in got.iter().zip(expected) {
+            assert!(got.0 == expected.0 && (got.1 - expected.1).abs() < 1e-12, "{got:?} {expected:?}");
+        }
+    }
+}
+
+/// RFC 5348 section 5.1: lost after three later packets, late ones fill the hole again.
+#[test]
+fn three_later_packets_and_a_late_one() {
+    let mut history = history(LossEvents::ArrivalTime);
+    let changes: Vec<Change> = [1, 3, 4, 5].map(|n| history.on_packet(&packet(n, n as f64))).into();
+    assert_eq!(changes.iter().map(|change| change.new_event).collect::<Vec<_>>(), [false, false, false, true]);
+    assert_eq!(starts(&history), [2]);
+    let late = history.on_packet(&packet(2, 5.5));
+    assert!(late.filled && !late.duplicate && !history.has_losses());
+    assert!(history.on_packet(&packet(2, 5.6)).duplicate);
+    assert!(history.on_packet(&packet(4, 5.7)).duplicate);
+}
+
+/// RFC 5348 section 5.1: n-1, n+1, and n+2 with a mark: the event begins with n, at once.
+#[test]
+fn a_mark_is_congestion_at_once() {
+    let mut history = history(LossEvents::ArrivalTime);
+    history.on_packet(&packet(9, 1.0));
+    assert!(!history.on_packet(&packet(11, 1.01)).new_event);
+    assert!(history.on_packet(&Arrival { marked: true, ..packet(12, 1.02) }).new_event);
+    assert_eq!(starts(&history), [10]);
+    assert_eq!(history.events.list[0].dropped, 2);
+    // RFC 5348 section 5.3: a single marked packet is an interval of one.
+    let mut history = LossHistory::new(&options(), LossEvents::ArrivalTime);
+    history.on_packet(&packet(1, 1.0));
+    history.on_packet(&Arrival { marked: true, ..packet(2, 1.01) });
+    assert_eq!(history.intervals(7.0, false).0.iter().map(|i| i.length).collect::<Vec<_>>(), [1.0, 7.0]);
+}
+
+/// The example of RFC 4342 section 8.6.2 and RFC 5622 section 8.7.1: packets 0 to 44, of which 10, 19 to 21, 23, 32
+/// and 43 are lost.
+fn example() -> LossHistory {
+    let mut history = history(LossEvents::WindowCounter);
+    for number in (0..=44).filter(|n| ![10, 19, 20, 21, 23, 32, 43].contains(n)) {
+        history.on_packet(&Arrival { ccval: (number / 2 % 16) as u8, ..packet(number, number as f64) });
+    }
+    history
+}
+
+#[test]
+fn the_loss_intervals_example() {
+    let mut list = Vec::new();
+    let skip = example().report(15.0, &mut list);
+    let fields: Vec<[u32; 4]> = list.iter().map(|l| [l.lossless, l.lossy, l.data, l.dropped]).collect();
+    assert_eq!((skip, &fields[..]), (2, &[[10, 1, 11, 1], [8, 5, 13, 4], [8, 1, 9, 1], [10, 0, 15, 0]][..]));
+    let sequence: u32 = list.iter().map(|l| l.lossless + l.lossy).sum();
+    assert_eq!(sequence + u32::from(skip), 45);
+}
+
+/// RFC 4342 section 6.1.1: packets without data are no part of data lengths, and their loss is no congestion if NDP
+/// Count tells of it.
+#[test]
+fn packets_without_data() {
+    let mut history = history(LossEvents::WindowCounter);
+    let at = |number: u64| Arrival { ccval: (number / 2 % 16) as u8, ..packet(number, number as f64) };
+    for number in 0..20 {
+        history.on_packet(&Arrival { data: number % 4 != 3, ..at(number) });
+    }
+    // 20 carries none and is lost; so do 22 and 23, which are lost with the data of 21.
+    history.on_packet(&Arrival { ndp_count: 1, ..at(21) });
+    assert!(history.holes.is_empty());
+    history.on_packet(&Arrival { ndp_count: 2, ..at(25) });
+    for number in 26..30 {
+        history.on_packet(&at(number));
+    }
+    assert_eq!(starts(&history), [22]);
+    let mut list = Vec::new();
+    history.report(9.0, &mut list);
+    assert_eq!((list[0].lossy, list[0].lossless, list[0].data), (1, 7, 6));
+    assert_eq!(list[1].lossless, 22);
+}
+
+/// A jump of 2^60 numbers, thousands of holes, marks: memory stays what it is.
+#[test]
+fn memory_is_bounded() {
+    for rule in [LossEvents::ArrivalTime, LossEvents::SendTime, LossEvents::WindowCounter] {
+        let mut history = history(rule);
+        history.on_packet(&packet(5, 0.0));
+        history.on_packet(&Arrival { r: 1e-9, ..packet(1 << 60, 1e6) });
+        for i in 0..10_000 {
+            let number = (1 << 60) + 3 * i + 7;
+            history.on_packet(&Arrival { marked: i % 5 == 0, round: i as u32, ..packet(number, 1e6 + i as f64) });
+        }
+        history.on_packet(&packet(u64::MAX, 2e6));
+        history.on_packet(&packet(u64::MAX - 2, 2e6));
+        assert!(history.holes.len() <= HOLES && history.events.list.len() <= INTERVALS);
+        let mut list = Vec::new();
+        history.report(1e30, &mut list);
+        assert!(list.len() <= INTERVALS && history.intervals(1e30, true).0.len() <= INTERVALS);
+    }
+}
+
+/// The loss events of RFC 5348 sections 5.1 and 5.2, from the list of all arrivals.
+fn literally(arrivals: &[Arrival], r: f64) -> Vec<u64> {
+    let first = arrivals[0].number;
+    let mut came: Vec<&Arrival> = Vec::new();
+    for arrival in arrivals {
+        if arrival.number >= first && came.iter().all(|other| other.number != arrival.number) {
+            came.push(arrival);
+        }
+    }
+    let mut lost: Vec<(u64, f64)> = Vec::new();
+    let highest = came.iter().map(|arrival| arrival.number).max().unwrap();
+    for number in first..=highest {
+        if let Some(arrival) = came.iter().find(|arrival| arrival.number == number) {
+            if arrival.marked {
+                lost.push((number, arrival.at));
+            }
+            continue;
+        }
+        let later = came.iter().filter(|arrival| arrival.number > number);
+        if later.clone().count() < 3 && !later.clone().any(|arrival| arrival.marked) {
+            continue;
+        }
+        let after = came.iter().position(|arrival| arrival.number > number).unwrap();
+        let (before, after) = (came[after - 1], came[after]);
+        let step = (after.at - before.at) / (after.number - before.number) as f64;
+        lost.push((number, before.at + (number - before.number) as f64 * step));
+    }
+    let mut events: Vec<(u64, f64)> = Vec::new();
+    for loss in lost {
+        if events.last().is_none_or(|old| old.1 + r < loss.1) {
+            events.push(loss);
+        }
+    }
+    events.iter().map(|event| event.0).collect()
+}
+
+/// RFC 4342 section 10.2, from the list of all packets in order: number, whether it came, its counter.
+fn literally_by_counter(packets: &[(bool, u8)]) -> Vec<u64> {
+    let came = |n: &usize| packets[*n].0;
+    let mut events: Vec<usize> = Vec::new();
+    for y in 1..packets.len() {
+        if came(&y) || (y + 1..packets.len()).filter(came).count() < 3 {
+            continue;
+        }
+        let previous = |n: usize| (0..n).rev().find(came).unwrap();
+        let separate = events.last().is_none_or(|x| {
+            let (x_prev, y_prev) = (previous(*x), previous(y));
+            let distance = |s: usize| packets[s].1.wrapping_sub(packets[x_prev].1) % 16;
+            (x_prev + 1..=y_prev).filter(came).any(|s| distance(s) > 4)
+        });
+        if separate {
+            events.push(y);
+        }
+    }
+    events.iter().map(|event| *event as u64).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Loss, reordering, duplication and marks against a reference that keeps all.
+    #[test]
+    fn loss_events_are_those_of_the_rfc(
+        moves in prop::collection::vec((0u64..6, 0.001..0.03f64, prop::bool::weighted(0.1)), 4..60),
+        r in 0.01..0.3f64,
+    ) {
+        let mut history = history(LossEvents::ArrivalTime);
+        let mut arrivals = Vec::new();
+        let (mut newest, mut now) = (100u64, 0.0);
+        for (step, gap, marked) in moves {
+            now += gap;
+            // 0 to 2 on: 1 to 3 further; else one of the last few again, or for the first time.
+            newest += if step < 3 { step + 1 } else { 0 };
+            let number = if step < 3 { newest } else { newest - (step - 2) * 2 + 1 };
+            let arrival = Arrival { r, marked, ..packet(number, now) };
+            arrivals.push(arrival);
+            history.on_packet(&arrival);
+        }
+        let expected = literally(&arrivals, r);
+        let kept = expected.len().saturating_sub(INTERVALS);
+        prop_assert_eq!(starts(&history), &expected[kept..]);
+        prop_assert_eq!(history.remembers_first(), expected.len() < INTERVALS);
+    }
+
+    /// Counters that go up by 0 to 5 a packet, and up to two losses in a row: too few for the counter to wrap unseen.
+    #[test]
+    fn loss_events_by_counter_are_those_of_the_rfc(
+        steps in prop::collection::vec((0u8..6, 0u8..5), 8..80),
+    ) {
+        let mut packets = vec![(true, 0)];
+        let mut counter = 0u8;
+        for (step, fate) in steps {
+            counter = (counter + step) % 16;
+            let run = packets.iter().rev().take_while(|packet| !packet.0).count();
+            packets.push((fate > 0 || run == 1, counter));
+        }
+        let mut history = history(LossEvents::WindowCounter);
+        for (number, (_, ccval)) in packets.iter().enumerate().filter(|(_, packet)| packet.0) {
+            history.on_packet(&Arrival { ccval: *ccval, ..packet(number as u64, number as f64) });
+        }
+        let expected = literally_by_counter(&packets);
+        let kept = expected.len().saturating_sub(INTERVALS);
+        prop_assert_eq!(starts(&history), &expected[kept..]);
+    }
+}

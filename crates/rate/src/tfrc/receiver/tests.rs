@@ -1,0 +1,196 @@
+//! Tests of the receiver half.
+
+use super::*;
+use headway_units::{Bytes, Dialect, Options};
+
+fn receiver(change: impl FnOnce(&mut TfrcOptions), losses: LossForm) -> TfrcReceiver {
+    let mut options = TfrcOptions::preset(Dialect::Rfc);
+    change(&mut options);
+    TfrcReceiver::new(&options, ReceiverContext { now: Instant::ZERO, packet_size: Bytes::new(1000), losses })
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn counted(number: u64, ccval: u8) -> Received {
+    Received { number, size: Bytes::new(1000), data: true, ecn: Ecn::Ect0, ccval, ndp_count: None, timing: None }
+}
+
+/// With the sender's clock; R is 100 ms unless it is not known yet.
+fn timed(number: u64, rtt: Option<u64>) -> Received {
+    let rtt = rtt.map(Duration::from_millis);
+    let timing = Timing { sent: Instant::ZERO, rtt, t_rto: None, round: 0, urgent: false };
+    Received { timing: Some(timing), ..counted(number, 0) }
+}
+
+/// X_recv in bytes/s and p of the report that is due.
+fn due(receiver: &mut TfrcReceiver, now: Instant) -> Option<(f64, f64)> {
+    match receiver.poll_report(now)? {
+        Report::Tfrc(report) => {
+            let Losses::EventRate(p) = report.losses else { panic!("not asked for") };
+            Some((report.x_recv.bits_per_second() as f64 / 8.0, p.value()))
+        }
+        Report::Arrivals(_) => panic!("TFRC's own numbers"),
+    }
+}
+
+fn take(receiver: &mut TfrcReceiver, now: Instant, packet: &Received) -> Option<(f64, f64)> {
+    receiver.on_packet(now, packet);
+    due(receiver, now)
+}
+
+/// RFC 5348 section 6.3: at once, with zeros; then each packet, until there is an R.
+#[test]
+fn the_first_packets() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    assert_eq!(due(&mut receiver, ms(0)), None);
+    assert_eq!(take(&mut receiver, ms(0), &timed(5, None)), Some((0.0, 0.0)));
+    assert_eq!(receiver.poll_timeout(), None);
+    // One packet since the report of 200 ms before.
+    assert_eq!(take(&mut receiver, ms(200), &timed(6, None)), Some((5000.0, 0.0)));
+    assert!(take(&mut receiver, ms(250), &timed(7, Some(100))).is_some());
+    assert_eq!(receiver.poll_timeout(), Some(ms(350)));
+    assert_eq!(take(&mut receiver, ms(300), &timed(8, Some(100))), None);
+}
+
+/// RFC 5348 section 6.2: each R if data has come; if none has, the next packet is answered at once, and X_recv is one
+/// packet a round trip at least.
+#[test]
+fn the_feedback_timer() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    for number in 1..=4 {
+        assert_eq!(take(&mut receiver, ms(20 * number), &timed(number, Some(100))), None);
+    }
+    receiver.handle_timeout(ms(100));
+    assert_eq!(due(&mut receiver, ms(100)), Some((40_000.0, 0.0)));
+    receiver.handle_timeout(ms(200));
+    assert_eq!(due(&mut receiver, ms(200)), None);
+    assert_eq!(take(&mut receiver, ms(900), &timed(5, Some(100))), Some((10_000.0, 0.0)));
+    assert_eq!(receiver.poll_timeout(), Some(ms(1000)));
+}
+
+/// RFC 5348 section 6.1: a new loss event is reported at once, and so is one that turns out to be none.
+#[test]
+fn a_loss_event_is_reported_at_once() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    let arrivals = [(1, 10), (3, 20), (4, 30)];
+    assert!(arrivals.map(|(n, t)| take(&mut receiver, ms(t), &timed(n, Some(100)))).iter().all(Option::is_none));
+    let (_, p) = take(&mut receiver, ms(40), &timed(5, Some(100))).unwrap();
+    assert!(p > 0.0);
+    assert_eq!(take(&mut receiver, ms(45), &timed(5, Some(100))), None);
+    let (_, p) = take(&mut receiver, ms(50), &timed(2, Some(100))).unwrap();
+    assert_eq!(p, 0.0);
+}
+
+/// RFC 5348 section 6.3.1: 125 packets of 1000 B in the best round trip of 1 s: 125000 B/s, whose interval at R = 0.1 s is
+/// 120.3638 packets (tests/data/tfrc.json).
+#[test]
+fn the_first_interval() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    let mut p = 0.0;
+    for number in (0u64..2000).filter(|n| *n != 1500) {
+        // 8 ms apart; from packet 1000 on twice as far, so that the best round trip is an earlier one.
+        let now = ms(8 * number.min(1000) + 16 * number.saturating_sub(1000));
+        while receiver.poll_timeout().is_some_and(|at| at <= now) {
+            let at = receiver.poll_timeout().unwrap();
+            receiver.handle_timeout(at);
+            due(&mut receiver, at);
+        }
+        if let Some(report) = take(&mut receiver, now, &timed(number, Some(100))) {
+            p = report.1;
+            if p > 0.0 {
+                break;
+            }
+        }
+    }
+    // A timer that does not run with the packets sees 12 or 13 of them in R: 120 or 130 kB/s.
+    assert!((1.0 / p - 120.36).abs() < 12.0, "{}", 1.0 / p);
+    let best = receiver.greatest_x_recv;
+    let exact = receiver.equation.inverse(best, 1000.0, 0.1, 0.4);
+    assert!((p / exact - 1.0).abs() < 1e-9 && (120_000.0..=130_000.0).contains(&best), "{best}");
+}
+
+/// RFC 5348 section 6.3.1: the first data packet is marked: half a packet in a round trip, an interval of 4.8443.
+#[test]
+fn a_null_first_interval() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    let marked = Received { ecn: Ecn::Ce, ..timed(0, Some(100)) };
+    let (_, p) = take(&mut receiver, ms(0), &marked).unwrap();
+    assert!((1.0 / p - 4.8443).abs() < 5e-5, "{}", 1.0 / p);
+}
+
+/// RFC 4342 section 10.3: when the counter is four above that at the last report. Section 8.3: X_recv since then.
+#[test]
+fn reports_by_the_window_counter() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    assert_eq!(take(&mut receiver, ms(0), &counted(0, 0)), Some((0.0, 0.0)));
+    for number in 1..=3 {
+        assert_eq!(take(&mut receiver, ms(25 * number), &counted(number, number as u8)), None);
+    }
+    assert_eq!(take(&mut receiver, ms(100), &counted(4, 4)), Some((40_000.0, 0.0)));
+    // The counter wraps; an old packet does not count; five at once do.
+    for (number, ccval, t, reported) in [(5, 7, 175, false), (7, 8, 200, true), (8, 13, 325, true), (6, 8, 351, false)]
+    {
+        assert_eq!(take(&mut receiver, ms(t), &counted(number, ccval)).is_some(), reported, "{number}");
+    }
+    assert_eq!(take(&mut receiver, ms(400), &counted(9, 0)), None);
+    assert!(take(&mut receiver, ms(425), &counted(10, 1)).is_some());
+    assert!((receiver.r().unwrap() - 0.1).abs() < 1e-9);
+    assert_eq!(receiver.poll_timeout(), None);
+    // After an idle second, X_recv is what one packet in it makes: the sender under RFC 3448 would keep to it.
+    let (x_recv, _) = take(&mut receiver, ms(1425), &counted(11, 6)).unwrap();
+    assert!((x_recv - 1000.0).abs() < 1.0, "{x_recv}");
+}
+
+/// RFC 4342 section 8.6: an interval of no losses at first; nine at least if there are so many.
+#[test]
+fn reported_intervals() {
+    let mut receiver = receiver(|_| {}, LossForm::Intervals);
+    let mut list = Vec::new();
+    for number in (0..400).filter(|n| n % 20 != 19) {
+        receiver.on_packet(ms(10 * number), &counted(number, (number % 16) as u8));
+        if let Some(Report::Tfrc(TfrcReport { losses: Losses::Intervals { intervals, .. }, .. })) =
+            receiver.poll_report(ms(10 * number))
+        {
+            list = intervals.to_vec();
+            if number < 20 {
+                assert_eq!((list.len(), list[0].lossy, list[0].data), (1, 0, 0));
+                assert_eq!(u64::from(list[0].lossless), number + 1);
+            }
+        }
+    }
+    assert!(list.len() >= 9);
+    assert!(list[1..].iter().all(|one| (one.lossless, one.lossy, one.data, one.dropped) == (19, 1, 20, 1)));
+}
+
+/// RFC 4828 section 3: 20 packets of which 4 are lost are an interval of 5 if they last 1.5 round trips, of 20 if 3.
+#[test]
+fn short_intervals() {
+    for (steps, length) in [(6, 5.0), (12, 20.0)] {
+        let options = TfrcOptions { short_intervals: true, ..TfrcOptions::preset(Dialect::Rfc) };
+        let mut history = LossHistory::new(&options, LossEvents::WindowCounter);
+        for number in (0u64..60).filter(|n| ![20, 21, 23, 24, 40].contains(n)) {
+            let counter = match number {
+                0..20 => 0,
+                20..40 => steps * (number - 20) / 20,
+                _ => steps + number - 40,
+            };
+            history.on_packet(&Arrival {
+                number,
+                data: true,
+                marked: false,
+                ndp_count: 0,
+                ccval: (counter % 16) as u8,
+                at: number as f64,
+                r: 1.0,
+                round: 0,
+            });
+        }
+        let (intervals, open_counts) = history.intervals(100.0, true);
+        assert_eq!(intervals.iter().map(|one| one.length).collect::<Vec<_>>(), [20.0, length, 100.0], "{steps}");
+        assert!(open_counts);
+    }
+}

@@ -1,0 +1,314 @@
+//! Tests of the sender half.
+
+use super::super::options::Segment;
+use super::*;
+use crate::contract::LossInterval;
+use headway_units::{Bytes, Dialect, Options, Random};
+
+fn rfc() -> TfrcOptions {
+    TfrcOptions::preset(Dialect::Rfc)
+}
+
+fn sender(options: &TfrcOptions, packet_size: u64) -> TfrcSender {
+    let context = SenderContext {
+        now: Instant::ZERO,
+        rtt: None,
+        packet_size: Bytes::new(packet_size),
+        random: Random::new(1, "sender"),
+    };
+    TfrcSender::new(options, context)
+}
+
+fn send(sender: &mut TfrcSender, now: Instant, number: u64) -> Stamp {
+    let size = Bytes::new(sender.segment.s() as u64);
+    sender.on_send(now, &Sending { number, size, data: true })
+}
+
+fn report(x_recv: f64, p: f64) -> Report<'static> {
+    Report::Tfrc(TfrcReport {
+        x_recv: Rate::from_bits_per_second((x_recv * 8.0) as u64),
+        losses: Losses::EventRate(Probability::new(p).unwrap()),
+        new_loss_event: false,
+    })
+}
+
+fn feedback(report: Report<'_>, rtt_sample: f64) -> Feedback<'_> {
+    Feedback {
+        acknowledged: 0,
+        rtt_sample: Some(Duration::from_secs_f64(rtt_sample)),
+        report,
+        lost_acks: 0,
+        slow_receiver: false,
+        receive_buffer_drops: 0,
+    }
+}
+
+/// X in bytes/s after two reports of an unlimited receive rate.
+pub(crate) fn allowed_after(options: &TfrcOptions, s: u64, r: f64, p: f64) -> f64 {
+    let mut sender = sender(options, s);
+    send(&mut sender, Instant::ZERO, 0);
+    for seconds in [1, 2] {
+        sender.on_feedback(Instant::from_secs(seconds), &feedback(report(1e12, p), r));
+    }
+    sender.allowed.x()
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// A sender of 1000 B packets with R = 100 ms that is limited by p = 1 %: 112332.2 B/s.
+fn steady(options: &TfrcOptions) -> TfrcSender {
+    let mut sender = sender(options, 1000);
+    for (number, t) in (0..10).zip((0..).step_by(100)) {
+        send(&mut sender, ms(t), number);
+        let feedback = Feedback { acknowledged: number, ..feedback(report(112_332.2, 0.01), 0.1) };
+        sender.on_feedback(ms(t + 100), &feedback);
+    }
+    sender
+}
+
+/// RFC 5348 section 4.2: one packet a second, the timer after two; then 4 packets of up to 1095 B a round trip, 4380 B of
+/// larger ones, two of more than 2190 B.
+#[test]
+fn initialization() {
+    for (size, w_init) in [(100, 400.0), (1000, 4000.0), (1095, 4380.0), (1460, 4380.0), (3000, 6000.0)] {
+        let mut sender = sender(&rfc(), size);
+        assert_eq!((sender.allowed.x(), sender.poll_timeout()), (size as f64, None));
+        assert_eq!(sender.poll_send(ms(0), Next { size: Bytes::new(size) }), Permit::Now);
+        send(&mut sender, ms(0), 0);
+        assert_eq!(sender.poll_send(ms(0), Next { size: Bytes::new(size) }), Permit::At(ms(1000)));
+        assert_eq!(sender.poll_timeout(), Some(ms(2000)));
+        sender.on_feedback(ms(200), &feedback(report(0.0, 0.0), 0.2));
+        assert!((sender.allowed.x() - w_init / 0.2).abs() < 1e-6, "{size}");
+    }
+}
+
+/// RFC 5348 section 4.2: a handshake's round trip is as good as that of a report.
+#[test]
+fn a_round_trip_known_before() {
+    let context = SenderContext {
+        now: ms(50),
+        rtt: Some(Duration::from_millis(100)),
+        packet_size: Bytes::new(1000),
+        random: Random::new(1, "sender"),
+    };
+    let mut sender = TfrcSender::new(&rfc(), context);
+    assert!((sender.allowed.x() - 40_000.0).abs() < 1e-6);
+    let stamp = send(&mut sender, ms(50), 0);
+    assert_eq!(stamp.rtt, Some(Duration::from_millis(100)));
+    assert_eq!(sender.poll_timeout(), Some(ms(450)));
+}
+
+/// RFC 4342 section 6: what lacks TFRC's options or a round trip is no feedback, and does not move the timer.
+#[test]
+fn other_acknowledgements_are_no_feedback() {
+    let mut sender = steady(&rfc());
+    let timeout = sender.poll_timeout();
+    sender.on_feedback(ms(1050), &feedback(Report::Arrivals(&[]), 0.1));
+    sender.on_feedback(ms(1050), &Feedback { rtt_sample: None, ..feedback(report(1e6, 0.5), 0.1) });
+    assert_eq!(sender.poll_timeout(), timeout);
+    assert_eq!(sender.status().loss_event_rate, Probability::new(0.01));
+}
+
+/// RFC 4342 section 5.2: X_inrecv 100000 B/s, s 1000 B, R 0.1 s, three packets dropped: X_recv 35000, X 70000.
+#[test]
+fn packets_dropped_at_the_receiver() {
+    let mut sender = steady(&rfc());
+    let drops = Feedback { receive_buffer_drops: 3, ..feedback(report(100_000.0, 0.01), 0.1) };
+    sender.on_feedback(ms(1100), &drops);
+    assert!((sender.allowed.x() - 70_000.0).abs() < 1e-6, "{}", sender.allowed.x());
+    // Never below one packet a round trip for that reason.
+    sender.on_feedback(ms(1200), &Feedback { receive_buffer_drops: 1_000_000, ..drops });
+    assert!((sender.allowed.x() - 10_000.0).abs() < 1e-6);
+    // A slow receiver is sent no more than it takes.
+    let slow = Feedback { slow_receiver: true, ..feedback(report(50_000.0, 0.01), 0.1) };
+    sender.on_feedback(ms(1300), &slow);
+    assert!((sender.allowed.x() - 50_000.0).abs() < 1e-6);
+}
+
+/// RFC 5348 section 4.4: half the rate at each expiry, 4R apart, then 2s/X; the third falls on an X of 14 kB/s.
+#[test]
+fn no_feedback() {
+    let mut sender = steady(&rfc());
+    let mut x = sender.allowed.x();
+    for number in 10..20 {
+        let at = sender.poll_timeout().unwrap();
+        send(&mut sender, at.checked_sub(Duration::from_millis(1)).unwrap(), number);
+        sender.handle_timeout(at);
+        assert!((sender.allowed.x() - (x / 2.0).max(1000.0 / 64.0)).abs() < 1e-6);
+        x = sender.allowed.x();
+        let wait = sender.poll_timeout().unwrap().since(at).as_secs_f64();
+        assert!((wait - f64::max(0.4, 2000.0 / x)).abs() < 1e-6, "{wait}");
+    }
+}
+
+/// What is left of 112332 B/s, and of a rate below the initial one, after an hour without sending. R = 100 ms, so that
+/// the initial rate is 40000 B/s and one packet a round trip 10000.
+#[test]
+fn idle() {
+    let left = |idle: Idle, x_recv: f64, p: f64| {
+        let mut sender = steady(&TfrcOptions { idle, ..rfc() });
+        let at = sender.poll_timeout().unwrap();
+        for _ in 0..3 {
+            sender.on_feedback(at, &feedback(report(x_recv, p), 0.1));
+        }
+        let x = sender.allowed.x();
+        for _ in 0..9000 {
+            let at = sender.poll_timeout().unwrap();
+            sender.handle_timeout(at);
+        }
+        (x.round(), sender.allowed.x().round())
+    };
+    // RFC 4342 section 5.1: the initial rate; a lower one is kept.
+    assert_eq!(left(Idle::Rfc4342, 112_332.2, 0.01), (112_332.0, 40_000.0));
+    assert_eq!(left(Idle::Rfc4342, 112_332.2, 0.1), (17_701.0, 17_701.0));
+    // RFC 5348 section 4.4: halved until X_recv is below the initial rate.
+    let (_, x) = left(Idle::Rfc5348, 112_332.2, 0.01);
+    assert!((20_000.0..80_000.0).contains(&x), "{x}");
+    // RFC 3448 section 4.4: two packets a round trip at least.
+    let (_, x) = left(Idle::Rfc3448, 112_332.2, 0.01);
+    assert!((20_000.0..80_000.0).contains(&x), "{x}");
+    // ns-2 asks whether the application has said that it has nothing; it has not, so s/64 is left.
+    let (_, x) = left(Idle::Ns2, 112_332.2, 0.01);
+    assert!(x <= 16.0, "{x}");
+    let (_, x) = left(Idle::Linux, 112_332.2, 0.01);
+    assert!((x - 40_000.0).abs() < 1.0, "{x}");
+}
+
+/// ns-2's `idleFix_`: an application that had nothing to send is left the initial rate.
+#[test]
+fn idle_in_ns2() {
+    let mut sender = steady(&TfrcOptions { idle: Idle::Ns2, ..rfc() });
+    sender.on_application_limited(ms(1010));
+    for _ in 0..20 {
+        let at = sender.poll_timeout().unwrap();
+        sender.handle_timeout(at);
+    }
+    assert!((sender.allowed.x() - 40_000.0).abs() < 1e-6);
+}
+
+/// RFC 5348 section 8.2.1: who sends all that is allowed is limited by X_recv, who does not is not.
+#[test]
+fn data_limited_intervals() {
+    for (spacing_ms, limited) in [(5, false), (50, true)] {
+        let mut sender = steady(&rfc());
+        let mut number = 10;
+        for round in 10..20u64 {
+            let mut last = number;
+            for t in (0..100).step_by(spacing_ms) {
+                last = number;
+                // The link takes only 10 kB/s of what comes: X_recv says so in both cases.
+                send(&mut sender, ms(round * 100 + t), number);
+                number += 1;
+            }
+            let feedback = Feedback { acknowledged: last, ..feedback(report(10_000.0, 0.01), 0.1) };
+            sender.on_feedback(ms(round * 100 + 100), &feedback);
+        }
+        assert_eq!(sender.allowed.x() > 100_000.0, limited, "{spacing_ms}: {}", sender.allowed.x());
+    }
+}
+
+/// s is the mean of the last four loss intervals, that of a full packet, or a moving average.
+#[test]
+fn segment_sizes() {
+    for (segment, s) in [(Segment::Average, 300.0), (Segment::Full, 1000.0), (Segment::Smoothed, 400.0)] {
+        let mut sender = sender(&TfrcOptions { segment, ..rfc() }, 1000);
+        for number in 0..200 {
+            let size = Bytes::new(if number % 2 == 0 { 200 } else { 400 });
+            sender.on_send(ms(number), &Sending { number, size, data: true });
+        }
+        for number in 200..300 {
+            if segment == Segment::Smoothed {
+                sender.on_send(ms(number), &Sending { number, size: Bytes::new(400), data: true });
+            }
+        }
+        assert!((sender.segment.s() - s).abs() < 0.1, "{segment:?}: {}", sender.segment.s());
+    }
+    let mut size = SegmentSize::new(Segment::Average, 1000);
+    for interval in 1..=6u64 {
+        (0..10).for_each(|_| size.on_send(100 * interval));
+        size.on_loss_event();
+    }
+    assert_eq!(size.s(), 450.0);
+}
+
+/// RFC 4342 section 8.6.2's example as the sender reads it: intervals of 10, 10, 8 and 15 data packets.
+const EXAMPLE: [LossInterval; 4] = [
+    LossInterval { lossless: 10, lossy: 1, data: 10, dropped: 1 },
+    LossInterval { lossless: 8, lossy: 5, data: 10, dropped: 4 },
+    LossInterval { lossless: 8, lossy: 1, data: 8, dropped: 1 },
+    LossInterval { lossless: 10, lossy: 0, data: 15, dropped: 0 },
+];
+
+fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval]) -> f64 {
+    let mut sent = SentLog::default();
+    for number in 0..=44 {
+        if without_data.contains(&number) {
+            sent.add_without_data(number);
+        } else {
+            sent.add(Sent { number, at: ms(10 * number), counter: number / 2 });
+        }
+    }
+    Reported::new(options).read(44, 2, intervals, &sent, 0.08).p
+}
+
+#[test]
+fn loss_intervals_from_the_receiver() {
+    let plain = TfrcOptions { discounting: false, ..rfc() };
+    // Packets 33, 24, 25, 26 and 11 carried no data: lengths 10, 10, 8, 15, of which the closed three are 33.
+    let p = read(&plain, &[11, 24, 25, 26, 33], &EXAMPLE);
+    assert!((p - 3.0 / 33.0).abs() < 1e-12, "{p}");
+    // Nothing is known of packets without data: 11, 13, 9, 15.
+    assert!((read(&plain, &[], &EXAMPLE) - 3.0 / 37.0).abs() < 1e-12);
+    // 32 carried none: its interval joins the one before, which is now open: 10 + 13, 9, 15.
+    let p = read(&plain, &[32], &EXAMPLE);
+    assert!((p - 2.0 / f64::max(23.0 + 9.0, 9.0 + 15.0)).abs() < 1e-12, "{p}");
+}
+
+/// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms, 2R are 160.
+#[test]
+fn short_intervals_from_the_receiver() {
+    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    // 13/4, 9/1, 15 closed; the open one is short and does not count.
+    assert!((read(&options, &[], &EXAMPLE) - 3.0 / (3.25 + 9.0 + 15.0)).abs() < 1e-12);
+    // Without Drop Counts the Loss Length counts: 13/5.
+    let mut without = EXAMPLE;
+    without.iter_mut().for_each(|interval| interval.dropped = 0);
+    assert!((read(&options, &[], &without) - 3.0 / (2.6 + 9.0 + 15.0)).abs() < 1e-12);
+}
+
+/// RFC 4828 section 4.3.
+#[test]
+fn small_packets_are_ten_milliseconds_apart() {
+    let options = crate::TfrcSpOptions::preset(Dialect::Rfc).0;
+    let mut sender = sender(&options, 100);
+    send(&mut sender, ms(0), 0);
+    sender.on_feedback(ms(10), &feedback(report(1e6, 0.0), 0.01));
+    sender.on_feedback(ms(20), &feedback(report(1e6, 0.0), 0.01));
+    send(&mut sender, ms(21), 1);
+    assert_eq!(sender.poll_send(ms(21), Next { size: Bytes::new(100) }), Permit::At(ms(31)));
+    assert_eq!(sender.status().rate, Some(Rate::from_bits_per_second(80_000)));
+}
+
+/// Faster Restart: after an idle time, twice the initial rate, and four times as much in the next round trip.
+#[test]
+fn faster_restart() {
+    for (on, left, next) in [(false, 40_000.0, 80_000.0), (true, 80_000.0, 112_332.2)] {
+        let mut sender = steady(&TfrcOptions { faster_restart: on, ..rfc() });
+        for _ in 0..20 {
+            let at = sender.poll_timeout().unwrap();
+            sender.handle_timeout(at);
+        }
+        assert!((sender.allowed.x() - left).abs() < 0.1, "{on}: {}", sender.allowed.x());
+        let now = sender.poll_timeout().unwrap();
+        let mut last = 10;
+        for t in 0..20 {
+            last = 10 + t;
+            send(&mut sender, now + Duration::from_millis(t), last);
+        }
+        let feedback = Feedback { acknowledged: last, ..feedback(report(40_000.0, 0.01), 0.1) };
+        sender.on_feedback(now + Duration::from_millis(120), &feedback);
+        assert!((sender.allowed.x() - next).abs() < 0.1, "{on}: {}", sender.allowed.x());
+    }
+}
