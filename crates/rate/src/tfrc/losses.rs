@@ -103,6 +103,11 @@ impl LossHistory {
         !self.events.list.is_empty()
     }
 
+    /// Whether a packet is missing whose fate is open.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.holes.back().is_some_and(|hole| !hole.declared)
+    }
+
     /// Whether the interval before the first loss still counts.
     pub(crate) fn remembers_first(&self) -> bool {
         !self.events.forgotten && self.events.list.len() < INTERVALS

@@ -118,7 +118,8 @@ pub enum FirstInterval {
     /// That of the last round trip, inverted within 5 % and cut to whole packets; the next interval begins at the last
     /// report (ns-2 `AdjustHistoryAfterSS_` 1).
     LastRtt,
-    /// That since the last report, cut to whole packets (Linux).
+    /// That since the last report, cut to whole packets; until the second loss event it is the only one that counts, then
+    /// it is forgotten (Linux).
     SinceReport,
 }
 
@@ -132,6 +133,9 @@ pub enum FeedbackClock {
     Arrival,
     /// When the window counter is four above that at the last report (RFC 4342 section 10.3).
     WindowCounter,
+    /// The same, but not while a hole is open. The receive rate is that since the last report, whenever that was; a loss
+    /// event repeats the last one (Linux).
+    Linux,
 }
 
 /// What s, the segment size, is.
@@ -360,7 +364,7 @@ impl TfrcOptions {
             first_interval: FirstInterval::SinceReport,
             discounting: false,
             whole_intervals: true,
-            feedback: FeedbackClock::WindowCounter,
+            feedback: FeedbackClock::Linux,
             segment: Segment::Smoothed,
             slow_start: SlowStart::DoublingFromOne,
             receive_limit: ReceiveLimit::Last,

@@ -30,6 +30,7 @@ pub struct TfrcReceiver {
     /// p to report once instead of the average (ns-2's first loss).
     first_p: Option<f64>,
     greatest_x_recv: f64,
+    last_x_recv: f64,
     reports: Reports,
     intervals: Vec<LossInterval>,
 }
@@ -67,6 +68,7 @@ impl TfrcReceiver {
             p: 0.0,
             first_p: None,
             greatest_x_recv: 0.0,
+            last_x_recv: 0.0,
             reports: Reports::default(),
             intervals: Vec::new(),
             options: options.clone(),
@@ -82,7 +84,10 @@ impl TfrcReceiver {
     }
 
     fn clock(&self) -> FeedbackClock {
-        if self.timing.is_some() { self.options.feedback } else { FeedbackClock::WindowCounter }
+        match self.options.feedback {
+            FeedbackClock::Timer | FeedbackClock::Arrival if self.timing.is_none() => FeedbackClock::WindowCounter,
+            clock => clock,
+        }
     }
 
     /// The time over which the receive rate is taken, in s.
@@ -91,6 +96,7 @@ impl TfrcReceiver {
         match (self.clock(), self.r()) {
             // Of what came after a timer that had nothing to report, the window holds all.
             (FeedbackClock::Timer, _) if self.reports.timer_r > 0.0 => self.reports.timer_r,
+            (FeedbackClock::Linux, _) => since,
             (_, r) => r.unwrap_or(0.0).max(since),
         }
     }
@@ -100,12 +106,21 @@ impl TfrcReceiver {
             // ns-2's `est_thput`: one packet a second, where nothing has come since the last report.
             return self.arrivals.mean_size().unwrap_or(self.full);
         }
+        if self.clock() == FeedbackClock::Linux && self.reports.loss_since && self.last_x_recv > 0.0 {
+            return self.last_x_recv;
+        }
         self.arrivals.rate(now, self.window(now))
     }
 
     fn loss_event_rate(&mut self) -> f64 {
         let Some(history) = &self.history else { return 0.0 };
-        let (intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
+        let (mut intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
+        if self.options.first_interval == FirstInterval::SinceReport && history.remembers_first() {
+            match &mut intervals[..] {
+                [open, _] => open.length = 0.0,
+                _ => drop(intervals.pop()),
+            }
+        }
         self.average.loss_event_rate(&intervals, open_counts)
     }
 
@@ -178,7 +193,8 @@ impl TfrcReceiver {
                 let urgent = self.timing.is_some_and(|timing| timing.urgent);
                 urgent || newest && waited
             }
-            (FeedbackClock::WindowCounter, _) => {
+            (FeedbackClock::Linux, _) if self.history.as_ref().is_some_and(LossHistory::is_pending) => false,
+            (FeedbackClock::WindowCounter | FeedbackClock::Linux, _) => {
                 let counter = self.history.as_ref().map_or(0, LossHistory::counter);
                 counter.saturating_sub(self.reports.counter) >= 4
             }
@@ -192,7 +208,7 @@ impl TfrcReceiver {
         let wait = match self.clock() {
             FeedbackClock::Timer => r / parts,
             FeedbackClock::Arrival => 1.5 * r / parts,
-            FeedbackClock::WindowCounter => return,
+            FeedbackClock::WindowCounter | FeedbackClock::Linux => return,
         };
         self.reports.timer_r = r;
         self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_micros(1)));
@@ -242,6 +258,7 @@ impl ReceiverHalf for TfrcReceiver {
         // RFC 5348 section 6.3: the first report says zero.
         let x_recv = if first { 0.0 } else { self.x_recv(now) };
         self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
+        self.last_x_recv = x_recv;
         let new_loss_event = std::mem::take(&mut self.reports.loss_since);
         let history = self.history.as_ref()?;
         self.reports.last = Some(now);
