@@ -1,7 +1,8 @@
 //! Faster Restart for TFRC (draft-ietf-dccp-tfrc-faster-restart-06, July 2008, expired; never an RFC).
 //!
 //! A sender that was idle or data-limited comes back to a rate that it had reached before faster than slow start would
-//! let it. What the draft's abstract and its presentation at IETF 70 say is done so:
+//! let it. The draft has expired; its idea, as its presentation at IETF 70 sums it up, is done so (the ages and the form of
+//! the limit are choices made here):
 //!
 //! - `recover_rate` is twice the initial rate: an idle time costs no more than that.
 //! - `X_fast_max` is the highest receive rate reported since the last loss event. A loss event forgets it. It counts in

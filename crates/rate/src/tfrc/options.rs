@@ -354,8 +354,8 @@ impl TfrcOptions {
         }
     }
 
-    /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/. Its tables, its 4 ms ticks and its fixed-point fractions are not
-    /// copied; they change rates by less than 1 %.
+    /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/. Not copied: its table for the equation, its 4 ms ticks, its fixed-point
+    /// fractions and its way to sample the receiver's round trip.
     fn linux() -> Self {
         Self {
             late_arrivals_fill: false,
