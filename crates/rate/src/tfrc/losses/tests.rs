@@ -1,7 +1,7 @@
 //! Tests of the loss history.
 
 use super::*;
-use headway_units::{Dialect, Options};
+use headway_units::{Dialect, Options, Seq24, Seq48};
 use proptest::prelude::*;
 
 fn options() -> TfrcOptions {
@@ -46,6 +46,23 @@ fn interpolation_and_grouping() {
             assert!(got.0 == expected.0 && (got.1 - expected.1).abs() < 1e-12, "{got:?} {expected:?}");
         }
     }
+}
+
+/// RFC 5348 section 5.2 with numbers of 24 bits that wrap: fffffe comes at 2.0 s, 3 at 2.5 s, so 1 was lost at 2.3 s. A carrier
+/// hands on whole numbers, made as RFC 4340 section 7.6 says.
+#[test]
+fn interpolation_over_a_wrap() {
+    let data: serde_json::Value = serde_json::from_str(include_str!("../../../tests/data/tfrc.json")).unwrap();
+    let mut history = history(LossEvents::ArrivalTime);
+    let mut greatest = Seq48::new(0xff_fffe);
+    for (short, at) in [(0xff_fffe, 2.0), (3, 2.5), (4, 2.6), (5, 2.7), (6, 2.8)] {
+        let number = Seq48::extend(Seq24::new(short), greatest);
+        greatest = number;
+        // So short a round trip that each loss is an event.
+        history.on_packet(&Arrival { r: 0.001, ..packet(number.value(), at) });
+    }
+    let lost = history.events.list.iter().find(|event| event.start % (1 << 24) == 1).unwrap();
+    assert!((lost.at - data["loss_interpolation"]["wrap24"].as_f64().unwrap()).abs() < 1e-12, "{lost:?}");
 }
 
 /// RFC 5348 section 5.1: lost after three later packets, late ones fill the hole again.
