@@ -52,13 +52,13 @@ fn packet<N>(seq: N, body: Body<N>, data: &[u8]) -> Packet<'_, N> {
 }
 
 impl Capture {
-    /// Writes the packet twice, once over each IP, and says so. `spoil` may change the bytes on their way.
+    /// Writes the packet twice, once over each IP, and says so. A bit of the data's byte `spoil` changes on the way.
     fn spoilt<N: SequenceNumber>(
         &mut self,
         name: &str,
         packet: Packet<'_, N>,
         options: &[Shown<'_>],
-        spoil: impl Fn(&mut [u8]),
+        spoil: Option<usize>,
     ) -> Outcome {
         let mut space = [0; 1008];
         let mut writer = OptionWriter::new(&mut space);
@@ -83,7 +83,11 @@ impl Capture {
         for (ip, addresses) in networks {
             let mut bytes = vec![0; packet.encoded_len()];
             packet.encode(&mut bytes, Network::Ip(addresses))?;
-            spoil(&mut bytes);
+            let mut data = packet.data.to_vec();
+            if let Some(at) = spoil {
+                bytes[packet.header_len() + at] ^= 1;
+                data[at] ^= 1;
+            }
             let header = IpHeader {
                 addresses: ip,
                 protocol: 33,
@@ -105,6 +109,7 @@ impl Capture {
             })?;
             self.packets += 1;
             self.say(name, matches!(addresses, Addresses::V4 { .. }), &packet, options, padding);
+            println!("\tdata={}", hex(&data));
         }
         Ok(())
     }
@@ -143,11 +148,10 @@ impl Capture {
         for _ in 0..padding {
             print!("\toption=0 00");
         }
-        println!("\tdata={}", hex(packet.data));
     }
 
     fn add<N: SequenceNumber>(&mut self, name: &str, packet: Packet<'_, N>, options: &[Shown<'_>]) -> Outcome {
-        self.spoilt(name, packet, options, |_| {})
+        self.spoilt(name, packet, options, None)
     }
 
     /// An option alone, on an Ack.
@@ -237,13 +241,11 @@ fn headers(capture: &mut Capture) -> Outcome {
         capture.add(&format!("CCVal and CsCov {number}"), packet(&data[..101]), &[])?;
         if let Some(beyond) = usize::from(number).checked_sub(1).map(|words| 4 * words) {
             capture.add(&format!("CsCov {number}, no more data than covered"), packet(&data[..beyond]), &[])?;
-            capture.spoilt(&format!("CsCov {number}, wrong bit behind"), packet(&data[..101]), &[], |bytes| {
-                bytes[16 + beyond] ^= 1;
-            })?;
+            capture.spoilt(&format!("CsCov {number}, wrong bit behind"), packet(&data[..101]), &[], Some(beyond))?;
         }
     }
     let ack = Seq48::MAX;
-    capture.spoilt("spoilt", packet(Seq48::new(7), Body::Ack { ack }, &data), &[], |bytes| bytes[30] ^= 4)?;
+    capture.spoilt("spoilt", packet(Seq48::new(7), Body::Ack { ack }, &data), &[], Some(7))?;
     for number in [Seq48::ZERO, Seq48::new(1), Seq48::new(1 << 32), Seq48::MAX] {
         capture.add(&format!("numbers {number}"), packet(number, Body::DataAck { ack: number }, &data), &[])?;
     }
@@ -293,9 +295,7 @@ fn options(capture: &mut Capture) -> Outcome {
     let vector = |byte, of: &'static [u8]| any(DccpOption::AckVector(AckVector::new(false, of)), 38, byte);
     capture.add("two Ack Vectors", ack, &[vector(hex(&[1; 253]), &[1; 253]), vector(hex(&[2]), &[2])])?;
     // The example of section 11.7; every Drop Code; the longest.
-    for blocks in
-        [&[][..], &[0, 160, 3, 162], &[0x7f, 0x80, 0x90, 0xa0, 0xb0, 0xc0, 0xd0, 0xe0, 0xff], &[0xb0; 253]]
-    {
+    for blocks in [&[][..], &[0, 160, 3, 162], &[0x7f, 0x80, 0x90, 0xa0, 0xb0, 0xc0, 0xd0, 0xe0, 0xff], &[0xb0; 253]] {
         let name = format!("Data Dropped of {}", blocks.len());
         capture.option(&name, any(DccpOption::DataDropped(DataDropped::new(blocks)), 40, hex(blocks)))?;
     }

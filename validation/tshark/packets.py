@@ -1,0 +1,136 @@
+"""Every packet that the codec can write, as Wireshark reads it.
+
+The example `every_packet` writes a capture and says what it has written. Here each packet is taken from tshark's dissection, put into the
+same words, and compared. Nothing may be malformed, and nothing may raise a warning but the packet that was spoilt on purpose, whose
+checksum must be found wrong.
+
+What tshark 4.0.17 cannot judge:
+
+- It does not know Reset code 12 (RFC 6773), option 195 (RFC 5622) and options 128 to 191: it shows their bytes. Options 192 to 194 it
+  takes for those of CCID 3, whatever the CCID.
+- Of Init Cookie, Ack Vector, Data Dropped and Loss Intervals it shows the bytes, not what they mean. What runs.py reads from them it
+  compares with what the path did.
+- It labels each feature's values "Reserved(..)", but names the feature itself, and takes the values apart by the feature's rule. Of
+  features that it does not know it shows no values; their bytes are compared. Loss Intervals it shows beside their option, not in it.
+- A short sequence number it shows as `dccp.seq`, a long one as `dccp.seq_raw`.
+- It reads neither DCCP in UDP (RFC 6773) nor a packet's CRC-32c: of the Data Checksum only the value is compared.
+"""
+
+import collections
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+# Those that tshark does not name; of the others it must know the name that this code gives them.
+UNNAMED_RESETS = {"Encapsulated Port Reuse": "12", "Reserved 13": "13", "Reserved 127": "127"} | {f"CCID-specific {n}": f"{n}" for n in range(128, 256)}
+KNOWN_FEATURES = {*map(str, range(1, 10)), "192"}
+SPOILT = "spoilt"
+SILENT = {"Comment", "Chat"}
+
+
+def compare(root, folder):
+    """The cases: packets by the beginning of their name."""
+    capture = folder / "every_packet.pcapng"
+    example = ["cargo", "run", "--release", "--quiet", "--package", "headway-dccp", "--example", "every_packet", "--", capture.resolve()]
+    written = subprocess.run(example, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    command = ["tshark", "-r", capture, "-o", "dccp.check_checksum:TRUE", "-o", "dccp.relative_sequence_numbers:FALSE", "-T", "pdml"]
+    dissected = ElementTree.fromstring(subprocess.run(command, check=True, capture_output=True, text=True).stdout).findall("packet")
+    cases = collections.defaultdict(lambda: {"packets": 0, "fields": 0, "wrong": []})
+    for line, packet in zip(written, dissected):
+        name, *fields = line.split("\t")
+        case = cases[group(name)]
+        wanted, found = [*fields, f"status={'Bad' if name == SPOILT else 'Good'}"], list(shown(packet))
+        case["packets"] += 1
+        case["fields"] += len(wanted)
+        case["wrong"] += [f"{name}: written {was}, tshark has {sees}" for was, sees in differences(wanted, found)]
+        case["wrong"] += [f"{name}: {warning}" for warning in warnings(packet) if name != SPOILT]
+    all_there = {"name": "packets: all dissected", "pass": len(written) == len(dissected) > 0, "packets": len(dissected), "wrong": []}
+    return [all_there] + [{"name": f"packets: {name}", "pass": not case["wrong"]} | case for name, case in cases.items()]
+
+
+def group(name):
+    for pattern, called in [("(Change|Confirm)[LR] ", "features"), ("Reset, ", "Reset codes"), ("CsCov|CCVal", "coverage"), ("short", "short numbers"),
+                            ("spoilt", "spoilt on purpose"), (".*numbers|.*bytes of data|service", "header"), (".* with |[A-Z][A-Za-z]+$", "types and options")]:
+        if re.match(pattern, name):
+            return called
+    return "options"
+
+
+def differences(wanted, found):
+    """Pairs that are not equal, in their order."""
+    wanted, found = collections.Counter(wanted), collections.Counter(found)
+    missing, others = list((wanted - found).elements()), list((found - wanted).elements())
+    yield from zip(missing + ["nothing"] * (len(others) - len(missing)), others + ["nothing"] * (len(missing) - len(others)))
+
+
+def shown(packet):
+    """A dissected packet in the words of the example."""
+    ip = packet.find("proto[@name='ip']")
+    yield f"ip.version={6 if ip is None else 4}"
+    dccp = packet.find("proto[@name='dccp']")
+    if dccp is None:
+        yield "no DCCP"
+        return
+    for field in dccp:
+        name, value = field.get("name"), field.get("show")
+        if name in ("dccp.type", "dccp.checksum.status"):
+            # "0001 011. = Type: SyncAck (9)", "Checksum Status: Good"
+            value = re.sub(r".*: (\w+).*", r"\1", field.get("showname"))
+            name = name.replace("dccp.checksum.status", "status")
+        elif name == "dccp.reset_code":
+            named = re.fullmatch(r".*: (.*) \((\d+)\)", field.get("showname"))
+            value = named[1] if named[2] not in UNNAMED_RESETS.values() else next(name for name, code in UNNAMED_RESETS.items() if code == named[2])
+        elif name == "dccp.seq":
+            name = "dccp.seq_raw"
+        elif name in ("dccp.res1", "dccp.res2", "dccp.ack_res"):
+            if int(value, 16) != 0:
+                yield f"{name}={value}"
+            continue
+        elif name not in ("dccp.srcport", "dccp.dstport", "dccp.data_offset", "dccp.ccval", "dccp.cscov", "dccp.x", "dccp.seq_raw", "dccp.ack_raw",
+                          "dccp.service_code", "dccp.data1", "dccp.data2", "dccp.data3"):
+            continue
+        yield f"{name}={value}"
+    for option, beside in pairs(dccp.findall("field[@name='dccp.options']/field")):
+        yield f"option={option.get('show')} {shown_option(option, beside)}"
+    data = packet.find(".//field[@name='data.data']")
+    yield f"data={'' if data is None else data.get('value')}"
+
+
+def pairs(fields):
+    """Each option with what stands beside it instead of in it."""
+    for at, field in enumerate(fields):
+        if field.get("name") == "dccp.option_type":
+            yield field, [beside for beside in fields[at + 1:at + 2] if beside.get("name") != "dccp.option_type"]
+
+
+def shown_option(option, beside):
+    feature = option.find(".//field[@name='dccp.feature_number']")
+    if feature is not None:
+        # "Reserved( 4, 3, 2)"
+        number, label = feature.get("show"), option[0].get("show")
+        values = re.findall(r"\d+", label[label.index("("):]) if number in KNOWN_FEATURES else list(map(str, bytes.fromhex(option.get("value"))[3:]))
+        return f"{number}:{''.join(' ' + value for value in values)}"
+    values = []
+    for field in [*option, *beside]:
+        name, bytes_of = field.get("name"), field.get("value") or ""
+        if name == "dccp.checksum_data":
+            values.append(str(int(field.get("show"), 16)))
+        elif name in ("dccp.option_reserved", "dccp.ccid_option_data") and int(option.get("show")) < 32:
+            values.append("") # one byte long: the type is shown again
+        elif name in ("dccp.ndp_count", "dccp.timestamp", "dccp.timestamp_echo", "dccp.elapsed_time", "dccp.ccid3_loss_event_rate", "dccp.ccid3_receive_rate"):
+            values.append(field.get("show"))
+        else:
+            values.append(bytes_of)
+    return " ".join(values)
+
+
+def warnings(packet):
+    """What tshark complains about."""
+    for expert in packet.iter("field"):
+        if expert.get("name") == "_ws.expert":
+            severity = expert.find("field[@name='_ws.expert.severity']").get("showname").removeprefix("Severity level: ")
+            if severity not in SILENT:
+                yield f"{severity}: {expert.find('field[@name=' + repr('_ws.expert.message') + ']').get('show')}"
+    for proto in packet.iter("proto"):
+        if proto.get("name") in ("_ws.malformed", "_ws.short"):
+            yield proto.get("name")
