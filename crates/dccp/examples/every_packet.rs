@@ -375,34 +375,37 @@ fn ccid_options(capture: &mut Capture) -> Outcome {
 /// RFC 4340 section 6.4, Table 4, and RFC 4342 section 8.4, in each of the four options; features that nobody knows.
 fn features(capture: &mut Capture) -> Outcome {
     use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
-    let flags: &[(&[u8], &str)] = &[(&[1], "1"), (&[0, 1], "0 1")];
-    let rows: &[(u8, &[(&[u8], &str)])] = &[
-        (1, &[(&[2], "2"), (&[3], "3"), (&[4], "4"), (&[4, 3, 2], "4 3 2")]),
-        (2, flags),
-        (3, &[(&[0, 0, 0, 0, 0, 100], "100"), (&[0x3f, 255, 255, 255, 255, 255], "70368744177663")]),
-        (4, flags),
-        (5, &[(&[0, 2], "2"), (&[255, 255], "65535")]),
-        (6, flags),
-        (7, flags),
-        (8, &[(&[0], "0"), (&[15], "15"), (&[1, 0], "1 0")]),
-        (9, flags),
-        (10, &[(&[9, 8], "9 8")]),
-        (127, &[(&[9, 8], "9 8")]),
-        (128, &[(&[9, 8], "9 8")]),
-        (192, flags),
-        (255, &[(&[9, 8], "9 8")]),
+    let flags =
+        [2, 4, 6, 7, 9, 192].into_iter().flat_map(|feature| [(feature, &[1][..], "1"), (feature, &[0, 1], "0 1")]);
+    let unknown = [10, 127, 128, 255].into_iter().map(|feature| (feature, &[9, 8][..], "9 8"));
+    let rows = [
+        (1, &[2][..], "2"),
+        (1, &[3], "3"),
+        (1, &[4], "4"),
+        (1, &[4, 3, 2], "4 3 2"),
+        (3, &[0, 0, 0, 0, 0, 100], "100"),
+        (3, &[0x3f, 255, 255, 255, 255, 255], "70368744177663"),
+        (5, &[0, 2], "2"),
+        (5, &[255, 255], "65535"),
+        (8, &[0], "0"),
+        (8, &[15], "15"),
+        (8, &[1, 0], "1 0"),
     ];
+    let rows: Vec<_> = rows.into_iter().chain(flags).chain(unknown).collect();
     for (action, number) in [(ChangeL, 32), (ConfirmL, 33), (ChangeR, 34), (ConfirmR, 35)] {
-        for &(feature, values) in rows {
-            let option = |values| DccpOption::Feature(FeatureOption { action, feature: Feature(feature), values });
-            for &(bytes, shown) in values {
-                let name = format!("{action:?} {feature} {shown}");
-                capture.option(&name, any(option(bytes), number, format!("{feature}: {shown}")))?;
-            }
-            if matches!(action, ConfirmL | ConfirmR) {
-                let name = format!("{action:?} {feature}, empty");
-                capture.option(&name, any(option(&[]), number, format!("{feature}:")))?;
-            }
+        let option = |feature, values| DccpOption::Feature(FeatureOption { action, feature: Feature(feature), values });
+        for &(feature, bytes, shown) in &rows {
+            let name = format!("{action:?} {feature} {shown}");
+            capture.option(&name, any(option(feature, bytes), number, format!("{feature}: {shown}")))?;
+        }
+        let confirmed = if matches!(action, ConfirmL | ConfirmR) {
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 127, 128, 192, 255][..]
+        } else {
+            &[]
+        };
+        for &feature in confirmed {
+            let name = format!("{action:?} {feature}, empty");
+            capture.option(&name, any(option(feature, &[]), number, format!("{feature}:")))?;
         }
     }
     Ok(())
