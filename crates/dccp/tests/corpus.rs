@@ -1,6 +1,8 @@
 //! Replays the corpora of the fuzz targets for DCCP: packets and options that once went wrong, and seeds for the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../fuzz/check_connection.rs"]
+mod check_connection;
 #[path = "../../../fuzz/check_dccp.rs"]
 mod check_dccp;
 
@@ -44,4 +46,9 @@ fn datagrams() {
 #[test]
 fn arrivals() {
     replay(include_str!("../../../fuzz/corpus/ack-vector.hex"), check_dccp::ack_vector);
+}
+
+#[test]
+fn connections() {
+    replay(include_str!("../../../fuzz/corpus/connection.hex"), check_connection::check);
 }
