@@ -54,7 +54,7 @@ pub(crate) fn check(bytes: &[u8]) {
             5..8 => {
                 let acknowledged = next.wrapping_sub(byte().into());
                 let flags = byte();
-                let wide = |byte: u8| u32::from(byte & 15) << (byte >> 4) * 3 / 2;
+                let wide = |byte: u8| u32::from(byte & 15) << ((byte >> 4) + (byte >> 5));
                 let intervals: Vec<_> = (0..flags & 15)
                     .map(|_| {
                         let [lossless, lossy, data] = [byte(), byte(), byte()].map(wide);
