@@ -62,12 +62,30 @@ fn one_way_data_keeps_its_vectors_short() {
             pipe.run(Duration::from_millis(10));
         }
         pipe.run(Duration::from_secs(2));
-        let longest = pipe.log.iter().filter_map(|line| line.split("AckVector0[").nth(1)).map(str::len).max().unwrap_or(0);
+        let longest =
+            pipe.log.iter().filter_map(|line| line.split("AckVector0[").nth(1)).map(str::len).max().unwrap_or(0);
         assert!(longest < 200, "CCID {}: {longest}", row.ccid.0);
         let acks = pipe.log.iter().filter(|line| line.contains("server") && line.contains("[Ack]")).count();
-        println!("CCID {}: {} delivered, {acks} acks, longest vector {longest}", row.ccid.0, pipe.server.delivered.len());
-        assert!(pipe.server.delivered.len() > 1000, "CCID {}: {}\n{}", row.ccid.0, pipe.server.delivered.len(), pipe.log[..80].join("\n"));
+        println!(
+            "CCID {}: {} delivered, {acks} acks, longest vector {longest}",
+            row.ccid.0,
+            pipe.server.delivered.len()
+        );
+        assert!(
+            pipe.server.delivered.len() > 1000,
+            "CCID {}: {}\n{}",
+            row.ccid.0,
+            pipe.server.delivered.len(),
+            pipe.log[..80].join("\n")
+        );
         let idle = Instant::from_secs(1000);
-        assert!(pipe.client.connection.as_mut().unwrap().poll_transmit(idle, &mut NoData).is_none_or(|out| out.packet.data.is_empty()));
+        assert!(
+            pipe.client
+                .connection
+                .as_mut()
+                .unwrap()
+                .poll_transmit(idle, &mut NoData)
+                .is_none_or(|out| out.packet.data.is_empty())
+        );
     }
 }

@@ -52,6 +52,19 @@ mod first_packets {
         client.recv(10, "Ack 1 (1000) | ChangeR(SendLossEventRate 1,0)");
     }
 
+    /// "The value ... is the first entry in the server's list that also occurs in the client's" (section 6.3.1): a server that has
+    /// no preference takes the client's.
+    #[test]
+    fn what_is_all_the_same_to_a_server_is_the_clients_to_say() {
+        let mut server = Dialogue::server(&with(&[3], &[3]));
+        let changes = [1, 32, 4, 1, 3, 1, 34, 4, 1, 3, 34, 5, 192, 1, 0, 34, 5, 7, 1, 0];
+        server.send(0, "Request 1000", &changes, b"");
+        let said = server.next(0);
+        for confirm in ["ConfirmL(SendLossEventRate 1,1,0)", "ConfirmL(SendNDPCount 1,1,0)"] {
+            assert!(said.contains(confirm), "{said}");
+        }
+    }
+
     /// Linux cannot read ECN: "it MUST send Mandatory Change L(ECN Incapable, 1) options ... until acknowledged" and "MUST
     /// NOT accept any data until" then (section 12.1).
     #[test]

@@ -74,6 +74,8 @@ pub(crate) struct Slot {
     pub(crate) value: u64,
     /// This end's preferences, the most preferred first; for features that are lists.
     pub(crate) list: List,
+    /// The order of the list means nothing to this end.
+    pub(crate) indifferent: bool,
     /// The value that this end's Change names; for features that are not.
     pub(crate) proposed: u64,
     pub(crate) phase: Phase,
@@ -111,6 +113,7 @@ impl Slot {
                 side: if place % 2 == 0 { Side::Local } else { Side::Remote },
                 value,
                 list: if is_list(feature) { List::new([value as u8]) } else { List::default() },
+                indifferent: false,
                 proposed: value,
                 phase: Phase::Stable,
                 wanted: false,
@@ -132,6 +135,13 @@ impl Slot {
         if is_list(self.feature) {
             if frozen {
                 self.list = List::new([self.value as u8]);
+            }
+            if is_server && self.indifferent {
+                // The server's order decides (section 6.3.1), and this server leaves it to the client.
+                let ours = self.list;
+                let ours = ours.as_slice().iter();
+                let shared = values.iter().filter(|value| self.list.as_slice().contains(value));
+                self.list = List::new(shared.chain(ours.filter(|value| !values.contains(value))).copied());
             }
             let ours = self.list.as_slice();
             match if is_server { reconcile(ours, values) } else { reconcile(values, ours) } {

@@ -76,6 +76,13 @@ impl Negotiation {
     pub(crate) fn accept(&mut self, side: Side, feature: Feature, list: List) {
         self.prefer(side, feature, list, false, false);
     }
+    /// Accepts the values of `list`, and leaves it to the peer which.
+    pub(crate) fn leave(&mut self, side: Side, feature: Feature, list: List) {
+        self.prefer(side, feature, list, false, false);
+        if let Some(slot) = self.slot_mut(side, feature) {
+            slot.indifferent = true;
+        }
+    }
     /// Wishes for the first value of `list`, and accepts the others. Opens a negotiation if the value is another and the
     /// peer's wishes have not decided yet.
     pub(crate) fn wish(&mut self, side: Side, feature: Feature, list: List, mandatory: bool) {

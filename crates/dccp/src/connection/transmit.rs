@@ -206,11 +206,8 @@ impl Connection {
             && self.acknowledge.age(now) >= self.rtt();
         let negotiates = self.negotiation.changes_due() || self.negotiation.confirms_due();
         let more = (acknowledges_acks || negotiates) && room >= self.options_needed();
-        let body = if due || self.machine.state() == State::PartOpen || more {
-            Body::DataAck { ack }
-        } else {
-            Body::Data
-        };
+        let body =
+            if due || self.machine.state() == State::PartOpen || more { Body::DataAck { ack } } else { Body::Data };
         Some(Plan { body, source, seq: None })
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOption
     negotiation.propose(Feature::SEQUENCE_WINDOW, options.sequence_window);
     let counts = if options.ndp_counts { List::new([1, 0]) } else { List::new([0, 1]) };
     negotiation.wish(Side::Remote, Feature::SEND_NDP_COUNT, counts, false);
-    negotiation.accept(Side::Local, Feature::SEND_NDP_COUNT, List::new([0, 1]));
+    negotiation.leave(Side::Local, Feature::SEND_NDP_COUNT, List::new([0, 1]));
     let accepted = match options.minimum_coverage {
         0 => List::new([0]),
         least => List::new(least..=15),
@@ -88,8 +88,9 @@ pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOption
     // A client asks for these on its Request, before this end knows what its own CCIDs need.
     for side in [Side::Local, Side::Remote] {
         negotiation.accept(side, Feature::SEND_ACK_VECTOR, List::new([0, 1]));
-        negotiation.accept(side, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
     }
+    negotiation.leave(Side::Local, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
+    negotiation.accept(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
 }
 
 /// What the CCIDs need: those in force, or at the very beginning the preferred ones.
