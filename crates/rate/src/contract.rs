@@ -39,6 +39,9 @@ pub trait SenderHalf {
 
 /// The half at the data's receiver.
 pub trait ReceiverHalf {
+    /// Whether its reports are [`Report::Arrivals`], so that the carrier must keep what has come.
+    const REPORTS_ARRIVALS: bool = false;
+
     /// A packet has come. Packets without data are told too, where they take numbers from the same count.
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
@@ -53,11 +56,6 @@ pub trait ReceiverHalf {
     /// When [`handle_timeout`](Self::handle_timeout) must be called.
     fn poll_timeout(&self) -> Option<Instant> {
         None
-    }
-
-    /// Whether its reports are [`Report::Arrivals`], so that the carrier must keep what has come.
-    fn reports_arrivals(&self) -> bool {
-        false
     }
 
     /// The sender asks for one acknowledgement for so many data packets (Ack Ratio, RFC 4340 section 11.3).

@@ -34,6 +34,14 @@ macro_rules! controllers {
             };
         }
 
+        impl ControllerOptions {
+            /// Whether the receiver half reports of each packet whether it has come ([`Report::Arrivals`]): then carriers keep it.
+            #[must_use]
+            pub const fn reports_arrivals(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS_ARRIVALS ),+ }
+            }
+        }
+
         impl Sender {
             /// The sender half that the options describe.
             #[must_use]
@@ -97,9 +105,6 @@ impl ReceiverHalf for Receiver {
     }
     fn poll_timeout(&self) -> Option<Instant> {
         each_receiver!(self, receiver => receiver.poll_timeout())
-    }
-    fn reports_arrivals(&self) -> bool {
-        each_receiver!(self, receiver => receiver.reports_arrivals())
     }
     fn set_ack_ratio(&mut self, packets: u16) {
         each_receiver!(self, receiver => receiver.set_ack_ratio(packets));

@@ -96,7 +96,7 @@ impl Transport {
         connection.send_ccids = vec![ccid];
         connection.receive_ccids = vec![ccid];
         let (ccid, controller) = (Ccid(ccid), options.controller.clone());
-        connection.controllers = vec![CcidController { ccid, controller, ack_vectors: ccid == Ccid::TCP_LIKE }];
+        connection.controllers = vec![CcidController { ccid, ack_vectors: controller.reports_arrivals(), controller }];
         Self::Dccp(options)
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
     let controller = Receiver::new(&options.controller, context);
     let receiver = AgentReceiver {
         newest: None,
-        arrivals: controller.reports_arrivals().then(AckVectorBuffer::new),
+        arrivals: options.controller.reports_arrivals().then(AckVectorBuffer::new),
         controller,
         next_report: 0,
         feedback: feedback.count() as u32,

@@ -149,14 +149,15 @@ impl Udp {
 }
 
 impl Flow {
-    /// When the source must be asked next: its own time, or the start and stop of a backlog.
+    /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
+    /// stop, whatever its source.
     pub(crate) fn source_due(&self, now: Option<Instant>) -> Option<Instant> {
-        if self.source.backlog() == Backlog::None {
-            return self.source.poll_timeout();
-        }
-        match now {
-            None => Some(self.start),
-            Some(now) => self.stop.filter(|stop| *stop > now),
+        let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
+        match (self.source.backlog(), &self.transport) {
+            (Backlog::None, Transport::Dccp { .. }) => self.source.poll_timeout().into_iter().chain(stop).min(),
+            (Backlog::None, _) => self.source.poll_timeout(),
+            _ if now.is_none() => Some(self.start),
+            _ => stop,
         }
     }
 
@@ -180,30 +181,28 @@ impl Flow {
 
     /// The source's time has come.
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        let stopped = self.stop.is_some_and(|stop| stop <= now.at);
         match self.source.backlog() {
             Backlog::None => {
                 if self.takes_a_burst(now, network) {
                     self.source_timer.arm(now, Some(now.at), Class::Source, self.id, &mut network.events);
                 }
             }
-            backlog => {
-                let stopped = self.stop.is_some_and(|stop| stop <= now.at);
-                match (&mut self.transport, backlog) {
-                    (Transport::Tcp { sender, .. }, _) if stopped => sender.stop(),
-                    (Transport::Tcp { sender, .. }, Backlog::Segments(segments)) => sender.write(now.at, segments),
-                    (Transport::Tcp { sender, .. }, _) => sender.write(now.at, ENDLESS),
-                    (Transport::Agent { sender, .. }, _) => {
-                        sender.queue.set_backlog(if stopped { Backlog::None } else { backlog });
-                    }
-                    (Transport::Dccp { client, .. }, _) => {
-                        client.queue.set_backlog(if stopped { Backlog::None } else { backlog });
-                        if stopped {
-                            client.close(now.at);
-                        }
-                    }
-                    (Transport::Udp(_), _) => {}
+            backlog => match (&mut self.transport, backlog) {
+                (Transport::Tcp { sender, .. }, _) if stopped => sender.stop(),
+                (Transport::Tcp { sender, .. }, Backlog::Segments(segments)) => sender.write(now.at, segments),
+                (Transport::Tcp { sender, .. }, _) => sender.write(now.at, ENDLESS),
+                (Transport::Agent { sender, .. }, _) => {
+                    sender.queue.set_backlog(if stopped { Backlog::None } else { backlog });
                 }
-            }
+                (Transport::Dccp { client, .. }, _) => {
+                    client.queue.set_backlog(if stopped { Backlog::None } else { backlog });
+                }
+                (Transport::Udp(_), _) => {}
+            },
+        }
+        if let (true, Transport::Dccp { client, .. }) = (stopped, &mut self.transport) {
+            client.close(now.at);
         }
         let due = self.source_due(Some(now.at));
         self.source_timer.arm(now, due, Class::Source, self.id, &mut network.events);

@@ -7,7 +7,7 @@ use headway_record::FlowSummary;
 use headway_scenario::Scenario;
 use headway_sim::{PcapngTrace, Record};
 
-/// A flow through a bottleneck of 2 Mb/s beside a Reno, where one packet in a hundred is lost besides.
+/// A flow through a bottleneck of 2 Mb/s beside a TCP that acknowledges each packet, where one packet in a hundred is lost besides.
 fn scenario(transport: &str, queue: &str) -> Scenario {
     let udp = transport.contains("udp");
     let source = if udp { r#"{ kind = "cbr", rate = "1Mbps", size = "1000B" }"# } else { r#"{ kind = "ftp" }"# };
@@ -31,7 +31,7 @@ from = "a"
 to = "b"
 start = "5s"
 stop = "20s"
-transport = {{ kind = "tcp-reno" }}
+transport = {{ kind = "tcp-sack", delayed_ack = false, min_rto = "200ms" }}
 source = {{ kind = "ftp" }}
 "#
     ))
@@ -88,16 +88,19 @@ fn controllers_take_what_there_is_and_leave_what_is_not_theirs() {
     ] {
         let mut lossless = scenario(transport, DROPTAIL);
         lossless.links.iter_mut().for_each(|link| link.loss = None);
-        lossless.measure_from = headway_units::Duration::from_secs(21);
+        lossless.flows[1].stop = Some(headway_units::Instant::from_secs(80));
+        lossless.duration = headway_units::Duration::from_secs(100);
+        lossless.measure_from = headway_units::Duration::from_secs(85);
         let record = common::run(&lossless, ());
         let alone = flow(&record, "media").throughput_bps;
         assert!(alone > 1.8e6, "{transport}: {alone} alone");
-        lossless.measure_from = headway_units::Duration::from_secs(10);
-        lossless.duration = headway_units::Duration::from_secs(20);
+        lossless.measure_from = headway_units::Duration::from_secs(15);
+        lossless.duration = headway_units::Duration::from_secs(80);
         let record = common::run(&lossless, ());
         let [media, rival] = ["media", "rival"].map(|name| flow(&record, name).throughput_bps);
         let ratio = media / rival;
-        assert!((0.1..10.0).contains(&ratio), "{transport}: {media} beside {rival}");
+        println!("{transport}: {alone} alone, {media} beside {rival}");
+        assert!((0.25..4.0).contains(&ratio), "{transport}: {media} beside {rival}");
     }
 }
 
@@ -153,15 +156,35 @@ source = {{ kind = "cbr", rate = "2Mbps", size = "1000B" }}
     }
 }
 
-/// A closed connection ends with its handshake, not with the run: nothing is sent after it.
+/// A closed connection ends with its handshake, not with the run: nothing is sent after it, whatever the source.
 #[test]
 fn a_stopped_flow_closes_its_connection() {
-    let mut scenario = scenario(r#"{ kind = "dccp", ccid = 3 }"#, DROPTAIL);
-    scenario.flows.truncate(1);
+    for source in [r#"{ kind = "ftp" }"#, r#"{ kind = "cbr", rate = "1Mbps", size = "1000B" }"#] {
+        stops(source);
+    }
+}
+
+fn stops(source: &str) {
+    let mut scenario = common::scenario(&format!(
+        r#"duration = "30s"
+[[link]]
+between = ["a", "b"]
+rate = "2Mbps"
+delay = "25ms"
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+transport = {{ kind = "dccp", ccid = 3 }}
+source = {source}
+"#
+    ));
     scenario.flows[0].stop = Some(headway_units::Instant::from_secs(10));
     scenario.measure_from = headway_units::Duration::from_secs(11);
     let record = common::run(&scenario, ());
-    assert_eq!(flow(&record, "media").sent_packets, 0);
+    assert_eq!(flow(&record, "media").sent_packets, 0, "{source}");
+    // The server says no more either: it holds no connection whose timers go on.
+    assert_eq!(record.summary.links[1].arrived_packets, 0, "{source}");
 }
 
 /// A capture holds each packet that a link transmits, whatever carries it, and does not change the record.

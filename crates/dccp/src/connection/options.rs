@@ -60,7 +60,7 @@ pub struct ConnectionOptions {
     pub time_wait: Duration,
     /// A round trip, as long as none is measured (section 3.4).
     pub default_rtt: Duration,
-    /// How long a Confirm or Data Dropped waits for a packet to ride on (section 11.3).
+    /// How long Data Dropped waits for a packet to ride on (section 11.3).
     pub delayed_ack: Duration,
     /// A server closes with Close and keeps TIMEWAIT itself, instead of CloseReq.
     pub server_time_wait: bool,
@@ -119,7 +119,7 @@ impl Options for ConnectionOptions {
             controllers: controllers
                 .filter_map(|(ccid, kind)| {
                     let controller = ControllerOptions::preset(kind, dialect)?;
-                    Some(CcidController { ccid, controller, ack_vectors: ccid == Ccid::TCP_LIKE })
+                    Some(CcidController { ccid, ack_vectors: controller.reports_arrivals(), controller })
                 })
                 .collect(),
             sequence_window: 100,

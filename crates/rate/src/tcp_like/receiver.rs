@@ -43,6 +43,8 @@ impl TcpLikeReceiver {
 }
 
 impl ReceiverHalf for TcpLikeReceiver {
+    const REPORTS_ARRIVALS: bool = true;
+
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         if let Some(rtt) = packet.timing.and_then(|timing| timing.rtt) {
             self.rtt = rtt;
@@ -81,10 +83,6 @@ impl ReceiverHalf for TcpLikeReceiver {
     }
 
     /// 0, which says that no ratio is in use, is taken for 1.
-    fn reports_arrivals(&self) -> bool {
-        true
-    }
-
     fn set_ack_ratio(&mut self, packets: u16) {
         self.ack_ratio = packets.max(1).into();
         self.due |= self.unreported >= self.ack_ratio;
