@@ -25,7 +25,7 @@ impl Equation {
         Self {
             b: f64::from(options.packets_per_ack),
             bounded: options.bounded_timeout_term,
-            max: options.max_rate.bits_per_second() as f64 / 8.0,
+            max: options.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64 / 8.0),
         }
     }
 

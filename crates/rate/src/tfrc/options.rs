@@ -43,8 +43,9 @@ pub struct TfrcOptions {
     pub bounded_timeout_term: bool,
     /// Packets that one TCP acknowledgement covers in the equation (b of RFC 5348 section 3.1; ns-2 `bval_`).
     pub packets_per_ack: u8,
-    /// The most that the equation answers (ns-2's `MAXRATE`).
-    pub max_rate: Rate,
+    /// The most that the equation answers (ns-2's `MAXRATE`); absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<Rate>,
     /// The rate before anything is known of the round trip (ns-2 `InitRate_`); absent: one packet a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_rate: Option<Rate>,
@@ -276,7 +277,7 @@ impl Options for TfrcOptions {
         positive("reports_per_rtt", self.reports_per_rtt > 0)?;
         positive("packets_per_ack", self.packets_per_ack > 0)?;
         positive("tcp_tick", !self.tcp_tick.is_zero())?;
-        positive("max_rate", !self.max_rate.is_zero())?;
+        positive("max_rate", self.max_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))
     }
@@ -305,7 +306,7 @@ impl TfrcOptions {
             tcp_tick: Duration::from_millis(100),
             bounded_timeout_term: false,
             packets_per_ack: 1,
-            max_rate: Rate::from_bits_per_second(u64::MAX),
+            max_rate: None,
             start_rate: None,
             initial_window: InitialWindow::Bytes,
             slow_start: SlowStart::Doubling,
@@ -340,7 +341,7 @@ impl TfrcOptions {
             rtt_filter: 0.95,
             t_rto: RtoRule::Tcp,
             bounded_timeout_term: true,
-            max_rate: Rate::from_bits_per_second(200_000_000),
+            max_rate: Some(Rate::from_bits_per_second(200_000_000)),
             start_rate: Some(Rate::from_bits_per_second(2400)),
             initial_window: InitialWindow::Packets,
             slow_start: SlowStart::Spread,
