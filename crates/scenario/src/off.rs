@@ -2,10 +2,20 @@
 //! Schema lets be null are those that may be off.
 
 use crate::document::{self, Data, Entry};
-use crate::vocabulary::Keys;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// The keys that a table may have.
+pub(crate) type Keys = BTreeMap<String, Key>;
+
+/// What a key may hold.
+pub(crate) struct Key {
+    /// Whether it may be `false` to be absent although a preset has it.
+    pub(crate) may_be_off: bool,
+    /// The keys of a table of options; empty for any other value.
+    pub(crate) table: Keys,
+}
 
 /// The keys of a table that are off, and those of the tables in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

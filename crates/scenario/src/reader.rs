@@ -2,12 +2,12 @@
 
 use crate::de::{self, Fault};
 use crate::document::{self, Data, Origin, Table, Value};
-use crate::off::Off;
+use crate::off::{Keys, Off};
 use crate::path::Path;
 use crate::problem::Problems;
 use crate::suggest::{hint, quoted};
 use crate::tables::Chosen;
-use crate::vocabulary::{Keys, KindKeys};
+use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, Registry};
 use serde::de::DeserializeOwned;
 

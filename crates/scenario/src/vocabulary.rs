@@ -1,6 +1,7 @@
 //! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
 
 use crate::model::Transport;
+use crate::off::{Key, Keys};
 use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::SourceOptions;
@@ -8,17 +9,6 @@ use headway_units::Registry;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// The keys that a table may have.
-pub(crate) type Keys = BTreeMap<String, Key>;
-
-/// What a key may hold.
-pub(crate) struct Key {
-    /// Whether it may be `false` to be absent although a preset has it.
-    pub(crate) may_be_off: bool,
-    /// The keys of a table of options; empty for any other value.
-    pub(crate) table: Keys,
-}
 
 /// The keys of each kind's table.
 pub(crate) type KindKeys = BTreeMap<String, Keys>;

@@ -4,6 +4,7 @@ use super::state::State;
 use crate::{Ccid, Packet, PacketType, Reset};
 use headway_units::{Duration, Ecn};
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// A packet that is to go now.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,9 @@ pub enum Delivery {
     /// The packet, or its data, goes no further.
     Dropped(Ignored),
 }
+
+/// Goes on with the next step, or is done with the packet.
+pub(super) type Step<T> = ControlFlow<Delivery, T>;
 
 /// Why a packet, or its data, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

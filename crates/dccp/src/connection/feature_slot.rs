@@ -1,7 +1,6 @@
 //! One feature at one end: its value, what this end would have, and how far the negotiation is (RFC 4340 section 6.6.2).
 
-use super::negotiation::{is_list, reconcile};
-use crate::feature::{Feature, FeatureAction, FeatureOption};
+use crate::feature::{Feature, FeatureAction, FeatureOption, Reconciliation};
 use crate::{DccpOption, EncodeError, OptionFault, OptionWriter};
 
 /// Where a feature is located.
@@ -100,6 +99,16 @@ impl AsRef<[u8]> for Encoded {
     fn as_ref(&self) -> &[u8] {
         self.0.get(8 - self.1..).unwrap_or_default()
     }
+}
+
+/// The server's first value that the client also names (section 6.3.1).
+fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
+    server.iter().copied().find(|value| client.contains(value))
+}
+
+/// Whether the values of a feature are lists.
+fn is_list(feature: Feature) -> bool {
+    feature.reconciliation() == Some(Reconciliation::ServerPriority)
 }
 
 impl Slot {

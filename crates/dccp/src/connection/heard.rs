@@ -1,9 +1,8 @@
 //! What the options of a received packet say (RFC 4340 section 8.5 step 8), gathered for the steps behind.
 
 use super::Connection;
-use super::event::{Delivery, Ignored};
+use super::event::{Delivery, Ignored, Step};
 use super::negotiation::Arrived;
-use super::steps::Step;
 use super::wishes;
 use crate::{
     Answer, CcidOption, DataDropped, DccpOption, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,

@@ -1,7 +1,7 @@
 //! Feature negotiation (RFC 4340 section 6): both ends come to one value of each feature, whatever is lost or reordered.
 
 use super::feature_slot::{List, Phase, SLOTS, Side, Slot};
-use crate::feature::{Feature, FeatureAction, FeatureOption, Reconciliation};
+use crate::feature::{Feature, FeatureAction, FeatureOption};
 use crate::{DccpOption, OptionFault, OptionWriter};
 use headway_units::Seq48;
 
@@ -314,14 +314,4 @@ const fn side_of(received: FeatureAction) -> Side {
         FeatureAction::ChangeL | FeatureAction::ConfirmL => Side::Remote,
         FeatureAction::ChangeR | FeatureAction::ConfirmR => Side::Local,
     }
-}
-
-/// The server's first value that the client also names (section 6.3.1).
-pub(super) fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
-    server.iter().copied().find(|value| client.contains(value))
-}
-
-/// Whether the values of a feature are lists.
-pub(super) fn is_list(feature: Feature) -> bool {
-    feature.reconciliation() == Some(Reconciliation::ServerPriority)
 }

@@ -3,7 +3,7 @@
 //! Step 1, the header's basics, is [`Packet::decode`]; step 3, LISTEN, is the [`Listener`](super::Listener).
 
 use super::Connection;
-use super::event::{Closed, Delivery, Event, Ignored};
+use super::event::{Closed, Delivery, Event, Ignored, Step};
 use super::heard::Heard;
 use super::refusal;
 use super::state::State;
@@ -14,9 +14,6 @@ use crate::{Body, Decoded, DropCode, Packet, PacketType, Reset, ResetCode, crc32
 use headway_rate::{Received, ReceiverHalf};
 use headway_units::{Bytes, Ecn, Instant};
 use std::ops::ControlFlow;
-
-/// Goes on with the next step, or is done with the packet.
-pub(super) type Step<T> = ControlFlow<Delivery, T>;
 
 const fn drop_packet<T>(why: Ignored) -> Step<T> {
     ControlFlow::Break(Delivery::Dropped(why))

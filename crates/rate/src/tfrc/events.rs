@@ -1,9 +1,24 @@
 //! From losses to loss events (RFC 5348 section 5.2, RFC 4342 section 10.2).
 
 use super::average::INTERVALS;
-use super::losses::Arrival;
 use super::options::LossEvents;
 use std::collections::VecDeque;
+
+/// A packet that has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) number: u64,
+    pub(crate) data: bool,
+    pub(crate) marked: bool,
+    /// Packets without data before it, as far as it says so.
+    pub(crate) ndp_count: u64,
+    pub(crate) ccval: u8,
+    /// In s, by the clock that separates loss events.
+    pub(crate) at: f64,
+    /// The sender's R in s; zero if unknown.
+    pub(crate) r: f64,
+    pub(crate) round: u32,
+}
 
 /// Missing packets between two that came, or one marked packet.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! loss events only those that count in an average are remembered.
 
 use super::average::{INTERVALS, Interval};
-use super::events::{Event, Events, Hole};
+use super::events::{Arrival, Event, Events, Hole};
 use super::options::{LossEvents, OpenInterval, TfrcOptions};
 use crate::contract::LossInterval;
 use std::collections::VecDeque;
@@ -16,22 +16,6 @@ const LONGEST: u64 = (1 << 24) - 1;
 const LONGEST_LOSSY: u64 = (1 << 23) - 1;
 /// The interval before the first loss, where intervals are known by their first packet.
 const FIRST: u64 = u64::MAX;
-
-/// A packet that has come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) number: u64,
-    pub(crate) data: bool,
-    pub(crate) marked: bool,
-    /// Packets without data before it, as far as it says so.
-    pub(crate) ndp_count: u64,
-    pub(crate) ccval: u8,
-    /// In s, by the clock that separates loss events.
-    pub(crate) at: f64,
-    /// The sender's R in s; zero if unknown.
-    pub(crate) r: f64,
-    pub(crate) round: u32,
-}
 
 /// What a packet has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

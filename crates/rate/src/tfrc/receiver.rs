@@ -4,7 +4,8 @@ use super::arrivals::Arrivals;
 use super::average::Average;
 use super::counter::CounterRtt;
 use super::equation::Equation;
-use super::losses::{Arrival, Change, LossHistory};
+use super::events::Arrival;
+use super::losses::{Change, LossHistory};
 use super::options::{FeedbackClock, FirstInterval, LossEvents, TfrcOptions};
 use crate::contract::{
     LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, TfrcReport, Timing,
