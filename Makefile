@@ -2,14 +2,15 @@
 .POSIX:
 CARGO = cargo
 DEMO = out/demo
+HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
 .PHONY: demo test fmt lint bench instructions deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
-	target/release/headway run scenarios/demo.toml --out $(DEMO) --again
-	target/release/headway plot $(DEMO)
+	$(HEADWAY) run scenarios/demo.toml --out $(DEMO) --again
+	$(HEADWAY) plot $(DEMO)
 
 ## What CI checks, but for the instructions.
 test: toolchain fmt lint
@@ -51,7 +52,7 @@ pictures: demo
 papers: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
 	for paper in papers/*/; do id=$$(basename $$paper); \
-	  target/release/headway papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
+	  $(HEADWAY) papers run $$id --full && papers/store $$id out/papers/$$id || exit 1; done
 
 .PHONY: toolchain
 toolchain:

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Connections that failed, of which the reasons are shown: they are mostly alike.
+const FAILURES: usize = 5;
+
 /// Larger scenario files are mistakes.
 const LARGEST_SCENARIO: u64 = 16 << 20;
 
@@ -142,8 +145,10 @@ fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> 
             heading = format!("{heading}: {}", job.label);
         }
         let state = if summary.complete { "" } else { ", stopped" };
+        let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
+        let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
         output::text(&format!(
-            "{heading}, {} to {} s{state}\n\n{}\n{}\nrecord: {}\n",
+            "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\nrecord: {}\n",
             summary.interval.from,
             summary.interval.to,
             flow_table(summary),

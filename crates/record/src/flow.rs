@@ -97,7 +97,7 @@ pub struct FlowSummary {
     pub jitter_s: Option<f64>,
     /// Round-trip times in s; none if the sender took no sample.
     pub rtt_s: Option<RttSummary>,
-    /// By kind: packets that arrived by their deadline, by packets sent with one. Kinds without deadlines are absent.
+    /// By kind: packets that arrived by their deadline, by packets sent or refused with one. Kinds without deadlines are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
     /// Coefficient of variation of the throughput over bins of 0.5 s; none if fewer than two bins or all empty.
     pub rate_cov: Option<f64>,
@@ -111,6 +111,9 @@ pub struct FlowSummary {
     /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_packets: Option<u64>,
+    /// Of a DCCP connection that never was, or that ended before anybody closed it: why. Set by whoever knows; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_failure: Option<String>,
 }
 
 /// Sent with a deadline, and arrived by it.
@@ -176,6 +179,14 @@ impl FlowMeter {
         self.sent += 1;
         if packet.deadline.is_some() {
             self.timeliness[packet.kind as usize].due += 1;
+        }
+    }
+
+    /// A packet was refused at `now`, before it was sent, because its sender's queue was full. If it had a deadline, it will not
+    /// be met.
+    pub fn refused(&mut self, now: Instant, kind: MediaKind, deadline: Option<Instant>) {
+        if now >= self.measure_from && deadline.is_some() {
+            self.timeliness[kind as usize].due += 1;
         }
     }
 
@@ -270,6 +281,7 @@ impl FlowMeter {
             retransmitted_packets: None,
             timeouts: None,
             refused_packets: None,
+            connection_failure: None,
         }
     }
 

@@ -93,6 +93,10 @@ pub fn flow_table(summary: &Summary) -> String {
         Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
         Column::level("rate", "CoV", 3, |flow: &FlowSummary| flow.rate_cov),
     ];
+    if flows.iter().any(|flow| flow.refused_packets.is_some_and(|refused| refused > 0)) {
+        let refused = |flow: &FlowSummary| flow.refused_packets.unwrap_or(0) as f64;
+        columns.insert(3, Column::sum("refused", "packets", 0, refused));
+    }
     if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
         columns.push(Column::level("in time", "%", 2, |flow: &FlowSummary| {
             let worst = flow.on_time_ratio.values().copied().fold(f64::INFINITY, f64::min);
@@ -226,6 +230,7 @@ mod tests {
             retransmitted_packets: None,
             timeouts: None,
             refused_packets: None,
+            connection_failure: None,
         }
     }
 

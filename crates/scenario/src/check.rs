@@ -8,8 +8,8 @@ use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
-use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
-use headway_units::{Instant, Random, Registry};
+use headway_media::{Context, Source, SourceOptions, UdpOptions, WriteSize, datagrams};
+use headway_units::{Bytes, Instant, Random, Registry};
 
 /// More packets than anyone waits for: some hours of computing.
 const MOST_PACKETS: u64 = 10_000_000_000;
@@ -17,6 +17,14 @@ const MOST_PACKETS: u64 = 10_000_000_000;
 const MOST_HOPS: u64 = 50_000_000;
 /// Values in all series together; they take a gigabyte.
 const MOST_SAMPLES: u64 = 50_000_000;
+
+/// Headers in front of DCCP's data: those that a write's size on the wire counts, and at most with common options.
+const DCCP_DATA_HEADERS: u64 = 36;
+const DCCP_OTHER_HEADERS: u64 = 60;
+/// A DCCP packet without data, as a rule.
+const DCCP_WITHOUT_DATA: u64 = 128;
+/// What a connection that probes its path begins with.
+const DCCP_FIRST_PROBE: u64 = 1280;
 
 /// Notes what is wrong with `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
@@ -82,11 +90,32 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
             reader.wrong(&path.key("source"), message);
             continue;
         }
+        if let Some((size, header)) = without_data(flow) {
+            let message = format!(
+                "no write has data: the largest, {size} as an IP packet, has no room behind {header} of headers"
+            );
+            reader.wrong(&path.key("source"), message);
+            continue;
+        }
         let random = Random::new(expanded.scenario.seed, &flow.name);
         let context = Context { start: Instant::ZERO, stop: None, random, trace: flow.trace.clone() };
         if let Err(error) = Source::new(&flow.source, context) {
             reader.wrong(&path.key("source").key(error.key), error.message);
         }
+    }
+}
+
+/// The largest write and the headers of its datagram, if they leave no room for data.
+fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
+    let header = match &flow.transport {
+        Transport::Udp(options) => options.header,
+        Transport::Agent(options) => options.carrier.header,
+        Transport::Dccp(_) => Bytes::new(DCCP_DATA_HEADERS),
+        Transport::Tcp(_) => return None,
+    };
+    match flow.source.largest_write(flow.trace.as_deref())? {
+        WriteSize::Wire(size) if size <= header => Some((size, header)),
+        WriteSize::Wire(_) | WriteSize::Payload(_) => None,
     }
 }
 
@@ -109,10 +138,16 @@ fn sizes(flow: &Flow) -> (u64, Option<u64>) {
             let largest = write.and_then(|size| datagrams(size, &UdpOptions { datagram, header }).next());
             (largest.map_or(datagram, |largest| largest.wire).count(), Some(feedback.count()))
         }
-        // Any packet may be as large as the MTU, an acknowledgement with many options too.
         Transport::Dccp(options) => {
-            let mtu = options.carrier.connection.mtu.count();
-            (mtu, Some(mtu))
+            let connection = &options.carrier.connection;
+            let largest = match flow.source.largest_write(flow.trace.as_deref()) {
+                Some(size) => size.payload(Bytes::new(DCCP_DATA_HEADERS)).count() + DCCP_OTHER_HEADERS,
+                None => u64::MAX,
+            };
+            let most = if connection.probe_mtu { DCCP_FIRST_PROBE } else { u64::MAX };
+            let most = connection.mtu.count().min(most);
+            // Acknowledgements without data: those that carry more than this are rare, and a link drops them.
+            (most.min(largest.max(DCCP_WITHOUT_DATA)), Some(most.min(DCCP_WITHOUT_DATA)))
         }
     }
 }

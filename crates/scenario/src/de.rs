@@ -113,6 +113,7 @@ fn plain(expected: &dyn Expected) -> String {
         "a sequence" => "an array".to_owned(),
         "a map" => "a table".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
+        other if other.starts_with("enum ") => "one of the words that this key takes, in quotes".to_owned(),
         other => other.to_owned(),
     }
 }

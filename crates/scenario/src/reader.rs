@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
         match entry.value.data {
             Data::Integer(number) if numbers.contains(&number.to_string().as_str()) => Some(format!("{stem}-{number}")),
             _ => {
-                let message = format!("this is no {key} of {stem}: there are {}", numbers.join(", "));
+                let message =
+                    format!("this is no {key} of {stem}: write one of {}, without quotes", numbers.join(", "));
                 self.wrong(&path.key(key), message);
                 None
             }

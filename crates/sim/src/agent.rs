@@ -24,6 +24,8 @@ pub(crate) struct AgentSender {
     empty: bool,
     next_number: u64,
     next_report: u64,
+    /// What the controller wants, as of the last report.
+    ack_ratio: u16,
     ecn: Ecn,
     header: u32,
     pub(crate) queue: SendQueue,
@@ -38,6 +40,7 @@ pub(crate) struct AgentReceiver {
     /// What has come, for reports that tell of each packet.
     arrivals: Option<AckVectorBuffer>,
     next_report: u64,
+    ack_ratio: u16,
     feedback: u32,
 }
 
@@ -53,6 +56,7 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
         empty: true,
         next_number: 0,
         next_report: 0,
+        ack_ratio: 0,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         header: header.count() as u32,
         queue,
@@ -61,6 +65,7 @@ pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Ran
     let controller = Receiver::new(&options.controller, context);
     let receiver = AgentReceiver {
         newest: None,
+        ack_ratio: 0,
         arrivals: options.controller.reports_arrivals().then(AckVectorBuffer::new),
         controller,
         next_report: 0,
@@ -106,6 +111,7 @@ impl AgentSender {
             kind: piece.kind,
             deadline: piece.deadline.unwrap_or(Instant::FAR_FUTURE),
             stamp,
+            ack_ratio: self.ack_ratio,
         });
         Some(Envelope { size: piece.payload + self.header, ecn: self.ecn, body })
     }
@@ -133,6 +139,7 @@ impl AgentSender {
             receive_buffer_drops: 0,
         };
         self.controller.on_feedback(now, &feedback);
+        self.ack_ratio = self.controller.status().ack_ratio.unwrap_or(0);
         sample
     }
 
@@ -157,7 +164,11 @@ impl AgentSender {
 impl AgentReceiver {
     /// A datagram has come.
     pub(crate) fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
-        let Numbered { number, payload, stamp, .. } = *datagram;
+        let Numbered { number, payload, stamp, ack_ratio, .. } = *datagram;
+        if ack_ratio > 0 && self.ack_ratio != ack_ratio {
+            self.ack_ratio = ack_ratio;
+            self.controller.set_ack_ratio(ack_ratio);
+        }
         if self.newest.is_none_or(|(newest, ..)| number > newest) {
             self.newest = Some((number, sent, now));
         }

@@ -5,8 +5,8 @@ use crate::network::Envelope;
 use crate::packet::{Body, DccpPacket};
 use crate::send_queue::{Piece, SendQueue};
 use headway_dccp::{
-    Addresses, Connection, Decoded, Delivery, Listener, Network, NoData, OptionArea, Outbox, Outcome, Outgoing, Packet,
-    Ports, ServiceCode,
+    Addresses, Closed, Connection, Decoded, Delivery, Event, Listener, Network, NoData, OptionArea, Outbox, Outcome,
+    Outgoing, Packet, Ports, ResetCode, ServiceCode,
 };
 use headway_media::UdpOptions;
 use headway_rate::Status;
@@ -36,6 +36,8 @@ pub(crate) struct Client {
     /// Those of what comes.
     ports: [u16; 2],
     codec: bool,
+    connected: bool,
+    closed: Option<Closed>,
 }
 
 /// The data's receiver, which waits for it.
@@ -63,7 +65,8 @@ pub(crate) fn pair(
     let full = client.status().maximum_packet_size as u64;
     let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
     let queue = SendQueue::new(cut, *send_queue);
-    let client = Client { connection: client, queue, ports: [remote, local], codec: *codec };
+    let client =
+        Client { connection: client, queue, ports: [remote, local], codec: *codec, connected: false, closed: None };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
     (client, Server { listener, connection: None, reply: None, ports: [local, remote], codec: *codec })
 }
@@ -104,13 +107,38 @@ impl Client {
     /// A packet has come from the server; returns the round trip that it lets measure, if any.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<Duration> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
-        while self.connection.poll_event().is_some() {}
+        self.take_events();
         self.connection.take_rtt_sample()
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Connected => self.connected = true,
+                Event::Closed(why) => self.closed = Some(why),
+                _ => {}
+            }
+        }
+    }
+
+    /// Why there is no connection, or why it ended before anybody wanted it to.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self.closed {
+            Some(Closed::ByPeer(reset) | Closed::ByUs(reset)) if reset.code == ResetCode::CLOSED => None,
+            Some(Closed::ByPeer(reset)) => Some(format!("the other end reset the connection: {}", reset.code)),
+            Some(Closed::ByUs(reset)) => Some(format!("this end reset the connection: {}", reset.code)),
+            Some(Closed::NoAnswer(state)) => Some(format!("the other end did not answer in {state}")),
+            None if !self.connected && self.connection.status().counters.sent_packets > 0 => {
+                Some(format!("not connected at the end of the run, in {}", self.connection.state()))
+            }
+            None => None,
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
+            self.take_events();
         }
     }
 

@@ -225,11 +225,13 @@ impl Flow {
                 }
                 Transport::Agent { sender, .. } => {
                     let Some(write) = self.source.poll(now.at) else { return false };
-                    sender.queue.write(&write);
+                    let meter = &mut network.flow_meters[self.id.0 as usize];
+                    sender.queue.write(&write, |piece| meter.refused(now.at, piece.kind, piece.deadline));
                 }
                 Transport::Dccp { client, .. } => {
                     let Some(write) = self.source.poll(now.at) else { return false };
-                    client.queue.write(&write);
+                    let meter = &mut network.flow_meters[self.id.0 as usize];
+                    client.queue.write(&write, |piece| meter.refused(now.at, piece.kind, piece.deadline));
                 }
             }
         }

@@ -91,6 +91,8 @@ pub struct Numbered {
     pub deadline: Instant,
     /// What the controller wrote on it.
     pub stamp: Stamp,
+    /// For how many datagrams the sender wants an acknowledgement; 0: the receiver's controller knows by itself.
+    pub ack_ratio: u16,
 }
 
 /// A report between bare agents.

@@ -38,20 +38,22 @@ impl SendQueue {
         Bytes::new(self.cut.datagram.count() - self.cut.header.count())
     }
 
-    /// The source has written something.
-    pub(crate) fn write(&mut self, write: &Write) {
+    /// The source has written something. `refuse` hears of each packet that there is no room for.
+    pub(crate) fn write(&mut self, write: &Write, mut refuse: impl FnMut(&Piece)) {
         for datagram in datagrams(write.size, &self.cut) {
             let payload = datagram.payload.count();
+            let piece = Piece { payload: payload as u32, kind: write.kind, deadline: write.expires };
             let full = match self.limit {
                 QueueSize::Packets(most) => self.waiting.len() as u64 >= most,
                 QueueSize::Bytes(most) => self.waiting_bytes + payload > most.count(),
             };
             if full {
                 self.refused += 1;
+                refuse(&piece);
                 continue;
             }
             self.waiting_bytes += payload;
-            self.waiting.push_back(Piece { payload: payload as u32, kind: write.kind, deadline: write.expires });
+            self.waiting.push_back(piece);
         }
     }
 

@@ -281,6 +281,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
                 summary.refused_packets = flow.refused_packets().map(|refused| refused - flow.refused_before);
+                if let Transport::Dccp { client, .. } = &flow.transport {
+                    summary.connection_failure = client.failure();
+                }
                 summary
             })
             .collect();

@@ -123,6 +123,10 @@ impl Connection {
     fn on_data_dropped(&mut self, acknowledged: u64) -> u64 {
         let (mut number, mut drops) = (Some(acknowledged), 0);
         for run in &self.scratch.drops {
+            if !matches!(run.code, Some(DropCode::RECEIVE_BUFFER | DropCode::APPLICATION_NOT_LISTENING)) {
+                number = number.and_then(|number| number.checked_sub(run.packets.into()));
+                continue;
+            }
             for _ in 0..run.packets {
                 let Some(this) = number else { return drops };
                 match run.code {
@@ -158,7 +162,8 @@ impl Connection {
             self.negotiation.propose(Feature::SEQUENCE_WINDOW, wider);
         }
         let ratio = self.sender.as_ref().and_then(|sender| sender.status().ack_ratio);
-        if let Some(ratio) = ratio.filter(|_| !self.negotiation.is_changing(Side::Local, Feature::ACK_RATIO)) {
+        // Also while the Confirm of an older one is lost again and again: it takes effect where the Change comes.
+        if let Some(ratio) = ratio {
             self.negotiation.propose(Feature::ACK_RATIO, ratio.into());
         }
     }

@@ -2,8 +2,8 @@
 
 use headway_units::{Duration, Instant};
 
-/// Entries at most: the numbers of a long fat path's round trip.
-const MOST: usize = 1 << 14;
+/// Entries at most, 16 MiB: as many as a Sequence Window grows to by itself.
+const MOST: usize = 1 << 20;
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]

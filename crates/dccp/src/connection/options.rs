@@ -7,10 +7,13 @@ use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Registry};
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct ConnectionOptions {
     /// CCIDs for the data that this end sends, the most preferred first. Those without a controller are left out.
+    #[serde(skip)]
     pub send_ccids: Vec<u8>,
     /// CCIDs for the data that the peer sends.
+    #[serde(skip)]
     pub receive_ccids: Vec<u8>,
     /// The controller of each CCID. CCIDs 248 to 254 are for experiments (section 19.5).
     #[serde(skip)]
@@ -199,8 +202,14 @@ impl Options for ConnectionOptions {
                 return wrong(key, "a checksum coverage is 0 to 15");
             }
         }
-        if self.lower_headers.count() > 200 || !(576..=9216).contains(&self.mtu.count()) {
-            return wrong("mtu", "an MTU is 576 to 9216 bytes, and lower headers have 200 at most");
+        if !(576..=9216).contains(&self.mtu.count()) {
+            return wrong("mtu", "an MTU is 576 to 9216 bytes");
+        }
+        if ![20, 28, 40, 48].contains(&self.lower_headers.count()) {
+            return wrong(
+                "lower_headers",
+                "headers below DCCP are 20 or 40 bytes of IP, and 8 more of UDP: 20, 28, 40 or 48",
+            );
         }
         for (key, time) in [
             ("request_timeout", self.request_timeout),
@@ -258,7 +267,10 @@ mod tests {
     /// What a scenario writes is read again; the controllers are composed elsewhere.
     #[test]
     fn they_come_back_from_text() {
-        let rfc = ConnectionOptions { controllers: Vec::new(), ..ConnectionOptions::preset(Dialect::Linux) };
+        // Which CCIDs there are is composed, not read.
+        let (controllers, send_ccids, receive_ccids) = Default::default();
+        let preset = ConnectionOptions::preset(Dialect::Linux);
+        let rfc = ConnectionOptions { controllers, send_ccids, receive_ccids, ..preset };
         let text = serde_json::to_string(&rfc).unwrap();
         assert_eq!(serde_json::from_str::<ConnectionOptions>(&text).unwrap(), rfc);
         assert!(serde_json::from_str::<ConnectionOptions>(&text.replace("\"ecn\"", "\"enc\"")).is_err());

@@ -202,7 +202,10 @@ impl Connection {
             return;
         }
         if packet.kind() == PacketType::Request {
-            self.prepare_response();
+            // A client repeats its Request once a second at most; more of them may be forged, to make this end answer.
+            if self.windows.upcoming_number() == 0 || self.sync_limit.permits(now) {
+                self.prepare_response();
+            }
         } else if self.go(Cause::RcvPacket) {
             self.enter_open(now, packet.seq);
         }

@@ -63,6 +63,8 @@ pub(crate) struct Allowed {
     idle: Idle,
     minimum_rate: bool,
     restart: Option<FasterRestart>,
+    /// The rate before anything is known of the round trip is the option's, not a packet a second.
+    starts_by_option: bool,
     x: f64,
     x_bps: f64,
     p: f64,
@@ -87,6 +89,7 @@ impl Allowed {
             idle: options.idle,
             minimum_rate: options.minimum_rate,
             restart: options.faster_restart.then(FasterRestart::new),
+            starts_by_option: options.start_rate.is_some(),
             x,
             x_bps: f64::INFINITY,
             p: 0.0,
@@ -108,12 +111,16 @@ impl Allowed {
         self.p
     }
 
-    /// A round trip is known before the first report (RFC 5348 section 4.2).
+    /// The first packet is about to go, and with it its size is known: `W_init` in a round trip, if something has measured
+    /// that, else a packet in a second (RFC 5348 section 4.2).
     pub(crate) fn begin(&mut self, moment: &Moment) {
         if let Some(initial) = moment.initial_rate() {
             self.rising = self.x;
             self.x = initial;
             self.changed = Some(moment.now);
+        } else if !self.starts_by_option {
+            self.x = moment.s;
+            self.rising = self.x;
         }
     }
 

@@ -204,6 +204,9 @@ impl SenderHalf for TfrcSender {
             return Stamp::default();
         }
         self.segment.on_send(sending.size.count());
+        if self.last_sent.is_none() && !self.fed_back {
+            self.allowed.begin(&self.moment(now));
+        }
         self.allowed.on_send(self.round);
         let gap = self.gap();
         self.pacer.on_send(now, gap);

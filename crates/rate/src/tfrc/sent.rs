@@ -3,8 +3,8 @@
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// Packets remembered that no report has named yet.
-const PACKETS: usize = 16_384;
+/// Packets remembered that no report has named yet, 24 MiB: those of a round trip of the widest Sequence Windows.
+const PACKETS: usize = 1 << 20;
 /// Runs of packets without data that are remembered.
 const RUNS: usize = 256;
 /// Changes of the counter that are remembered.

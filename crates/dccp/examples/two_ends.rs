@@ -1,0 +1,116 @@
+//! Two ends of a connection in one program: a hundred datagrams under CCID 3 over a path of 50 ms each way.
+//!
+//! This is the whole loop that drives a connection: in, drain, next deadline. A program with sockets has `recv`, `send` and a
+//! sleep where this one has two queues of bytes and a clock of its own. `cargo run --package headway-dccp --example two_ends`
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "an example stops where something is wrong")]
+
+use headway_dccp::{
+    Addresses, Connection, ConnectionOptions, Decoded, Delivery, Listener, Network, NoData, Outbox, Outcome, Packet,
+    Ports, ServiceCode,
+};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+const THERE: Network = Network::Ip(Addresses::V4 { source: CLIENT, destination: SERVER });
+const BACK: Network = Network::Ip(Addresses::V4 { source: SERVER, destination: CLIENT });
+const DELAY: Duration = Duration::from_millis(50);
+
+/// What the application wants to send. The connection asks for the next datagram when its controller lets one go.
+struct Datagrams {
+    waiting: VecDeque<Vec<u8>>,
+    taken: Vec<u8>,
+}
+
+impl Outbox for Datagrams {
+    fn next_len(&mut self, _: Instant) -> Option<usize> {
+        self.waiting.front().map(Vec::len)
+    }
+    fn take(&mut self, _: Instant) -> &[u8] {
+        self.taken = self.waiting.pop_front().unwrap_or_default();
+        &self.taken
+    }
+}
+
+/// One direction of the path: when a packet arrives, with which ECN field.
+type Path = VecDeque<(Instant, Ecn, Vec<u8>)>;
+
+fn arrived(path: &mut Path, now: Instant) -> Option<(Ecn, Vec<u8>)> {
+    path.pop_front_if(|(at, ..)| *at <= now).map(|(_, ecn, bytes)| (ecn, bytes))
+}
+
+/// Everything that an end has to say now, as bytes.
+fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, network: Network, path: &mut Path) {
+    while let Some(outgoing) = end.poll_transmit(now, outbox) {
+        let mut bytes = vec![0; outgoing.packet.encoded_len()];
+        outgoing.packet.encode(&mut bytes, network).expect("what a connection sends has a form on the wire");
+        path.push_back((now + DELAY, outgoing.ecn, bytes));
+    }
+    while let Some(event) = end.poll_event() {
+        println!("{:8.3} s  {event:?}", now.as_secs_f64());
+    }
+}
+
+fn main() {
+    let service = ServiceCode::from_ascii("RTPV").unwrap();
+    // The CCIDs of the data that each end sends, and of those that it receives.
+    let options =
+        ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], ..ConnectionOptions::preset(Dialect::Rfc) };
+    let mut now = Instant::ZERO;
+    let ports = Ports { local: 50000, remote: 5004 };
+    // Where a network can be attacked, these are seeded from true randomness.
+    let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
+    let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
+    let mut server: Option<Box<Connection>> = None;
+
+    let mut data = Datagrams { waiting: (0..100).map(|n| vec![n; 1000]).collect(), taken: Vec::new() };
+    let (mut there, mut back) = (Path::new(), Path::new());
+    let mut delivered = 0;
+    loop {
+        // In. Data for the application are those of the packet.
+        while let Some((ecn, bytes)) = arrived(&mut there, now) {
+            let packet = Packet::decode(&bytes, THERE).expect("the path spoils nothing");
+            let delivery = match &mut server {
+                Some(server) => server.handle(now, ecn, &packet),
+                None => match listener.handle(now, b"192.0.2.1:50000", ecn, &packet) {
+                    Outcome::Accepted(connection, delivery) => {
+                        server = Some(connection);
+                        delivery
+                    }
+                    other => panic!("the listener refused: {other:?}"),
+                },
+            };
+            if let (Delivery::Data, Decoded::Long(packet)) = (delivery, &packet) {
+                assert_eq!(packet.data, [delivered; 1000]);
+                delivered += 1;
+                if delivered == 100 {
+                    client.close(now);
+                }
+            }
+        }
+        while let Some((ecn, bytes)) = arrived(&mut back, now) {
+            client.handle(now, ecn, &Packet::decode(&bytes, BACK).expect("the path spoils nothing"));
+        }
+        for end in [Some(&mut client), server.as_deref_mut()].into_iter().flatten() {
+            if end.poll_timeout().is_some_and(|at| at <= now) {
+                end.handle_timeout(now);
+            }
+        }
+        // Drain.
+        drain(&mut client, now, &mut data, THERE, &mut there);
+        if let Some(server) = &mut server {
+            drain(server, now, &mut NoData, BACK, &mut back);
+        }
+        // Next deadline. The client's last one is the end of TIMEWAIT, four minutes later.
+        let deadlines = [client.poll_timeout(), server.as_ref().and_then(|server| server.poll_timeout())];
+        let arrivals = [&there, &back].map(|path| path.front().map(|(at, ..)| *at));
+        match deadlines.into_iter().chain(arrivals).flatten().min() {
+            Some(next) => now = next.max(now),
+            None => break,
+        }
+    }
+    println!("{delivered} datagrams; the client is {}, the server {:?}", client.state(), server.map(|end| end.state()));
+    assert_eq!(delivered, 100);
+}
