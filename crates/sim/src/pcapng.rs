@@ -140,7 +140,7 @@ fn tcp_header(tcp: &Segment, segment: u32, ports: [u16; 2], out: &mut Vec<u8>) {
     let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
     out.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
     out.extend(if is_syn { 0 } else { seq }.to_be_bytes());
-    out.extend(ack.to_be_bytes());
+    out.extend(if flags & ACK == 0 { 0 } else { ack }.to_be_bytes());
     out.extend([(((20 + options) / 4) << 4) as u8, flags]);
     out.extend(WINDOW.to_be_bytes());
     out.extend([0; 4]);
