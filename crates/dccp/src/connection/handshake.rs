@@ -108,7 +108,7 @@ impl Connection {
         self.timers.stop(Timer::GiveUp);
         self.timers.stop(Timer::PartOpen);
         self.cookies.clear();
-        self._backlog = None;
+        self.place_in_backlog = None;
         if self.is_server {
             self.apply_features(now);
             self.run_controllers(now);
@@ -180,7 +180,7 @@ impl Connection {
         self.sender = None;
         self.receiver = None;
         self.report_len = 0;
-        self._backlog = None;
+        self.place_in_backlog = None;
     }
 
     /// A Response's cookies take the place of those of the Responses before.

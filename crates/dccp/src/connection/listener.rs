@@ -102,7 +102,7 @@ impl Listener {
             InitCookies::Never | InitCookies::WhenBusy => {
                 let iss = self.keys.initial_number(now, peer);
                 let mut server = Box::new(self.respond(now, long, service, iss));
-                server._backlog = Some(Arc::clone(&self.backlog));
+                server.place_in_backlog = Some(Arc::clone(&self.backlog));
                 let delivery = server.handle(now, ecn, packet);
                 Outcome::Accepted(server, delivery)
             }

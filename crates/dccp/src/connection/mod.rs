@@ -145,7 +145,7 @@ pub struct Connection {
     /// A Response with cookies must not be longer.
     response_limit: Option<usize>,
     /// The listener's place for connections in RESPOND.
-    _backlog: Option<Arc<()>>,
+    place_in_backlog: Option<Arc<()>>,
 
     events: Events,
     counters: Counters,
@@ -257,7 +257,7 @@ impl Connection {
             handshake_data_seen: false,
             cookies: Vec::new(),
             response_limit: None,
-            _backlog: None,
+            place_in_backlog: None,
             events: Events::default(),
             counters: Counters::default(),
             scratch: Scratch::default(),
