@@ -23,9 +23,9 @@ impl Outbox for Datagrams {
     fn next_len(&mut self, _: Instant) -> Option<usize> {
         self.0.front().map(Vec::len)
     }
-    fn take(&mut self, _: Instant) -> &[u8] {
-        self.1 = self.0.pop_front().unwrap_or_default();
-        &self.1
+    fn take(&mut self, _: Instant) -> Option<&[u8]> {
+        self.1 = self.0.pop_front()?;
+        Some(&self.1)
     }
 }
 

@@ -28,9 +28,9 @@ impl Outbox for Datagrams {
     fn next_len(&mut self, _: Instant) -> Option<usize> {
         self.waiting.front().map(Vec::len)
     }
-    fn take(&mut self, _: Instant) -> &[u8] {
-        self.taken = self.waiting.pop_front().unwrap_or_default();
-        &self.taken
+    fn take(&mut self, _: Instant) -> Option<&[u8]> {
+        self.taken = self.waiting.pop_front()?;
+        Some(&self.taken)
     }
 }
 

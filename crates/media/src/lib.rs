@@ -28,10 +28,12 @@
 #![forbid(unsafe_code)]
 
 mod datagram;
+mod queue;
 mod source;
 mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
+pub use queue::{Full, Late, Media, Order, Rules, SendQueue, SendQueueOptions, Travel, Unsent};
 pub use source::cbr::{Cbr, CbrOptions};
 pub use source::ftp::{Ftp, FtpOptions};
 pub use source::playback::{Playback, Streams, TraceOptions};

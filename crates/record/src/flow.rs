@@ -10,7 +10,8 @@ use crate::counts::DropCounts;
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
 use crate::rate_bins::RateBins;
-use headway_units::{DropCause, Duration, Instant, MediaKind};
+use crate::send_queue::{SendQueueMeter, SendQueueSummary};
+use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -97,8 +98,11 @@ pub struct FlowSummary {
     pub jitter_s: Option<f64>,
     /// Round-trip times in s; none if the sender took no sample.
     pub rtt_s: Option<RttSummary>,
-    /// By kind: packets that arrived by their deadline, by packets sent or refused with one. Kinds without deadlines are absent.
+    /// By kind: packets that arrived by their deadline, by all that the application wrote whose deadline lies in the interval,
+    /// sent or not. Kinds without deadlines are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
+    /// By kind: packets that arrived after their deadline, by the same.
+    pub late_ratio: BTreeMap<MediaKind, f64>,
     /// Coefficient of variation of the throughput over bins of 0.5 s; none if fewer than two bins or all empty.
     pub rate_cov: Option<f64>,
     /// Of a TCP: packets sent again. Set by whoever knows; absent otherwise.
@@ -107,20 +111,28 @@ pub struct FlowSummary {
     /// Of a TCP: how often the retransmission timer ran out. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
-    /// Of a transport with a send queue: packets that it did not take because it was full. Set by whoever knows; absent
-    /// otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused_packets: Option<u64>,
+    /// Of a flow with a send queue, by kind: what became of the data before it was sent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub send_queue: BTreeMap<MediaKind, SendQueueSummary>,
     /// Of a DCCP connection that never was, or that ended before anybody closed it: why. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_failure: Option<String>,
 }
 
-/// Sent with a deadline, and arrived by it.
+impl FlowSummary {
+    /// Packets that the send queue threw away.
+    #[must_use]
+    pub fn unsent_packets(&self) -> u64 {
+        self.send_queue.values().map(SendQueueSummary::unsent_packets).sum()
+    }
+}
+
+/// Written with a deadline in the interval, arrived by it, arrived after it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timeliness {
     due: u64,
     on_time: u64,
+    late: u64,
 }
 
 /// Counts what happens to one flow's packets; about 400 bytes, and 256 more for each power of two between its shortest
@@ -130,6 +142,7 @@ struct Timeliness {
 #[repr(C)] // what each packet touches comes first
 pub struct FlowMeter {
     measure_from: Instant,
+    measure_to: Instant,
     sent: u64,
     received: u64,
     wire_bytes: u64,
@@ -145,14 +158,16 @@ pub struct FlowMeter {
     timeliness: [Timeliness; MediaKind::ALL.len()],
     lost: DropCounts,
     total_lost_packets: u64,
+    send_queue: Option<Box<SendQueueMeter>>,
 }
 
 impl FlowMeter {
-    /// Counts from `measure_from` on.
+    /// Counts from `measure_from` on. Deadlines count up to `measure_to`, the end of the run if nobody stops it.
     #[must_use]
-    pub fn new(measure_from: Instant) -> Self {
+    pub fn new(measure_from: Instant, measure_to: Instant) -> Self {
         Self {
             measure_from,
+            measure_to,
             sent: 0,
             received: 0,
             lost: DropCounts::default(),
@@ -168,6 +183,40 @@ impl FlowMeter {
             bins: RateBins::new(measure_from),
             total_received_bytes: 0,
             total_lost_packets: 0,
+            send_queue: None,
+        }
+    }
+
+    /// Whether a packet with this deadline is one of those that on-time shares are about.
+    fn is_due(&self, deadline: Option<Instant>) -> bool {
+        deadline.is_some_and(|deadline| deadline >= self.measure_from && deadline <= self.measure_to)
+    }
+
+    /// The application handed over a packet's worth of data.
+    pub fn written(&mut self, kind: MediaKind, deadline: Option<Instant>) {
+        if self.is_due(deadline) {
+            self.timeliness[kind as usize].due += 1;
+        }
+    }
+
+    /// The flow has a send queue, and the data of [`Self::written`] came to it at `now`.
+    pub fn queued(&mut self, now: Instant, kind: MediaKind) {
+        self.in_send_queue(now, |meter| meter.written(kind));
+    }
+
+    /// Data left the send queue at `now` to be sent, after a wait.
+    pub fn left_send_queue(&mut self, now: Instant, kind: MediaKind, wait: Duration) {
+        self.in_send_queue(now, |meter| meter.left(kind, wait));
+    }
+
+    /// The send queue threw data away at `now` that would have come so late.
+    pub fn unsent(&mut self, now: Instant, kind: MediaKind, cause: SendDrop, lateness: Duration) {
+        self.in_send_queue(now, |meter| meter.dropped(kind, cause, lateness));
+    }
+
+    fn in_send_queue(&mut self, now: Instant, count: impl FnOnce(&mut SendQueueMeter)) {
+        if now >= self.measure_from {
+            count(self.send_queue.get_or_insert_default());
         }
     }
 
@@ -177,26 +226,19 @@ impl FlowMeter {
             return;
         }
         self.sent += 1;
-        if packet.deadline.is_some() {
-            self.timeliness[packet.kind as usize].due += 1;
-        }
-    }
-
-    /// A packet was refused at `now`, before it was sent, because its sender's queue was full. If it had a deadline, it will not
-    /// be met.
-    pub fn refused(&mut self, now: Instant, kind: MediaKind, deadline: Option<Instant>) {
-        if now >= self.measure_from && deadline.is_some() {
-            self.timeliness[kind as usize].due += 1;
-        }
     }
 
     /// `packet` arrived at `now` with `goodput_bytes` of payload that the receiver had not seen before (0 for a copy).
     pub fn received(&mut self, now: Instant, packet: &FlowPacket, goodput_bytes: u32) {
         self.total_received_bytes += u64::from(packet.wire_bytes);
+        let late = packet.deadline.is_some_and(|deadline| now > deadline);
+        if self.is_due(packet.deadline) {
+            let Timeliness { on_time, late: too_late, .. } = &mut self.timeliness[packet.kind as usize];
+            *if late { too_late } else { on_time } += 1;
+        }
         if now < self.measure_from {
             return;
         }
-        let late = packet.deadline.is_some_and(|deadline| now > deadline);
         self.wire_bytes += u64::from(packet.wire_bytes);
         if !late {
             self.goodput_bytes += u64::from(goodput_bytes);
@@ -209,9 +251,6 @@ impl FlowMeter {
         self.received += 1;
         self.delays.record(transit);
         self.jitter.arrived(transit);
-        if packet.deadline.is_some() && !late {
-            self.timeliness[packet.kind as usize].on_time += 1;
-        }
     }
 
     /// `packet` will never arrive, because of `cause`.
@@ -270,19 +309,23 @@ impl FlowMeter {
                 min: self.rtt_min.as_secs_f64(),
                 max: self.rtt_max.as_secs_f64(),
             }),
-            on_time_ratio: MediaKind::ALL
-                .into_iter()
-                .filter_map(|kind| {
-                    let Timeliness { due, on_time } = self.timeliness[kind as usize];
-                    (due > 0).then(|| (kind, on_time as f64 / due as f64))
-                })
-                .collect(),
+            on_time_ratio: self.of_due(|timeliness| timeliness.on_time),
+            late_ratio: self.of_due(|timeliness| timeliness.late),
             rate_cov: self.bins.coefficient_of_variation(end),
             retransmitted_packets: None,
             timeouts: None,
-            refused_packets: None,
+            send_queue: self.send_queue.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             connection_failure: None,
         }
+    }
+
+    /// A part of the packets that are due, by kind.
+    fn of_due(&self, part: fn(&Timeliness) -> u64) -> BTreeMap<MediaKind, f64> {
+        let ratio = |kind: MediaKind| {
+            let timeliness = &self.timeliness[kind as usize];
+            (timeliness.due > 0).then(|| (kind, part(timeliness) as f64 / timeliness.due as f64))
+        };
+        MediaKind::ALL.into_iter().filter_map(ratio).collect()
     }
 
     fn delay_summary(&self) -> Option<DelaySummary> {
@@ -308,7 +351,7 @@ mod tests {
     /// Delays from 10 ms to 1 s, each flow alike.
     #[test]
     fn five_thousand_flows_fit_in_fifteen_megabytes() {
-        let mut meter = FlowMeter::new(Instant::ZERO);
+        let mut meter = FlowMeter::new(Instant::ZERO, Instant::FAR_FUTURE);
         let packet = FlowPacket { sent_at: Instant::ZERO, wire_bytes: 1500, kind: MediaKind::Data, deadline: None };
         for millis in 10..=1000 {
             meter.sent(&packet);

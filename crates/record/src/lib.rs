@@ -27,6 +27,7 @@ mod pcapng;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod rate_bins;
+mod send_queue;
 mod series;
 mod summary;
 mod table;
@@ -37,6 +38,7 @@ pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttS
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
+pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{flow_table, link_table};

@@ -93,9 +93,9 @@ pub fn flow_table(summary: &Summary) -> String {
         Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
         Column::level("rate", "CoV", 3, |flow: &FlowSummary| flow.rate_cov),
     ];
-    if flows.iter().any(|flow| flow.refused_packets.is_some_and(|refused| refused > 0)) {
-        let refused = |flow: &FlowSummary| flow.refused_packets.unwrap_or(0) as f64;
-        columns.insert(3, Column::sum("refused", "packets", 0, refused));
+    if flows.iter().any(|flow| flow.unsent_packets() > 0) {
+        let unsent = |flow: &FlowSummary| flow.unsent_packets() as f64;
+        columns.insert(3, Column::sum("unsent", "packets", 0, unsent));
     }
     if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
         columns.push(Column::level("in time", "%", 2, |flow: &FlowSummary| {
@@ -229,7 +229,8 @@ mod tests {
             rate_cov: Some(0.125),
             retransmitted_packets: None,
             timeouts: None,
-            refused_packets: None,
+            late_ratio: BTreeMap::new(),
+            send_queue: BTreeMap::new(),
             connection_failure: None,
         }
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Summary};
-use headway_units::{DropCause, Duration, Instant, MediaKind};
+use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
 use proptest::prelude::*;
 
 fn at(millis: u64) -> Instant {
@@ -20,7 +20,7 @@ fn summary(meter: &FlowMeter, end: Instant) -> FlowSummary {
 /// Four packets of 1000 B in 2 s: two arrive after 10 and 20 ms, one is lost, one is under way.
 #[test]
 fn a_story_with_every_fate() {
-    let mut meter = FlowMeter::new(Instant::ZERO);
+    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
     for sent in [0, 500, 1000, 1995] {
         meter.sent(&packet(sent));
     }
@@ -47,15 +47,15 @@ fn a_story_with_every_fate() {
 
 #[test]
 fn nothing_sent_says_nothing() {
-    let s = summary(&FlowMeter::new(at(5)), at(5));
+    let s = summary(&FlowMeter::new(at(5), at(2000)), at(5));
     assert_eq!((s.throughput_bps, s.loss_ratio), (0.0, 0.0));
     assert!(s.one_way_delay_s.is_none() && s.jitter_s.is_none() && s.rtt_s.is_none() && s.rate_cov.is_none());
 }
 
-/// On time by what was sent with a deadline; the deadline itself is in time; late payload is no goodput.
+/// On time by what was written with a deadline; the deadline itself is in time; late payload is no goodput.
 #[test]
-fn on_time_is_a_part_of_what_was_sent() {
-    let mut meter = FlowMeter::new(Instant::ZERO);
+fn on_time_is_a_part_of_what_was_written() {
+    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
     let voice = |sent: u64| FlowPacket {
         sent_at: at(sent),
         wire_bytes: 200,
@@ -63,6 +63,7 @@ fn on_time_is_a_part_of_what_was_sent() {
         deadline: Some(at(sent + 100)),
     };
     for sent in [0, 20, 40, 60] {
+        meter.written(MediaKind::Audio, voice(sent).deadline);
         meter.sent(&voice(sent));
     }
     meter.sent(&packet(70));
@@ -72,13 +73,54 @@ fn on_time_is_a_part_of_what_was_sent() {
     meter.received(at(150), &packet(70), 960);
     let s = summary(&meter, at(1000));
     assert_eq!(s.on_time_ratio.into_iter().collect::<Vec<_>>(), [(MediaKind::Audio, 0.25)]);
+    assert_eq!(s.late_ratio.into_iter().collect::<Vec<_>>(), [(MediaKind::Audio, 0.25)]);
     assert_eq!(s.goodput_bps, (160.0 + 960.0) * 8.0);
+}
+
+/// A packet is due where its deadline lies: before, at the edges of, in and after 1 s to 2 s. When it was written, sent or
+/// came is not asked.
+#[test]
+fn packets_are_due_by_their_deadline() {
+    let mut meter = FlowMeter::new(at(1000), at(2000));
+    for deadline in [900, 1000, 1500, 2000, 2100] {
+        let frame = FlowPacket { kind: MediaKind::Video, deadline: Some(at(deadline)), ..packet(deadline - 200) };
+        meter.written(frame.kind, frame.deadline);
+        meter.sent(&frame);
+        meter.received(at(deadline - 100), &frame, 900);
+    }
+    meter.written(MediaKind::Video, Some(at(1600)));
+    let s = summary(&meter, at(2000));
+    assert_eq!(s.on_time_ratio.into_iter().collect::<Vec<_>>(), [(MediaKind::Video, 0.75)]);
+}
+
+/// Each fate in the send queue by its kind, from `measure_from` on.
+#[test]
+fn the_send_queue_is_counted_by_kind() {
+    let mut meter = FlowMeter::new(at(1000), at(2000));
+    meter.queued(at(999), MediaKind::Audio);
+    meter.unsent(at(999), MediaKind::Audio, SendDrop::Refused, Duration::ZERO);
+    for _ in 0..5 {
+        meter.queued(at(1000), MediaKind::Video);
+    }
+    meter.left_send_queue(at(1010), MediaKind::Video, Duration::from_millis(10));
+    meter.left_send_queue(at(1030), MediaKind::Video, Duration::from_millis(30));
+    meter.unsent(at(1040), MediaKind::Video, SendDrop::Refused, Duration::ZERO);
+    meter.unsent(at(1040), MediaKind::Video, SendDrop::PushedOut, Duration::from_millis(50));
+    meter.unsent(at(1050), MediaKind::Video, SendDrop::Expired, Duration::from_millis(100));
+    let s = summary(&meter, at(2000));
+    assert_eq!(s.unsent_packets(), 3);
+    assert_eq!(s.send_queue.keys().collect::<Vec<_>>(), [&MediaKind::Video]);
+    let video = &s.send_queue[&MediaKind::Video];
+    assert_eq!((video.written_packets, video.sent_packets), (5, 2));
+    assert_eq!((video.refused_packets, video.pushed_out_packets, video.expired_packets), (1, 1, 1));
+    assert_eq!((video.mean_wait_s, video.max_wait_s), (Some(0.020), Some(0.030)));
+    assert_eq!((video.late_packets, video.mean_lateness_s), (2, Some(0.075)));
 }
 
 /// A packet sent before `measure_from` belongs to no count, but its bytes arrive when they arrive.
 #[test]
 fn the_boundary() {
-    let mut meter = FlowMeter::new(at(1000));
+    let mut meter = FlowMeter::new(at(1000), at(2000));
     meter.sent(&packet(990));
     meter.sent(&packet(995));
     meter.sent(&packet(1000));
@@ -97,8 +139,9 @@ fn the_boundary() {
 /// The names are a contract: those of the book's page on records, in this order.
 #[test]
 fn the_summary_has_the_agreed_names() {
-    let mut meter = FlowMeter::new(Instant::ZERO);
+    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
     let frame = FlowPacket { kind: MediaKind::VideoI, deadline: Some(at(500)), ..packet(0) };
+    meter.written(frame.kind, frame.deadline);
     meter.sent(&frame);
     meter.received(at(20), &frame, 900);
     meter.rtt(at(30), Duration::from_millis(30));
@@ -161,6 +204,9 @@ fn the_summary_has_the_agreed_names() {
       "on_time_ratio": {
         "video-i": 1.0
       },
+      "late_ratio": {
+        "video-i": 0.0
+      },
       "rate_cov": 1.0,
       "timeouts": 2
     }
@@ -197,7 +243,7 @@ proptest! {
         from in 0u64..2500,
         end in 1u64..2500,
     ) {
-        let mut meter = FlowMeter::new(at(from));
+        let mut meter = FlowMeter::new(at(from), at(end));
         // (when, is it the end, which packet): in the order of time, a packet's sending first.
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for (index, (sent, fate)) in story.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
 //! trips and timestamps are exact.
 
-use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize};
+use headway_units::{Bytes, Dialect, Duration, OptionError};
 use serde::{Deserialize, Serialize};
 
 /// Options of the agents that carry a controller, beside those of the controller.
@@ -14,8 +14,6 @@ pub struct AgentOptions {
     pub header: Bytes,
     /// A report, as an IP packet.
     pub feedback: Bytes,
-    /// What the source has written and the controller has not let go yet: more is refused.
-    pub send_queue: QueueSize,
     /// Whether datagrams say that they may be marked instead of dropped (ECT(0), RFC 3168).
     pub ecn: bool,
     /// A round trip that the sender knows before its first report.
@@ -36,7 +34,6 @@ impl headway_units::Options for AgentOptions {
             datagram: Bytes::new(datagram),
             header: Bytes::new(header),
             feedback: Bytes::new(feedback),
-            send_queue: QueueSize::Packets(1000),
             ecn: false,
             initial_rtt: None,
         }

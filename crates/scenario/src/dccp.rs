@@ -1,15 +1,13 @@
 //! A DCCP connection as the simulator carries it.
 
 use headway_dccp::ConnectionOptions;
-use headway_units::{Dialect, OptionError, Options, QueueSize};
+use headway_units::{Dialect, OptionError, Options};
 use serde::{Deserialize, Serialize};
 
 /// Options of `dccp`, beside those of its CCID's controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DccpOptions {
-    /// What the source has written and the controller has not let go yet: more is refused.
-    pub send_queue: QueueSize,
     /// Whether each packet is turned into bytes and back before it is handled. The record is the same.
     pub codec: bool,
     /// The rules of both ends.
@@ -18,9 +16,7 @@ pub struct DccpOptions {
 
 impl Options for DccpOptions {
     fn preset(dialect: Dialect) -> Self {
-        // Linux: net.dccp.default.tx_qlen.
-        let packets = if dialect == Dialect::Linux { 5 } else { 1000 };
-        Self { send_queue: QueueSize::Packets(packets), codec: false, connection: ConnectionOptions::preset(dialect) }
+        Self { codec: false, connection: ConnectionOptions::preset(dialect) }
     }
 
     fn check(&self) -> Result<(), OptionError> {

@@ -7,7 +7,8 @@ use crate::path::Path;
 use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::tables::{Events, FlowTable, LinkTable, ScenarioTable, StartTable};
-use headway_units::{Duration, Instant};
+use headway_media::SendQueueOptions;
+use headway_units::{Dialect, Duration, Instant};
 use std::collections::BTreeSet;
 
 /// A run, and where its flows come from.
@@ -178,12 +179,18 @@ fn flows(
                 start: start(&table.start, replica),
                 stop: table.stop.map(instant),
                 transport: table.transport.options.clone(),
+                send_queue: table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()),
                 source: table.source.options.clone(),
                 trace: trace.clone(),
             });
         }
     }
     Some((flows, flow_tables))
+}
+
+/// The send queue of a transport that has none.
+fn unused() -> SendQueueOptions {
+    SendQueueOptions::fifo(Dialect::default())
 }
 
 fn start(table: &StartTable, replica: usize) -> Start {

@@ -4,7 +4,7 @@ use crate::agent::AgentOptions;
 use crate::controlled::Controlled;
 use crate::dccp::DccpOptions;
 use headway_link::{LossOptions, QueueOptions};
-use headway_media::{SourceOptions, Trace, UdpOptions};
+use headway_media::{SendQueueOptions, SourceOptions, Trace, UdpOptions};
 use headway_tcp::TcpOptions;
 use headway_units::{Bytes, Duration, Instant, Rate};
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// What carries the packets.
     pub transport: Transport,
+    /// What waits for the transport's rate controller; without one it is not used.
+    pub send_queue: SendQueueOptions,
     /// What the application sends.
     pub source: SourceOptions,
     /// The text that the source's `file` names, read; shared by all flows that play it.

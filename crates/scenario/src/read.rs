@@ -1,6 +1,7 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
+use crate::model::Transport;
 use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
@@ -8,6 +9,7 @@ use crate::suggest::quoted;
 use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
 use crate::vocabulary::VOCABULARY;
 use headway_link::QueueOptions;
+use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
 use std::collections::BTreeMap;
 
@@ -156,11 +158,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     let dialect = own_dialect.unwrap_or(dialect);
     let queue = match open.value("queue") {
         Some(_) => open.options("queue", dialect, &VOCABULARY.queue),
-        None => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(|options| Chosen {
-            dialect: None,
-            options,
-            off: Off::default(),
-        }),
+        None => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(chosen),
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
     Some(LinkTable {
@@ -176,6 +174,11 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         queue: queue?,
         loss,
     })
+}
+
+/// What nobody wrote.
+fn chosen<R>(options: R) -> Chosen<R> {
+    Chosen { dialect: None, options, off: Off::default() }
 }
 
 /// The queue of a link that names none.
@@ -223,6 +226,17 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     if open.value("transport").is_none() {
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
+    let send_queue = match (open.value("send_queue"), &transport) {
+        (Some(_), Some(Chosen { options: Transport::Udp(_) | Transport::Tcp(_), .. })) => {
+            open.wrong("send_queue", "udp and tcp decide themselves when to send what: only a transport with a rate controller has a send queue");
+            None
+        }
+        (Some(_), _) => open.options("send_queue", dialect, &VOCABULARY.send_queue),
+        (None, Some(Chosen { options: Transport::Agent(_) | Transport::Dccp(_), .. })) => {
+            Some(chosen(SendQueueOptions::fifo(dialect)))
+        }
+        (None, _) => None,
+    };
     let source = open.options("source", dialect, &VOCABULARY.source);
     if open.value("source").is_none() {
         open.missing("source", "{ kind = \"ftp\" } or { kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\" }");
@@ -236,6 +250,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         stop,
         dialect: own_dialect,
         transport: transport?,
+        send_queue,
         source: source?,
     })
 }

@@ -2,7 +2,7 @@
 //! descriptions in the JSON Schema.
 
 use headway_link::{LossOptions, QueueOptions};
-use headway_media::SourceOptions;
+use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,10 @@ pub(crate) struct FlowTable {
     pub(crate) dialect: Option<Dialect>,
     /// What carries the packets.
     pub(crate) transport: Chosen<Transport>,
+    /// What waits for the transport's rate controller, and which of it goes next; fifo if absent. Transports without a rate
+    /// controller have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) send_queue: Option<Chosen<SendQueueOptions>>,
     /// What the application sends.
     pub(crate) source: Chosen<SourceOptions>,
 }

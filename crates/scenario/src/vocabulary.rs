@@ -4,7 +4,7 @@ use crate::model::Transport;
 use crate::off::{Key, Keys};
 use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use headway_link::{LossOptions, QueueOptions};
-use headway_media::SourceOptions;
+use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::Registry;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ pub(crate) struct Vocabulary {
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
     pub(crate) transport: KindKeys,
+    pub(crate) send_queue: KindKeys,
     pub(crate) source: KindKeys,
 }
 
@@ -36,6 +37,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),
     transport: keys_of_kinds::<Transport>(),
+    send_queue: keys_of_kinds::<SendQueueOptions>(),
     source: keys_of_kinds::<SourceOptions>(),
 });
 

@@ -5,7 +5,7 @@ use crate::network::Envelope;
 use crate::packet::{Body, Numbered, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
-use headway_media::UdpOptions;
+use headway_media::{SendQueueOptions, UdpOptions};
 use headway_rate::{
     Feedback, LossForm, Losses, Next, Permit, Receiver, ReceiverContext, ReceiverHalf, Report, Sender, SenderContext,
     SenderHalf, Sending, Status, TfrcReport, Timing,
@@ -45,8 +45,13 @@ pub(crate) struct AgentReceiver {
 }
 
 /// Both ends of a flow.
-pub(crate) fn pair(options: &Controlled<AgentOptions>, now: Instant, random: Random) -> (AgentSender, AgentReceiver) {
-    let AgentOptions { datagram, header, feedback, send_queue, ecn, initial_rtt } = options.carrier;
+pub(crate) fn pair(
+    options: &Controlled<AgentOptions>,
+    send_queue: &SendQueueOptions,
+    now: Instant,
+    random: Random,
+) -> (AgentSender, AgentReceiver) {
+    let AgentOptions { datagram, header, feedback, ecn, initial_rtt } = options.carrier;
     let queue = SendQueue::new(UdpOptions { datagram, header }, send_queue);
     let packet_size = queue.full();
     let context = SenderContext { now, rtt: initial_rtt, packet_size, random };
@@ -86,7 +91,7 @@ impl AgentSender {
     /// The next datagram to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         self.catch_up(now + Duration::from_nanos(1));
-        let size = self.queue.next_size();
+        let size = self.queue.next_size(now);
         let next = Next { size: size.unwrap_or_else(|| self.queue.full()) };
         self.empty = size.is_none();
         self.permitted = Instant::FAR_FUTURE;
@@ -98,26 +103,27 @@ impl AgentSender {
             }
             Permit::Blocked => return None,
         }
-        let Some(piece) = self.queue.take() else {
+        let Some(media) = self.queue.take(now) else {
             self.controller.on_application_limited(now);
             return None;
         };
         let number = self.next_number;
         self.next_number += 1;
-        let stamp = self.controller.on_send(now, &Sending { number, size: next.size, data: true });
+        let stamp = self.controller.on_send(now, &Sending { number, size: media.payload, data: true });
+        let payload = media.payload.count() as u32;
         let body = Body::Numbered(Numbered {
             number,
-            payload: piece.payload,
-            kind: piece.kind,
-            deadline: piece.deadline.unwrap_or(Instant::FAR_FUTURE),
+            payload,
+            kind: media.kind,
+            deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
             stamp,
             ack_ratio: self.ack_ratio,
         });
-        Some(Envelope { size: piece.payload + self.header, ecn: self.ecn, body })
+        Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
 
-    /// A report has come; returns its sample of the round trip.
-    pub(crate) fn handle(&mut self, now: Instant, report: &ReportBody) -> Duration {
+    /// A report has come that was sent then; returns its sample of the round trip.
+    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> Duration {
         self.catch_up(now);
         let sample = now.since(report.echo) - report.held;
         let tfrc = |numbers: &TfrcNumbers| TfrcReport {
@@ -139,7 +145,10 @@ impl AgentSender {
             receive_buffer_drops: 0,
         };
         self.controller.on_feedback(now, &feedback);
-        self.ack_ratio = self.controller.status().ack_ratio.unwrap_or(0);
+        let status = self.controller.status();
+        self.ack_ratio = status.ack_ratio.unwrap_or(0);
+        self.queue.set_round_trip(status.rtt, Some(sample));
+        self.queue.on_one_way_delay(sent.since(report.echo) - report.held);
         sample
     }
 

@@ -3,12 +3,12 @@
 
 use crate::network::Envelope;
 use crate::packet::{Body, DccpPacket};
-use crate::send_queue::{Piece, SendQueue};
+use crate::send_queue::SendQueue;
 use headway_dccp::{
     Addresses, Closed, Connection, Decoded, Delivery, Event, Listener, Network, NoData, OptionArea, Outbox, Outcome,
     Outgoing, Packet, Ports, ResetCode, ServiceCode,
 };
-use headway_media::UdpOptions;
+use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Duration, Ecn, FlowId, Instant, MediaKind, Random};
@@ -55,16 +55,17 @@ pub(crate) struct Server {
 /// Both ends of a flow that starts `now`.
 pub(crate) fn pair(
     options: &Controlled<DccpOptions>,
+    send_queue: &SendQueueOptions,
     flow: FlowId,
     now: Instant,
     random: impl Fn(&str) -> Random,
 ) -> (Client, Server) {
-    let DccpOptions { send_queue, codec, connection } = &options.carrier;
+    let DccpOptions { codec, connection } = &options.carrier;
     let [local, remote] = ports(flow);
     let client = Connection::connect(now, connection, Ports { local, remote }, SERVICE, random("client"));
     let full = client.status().maximum_packet_size as u64;
     let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
-    let queue = SendQueue::new(cut, *send_queue);
+    let queue = SendQueue::new(cut, send_queue);
     let client =
         Client { connection: client, queue, ports: [remote, local], codec: *codec, connected: false, closed: None };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
@@ -74,17 +75,17 @@ pub(crate) fn pair(
 /// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
 struct Zeroes<'q> {
     queue: &'q mut SendQueue,
-    taken: Option<Piece>,
+    taken: Option<Media>,
 }
 
 impl Outbox for Zeroes<'_> {
-    fn next_len(&mut self, _: Instant) -> Option<usize> {
-        self.queue.next_size().map(|size| size.count() as usize)
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        self.queue.next_size(now).map(|size| size.count() as usize)
     }
 
-    fn take(&mut self, _: Instant) -> &[u8] {
-        self.taken = self.queue.take();
-        zeroes(self.taken.map_or(0, |piece| piece.payload))
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        self.taken = self.queue.take(now);
+        self.taken.map(|media| zeroes(media.payload.count() as u32))
     }
 }
 
@@ -97,9 +98,9 @@ impl Client {
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
         let mut envelope = envelope(&self.connection.poll_transmit(now, &mut outbox)?);
-        if let (Some(piece), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
-            packet.kind = piece.kind;
-            packet.deadline = piece.deadline.unwrap_or(Instant::FAR_FUTURE);
+        if let (Some(media), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
+            packet.kind = media.kind;
+            packet.deadline = media.expires.unwrap_or(Instant::FAR_FUTURE);
         }
         Some(envelope)
     }
@@ -108,7 +109,11 @@ impl Client {
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<Duration> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
         self.take_events();
-        self.connection.take_rtt_sample()
+        let sample = self.connection.take_rtt_sample();
+        if sample.is_some() {
+            self.queue.set_round_trip(self.connection.status().rtt, sample);
+        }
+        sample
     }
 
     fn take_events(&mut self) {

@@ -6,6 +6,7 @@ use crate::event_queue::{Actor, Class, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram};
+use crate::send_queue::SendQueue;
 use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
 use headway_rate::Status;
@@ -36,8 +37,6 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
-    /// Packets refused until then.
-    pub(crate) refused_before: u64,
 }
 
 /// What carries a flow.
@@ -170,11 +169,11 @@ impl Flow {
         }
     }
 
-    /// Packets that the sending end has refused because its queue was full, if it has one.
-    pub(crate) fn refused_packets(&self) -> Option<u64> {
-        match &self.transport {
-            Transport::Agent { sender, .. } => Some(sender.queue.refused()),
-            Transport::Dccp { client, .. } => Some(client.queue.refused()),
+    /// What waits at the sending end, if it has a queue.
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        match &mut self.transport {
+            Transport::Agent { sender, .. } => Some(&mut sender.queue),
+            Transport::Dccp { client, .. } => Some(&mut client.queue),
             Transport::Udp(_) | Transport::Tcp { .. } => None,
         }
     }
@@ -192,13 +191,11 @@ impl Flow {
                 (Transport::Tcp { sender, .. }, _) if stopped => sender.stop(),
                 (Transport::Tcp { sender, .. }, Backlog::Segments(segments)) => sender.write(now.at, segments),
                 (Transport::Tcp { sender, .. }, _) => sender.write(now.at, ENDLESS),
-                (Transport::Agent { sender, .. }, _) => {
-                    sender.queue.set_backlog(if stopped { Backlog::None } else { backlog });
+                (_, backlog) => {
+                    if let Some(queue) = self.send_queue() {
+                        queue.set_backlog(if stopped { Backlog::None } else { backlog });
+                    }
                 }
-                (Transport::Dccp { client, .. }, _) => {
-                    client.queue.set_backlog(if stopped { Backlog::None } else { backlog });
-                }
-                (Transport::Udp(_), _) => {}
             },
         }
         if let (true, Transport::Dccp { client, .. }) = (stopped, &mut self.transport) {
@@ -215,6 +212,9 @@ impl Flow {
             match &mut self.transport {
                 Transport::Udp(udp) => {
                     let Some(envelope) = udp.next(&mut self.source, now.at) else { return false };
+                    if let Body::Datagram(Datagram { kind, deadline, .. }) = envelope.body {
+                        network.flow_meters[self.id.0 as usize].written(kind, deadline);
+                    }
                     network.inject(now, self.id, self.forward, true, envelope);
                 }
                 Transport::Tcp { sender, .. } => {
@@ -225,13 +225,11 @@ impl Flow {
                 }
                 Transport::Agent { sender, .. } => {
                     let Some(write) = self.source.poll(now.at) else { return false };
-                    let meter = &mut network.flow_meters[self.id.0 as usize];
-                    sender.queue.write(&write, |piece| meter.refused(now.at, piece.kind, piece.deadline));
+                    sender.queue.write(now.at, &write, &mut network.flow_meters[self.id.0 as usize]);
                 }
                 Transport::Dccp { client, .. } => {
                     let Some(write) = self.source.poll(now.at) else { return false };
-                    let meter = &mut network.flow_meters[self.id.0 as usize];
-                    client.queue.write(&write, |piece| meter.refused(now.at, piece.kind, piece.deadline));
+                    client.queue.write(now.at, &write, &mut network.flow_meters[self.id.0 as usize]);
                 }
             }
         }
@@ -290,7 +288,7 @@ impl Flow {
                 goodput = datagram.payload;
             }
             (Body::Report(report), Transport::Agent { sender, .. }) => {
-                let rtt = sender.handle(now.at, report);
+                let rtt = sender.handle(now.at, packet.sent, report);
                 network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
             }
             (Body::Dccp(dccp), Transport::Dccp { client, server }) => {
@@ -315,11 +313,20 @@ impl Flow {
     fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
+            let meter = &mut network.flow_meters[self.id.0 as usize];
             let envelope = match &mut self.transport {
                 Transport::Udp(_) => return,
                 Transport::Tcp { sender, .. } => sender.poll_transmit(now.at).map(Envelope::from),
-                Transport::Agent { sender, .. } => sender.poll_transmit(now.at),
-                Transport::Dccp { client, .. } => client.poll_transmit(now.at),
+                Transport::Agent { sender, .. } => {
+                    let envelope = sender.poll_transmit(now.at);
+                    sender.queue.tell(now.at, meter);
+                    envelope
+                }
+                Transport::Dccp { client, .. } => {
+                    let envelope = client.poll_transmit(now.at);
+                    client.queue.tell(now.at, meter);
+                    envelope
+                }
             };
             let Some(envelope) = envelope else { break };
             room -= 1;

@@ -103,7 +103,7 @@ impl<O: Observer> Network<O> {
         Self {
             events: EventQueue::default(),
             observer,
-            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from)).collect(),
+            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from, end)).collect(),
             packet_hops: 0,
             ports: scenario.links.iter().map(port).collect(),
             routes,

@@ -1,36 +1,27 @@
-//! What a source has written and its carrier has not sent yet.
+//! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
-use headway_media::{Backlog, UdpOptions, Write, datagrams};
-use headway_units::{Bytes, Instant, MediaKind, QueueSize};
-use std::collections::VecDeque;
+use headway_media::{Backlog, Media, SendQueueOptions, UdpOptions, Unsent, Write, datagrams};
+use headway_record::FlowMeter;
+use headway_units::{Bytes, Duration, Instant, MediaKind};
 
 /// Packets that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// A first-in, first-out queue that refuses what comes when it is full, as a socket's send buffer does; or a backlog of
-/// full packets, of which there is always a next one.
+/// A send queue of one-packet pieces of what is written; or a backlog of full packets, of which there is always a next one.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     cut: UdpOptions,
-    limit: QueueSize,
-    waiting: VecDeque<Piece>,
-    waiting_bytes: u64,
+    waiting: headway_media::SendQueue,
     backlog: u64,
-    refused: u64,
-}
-
-/// One packet's worth of data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
-    pub(crate) payload: u32,
-    pub(crate) kind: MediaKind,
-    pub(crate) deadline: Option<Instant>,
+    /// What was thrown away, and how long what left had waited, since that was told.
+    unsent: Vec<Unsent>,
+    left: Option<(MediaKind, Duration)>,
 }
 
 impl SendQueue {
-    /// Writes are cut as `cut` says; `limit` counts data without headers.
-    pub(crate) fn new(cut: UdpOptions, limit: QueueSize) -> Self {
-        Self { cut, limit, waiting: VecDeque::new(), waiting_bytes: 0, backlog: 0, refused: 0 }
+    /// Writes are cut as `cut` says.
+    pub(crate) fn new(cut: UdpOptions, options: &SendQueueOptions) -> Self {
+        Self { cut, waiting: headway_media::SendQueue::new(options), backlog: 0, unsent: Vec::new(), left: None }
     }
 
     /// The data of a full packet.
@@ -38,22 +29,25 @@ impl SendQueue {
         Bytes::new(self.cut.datagram.count() - self.cut.header.count())
     }
 
-    /// The source has written something. `refuse` hears of each packet that there is no room for.
-    pub(crate) fn write(&mut self, write: &Write, mut refuse: impl FnMut(&Piece)) {
+    /// The source has written something.
+    pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut FlowMeter) {
+        let Write { kind, priority, created, expires, .. } = *write;
         for datagram in datagrams(write.size, &self.cut) {
-            let payload = datagram.payload.count();
-            let piece = Piece { payload: payload as u32, kind: write.kind, deadline: write.expires };
-            let full = match self.limit {
-                QueueSize::Packets(most) => self.waiting.len() as u64 >= most,
-                QueueSize::Bytes(most) => self.waiting_bytes + payload > most.count(),
-            };
-            if full {
-                self.refused += 1;
-                refuse(&piece);
-                continue;
-            }
-            self.waiting_bytes += payload;
-            self.waiting.push_back(piece);
+            meter.written(kind, expires);
+            meter.queued(now, kind);
+            let media = Media { payload: datagram.payload, kind, priority, created, expires };
+            self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
+        }
+        self.tell(now, meter);
+    }
+
+    /// Tells what was thrown away, and what left.
+    pub(crate) fn tell(&mut self, now: Instant, meter: &mut FlowMeter) {
+        for Unsent { media, cause, lateness } in self.unsent.drain(..) {
+            meter.unsent(now, media.kind, cause, lateness);
+        }
+        if let Some((kind, wait)) = self.left.take() {
+            meter.left_send_queue(now, kind, wait);
         }
     }
 
@@ -68,26 +62,34 @@ impl SendQueue {
 
     /// The data of the packet that goes next.
     #[inline]
-    pub(crate) fn next_size(&self) -> Option<Bytes> {
-        match self.waiting.front() {
-            Some(piece) => Some(Bytes::new(piece.payload.into())),
-            None => (self.backlog > 0).then(|| self.full()),
-        }
+    pub(crate) fn next_size(&self, now: Instant) -> Option<Bytes> {
+        self.waiting.next_size(now).or_else(|| (self.backlog > 0).then(|| self.full()))
     }
 
-    /// Takes the packet that goes next.
+    /// Takes the packet that goes next, if one does.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Piece> {
-        if let Some(piece) = self.waiting.pop_front() {
-            self.waiting_bytes -= u64::from(piece.payload);
-            return Some(piece);
+    pub(crate) fn take(&mut self, now: Instant) -> Option<Media> {
+        if !self.waiting.is_empty() {
+            let media = self.waiting.dequeue(now, &mut |unsent| self.unsent.push(unsent));
+            self.left = media.map(|media| (media.kind, now.since(media.created)));
+            return media;
         }
         self.backlog = self.backlog.checked_sub(1)?;
-        Some(Piece { payload: self.full().count() as u32, kind: MediaKind::Data, deadline: None })
+        Some(Media { payload: self.full(), kind: MediaKind::Data, priority: 0, created: now, expires: None })
     }
 
-    /// Packets refused so far because the queue was full.
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused
+    /// What is known of the way to the receiver: the round trip as the controller smooths it, and a sample.
+    pub(crate) fn set_round_trip(&mut self, smoothed: Option<Duration>, sample: Option<Duration>) {
+        if let Some(sample) = sample {
+            self.waiting.on_round_trip(sample);
+        }
+        if let Some(smoothed) = smoothed {
+            self.waiting.set_round_trip(smoothed);
+        }
+    }
+
+    /// A datagram's way to the receiver was measured.
+    pub(crate) fn on_one_way_delay(&mut self, sample: Duration) {
+        self.waiting.on_one_way_delay(sample);
     }
 }

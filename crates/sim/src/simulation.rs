@@ -235,7 +235,6 @@ impl<'a, O: Observer> Simulation<'a, O> {
             if let Transport::Tcp { sender, .. } = &flow.transport {
                 flow.counted_before = sender.counters();
             }
-            flow.refused_before = flow.refused_packets().unwrap_or(0);
         }
     }
 
@@ -280,7 +279,6 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
-                summary.refused_packets = flow.refused_packets().map(|refused| refused - flow.refused_before);
                 if let Transport::Dccp { client, .. } = &flow.transport {
                     summary.connection_failure = client.failure();
                 }
@@ -363,11 +361,11 @@ fn new_flow(
             sink: Box::new(Sink::new(options)),
         },
         headway_scenario::Transport::Agent(options) => {
-            let (sender, receiver) = agent::pair(options, start, stream("sender"));
+            let (sender, receiver) = agent::pair(options, &flow.send_queue, start, stream("sender"));
             Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }
         }
         headway_scenario::Transport::Dccp(options) => {
-            let (client, server) = connection::pair(options, id, start, stream);
+            let (client, server) = connection::pair(options, &flow.send_queue, id, start, stream);
             Transport::Dccp { client: Box::new(client), server: Box::new(server) }
         }
     };
@@ -380,7 +378,6 @@ fn new_flow(
         source,
         transport,
         counted_before: headway_tcp::Counters::default(),
-        refused_before: 0,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
         sink_timer: Timer::default(),

@@ -25,7 +25,7 @@ pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, schema_of_kinds};
 pub use time::{Duration, Instant};
-pub use words::{DropCause, Ecn, FlowId, MediaKind};
+pub use words::{DropCause, Ecn, FlowId, MediaKind, SendDrop};
 
 #[doc(hidden)]
 pub mod __private {

@@ -119,3 +119,19 @@ impl fmt::Display for DropCause {
         f.write_str(self.name())
     }
 }
+
+/// Why a packet was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SendDrop {
+    /// It came when its sender's queue was full.
+    Refused,
+    /// It was thrown away for another one when its sender's queue was full.
+    PushedOut,
+    /// It would have come too late.
+    Expired,
+}
+
+impl SendDrop {
+    /// Every cause, in order.
+    pub const ALL: [Self; 3] = [Self::Refused, Self::PushedOut, Self::Expired];
+}

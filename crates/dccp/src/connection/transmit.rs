@@ -1,7 +1,7 @@
 //! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
 use super::event::{Event, Outgoing};
-use super::outbox::Outbox;
+use super::outbox::{NoData, Outbox};
 use super::report::write_tfrc;
 use super::state::State;
 use super::timers::Timer;
@@ -64,19 +64,22 @@ impl Connection {
     ///
     /// Data is taken from the outbox at the instant at which the controller lets it go.
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
-        let plan = self.plan(now, outbox);
+        let mut plan = self.plan(now, outbox);
+        let mut data: &[u8] = &[];
+        if let Some(Plan { source: Source::Outbox(len), body, .. }) = plan {
+            match outbox.take(now) {
+                Some(taken) => data = taken.get(..len).unwrap_or(taken),
+                None => {
+                    // The acknowledgement that was to ride on the data goes alone.
+                    self.due.ack |= matches!(body, Body::DataAck { .. });
+                    plan = self.plan(now, &mut NoData);
+                }
+            }
+        }
         if plan.is_none() {
             self.refresh(now);
         }
-        let plan = plan?;
-        let data = match plan.source {
-            Source::Outbox(len) => {
-                let data = outbox.take(now);
-                data.get(..len).unwrap_or(data)
-            }
-            _ => &[],
-        };
-        Some(self.build(now, plan, data))
+        Some(self.build(now, plan?, data))
     }
 
     /// Makes the packet: options, number, and everything that follows from its going.
@@ -179,7 +182,7 @@ impl Connection {
         let first = self.windows.upcoming_number() == 0;
         let fits = |len: &usize| (1..=self.mtu.mps()).contains(len);
         if self.options.handshake_data && first && outbox.next_len(now).is_some_and(|len| fits(&len)) {
-            self.handshake_data = outbox.take(now).to_vec();
+            self.handshake_data = outbox.take(now).unwrap_or_default().to_vec();
         }
     }
 

@@ -1,0 +1,172 @@
+//! What waits to be sent, and which of it goes next.
+//!
+//! A send queue is four decisions, each in its own file: in which [order](Order) packets go, what happens when the queue is
+//! [full](Full), what happens to a packet that would come too [late](Late), and how long its way is taken to
+//! [be](Travel). A [kind](SendQueueOptions) is a choice of the four under a name that the field knows.
+//!
+//! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next_size`] only looks,
+//! [`SendQueue::dequeue`] decides and throws away.
+//!
+//! ```
+//! use headway_media::{Media, SendQueue, SendQueueOptions};
+//! use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, Registry};
+//!
+//! let options = SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap();
+//! let mut queue = SendQueue::new(&options);
+//! let at = Instant::from_millis;
+//! let media = |kind, priority| Media {
+//!     payload: Bytes::new(500),
+//!     kind,
+//!     priority,
+//!     created: at(0),
+//!     expires: Some(at(200)),
+//! };
+//! queue.enqueue(at(0), media(MediaKind::Video, 1), &mut |_| {});
+//! queue.enqueue(at(0), media(MediaKind::Audio, 0), &mut |_| {});
+//! queue.set_round_trip(Duration::from_millis(80));
+//! // Audio goes before video.
+//! assert_eq!(queue.dequeue(at(10), &mut |_| {}).unwrap().kind, MediaKind::Audio);
+//! assert_eq!(queue.next_size(at(10)), Some(Bytes::new(500)));
+//! ```
+
+mod full;
+mod kinds;
+mod late;
+mod order;
+mod rules;
+mod travel;
+mod waiting;
+
+pub use full::Full;
+pub use kinds::SendQueueOptions;
+pub use late::Late;
+pub use order::Order;
+pub use rules::Rules;
+pub use travel::Travel;
+
+use crate::queue::travel::Way;
+use crate::queue::waiting::Waiting;
+use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
+
+/// One packet's worth of data that waits to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// The application's bytes in it.
+    pub payload: Bytes,
+    /// What it is.
+    pub kind: MediaKind,
+    /// Which goes first where the queue may choose: 0 before 1 before 2.
+    pub priority: u8,
+    /// When the application handed it over.
+    pub created: Instant,
+    /// When it is of no more use to the receiver, if ever.
+    pub expires: Option<Instant>,
+}
+
+impl Media {
+    /// How late it would come if it went now on a way that takes `travel`: nothing if it comes in time. To come at the very
+    /// instant at which it expires is in time.
+    #[must_use]
+    pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
+        self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
+    }
+}
+
+/// A packet that was thrown away unsent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// The packet.
+    pub media: Media,
+    /// Why.
+    pub cause: SendDrop,
+    /// How late it would have come, as far as the sender knew; nothing if it could still have come in time.
+    pub lateness: Duration,
+}
+
+/// A send queue of any kind.
+#[derive(Debug)]
+pub struct SendQueue {
+    rules: Rules,
+    waiting: Waiting,
+    way: Way,
+}
+
+impl SendQueue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(options: &SendQueueOptions) -> Self {
+        Self { rules: options.rules.clone(), waiting: Waiting::new(options.rules.limit), way: Way::default() }
+    }
+
+    /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
+    pub fn enqueue(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) {
+        let travel = self.travel();
+        while !self.waiting.has_room(media.payload) {
+            let find_victim = || self.rules.full.victim(&self.waiting, &media, now, travel);
+            let victim = self.waiting.could_hold(media.payload).then(find_victim).flatten();
+            let Some(dropped) = victim.and_then(|index| self.waiting.remove(index)) else {
+                let lateness = media.lateness(now, travel);
+                unsent(Unsent { media, cause: SendDrop::Refused, lateness });
+                return;
+            };
+            let lateness = dropped.lateness(now, travel);
+            unsent(Unsent { media: dropped, cause: SendDrop::PushedOut, lateness });
+        }
+        self.waiting.insert(self.rules.key(&media), media);
+    }
+
+    /// The data of the packet that would go at `now`: of the first one if all that wait would be thrown away instead; `None` if
+    /// nothing waits.
+    #[must_use]
+    pub fn next_size(&self, now: Instant) -> Option<Bytes> {
+        let choice = self.rules.late.choose(&self.waiting, now, self.travel());
+        let index = choice.map_or(0, |choice| choice.goes);
+        self.waiting.get(index).map(|media| media.payload)
+    }
+
+    /// The controller lets a packet go at `now`: takes it out. `unsent` hears of those that are thrown away before it. `None` if
+    /// none is left that should go.
+    pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent)) -> Option<Media> {
+        let travel = self.travel();
+        let choice = self.rules.late.choose(&self.waiting, now, travel);
+        let (expired, goes) = choice.map_or((self.waiting.len(), None), |choice| (choice.expired, Some(choice.goes)));
+        let goes = goes.and_then(|index| self.waiting.remove(index));
+        for media in self.waiting.remove_first(expired) {
+            unsent(Unsent { media, cause: SendDrop::Expired, lateness: media.lateness(now, travel) });
+        }
+        goes
+    }
+
+    /// The round trip, as the controller smooths it.
+    pub fn set_round_trip(&mut self, rtt: Duration) {
+        self.way.set_round_trip(rtt);
+    }
+
+    /// A round trip was measured.
+    pub fn on_round_trip(&mut self, sample: Duration) {
+        self.way.on_round_trip(sample);
+    }
+
+    /// A packet's way to the receiver was measured, by clocks that agree.
+    pub fn on_one_way_delay(&mut self, sample: Duration) {
+        self.way.on_one_way_delay(sample);
+    }
+
+    /// How long a packet that goes now is taken to be on its way.
+    #[must_use]
+    pub fn travel(&self) -> Duration {
+        self.rules.travel.estimate(&self.way, self.rules.rtt_share)
+    }
+
+    /// How many packets wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.len() == 0
+    }
+}

@@ -1,0 +1,54 @@
+//! The four decisions of a queue, and the numbers that they take.
+
+use super::waiting::Key;
+use super::{Full, Late, Media, Order, Travel};
+use headway_units::{Bytes, Duration, OptionError, QueueSize};
+use serde::{Deserialize, Serialize};
+
+/// What a send queue does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// How much waits at most: packets, or bytes of data without headers.
+    pub limit: QueueSize,
+    /// In which order packets go.
+    pub order: Order,
+    /// What happens when the queue is full.
+    pub full: Full,
+    /// What happens to a packet that would come too late, when one may go.
+    pub late: Late,
+    /// How long a packet that goes now is taken to be on its way.
+    pub travel: Travel,
+    /// Which part of the controller's round trip a packet is on its way, 0 to 1.
+    pub rtt_share: f64,
+    /// By how much a score puts a packet off for each level of its priority.
+    pub priority_weight: Duration,
+    /// By how much a score puts a packet off for each KiB of its data.
+    pub size_weight: Duration,
+}
+
+/// A day.
+const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
+
+impl Rules {
+    /// A packet's place.
+    pub(super) fn key(&self, media: &Media) -> Key {
+        self.order.key(media, self.priority_weight, self.size_weight)
+    }
+
+    pub(super) fn check(&self) -> Result<(), OptionError> {
+        if self.limit == QueueSize::Packets(0) || self.limit == QueueSize::Bytes(Bytes::new(0)) {
+            return Err(OptionError::new("limit", "a queue without room sends nothing: limit is at least 1packet"));
+        }
+        if !(0.0..=1.0).contains(&self.rtt_share) {
+            let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);
+            return Err(OptionError::new("rtt_share", message));
+        }
+        for (key, weight) in [("priority_weight", self.priority_weight), ("size_weight", self.size_weight)] {
+            if weight > LARGEST_WEIGHT {
+                return Err(OptionError::new(key, format!("{weight} is out of range: from 0s to {LARGEST_WEIGHT}")));
+            }
+        }
+        Ok(())
+    }
+}

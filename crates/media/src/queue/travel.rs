@@ -1,0 +1,55 @@
+//! How long a packet that goes now is taken to be on its way.
+
+use headway_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// How long a packet that goes now is taken to be on its way. Before anything is measured: no time at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Travel {
+    /// `rtt_share` of the round trip that the controller smooths: with 0.5 half of it (SFDPS), with 0 a packet is late when it
+    /// has expired where it is.
+    RoundTrip,
+    /// The measured one-way delay, smoothed, where clocks agree; as `round-trip` until there is one.
+    OneWay,
+    /// The round trip less half of the smallest one seen: all waiting is on the way to the receiver. Clocks need not agree.
+    Forward,
+}
+
+/// What is known of the way to the receiver and back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Way {
+    /// As the controller smooths it.
+    round_trip: Duration,
+    smallest_round_trip: Option<Duration>,
+    one_way: Option<Duration>,
+}
+
+impl Way {
+    pub(super) fn set_round_trip(&mut self, rtt: Duration) {
+        self.round_trip = rtt;
+    }
+
+    pub(super) fn on_round_trip(&mut self, sample: Duration) {
+        self.smallest_round_trip = Some(self.smallest_round_trip.map_or(sample, |smallest| smallest.min(sample)));
+    }
+
+    /// The mean moves by an eighth, as TCP's round trip does (RFC 6298 section 2).
+    pub(super) fn on_one_way_delay(&mut self, sample: Duration) {
+        self.one_way = Some(self.one_way.map_or(sample, |mean| mean - mean / 8 + sample / 8));
+    }
+}
+
+impl Travel {
+    pub(super) fn estimate(self, way: &Way, rtt_share: f64) -> Duration {
+        let share = || Duration::from_nanos((way.round_trip.as_nanos() as f64 * rtt_share) as u64);
+        match self {
+            Self::RoundTrip => share(),
+            Self::OneWay => way.one_way.unwrap_or_else(share),
+            Self::Forward => {
+                let smallest = way.smallest_round_trip.unwrap_or(way.round_trip).min(way.round_trip);
+                way.round_trip - smallest / 2
+            }
+        }
+    }
+}

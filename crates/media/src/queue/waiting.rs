@@ -1,0 +1,89 @@
+//! The packets of a queue, in the order in which they go.
+
+use super::Media;
+use headway_units::{Bytes, QueueSize};
+use std::collections::VecDeque;
+
+/// A packet's place: smaller keys go first.
+pub(super) type Key = i128;
+
+/// Packets sorted by their key, equal ones in the order in which they came.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    limit: QueueSize,
+    bytes: u64,
+    /// Of all packets that ever came.
+    arrivals: u64,
+    sorted: VecDeque<Placed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    key: Key,
+    arrival: u64,
+    media: Media,
+}
+
+impl Waiting {
+    pub(super) fn new(limit: QueueSize) -> Self {
+        Self { limit, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
+    }
+
+    pub(super) fn has_room(&self, payload: Bytes) -> bool {
+        match self.limit {
+            QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
+            QueueSize::Bytes(most) => self.bytes.saturating_add(payload.count()) <= most.count(),
+        }
+    }
+
+    /// Whether there would be room if nothing waited.
+    pub(super) fn could_hold(&self, payload: Bytes) -> bool {
+        match self.limit {
+            QueueSize::Packets(most) => most > 0,
+            QueueSize::Bytes(most) => payload <= most,
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: Key, media: Media) {
+        let placed = Placed { key, arrival: self.arrivals, media };
+        self.arrivals += 1;
+        self.bytes += media.payload.count();
+        // From the back: where packets go in the order in which they come, the place is the last one.
+        let after = self.sorted.iter().rposition(|other| other.key <= key);
+        self.sorted.insert(after.map_or(0, |index| index + 1), placed);
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Media> {
+        self.sorted.get(index).map(|placed| &placed.media)
+    }
+
+    pub(super) fn remove(&mut self, index: usize) -> Option<Media> {
+        let media = self.sorted.remove(index)?.media;
+        self.bytes -= media.payload.count();
+        Some(media)
+    }
+
+    /// Takes out the first `count`.
+    pub(super) fn remove_first(&mut self, count: usize) -> impl Iterator<Item = Media> {
+        let count = count.min(self.sorted.len());
+        let bytes = &mut self.bytes;
+        self.sorted.drain(..count).map(move |placed| {
+            *bytes -= placed.media.payload.count();
+            placed.media
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// In the order in which they go.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Media> + ExactSizeIterator {
+        self.sorted.iter().map(|placed| &placed.media)
+    }
+
+    /// Each with its index and the number of its arrival.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = (usize, u64, &Media)> {
+        self.sorted.iter().enumerate().map(|(index, placed)| (index, placed.arrival, &placed.media))
+    }
+}

@@ -1,0 +1,325 @@
+//! Send queues: the decisions of outside vectors, and what must hold of any queue.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headway_media::{Full, Late, Media, Order, Rules, SendQueue, SendQueueOptions, Travel, Unsent};
+use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn preset(kind: &str, packets: u64) -> SendQueueOptions {
+    with(kind, |rules| rules.limit = QueueSize::Packets(packets))
+}
+
+/// Room for five packets, unless `change` says otherwise.
+fn with(kind: &str, change: impl FnOnce(&mut Rules)) -> SendQueueOptions {
+    let mut options = SendQueueOptions::preset(kind, Dialect::Linux).unwrap();
+    change(&mut options.rules);
+    options
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A packet whose size is its name.
+fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
+    Media {
+        payload: Bytes::new(name),
+        kind: if priority == 0 { MediaKind::Audio } else { MediaKind::Video },
+        priority,
+        created: at(created),
+        expires: Some(at(created + lifetime)),
+    }
+}
+
+/// Every decision of sfdps.json, whose `source` says where they are from.
+#[test]
+fn decisions_of_the_sfdps_vectors() {
+    let text: Value = serde_json::from_str(include_str!("data/sfdps.json")).unwrap();
+    let mut decided = 0;
+    for case in text["cases"].as_array().unwrap() {
+        for (scheme, expected) in case["decisions"].as_object().unwrap() {
+            let kind = if scheme == "dccp" { "fifo" } else { &scheme.replace('+', "-") };
+            let decisions = play(case, kind);
+            assert_eq!(&Value::from(decisions), expected, "{} {scheme}", case["name"]);
+            decided += expected.as_array().unwrap().len();
+        }
+    }
+    assert_eq!(decided, 239, "a vector is missing");
+}
+
+fn play(case: &Value, kind: &str) -> Vec<Value> {
+    let mut queue = SendQueue::new(&preset(kind, case["qlen"].as_u64().unwrap()));
+    queue.set_round_trip(Duration::from_micros(case["rtt_us"].as_u64().unwrap()));
+    let mut names: Vec<&str> = Vec::new();
+    let mut decisions = Vec::new();
+    let time = |value: &Value| Instant::from_micros(value.as_u64().unwrap());
+    for op in case["ops"].as_array().unwrap() {
+        let mut dropped = Vec::new();
+        if op[0] == "put" {
+            let [name, priority, created, expires] = op[1].as_array().unwrap().as_slice() else { panic!("{op}") };
+            names.push(name.as_str().unwrap());
+            let media = Media {
+                expires: Some(time(expires)),
+                created: time(created),
+                ..named(names.len() as u64 - 1, priority.as_u64().unwrap() as u8, 0, 0)
+            };
+            queue.enqueue(time(created), media, &mut |unsent| dropped.push(unsent));
+            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
+            if !dropped.iter().any(|unsent| unsent.cause == SendDrop::Refused) {
+                decisions.push(Value::from(vec!["queue", name.as_str().unwrap()]));
+            }
+        } else {
+            let media = queue.dequeue(time(&op[1]), &mut |unsent| dropped.push(unsent));
+            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
+            decisions.push(match media {
+                Some(media) => Value::from(vec!["send", names[media.payload.count() as usize]]),
+                None => Value::from(vec![Value::from("idle"), Value::Null]),
+            });
+        }
+    }
+    decisions
+}
+
+fn told(unsent: &Unsent, names: &[&str]) -> Value {
+    let word = match unsent.cause {
+        SendDrop::Refused => "reject",
+        SendDrop::PushedOut => "evict",
+        SendDrop::Expired => "discard",
+    };
+    Value::from(vec![word, names[unsent.media.payload.count() as usize]])
+}
+
+/// Everything that a story of packets in and packets out leaves: names in the order of sending, and those thrown away.
+fn story(
+    options: &SendQueueOptions,
+    rtt: u64,
+    packets: &[Media],
+    sendings: &[u64],
+) -> (Vec<u64>, Vec<(u64, SendDrop)>) {
+    let mut queue = SendQueue::new(options);
+    queue.set_round_trip(millis(rtt));
+    let (mut sent, mut unsent) = (Vec::new(), Vec::new());
+    let mut drop = |dropped: Unsent| unsent.push((dropped.media.payload.count(), dropped.cause));
+    packets.iter().for_each(|media| queue.enqueue(media.created, *media, &mut drop));
+    for now in sendings {
+        sent.extend(queue.dequeue(at(*now), &mut drop).map(|media| media.payload.count()));
+    }
+    (sent, unsent)
+}
+
+/// Linux 6.1 net/dccp/qpolicy.c: the best is the first of the most urgent; when full the worst, the first of the least urgent, goes,
+/// and the newcomer is always let in.
+#[test]
+fn linux_prio() {
+    let packets =
+        [named(1, 1, 0, 200), named(2, 0, 1, 200), named(3, 1, 2, 200), named(4, 0, 3, 200), named(5, 1, 4, 200)];
+    let (sent, unsent) = story(&preset("prio", 3), 0, &packets, &[10, 10, 1000, 1000]);
+    assert_eq!(sent, [2, 4, 5]);
+    assert_eq!(unsent, [(1, SendDrop::PushedOut), (3, SendDrop::PushedOut)]);
+}
+
+/// Lai and Kohler's ring of three packets, in the variant that throws B and P pictures away before I pictures.
+#[test]
+fn three_slots_keep_i_pictures() {
+    let options = SendQueueOptions::preset("ring-3", Dialect::Linux).unwrap();
+    assert_eq!(options.rules.limit, QueueSize::Packets(3));
+    let packets =
+        [named(1, 0, 0, 900), named(2, 2, 1, 900), named(3, 1, 2, 900), named(4, 2, 3, 900), named(5, 2, 4, 900)];
+    let (sent, unsent) = story(&options, 0, &packets, &[10, 10, 10, 10]);
+    assert_eq!(sent, [1, 3, 5]);
+    assert_eq!(unsent, [(2, SendDrop::PushedOut), (4, SendDrop::PushedOut)]);
+    // "The oldest packet is dropped", whatever it is.
+    let oldest = with("ring-3", |rules| rules.full = Full::DropOldest);
+    assert_eq!(story(&oldest, 0, &packets, &[10, 10, 10, 10]).0, [3, 4, 5]);
+}
+
+/// Future work of the SFDPS paper: expired packets stay until the buffer is full, and go when nothing else is left.
+#[test]
+fn patience_sends_what_is_late_last() {
+    let packets = [named(1, 0, 0, 50), named(2, 1, 1, 50), named(3, 1, 60, 200), named(4, 0, 61, 200)];
+    let (sent, unsent) = story(&preset("patient", 4), 80, &packets, &[70, 70, 70, 70]);
+    assert_eq!((sent, unsent), (vec![4, 3, 1, 2], vec![]));
+    // With room for three the one that came first of the late ones makes room.
+    let (sent, unsent) = story(&preset("patient", 3), 80, &packets, &[70, 70, 70, 70]);
+    assert_eq!((sent, unsent), (vec![4, 3, 2], vec![(1, SendDrop::PushedOut)]));
+    // A newcomer that is the least urgent of all is refused.
+    let packets = [named(1, 0, 0, 500), named(2, 0, 0, 500), named(3, 1, 0, 500)];
+    assert_eq!(story(&preset("patient", 2), 80, &packets, &[1]).1, [(3, SendDrop::Refused)]);
+}
+
+/// A level of priority is worth 100 ms of expiry, a KiB nothing unless it is asked for.
+#[test]
+fn a_score_weighs_urgency_against_expiry_and_size() {
+    let packets = [named(2048, 0, 0, 301), named(1, 1, 0, 200), named(2, 1, 0, 202)];
+    assert_eq!(story(&preset("score", 5), 0, &packets, &[1, 1, 1]).0, [1, 2048, 2]);
+    let heavy = with("score", |rules| rules.size_weight = millis(10));
+    assert_eq!(story(&heavy, 0, &packets, &[1, 1, 1]).0, [1, 2, 2048]);
+    let alone = with("score", |rules| rules.priority_weight = millis(500));
+    assert_eq!(story(&alone, 0, &packets, &[1, 1, 1]).0, [2048, 1, 2]);
+}
+
+/// The ablations: earliest deadline first without priority, priority without expiry, expiry without the round trip.
+#[test]
+fn each_ingredient_alone() {
+    let packets = [named(1, 1, 0, 150), named(2, 0, 0, 200), named(3, 1, 0, 100)];
+    let (sent, unsent) = story(&preset("edf", 5), 80, &packets, &[70, 70, 70]);
+    assert_eq!((sent, unsent), (vec![1, 2], vec![(3, SendDrop::Expired)]));
+    let (sent, unsent) = story(&preset("priority", 5), 80, &packets, &[500, 500, 500]);
+    assert_eq!((sent, unsent), (vec![2, 1, 3], vec![]));
+    let where_it_is = with("sfdps1", |rules| rules.rtt_share = 0.0);
+    assert_eq!(story(&where_it_is, 80, &packets, &[100, 101, 101]).0, [2, 1]);
+}
+
+#[test]
+fn bytes_limit_what_waits() {
+    let bytes = |kind| with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1000)));
+    let packets = [named(400, 1, 0, 200), named(600, 1, 0, 200), named(700, 0, 0, 200), named(1001, 0, 0, 200)];
+    assert_eq!(story(&bytes("fifo"), 0, &packets, &[1, 1, 1]).0, [400, 600]);
+    // One large packet may push out several; what could never fit is refused.
+    let (sent, unsent) = story(&bytes("ring"), 0, &packets, &[1, 1, 1]);
+    assert_eq!(sent, [700]);
+    assert_eq!(unsent, [(400, SendDrop::PushedOut), (600, SendDrop::PushedOut), (1001, SendDrop::Refused)]);
+}
+
+/// What is known of the way: half of the smoothed round trip; the mean of measured one-way delays; the round trip less half of
+/// the smallest.
+#[test]
+fn estimates_of_the_way() {
+    let travel = |travel, share, tell: &dyn Fn(&mut SendQueue)| {
+        let mut queue = SendQueue::new(&with("sfdps2", |rules| (rules.travel, rules.rtt_share) = (travel, share)));
+        tell(&mut queue);
+        queue.travel()
+    };
+    let all = |queue: &mut SendQueue| {
+        queue.on_round_trip(millis(80));
+        queue.on_round_trip(millis(200));
+        queue.set_round_trip(millis(140));
+        queue.on_one_way_delay(millis(80));
+        queue.on_one_way_delay(millis(160));
+    };
+    assert_eq!(travel(Travel::RoundTrip, 0.5, &all), millis(70));
+    assert_eq!(travel(Travel::RoundTrip, 0.25, &all), millis(35));
+    assert_eq!(travel(Travel::OneWay, 0.5, &all), millis(90));
+    assert_eq!(travel(Travel::Forward, 0.5, &all), millis(100));
+    for kind in [Travel::RoundTrip, Travel::OneWay, Travel::Forward] {
+        assert_eq!(travel(kind, 0.5, &|_| {}), Duration::ZERO);
+    }
+    assert_eq!(travel(Travel::OneWay, 0.5, &|queue| queue.set_round_trip(millis(140))), millis(70));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put { priority: u8, lifetime: Option<u64>, bytes: u64 },
+    Get,
+    RoundTrip(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+    let step = prop_oneof![
+        4 => (0u8..4, prop::option::of(0u64..300), 0u64..1500)
+            .prop_map(|(priority, lifetime, bytes)| Step::Put { priority, lifetime, bytes }),
+        3 => Just(Step::Get),
+        1 => (0u64..300).prop_map(Step::RoundTrip),
+    ];
+    prop::collection::vec((0u64..30, step), 0..200)
+}
+
+fn any_queue() -> impl Strategy<Value = SendQueueOptions> {
+    let limit = prop_oneof![
+        (1u64..40).prop_map(QueueSize::Packets),
+        (1u64..20_000).prop_map(|b| QueueSize::Bytes(Bytes::new(b)))
+    ];
+    let orders =
+        prop::sample::select(vec![Order::Arrival, Order::Priority, Order::Expiry, Order::PriorityExpiry, Order::Score]);
+    let fulls = prop::sample::select(vec![Full::Refuse, Full::DropOldest, Full::DropLeastUrgent, Full::DropWorst]);
+    let lates = prop::sample::select(vec![Late::Send, Late::Discard, Late::DiscardUnlessLast, Late::SendLast]);
+    (limit, orders, fulls, lates, prop::sample::select(vec![0.0, 0.5, 1.0])).prop_map(
+        |(limit, order, full, late, rtt_share)| {
+            with("fifo", |rules| *rules = Rules { limit, order, full, late, rtt_share, ..rules.clone() })
+        },
+    )
+}
+
+proptest! {
+    /// Every packet is sent once, thrown away once or still waits; the limit holds; what `next_size` says goes; and no packet leaves
+    /// that is dead already where it would arrive, unless the scheme asks for it: `late = "send"` for any, "discard-unless-last" for the
+    /// last that waits, "send-last" when nothing that waits would come in time.
+    #[test]
+    fn whatever_the_queue(options in any_queue(), steps in steps()) {
+        let mut queue = SendQueue::new(&options);
+        let (mut now, mut travel) = (0, Duration::ZERO);
+        let (mut put, mut ended, mut waiting) = (0u64, 0u64, Vec::<Media>::new());
+        for (wait, step) in steps {
+            now += wait;
+            let mut dropped = Vec::new();
+            match step {
+                Step::Put { priority, lifetime, bytes } => {
+                    let media = Media {
+                        payload: Bytes::new(bytes),
+                        expires: lifetime.map(|lifetime| at(now + lifetime)),
+                        ..named(0, priority, now, 0)
+                    };
+                    put += 1;
+                    waiting.push(media);
+                    queue.enqueue(at(now), media, &mut |unsent| dropped.push(unsent));
+                    prop_assert!(dropped.iter().all(|unsent| unsent.cause != SendDrop::Expired));
+                    prop_assert!(dropped.iter().filter(|unsent| unsent.cause == SendDrop::Refused).all(|unsent| unsent.media == media));
+                }
+                Step::Get => {
+                    let size = queue.next_size(at(now));
+                    prop_assert_eq!(size.is_none(), queue.is_empty());
+                    let sent = queue.dequeue(at(now), &mut |unsent| dropped.push(unsent));
+                    prop_assert!(dropped.iter().all(|unsent| unsent.cause == SendDrop::Expired && !unsent.lateness.is_zero()));
+                    if let Some(media) = sent {
+                        prop_assert_eq!(size, Some(media.payload));
+                        ended += 1;
+                        let in_time = |media: &Media| media.expires.is_none_or(|expires| at(now) + travel <= expires);
+                        let may_go = match options.rules.late {
+                            Late::Send => true,
+                            Late::Discard => in_time(&media),
+                            Late::DiscardUnlessLast => in_time(&media) || queue.is_empty(),
+                            Late::SendLast => in_time(&media) || !waiting.iter().any(in_time),
+                        };
+                        prop_assert!(may_go);
+                        let index = waiting.iter().position(|other| *other == media).unwrap();
+                        waiting.remove(index);
+                    } else {
+                        prop_assert!(queue.is_empty());
+                    }
+                }
+                Step::RoundTrip(rtt) => {
+                    queue.set_round_trip(millis(rtt));
+                    travel = Duration::from_micros((rtt as f64 * options.rules.rtt_share * 1000.0) as u64);
+                    prop_assert_eq!(queue.travel(), travel);
+                }
+            }
+            for unsent in dropped {
+                ended += 1;
+                let index = waiting.iter().position(|other| *other == unsent.media).unwrap();
+                waiting.remove(index);
+                let late = unsent.media.expires.map_or(Duration::ZERO, |expires| (at(now) + travel).since(expires));
+                prop_assert_eq!(unsent.lateness, late);
+            }
+            prop_assert_eq!(queue.len(), waiting.len());
+            prop_assert_eq!(put, ended + queue.len() as u64);
+            match options.rules.limit {
+                QueueSize::Packets(most) => prop_assert!(queue.len() as u64 <= most),
+                QueueSize::Bytes(most) => prop_assert!(waiting.iter().map(|media| media.payload.count()).sum::<u64>() <= most.count()),
+            }
+        }
+    }
+
+    /// No packet is sent before one of equal rank that came earlier.
+    #[test]
+    fn equals_go_as_they_came(kind in prop::sample::select(SendQueueOptions::KINDS.to_vec()), count in 1u64..30) {
+        let packets: Vec<Media> = (0..count).map(|name| named(name, 1, 0, 200)).collect();
+        let sendings = vec![10; count as usize];
+        let (sent, _) = story(&preset(kind, 40), 0, &packets, &sendings);
+        prop_assert_eq!(sent, (0..count).collect::<Vec<_>>());
+    }
+}

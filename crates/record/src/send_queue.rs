@@ -1,0 +1,101 @@
+//! What became of a flow's data before it was sent.
+
+use headway_units::{Duration, MediaKind, SendDrop};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a send queue did with the packets of one kind: those that were written, sent or thrown away at or after `measure_from`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SendQueueSummary {
+    /// Packets that the application handed over.
+    pub written_packets: u64,
+    /// Packets that left the queue to be sent.
+    pub sent_packets: u64,
+    /// Packets that there was no room for.
+    pub refused_packets: u64,
+    /// Packets that were thrown away for others when the queue was full.
+    pub pushed_out_packets: u64,
+    /// Packets that were thrown away because they would have come too late.
+    pub expired_packets: u64,
+    /// How long those that left had waited, mean in s; none if none left.
+    pub mean_wait_s: Option<f64>,
+    /// The longest of these waits, in s.
+    pub max_wait_s: Option<f64>,
+    /// Of the packets thrown away, whatever the cause, those that would have come too late as far as the sender knew.
+    pub late_packets: u64,
+    /// By how much they would have come too late, mean in s; none if there are none.
+    pub mean_lateness_s: Option<f64>,
+}
+
+impl SendQueueSummary {
+    /// Packets that were never sent.
+    #[must_use]
+    pub fn unsent_packets(&self) -> u64 {
+        self.refused_packets + self.pushed_out_packets + self.expired_packets
+    }
+}
+
+/// One kind's counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    written: u64,
+    sent: u64,
+    wait_sum: u128,
+    wait_max: Duration,
+    dropped: [u64; SendDrop::ALL.len()],
+    late: u64,
+    lateness_sum: u128,
+}
+
+/// Counts what happens in one flow's send queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SendQueueMeter {
+    kinds: [Counts; MediaKind::ALL.len()],
+}
+
+impl SendQueueMeter {
+    pub(crate) fn written(&mut self, kind: MediaKind) {
+        self.kinds[kind as usize].written += 1;
+    }
+
+    pub(crate) fn left(&mut self, kind: MediaKind, wait: Duration) {
+        let counts = &mut self.kinds[kind as usize];
+        counts.sent += 1;
+        counts.wait_sum += u128::from(wait.as_nanos());
+        counts.wait_max = counts.wait_max.max(wait);
+    }
+
+    pub(crate) fn dropped(&mut self, kind: MediaKind, cause: SendDrop, lateness: Duration) {
+        let counts = &mut self.kinds[kind as usize];
+        counts.dropped[cause as usize] += 1;
+        if !lateness.is_zero() {
+            counts.late += 1;
+            counts.lateness_sum += u128::from(lateness.as_nanos());
+        }
+    }
+
+    /// By kind; kinds that were not written are absent.
+    pub(crate) fn summary(&self) -> BTreeMap<MediaKind, SendQueueSummary> {
+        let mean = |sum: u128, count: u64| (count > 0).then(|| sum as f64 / count as f64 / 1e9);
+        let summary = |kind: MediaKind| {
+            let counts = &self.kinds[kind as usize];
+            let [refused, pushed_out, expired] = counts.dropped;
+            let used = counts.written + counts.sent + refused + pushed_out + expired > 0;
+            used.then(|| {
+                let summary = SendQueueSummary {
+                    written_packets: counts.written,
+                    sent_packets: counts.sent,
+                    refused_packets: refused,
+                    pushed_out_packets: pushed_out,
+                    expired_packets: expired,
+                    mean_wait_s: mean(counts.wait_sum, counts.sent),
+                    max_wait_s: (counts.sent > 0).then(|| counts.wait_max.as_secs_f64()),
+                    late_packets: counts.late,
+                    mean_lateness_s: mean(counts.lateness_sum, counts.late),
+                };
+                (kind, summary)
+            })
+        };
+        MediaKind::ALL.into_iter().filter_map(summary).collect()
+    }
+}
