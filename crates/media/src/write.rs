@@ -1,6 +1,7 @@
 //! One handing over of data from an application to its transport.
 
-use headway_units::{Bytes, Instant, MediaKind, OptionError};
+use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError};
+use serde::{Deserialize, Serialize};
 
 /// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
 /// one write cannot stall a run.
@@ -42,10 +43,37 @@ impl WriteSize {
     }
 }
 
+/// What a source's sizes count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// IP packets, headers and all, as [`WriteSize::Wire`].
+    Wire,
+    /// The application's own bytes, as [`WriteSize::Payload`].
+    Payload,
+}
+
+impl Sizes {
+    pub(crate) const fn write_size(self, bytes: Bytes) -> WriteSize {
+        match self {
+            Self::Wire => WriteSize::Wire(bytes),
+            Self::Payload => WriteSize::Payload(bytes),
+        }
+    }
+}
+
 /// `bytes` is a size that may be written.
 pub(crate) fn check_size(key: &'static str, bytes: Bytes) -> Result<(), OptionError> {
     if bytes.count() == 0 || bytes > LARGEST_WRITE {
         return Err(OptionError::new(key, format!("{bytes} cannot be written: {key} is from 1B to 16MiB")));
+    }
+    Ok(())
+}
+
+/// Something is of use for a while.
+pub(crate) fn check_lifetime(lifetime: Option<Duration>) -> Result<(), OptionError> {
+    if lifetime == Some(Duration::ZERO) {
+        return Err(OptionError::new("lifetime", "a lifetime of 0s expires at birth: lifetime is at least 1ns"));
     }
     Ok(())
 }

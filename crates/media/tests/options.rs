@@ -27,10 +27,32 @@ fn tables_read_and_write_the_same() {
             json!({ "interval": "20ms", "payload": "160B", "random_start": true, "dither": true, "packets": 9,
                         "media": "audio", "priority": 1, "lifetime": "150ms" }),
         ),
+        ("conference", json!({})),
+        (
+            "conference",
+            json!({ "sizes": "payload", "audio_size": "172B", "audio_interval": "10ms", "audio_priority": 2,
+                        "silence_suppression": true, "mean_talkspurt": "1s", "mean_pause": "2s", "frame_interval": "40ms",
+                        "motion_mean": "4kB", "motion_deviation": "900B", "still_mean": "1kB", "still_deviation": "400B",
+                        "pattern": ["3s", "1s"], "smallest_frame": "50B", "smaller_frames": "truncate",
+                        "video_packet": "500B", "video_priority": 3, "lifetime": "150ms", "random_start": true,
+                        "random_pattern": true }),
+        ),
         ("ftp", json!({})),
         ("ftp", json!({ "segments": 100 })),
+        ("gop", json!({ "i_mean": "26kB", "p_mean": "5.7kB", "b_mean": "2.1kB" })),
+        (
+            "gop",
+            json!({ "pattern": "IPB", "frame_interval": "20ms", "i_mean": "3kB", "p_mean": "2kB", "b_mean": "1kB",
+                        "variation": 0.25, "video_packet": "1kB", "i_priority": 1, "p_priority": 2, "b_priority": 3,
+                        "lifetime": "150ms", "random_start": true }),
+        ),
         ("trace", json!({ "file": "conference.txt" })),
         ("trace", json!({ "file": "conference.txt", "loop": true, "streams": "video", "lifetime": "150ms" })),
+        (
+            "trace",
+            json!({ "file": "conference.txt", "audio_priority": 1, "video_priority": 2, "i_priority": 3, "p_priority": 4,
+                        "b_priority": 5, "data_priority": 6 }),
+        ),
     ] {
         let options = over_preset(kind, &keys).unwrap();
         assert_eq!(options.kind(), kind);
@@ -56,6 +78,9 @@ fn unknown_keys_and_values_are_refused() {
         ("cbr", json!({ "media": "song" }), "unknown variant `song`"),
         ("cbr", json!({ "priority": 256 }), "256"),
         ("ftp", json!({ "segments": -1 }), "-1"),
+        ("conference", json!({ "sizes": "all" }), "unknown variant `all`"),
+        ("conference", json!({ "pattern": "10s" }), "expected a sequence"),
+        ("gop", json!({ "variation": "much" }), "expected f64"),
         ("trace", json!({ "streams": "sound" }), "unknown variant `sound`"),
     ] {
         let message = over_preset(kind, &keys).unwrap_err().to_string();
@@ -66,7 +91,7 @@ fn unknown_keys_and_values_are_refused() {
 #[test]
 fn a_scenario_must_say_what_no_preset_can_know() {
     for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
-        for (kind, key) in [("cbr", "size"), ("trace", "file")] {
+        for (kind, key) in [("cbr", "size"), ("gop", "i_mean"), ("trace", "file")] {
             let options = SourceOptions::preset(kind, dialect).unwrap();
             assert_eq!(options.check().unwrap_err().key, key);
             assert_eq!(Source::new(&options, context()).unwrap_err().key, key);

@@ -5,7 +5,7 @@
 //! is I + U(-I/2, I/2) (ns-2.35 `tools/cbr_traffic.cc`, `random_`), which sums up to a random walk about the rate.
 
 use super::Context;
-use crate::write::{Write, WriteSize, check_size};
+use crate::write::{Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -142,10 +142,7 @@ impl headway_units::Options for CbrOptions {
         if self.packets == Some(0) {
             return Err(OptionError::new("packets", "0 packets are no source: packets is at least 1"));
         }
-        if self.lifetime == Some(Duration::ZERO) {
-            return Err(OptionError::new("lifetime", "a lifetime of 0s expires at birth: lifetime is at least 1ns"));
-        }
-        Ok(())
+        check_lifetime(self.lifetime)
     }
 }
 

@@ -1,22 +1,32 @@
 //! The sources there are, and how one is made and polled.
 
 pub(crate) mod cbr;
+pub(crate) mod conference;
+mod draw;
 pub(crate) mod ftp;
+pub(crate) mod gop;
+mod packets;
 pub(crate) mod playback;
+mod talk;
 pub(crate) mod trace;
 
-use crate::{Cbr, CbrOptions, Ftp, FtpOptions, Playback, Trace, TraceOptions, Write, WriteSize};
+use crate::{
+    Cbr, CbrOptions, Conference, ConferenceOptions, Ftp, FtpOptions, Gop, GopOptions, Playback, Trace, TraceOptions,
+    Write, WriteSize,
+};
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
 use std::sync::Arc;
 
 registry! {
     /// Which source, with its options.
     options SourceOptions;
-    /// A running source.
+    /// A running source. It lies within its flow: what is larger than a constant rate is boxed.
     machine Source;
     what "source"; dispatch each;
     "cbr" => Cbr(CbrOptions, Cbr),
+    "conference" => Conference(ConferenceOptions, Box<Conference>),
     "ftp" => Ftp(FtpOptions, Ftp),
+    "gop" => Gop(GopOptions, Box<Gop>),
     "trace" => Trace(TraceOptions, Playback),
 }
 
@@ -57,9 +67,17 @@ impl Source {
                 options.check()?;
                 Self::Cbr(Cbr::new(options, context)?)
             }
+            SourceOptions::Conference(options) => {
+                options.check()?;
+                Self::Conference(Box::new(Conference::new(options, context)))
+            }
             SourceOptions::Ftp(options) => {
                 options.check()?;
                 Self::Ftp(Ftp::new(options))
+            }
+            SourceOptions::Gop(options) => {
+                options.check()?;
+                Self::Gop(Box::new(Gop::new(options, context)?))
             }
             SourceOptions::Trace(options) => {
                 options.check()?;
@@ -84,7 +102,7 @@ impl Source {
     pub const fn backlog(&self) -> Backlog {
         match self {
             Self::Ftp(ftp) => ftp.backlog(),
-            Self::Cbr(_) | Self::Trace(_) => Backlog::None,
+            Self::Cbr(_) | Self::Conference(_) | Self::Gop(_) | Self::Trace(_) => Backlog::None,
         }
     }
 }
@@ -95,7 +113,7 @@ impl SourceOptions {
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Trace(options) => Some(&options.file),
-            Self::Cbr(_) | Self::Ftp(_) => None,
+            Self::Cbr(_) | Self::Conference(_) | Self::Ftp(_) | Self::Gop(_) => None,
         }
     }
 
@@ -105,7 +123,9 @@ impl SourceOptions {
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
             Self::Cbr(options) => options.write_size(),
+            Self::Conference(options) => Some(options.largest_write()),
             Self::Ftp(_) => None,
+            Self::Gop(options) => Some(options.largest_write()),
             Self::Trace(options) => options.largest_write(trace?),
         }
     }
@@ -115,7 +135,9 @@ impl SourceOptions {
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {
             Self::Cbr(options) => options.writes_within(length),
+            Self::Conference(options) => options.writes_within(length),
             Self::Ftp(_) => 0,
+            Self::Gop(options) => options.writes_within(length),
             Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::trace::{Frame, Trace};
-use crate::write::{Write, WriteSize};
+use crate::write::{Write, WriteSize, check_lifetime};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -22,6 +22,18 @@ pub struct TraceOptions {
     /// How long a frame is of use after the encoder handed it over; absent, for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Duration>,
+    /// Which goes first where a queue may choose: 0 before 1. Of sound.
+    pub audio_priority: u8,
+    /// The same of video of no particular type.
+    pub video_priority: u8,
+    /// The same of I-frames.
+    pub i_priority: u8,
+    /// The same of P-frames.
+    pub p_priority: u8,
+    /// The same of B-frames.
+    pub b_priority: u8,
+    /// The same of all else.
+    pub data_priority: u8,
 }
 
 /// A choice of streams.
@@ -54,6 +66,17 @@ impl TraceOptions {
         trace.frames().iter().filter(move |frame| streams.takes(frame.kind))
     }
 
+    const fn priority(&self, kind: MediaKind) -> u8 {
+        match kind {
+            MediaKind::Audio => self.audio_priority,
+            MediaKind::Video => self.video_priority,
+            MediaKind::VideoI => self.i_priority,
+            MediaKind::VideoP => self.p_priority,
+            MediaKind::VideoB => self.b_priority,
+            MediaKind::Data => self.data_priority,
+        }
+    }
+
     pub(super) fn largest_write(&self, trace: &Trace) -> Option<WriteSize> {
         self.chosen(trace).map(|frame| frame.bytes).max().map(WriteSize::Payload)
     }
@@ -67,18 +90,28 @@ impl TraceOptions {
 }
 
 impl headway_units::Options for TraceOptions {
+    /// Sound before pictures: a lost syllable costs more than a lost frame, and less to send. Then a frame that others need
+    /// before those.
     fn preset(_: Dialect) -> Self {
-        Self { file: String::new(), looped: false, streams: Streams::All, lifetime: None }
+        Self {
+            file: String::new(),
+            looped: false,
+            streams: Streams::All,
+            lifetime: None,
+            audio_priority: 0,
+            video_priority: 1,
+            i_priority: 1,
+            p_priority: 2,
+            b_priority: 3,
+            data_priority: 1,
+        }
     }
 
     fn check(&self) -> Result<(), OptionError> {
         if self.file.is_empty() {
             return Err(OptionError::new("file", "a trace source needs file, a text that ffprobe wrote"));
         }
-        if self.lifetime == Some(Duration::ZERO) {
-            return Err(OptionError::new("lifetime", "a lifetime of 0s expires at birth: lifetime is at least 1ns"));
-        }
-        Ok(())
+        check_lifetime(self.lifetime)
     }
 }
 
@@ -86,9 +119,7 @@ impl headway_units::Options for TraceOptions {
 #[derive(Debug)]
 pub struct Playback {
     trace: Arc<Trace>,
-    streams: Streams,
-    looped: bool,
-    lifetime: Option<Duration>,
+    options: TraceOptions,
     start: Instant,
     stop: Instant,
     /// How often the trace has been played to its end.
@@ -112,9 +143,7 @@ impl Playback {
         }
         let mut playback = Self {
             trace,
-            streams: options.streams,
-            looped: options.looped,
-            lifetime: options.lifetime,
+            options: options.clone(),
             start: context.start,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             round: 0,
@@ -127,10 +156,10 @@ impl Playback {
     /// Goes to the first chosen frame from `index` on, in the next round if need be.
     fn seek(&mut self, index: usize) {
         let frames = self.trace.frames();
-        let find = |from: usize| (from..frames.len()).find(|index| self.streams.takes(frames[*index].kind));
+        let find = |from: usize| (from..frames.len()).find(|index| self.options.streams.takes(frames[*index].kind));
         self.next = match find(index) {
             Some(found) => found,
-            None if self.looped => {
+            None if self.options.looped => {
                 self.round += 1;
                 find(0).unwrap_or(frames.len())
             }
@@ -151,10 +180,9 @@ impl Playback {
         Some(Write {
             size: WriteSize::Payload(frame.bytes),
             kind: frame.kind,
-            // Sound before pictures: a lost syllable costs more than a lost frame, and less to send.
-            priority: u8::from(frame.kind != MediaKind::Audio),
+            priority: self.options.priority(frame.kind),
             created,
-            expires: self.lifetime.map(|lifetime| created + lifetime),
+            expires: self.options.lifetime.map(|lifetime| created + lifetime),
         })
     }
 }
@@ -215,6 +243,33 @@ mod tests {
         assert_eq!(due[2].created, Instant::from_millis(1_020));
         assert_eq!(due[2].expires, Some(Instant::from_millis(1_120)));
         assert_eq!(playback.poll_timeout(), Some(Instant::from_millis(1_040)));
+    }
+
+    /// Sound, then I, P and B, each as the options say.
+    #[test]
+    fn priorities_follow_the_kinds() {
+        let text = "packet|codec_type=video|dts_time=0.00|pts_time=0.04|size=5|flags=K_\n\
+                    packet|codec_type=video|dts_time=0.04|pts_time=0.12|size=4|flags=__\n\
+                    packet|codec_type=video|dts_time=0.08|pts_time=0.08|size=3|flags=__\n\
+                    packet|codec_type=video|stream_index=1|dts_time=0.09|size=2\n\
+                    packet|codec_type=audio|dts_time=0.10|size=1|flags=K_\n\
+                    packet|codec_type=subtitle|dts_time=0.11|size=6|flags=K_\n";
+        let priorities = |options: &TraceOptions| -> Vec<(MediaKind, u8)> {
+            let mut playback = play(options, text, None).unwrap();
+            std::iter::from_fn(|| playback.poll(Instant::FAR_FUTURE))
+                .map(|write| (write.kind, write.priority))
+                .collect()
+        };
+        use MediaKind::{Audio, Data, Video, VideoB, VideoI, VideoP};
+        let mut usual = priorities(&options(|_| {}));
+        usual.sort_unstable();
+        assert_eq!(usual, [(Data, 1), (Audio, 0), (Video, 1), (VideoI, 1), (VideoP, 2), (VideoB, 3)]);
+        let mut other = priorities(&options(|o| {
+            [o.data_priority, o.audio_priority, o.video_priority] = [10, 11, 12];
+            [o.i_priority, o.p_priority, o.b_priority] = [13, 14, 15];
+        }));
+        other.sort_unstable();
+        assert_eq!(other, [(Data, 10), (Audio, 11), (Video, 12), (VideoI, 13), (VideoP, 14), (VideoB, 15)]);
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! The random laws that sources draw from: functions of the house's uniform stream and of libm, equal on every machine.
+
+use headway_units::{Duration, Random};
+
+/// No [`normal`] is further from zero: u is at least 2^-53 and sqrt(2 * 53 * ln 2) = 8.57.
+pub(super) const LARGEST_NORMAL: f64 = 8.6;
+
+/// Normal with mean 0 and standard deviation 1, of two uniforms (Box and Muller 1958, the cosine alone).
+pub(super) fn normal(random: &mut Random) -> f64 {
+    let u = 1.0 - random.uniform();
+    let v = random.uniform();
+    (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v)
+}
+
+/// Exponential with mean `mean`, by inversion of one uniform.
+pub(super) fn exponential(random: &mut Random, mean: Duration) -> Duration {
+    Duration::from_nanos((mean.as_nanos() as f64 * -libm::log(1.0 - random.uniform())) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRAWS: u32 = 200_000;
+
+    /// Shares of the normal law beyond 0, 1, 2 and 3 standard deviations, from its tables.
+    #[test]
+    fn normal_has_the_tables_shares() {
+        let mut random = Random::new(1, "normal");
+        let draws: Vec<f64> = (0..DRAWS).map(|_| normal(&mut random)).collect();
+        for (beyond, share) in [(0.0, 0.5), (1.0, 0.158_655), (2.0, 0.022_750), (3.0, 0.001_350)] {
+            for side in [1.0, -1.0] {
+                let seen = draws.iter().filter(|draw| side * **draw > beyond).count() as f64 / f64::from(DRAWS);
+                let error = (share * (1.0 - share) / f64::from(DRAWS)).sqrt();
+                assert!((seen - share).abs() < 4.0 * error, "{seen} beyond {beyond}");
+            }
+        }
+        assert!(draws.iter().all(|draw| draw.abs() < LARGEST_NORMAL));
+    }
+
+    /// 1/e of all draws are beyond the mean, 1/e^3 beyond three times it.
+    #[test]
+    fn exponential_has_its_shares() {
+        let mut random = Random::new(1, "exponential");
+        let mean = Duration::from_millis(1_004);
+        let draws: Vec<Duration> = (0..DRAWS).map(|_| exponential(&mut random, mean)).collect();
+        for (times, share) in [(1, 0.367_879), (3, 0.049_787)] {
+            let seen = draws.iter().filter(|draw| **draw > mean * times).count() as f64 / f64::from(DRAWS);
+            let error = (share * (1.0 - share) / f64::from(DRAWS)).sqrt();
+            assert!((seen - share).abs() < 4.0 * error, "{seen} beyond {times}");
+        }
+    }
+}

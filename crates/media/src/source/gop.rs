@@ -1,0 +1,258 @@
+//! Video of I, P and B frames: a group of pictures (GOP) again and again, with lognormal frame sizes.
+//!
+//! **Order.** The pattern is in the order of presentation, from the I-frame on. A B-frame needs the I- or P-frame before it
+//! and the one after it, so an encoder hands over each I- or P-frame before the B-frames that are presented before it:
+//! `IBBPBB` is written I PBB IBB PBB IBB .. The first GOP has no B-frames in front of it to write.
+//!
+//! **Schedule.** Frames are written evenly, the n-th in this order at start + n * interval, counted from 0: as an encoder
+//! does that emits at the camera's pace, which is as many intervals behind the camera as B-frames follow each other.
+//!
+//! **Sizes.** A frame of a type with mean m has m * exp(s Z - s^2 / 2), where s^2 = ln(1 + v^2), v is the coefficient of
+//! variation (standard deviation / mean) and Z is normal: mean m and variation v exactly. It is rounded to the nearest
+//! byte and kept from 1 B to 16 MiB.
+//!
+//! Random draws, from the flow's own stream: the phase, used or not, then a normal draw a frame.
+
+use super::packets::Packets;
+use super::{Context, draw, packets};
+use crate::LARGEST_WRITE;
+use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
+use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "gop"`. Sizes are without headers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GopOptions {
+    /// The types of a GOP's frames in the order of presentation: I first, then I, P and B; at most 1000.
+    pub pattern: String,
+    /// Time from one frame to the next, at least 1 ns.
+    pub frame_interval: Duration,
+    /// Mean size of an I-frame; 1 B to 16 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub i_mean: Option<Bytes>,
+    /// Mean size of a P-frame; 1 B to 16 MiB. Needed if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_mean: Option<Bytes>,
+    /// Mean size of a B-frame; 1 B to 16 MiB. Needed if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b_mean: Option<Bytes>,
+    /// Standard deviation of frames of one type over their mean, from 0 to 2.
+    pub variation: f64,
+    /// The largest packet; 1 B to 16 MiB.
+    pub video_packet: Bytes,
+    /// Which goes first where a queue may choose: 0 before 1. Of I-frames.
+    pub i_priority: u8,
+    /// The same of P-frames.
+    pub p_priority: u8,
+    /// The same of B-frames.
+    pub b_priority: u8,
+    /// How long a packet is of use; absent, for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Duration>,
+    /// Whether the first frame waits for a random part of a GOP, so that the I-frames of many flows do not meet.
+    pub random_start: bool,
+}
+
+/// How many frames a GOP may have.
+const MOST_FRAMES: usize = 1000;
+/// The largest coefficient of variation.
+const MOST_VARIATION: f64 = 2.0;
+
+/// One frame of the pattern.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Frame {
+    kind: MediaKind,
+    mean: f64,
+    priority: u8,
+}
+
+impl GopOptions {
+    /// The frames of a GOP as presented; `None` if the options are wrong.
+    fn frames(&self) -> Option<Vec<Frame>> {
+        let of_type = |letter| {
+            let (kind, mean, priority) = match letter {
+                'I' => (MediaKind::VideoI, self.i_mean?, self.i_priority),
+                'P' => (MediaKind::VideoP, self.p_mean?, self.p_priority),
+                'B' => (MediaKind::VideoB, self.b_mean?, self.b_priority),
+                _ => return None,
+            };
+            Some(Frame { kind, mean: mean.count() as f64, priority })
+        };
+        self.pattern.chars().map(of_type).collect()
+    }
+
+    /// The s of the lognormal law.
+    fn spread(&self) -> f64 {
+        libm::log1p(self.variation * self.variation).sqrt()
+    }
+
+    /// No draw is larger.
+    fn largest_frame(&self) -> u64 {
+        let mean = self.frames().into_iter().flatten().map(|frame| frame.mean).fold(0.0, f64::max);
+        size(mean, self.spread(), draw::LARGEST_NORMAL).count()
+    }
+
+    pub(super) fn largest_write(&self) -> WriteSize {
+        WriteSize::Payload(self.video_packet.min(Bytes::new(self.largest_frame())))
+    }
+
+    pub(super) fn writes_within(&self, length: Duration) -> u64 {
+        let due = (length.as_nanos() / self.frame_interval.as_nanos().max(1)).saturating_add(1);
+        due.saturating_mul(packets::count(self.largest_frame(), self.video_packet))
+    }
+
+    fn check_pattern(&self) -> Result<(), OptionError> {
+        let wrong = |message: String| Err(OptionError::new("pattern", message));
+        if !self.pattern.starts_with('I') {
+            return wrong(
+                "a pattern begins with its I-frame: write the types of a GOP's frames, such as \"IBBPBB\"".into(),
+            );
+        }
+        if let Some(other) = self.pattern.chars().find(|letter| !matches!(letter, 'I' | 'P' | 'B')) {
+            return wrong(format!(
+                "{other:?} is no type of frame: a pattern is written in I, P and B, such as \"IBBPBB\""
+            ));
+        }
+        if self.pattern.len() > MOST_FRAMES {
+            return wrong(format!("a GOP of {} frames is too long: write at most 1000", self.pattern.len()));
+        }
+        for (letter, key, mean) in
+            [('I', "i_mean", self.i_mean), ('P', "p_mean", self.p_mean), ('B', "b_mean", self.b_mean)]
+        {
+            match mean {
+                Some(mean) => check_size(key, mean)?,
+                None if self.pattern.contains(letter) => {
+                    let message =
+                        format!("the pattern has {letter}-frames: {key} says how large they are, such as \"4kB\"");
+                    return Err(OptionError::new(key, message));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The size of a frame for the normal draw `z`.
+fn size(mean: f64, spread: f64, z: f64) -> Bytes {
+    let size = mean * libm::exp(spread * (z - spread / 2.0));
+    Bytes::new((libm::round(size) as u64).clamp(1, LARGEST_WRITE.count()))
+}
+
+impl headway_units::Options for GopOptions {
+    /// Two B-frames between references, 12 frames in a GOP, 25 a second, in packets that fit into Ethernet's with any
+    /// headers. No preset knows how large frames are.
+    fn preset(_: Dialect) -> Self {
+        Self {
+            pattern: "IBBPBBPBBPBB".into(),
+            frame_interval: Duration::from_millis(40),
+            i_mean: None,
+            p_mean: None,
+            b_mean: None,
+            variation: 0.0,
+            video_packet: Bytes::new(1400),
+            i_priority: 0,
+            p_priority: 1,
+            b_priority: 2,
+            lifetime: None,
+            random_start: false,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_pattern()?;
+        if self.frame_interval.is_zero() {
+            let message = "an interval of 0s never ends: frame_interval is at least 1ns";
+            return Err(OptionError::new("frame_interval", message));
+        }
+        if !(0.0..=MOST_VARIATION).contains(&self.variation) {
+            let message = format!("{} is no coefficient of variation: write 0 to 2", self.variation);
+            return Err(OptionError::new("variation", message));
+        }
+        check_size("video_packet", self.video_packet)?;
+        check_lifetime(self.lifetime)
+    }
+}
+
+/// Video of I, P and B frames, running.
+#[derive(Debug)]
+pub struct Gop {
+    /// A GOP in the order of coding: its I-frame, the B-frames that are presented before that, and so on.
+    order: Vec<Frame>,
+    /// The next of them.
+    index: usize,
+    /// How many B-frames the first GOP lacks after its I-frame.
+    lacking: usize,
+    spread: f64,
+    lifetime: Option<Duration>,
+    interval: Duration,
+    next: Instant,
+    stop: Instant,
+    packets: Packets,
+    random: Random,
+}
+
+impl Gop {
+    pub(super) fn new(options: &GopOptions, context: Context) -> Result<Self, OptionError> {
+        let frames = options.frames().filter(|frames| !frames.is_empty());
+        let frames = frames.ok_or_else(|| OptionError::new("pattern", "a gop source needs a pattern and its sizes"))?;
+        let mut random = context.random;
+        let length = options.frame_interval * frames.len() as u64;
+        let phase = Duration::from_nanos(random.below(length.as_nanos()));
+        let (order, lacking) = coding_order(&frames);
+        Ok(Self {
+            order,
+            index: 0,
+            lacking,
+            spread: options.spread(),
+            lifetime: options.lifetime,
+            interval: options.frame_interval,
+            next: if options.random_start { context.start + phase } else { context.start },
+            stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
+            packets: Packets::new(Sizes::Payload, options.video_packet),
+            random,
+        })
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        if let Some(packet) = self.packets.peek() {
+            return Some(packet.created);
+        }
+        Some(self.next).filter(|due| *due < self.stop)
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
+        let due = self.poll_timeout().filter(|due| *due <= now)?;
+        if let Some(packet) = self.packets.next() {
+            return Some(packet);
+        }
+        let frame = *self.order.get(self.index)?;
+        self.index = (self.index + 1 + std::mem::take(&mut self.lacking)) % self.order.len();
+        self.next += self.interval;
+        let bytes = size(frame.mean, self.spread, draw::normal(&mut self.random));
+        let expires = self.lifetime.map(|lifetime| due + lifetime);
+        let size = WriteSize::Payload(bytes);
+        self.packets.begin(bytes, Write { size, kind: frame.kind, priority: frame.priority, created: due, expires });
+        self.packets.next()
+    }
+}
+
+/// The order of coding in a GOP that follows another, and how many B-frames of the other are in it, after its first frame.
+fn coding_order(frames: &[Frame]) -> (Vec<Frame>, usize) {
+    let is_b = |frame: &&Frame| frame.kind == MediaKind::VideoB;
+    let trailing = frames.iter().rev().take_while(is_b).count();
+    let (own, behind) = frames.split_at(frames.len() - trailing);
+    let mut order = Vec::with_capacity(frames.len());
+    let mut waiting = behind;
+    for (index, frame) in own.iter().enumerate().filter(|(_, frame)| !is_b(frame)) {
+        order.push(*frame);
+        order.extend_from_slice(waiting);
+        let next = &own[index + 1..];
+        waiting = &next[..next.iter().take_while(is_b).count()];
+    }
+    (order, trailing)
+}
+
+#[cfg(test)]
+mod tests;

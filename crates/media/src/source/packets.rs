@@ -1,0 +1,95 @@
+//! Cutting a frame into packets, where the application does that itself: full packets, then the remainder.
+
+use crate::Write;
+use crate::write::Sizes;
+use headway_units::Bytes;
+
+/// One frame at a time, handed over packet by packet at one instant.
+#[derive(Debug)]
+pub(super) struct Packets {
+    sizes: Sizes,
+    largest: Bytes,
+    left: u64,
+    /// What all of the frame's packets have in common.
+    frame: Option<Write>,
+}
+
+impl Packets {
+    /// Packets of at most `largest`, at least 1 B.
+    pub(super) const fn new(sizes: Sizes, largest: Bytes) -> Self {
+        Self { sizes, largest, left: 0, frame: None }
+    }
+
+    /// Begins with the next frame, whose packets are `frame` but for their size. The last one is finished.
+    pub(super) const fn begin(&mut self, bytes: Bytes, frame: Write) {
+        (self.left, self.frame) = (bytes.count(), Some(frame));
+    }
+
+    /// The next packet of the frame, without taking it.
+    pub(super) fn peek(&self) -> Option<Write> {
+        let size = self.left.min(self.largest.count());
+        let frame = self.frame.filter(|_| size > 0)?;
+        Some(Write { size: self.sizes.write_size(Bytes::new(size)), ..frame })
+    }
+
+    /// The next packet of the frame; `None` if it is finished.
+    pub(super) fn next(&mut self) -> Option<Write> {
+        let write = self.peek();
+        self.left = self.left.saturating_sub(self.largest.count());
+        write
+    }
+}
+
+/// Into how many packets of at most `largest` a frame is cut.
+pub(super) const fn count(frame: u64, largest: Bytes) -> u64 {
+    if largest.count() == 0 { 0 } else { frame.div_ceil(largest.count()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Instant, MediaKind};
+    use proptest::prelude::*;
+
+    fn cut(frame: u64, largest: u64) -> Vec<u64> {
+        let mut packets = Packets::new(Sizes::Payload, Bytes::new(largest));
+        let size = Sizes::Payload.write_size(Bytes::new(0));
+        let (kind, created) = (MediaKind::Video, Instant::from_secs(3));
+        packets.begin(Bytes::new(frame), Write { size, kind, priority: 1, created, expires: None });
+        std::iter::from_fn(|| {
+            let peeked = packets.peek();
+            let write = packets.next();
+            assert_eq!(peeked, write);
+            write.map(|write| write.size.payload(Bytes::new(28)).count())
+        })
+        .collect()
+    }
+
+    /// The SFDPS paper's packets of at most 1026 B (its section 4.1), rows worked by hand.
+    #[test]
+    fn full_packets_then_the_remainder() {
+        for (frame, packets) in [
+            (1, &[1][..]),
+            (475, &[475]),
+            (1026, &[1026]),
+            (1027, &[1026, 1]),
+            (2052, &[1026, 1026]),
+            (4450, &[1026, 1026, 1026, 1026, 346]),
+            (5130, &[1026, 1026, 1026, 1026, 1026]),
+            (6450, &[1026, 1026, 1026, 1026, 1026, 1026, 294]),
+        ] {
+            assert_eq!(cut(frame, 1026), packets);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_one_packet(frame in 1u64..100_000, largest in 1u64..100_000) {
+            let packets = cut(frame, largest);
+            prop_assert_eq!(packets.iter().sum::<u64>(), frame);
+            prop_assert!(packets.iter().all(|&packet| packet > 0 && packet <= largest));
+            prop_assert!(packets[..packets.len() - 1].iter().all(|&packet| packet == largest));
+            prop_assert_eq!(packets.len() as u64, count(frame, Bytes::new(largest)));
+        }
+    }
+}
