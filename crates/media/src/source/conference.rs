@@ -166,7 +166,7 @@ impl ConferenceOptions {
 }
 
 impl headway_units::Options for ConferenceOptions {
-    /// The paper's call. The means of talkspurts and pauses are those of conversational speech (ITU-T P.59, table 1).
+    /// The paper's call. The means of talkspurts and pauses are those of conversational speech (ITU-T P.59).
     fn preset(_: Dialect) -> Self {
         Self {
             sizes: Sizes::Wire,

@@ -34,3 +34,51 @@ impl Talk {
         from
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TALK: Duration = Duration::from_millis(1_004);
+    const PAUSE: Duration = Duration::from_millis(1_587);
+
+    /// When the speaker is heard at the multiples of `step` in an hour, in ms.
+    fn heard(step: u64) -> Vec<u64> {
+        let mut talk = Talk::new(Instant::ZERO, TALK, PAUSE, Random::new(1, "speaker"));
+        let step = Duration::from_millis(step);
+        let mut next = Instant::ZERO;
+        std::iter::from_fn(|| {
+            let at = talk.next(next, step);
+            next = at + step;
+            Some(at.as_nanos() / 1_000_000)
+        })
+        .take_while(|at| *at < 3_600_000)
+        .collect()
+    }
+
+    #[test]
+    fn a_coarse_grid_hears_what_a_fine_one_does() {
+        let often = heard(1);
+        for step in [20, 97, 1_000] {
+            let some: Vec<u64> = often.iter().copied().filter(|at| at % step == 0).collect();
+            assert_eq!(heard(step), some);
+        }
+    }
+
+    /// 1/e of all talkspurts and pauses are longer than their mean, 1/e^2 longer than twice that.
+    #[test]
+    fn talkspurts_and_pauses_are_exponential() {
+        let often = heard(1);
+        let spurts: Vec<u64> = often.chunk_by(|a, b| b - a == 1).map(|spurt| spurt.len() as u64).collect();
+        let pauses: Vec<u64> = often.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 1).collect();
+        for (lengths, mean) in [(spurts, 1_004), (pauses, 1_587)] {
+            let count = lengths.len() as f64;
+            assert!((1_200.0..1_600.0).contains(&count), "{count}");
+            for (times, share) in [(1, 0.367_879), (2, 0.135_335)] {
+                let longer = lengths.iter().filter(|length| **length > times * mean).count() as f64 / count;
+                let error = (share * (1.0 - share) / count).sqrt();
+                assert!((longer - share).abs() < 4.0 * error, "{longer} longer than {times} of {mean}");
+            }
+        }
+    }
+}

@@ -133,6 +133,14 @@ fn small_frames_are_drawn_again_or_raised() {
     assert!(least(&redrawn) < 30 && !redrawn.contains(&0) && !raised.contains(&0));
 }
 
+#[test]
+fn sizes_are_rounded_to_the_nearest_byte() {
+    let law = Law { mean: Bytes::new(1_000), deviation: Bytes::new(100) };
+    for (z, size) in [(0.0, 1_000), (0.004, 1_000), (0.006, 1_001), (-0.006, 999), (-2.5, 750), (-11.0, 0)] {
+        assert_eq!(law.size(z), size, "{z}");
+    }
+}
+
 /// The laboratory that Linux's DCCP was measured in: sizes are payload, no frame below 50 B, random phases.
 #[test]
 fn a_call_over_the_kernel_can_be_written() {
