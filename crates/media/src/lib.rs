@@ -27,6 +27,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bound;
 mod datagram;
 mod queue;
 mod source;
