@@ -170,7 +170,7 @@ impl Flow {
     }
 
     /// What waits at the sending end, if it has a queue.
-    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+    pub(crate) fn send_queue(&mut self) -> Option<&mut SendQueue> {
         match &mut self.transport {
             Transport::Agent { sender, .. } => Some(&mut sender.queue),
             Transport::Dccp { client, .. } => Some(&mut client.queue),
@@ -289,13 +289,13 @@ impl Flow {
             }
             (Body::Report(report), Transport::Agent { sender, .. }) => {
                 let rtt = sender.handle(now.at, packet.sent, report);
-                network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
+                network.round_trip(now.at, self.id, rtt, || sender.status());
             }
             (Body::Dccp(dccp), Transport::Dccp { client, server }) => {
                 if forward {
                     goodput = server.handle(now.at, packet.ecn, dccp);
                 } else if let Some(rtt) = client.handle(now.at, packet.ecn, dccp) {
-                    network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);
+                    network.round_trip(now.at, self.id, rtt, || client.status());
                 }
             }
             // A flow's packets are its transport's.

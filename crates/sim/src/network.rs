@@ -5,9 +5,10 @@ use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
 use crate::routes::Routes;
 use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
+use headway_rate::Status;
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
-use headway_units::{DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{DropCause, Duration, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 ///
@@ -122,6 +123,14 @@ impl<O: Observer> Network<O> {
     /// Whether a packet was not sent because there were [`MOST_PACKETS`]: the run is no longer true.
     pub(crate) fn overflowed(&self) -> bool {
         self.overflowed
+    }
+
+    /// A flow's rate controller has measured a round trip.
+    pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, sample: Duration, status: impl Fn() -> Status) {
+        self.flow_meters[flow.0 as usize].rtt(now, sample);
+        if O::WATCHES {
+            self.observer.round_trip(now, flow.0 as usize, sample, status().rtt);
+        }
     }
 
     /// Sends a packet on the route that starts at `place`.

@@ -1,7 +1,7 @@
 //! Watching a run packet by packet.
 
 use crate::packet::Packet;
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 
 /// What happens to a packet at a link, as ns-2's traces tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub trait Observer {
 
     /// The average of the link's queue, in packets or bytes as the queue counts, became this.
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
+
+    /// A flow's rate controller has measured a round trip, and smooths it to this.
+    fn round_trip(&mut self, _now: Instant, _flow: usize, _sample: Duration, _smoothed: Option<Duration>) {}
 
     /// A TCP flow's window may have changed.
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}

@@ -13,6 +13,9 @@ pub(crate) struct SendQueue {
     cut: UdpOptions,
     waiting: headway_media::SendQueue,
     backlog: u64,
+    /// What the packets of a backlog have, again and again; full ones if there is nothing here.
+    sizes: Vec<Bytes>,
+    next: usize,
     /// What was thrown away, and how long what left had waited, since that was told.
     unsent: Vec<Unsent>,
     left: Option<(MediaKind, Duration)>,
@@ -21,7 +24,20 @@ pub(crate) struct SendQueue {
 impl SendQueue {
     /// Writes are cut as `cut` says.
     pub(crate) fn new(cut: UdpOptions, options: &SendQueueOptions) -> Self {
-        Self { cut, waiting: headway_media::SendQueue::new(options), backlog: 0, unsent: Vec::new(), left: None }
+        Self {
+            cut,
+            waiting: headway_media::SendQueue::new(options),
+            backlog: 0,
+            sizes: Vec::new(),
+            next: 0,
+            unsent: Vec::new(),
+            left: None,
+        }
+    }
+
+    /// How writes are cut.
+    pub(crate) fn cut(&self) -> &UdpOptions {
+        &self.cut
     }
 
     /// The data of a full packet.
@@ -60,10 +76,19 @@ impl SendQueue {
         };
     }
 
+    /// The packets of a backlog are to have these sizes.
+    pub(crate) fn set_backlog_sizes(&mut self, sizes: Vec<Bytes>) {
+        self.sizes = sizes;
+    }
+
+    fn backlog_size(&self) -> Bytes {
+        self.sizes.get(self.next).copied().unwrap_or_else(|| self.full())
+    }
+
     /// The data of the packet that goes next.
     #[inline]
     pub(crate) fn next_size(&self, now: Instant) -> Option<Bytes> {
-        self.waiting.next_size(now).or_else(|| (self.backlog > 0).then(|| self.full()))
+        self.waiting.next_size(now).or_else(|| (self.backlog > 0).then(|| self.backlog_size()))
     }
 
     /// Takes the packet that goes next, if one does.
@@ -75,7 +100,9 @@ impl SendQueue {
             return media;
         }
         self.backlog = self.backlog.checked_sub(1)?;
-        Some(Media { payload: self.full(), kind: MediaKind::Data, priority: 0, created: now, expires: None })
+        let payload = self.backlog_size();
+        self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
+        Some(Media { payload, kind: MediaKind::Data, priority: 0, created: now, expires: None })
     }
 
     /// What is known of the way to the receiver: the round trip as the controller smooths it, and a sample.

@@ -13,7 +13,7 @@ use headway_media::{Context, Source};
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_scenario::{Scenario, Start};
 use headway_tcp::{Sender, Sink};
-use headway_units::{Duration, FlowId, Instant, Moment, OptionError, Random, Registry};
+use headway_units::{Bytes, Duration, FlowId, Instant, Moment, OptionError, Random, Registry};
 
 /// Why a scenario cannot be run. A checked scenario file leaves none of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,6 +149,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
             events: 0,
             samples: 0,
         })
+    }
+
+    /// The backlog of the flow with this number consists of packets of these sizes, again and again.
+    pub(crate) fn set_backlog_sizes(&mut self, flow: usize, sizes: Vec<Bytes>) {
+        if let Some(queue) = self.flows.get_mut(flow).and_then(Flow::send_queue) {
+            queue.set_backlog_sizes(sizes);
+        }
     }
 
     /// The time that the run has reached.
@@ -337,20 +344,30 @@ fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
     [(flow.from, flow.to), back]
 }
 
+/// One of the flow's random streams.
+pub(crate) fn stream(scenario: &Scenario, flow: &headway_scenario::Flow, what: &str) -> Random {
+    Random::new(scenario.seed, &format!("flow {} {what}", flow.name))
+}
+
+/// When the flow starts in this run.
+pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Instant {
+    match flow.start {
+        Start::At(at) => at,
+        Start::Uniform(from, to) => {
+            let width = (to - from).as_nanos();
+            Instant::ZERO + from + Duration::from_nanos(stream(scenario, flow, "start").below(width))
+        }
+    }
+}
+
 fn new_flow(
     scenario: &Scenario,
     flow: &headway_scenario::Flow,
     id: FlowId,
     [forward, reverse]: [u32; 2],
 ) -> Result<Flow, SetupError> {
-    let stream = |what: &str| Random::new(scenario.seed, &format!("flow {} {what}", flow.name));
-    let start = match flow.start {
-        Start::At(at) => at,
-        Start::Uniform(from, to) => {
-            let width = (to - from).as_nanos();
-            Instant::ZERO + from + Duration::from_nanos(stream("start").below(width))
-        }
-    };
+    let stream = |what: &str| stream(scenario, flow, what);
+    let start = start(scenario, flow);
     let context = Context { start, stop: flow.stop, random: stream("source"), trace: flow.trace.clone() };
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;

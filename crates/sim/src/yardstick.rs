@@ -1,0 +1,204 @@
+//! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
+//! always something to send, and each queue replayed over the same opportunities.
+
+use crate::opportunities::{Opportunities, RoundTrip};
+use crate::simulation::{RunError, SetupError, Simulation};
+use crate::{agent, connection};
+use headway_media::bound::{Packet, Replayed, Sender, Slots, UnitBound, replay, unit_bound};
+use headway_media::{
+    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, UdpOptions, datagrams,
+};
+use headway_scenario::{Flow, Scenario, Transport};
+use headway_units::{Dialect, FlowId, Instant, OptionError, Options as _, Random};
+
+/// A flow's opportunities, and what its application hands over.
+#[derive(Debug)]
+pub struct Yardstick {
+    media: Vec<Media>,
+    slots: Slots,
+    round_trips: Vec<RoundTrip>,
+    from: Instant,
+}
+
+/// Why a flow cannot be measured so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum YardstickError {
+    /// There is no flow of this number.
+    #[error("there is no such flow")]
+    NoFlow,
+    /// It has no send queue, or nothing that expires comes to it.
+    #[error("flow \"{0}\" has no send queue that packets with a lifetime come to")]
+    NothingToChoose(String),
+    /// The scenario cannot be set up.
+    #[error("{0}")]
+    Setup(#[from] SetupError),
+    /// The run failed.
+    #[error("{0}")]
+    Run(#[from] RunError),
+    /// The source cannot be started.
+    #[error("source: {0}")]
+    Source(#[from] OptionError),
+}
+
+impl Yardstick {
+    /// Runs the scenario with flow number `flow` saturated, its packets having the sizes of its application's in turn, and notes what its
+    /// controller lets go from `measure_from` on. What counts is handed over and expires from then to the end.
+    ///
+    /// # Errors
+    /// See [`YardstickError`].
+    pub fn new(scenario: &Scenario, flow: usize) -> Result<Self, YardstickError> {
+        let described = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
+        let nothing = || YardstickError::NothingToChoose(described.name.clone());
+        let cut = cut(described).ok_or_else(nothing)?;
+        let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
+        let mut media = offered(scenario, described, &cut)?;
+        media.retain(|media| media.created >= from && media.expires.is_some_and(|expires| expires <= end));
+        if media.is_empty() {
+            return Err(nothing());
+        }
+        let saturated = saturated(scenario, flow);
+        let mut simulation = Simulation::new(&saturated, Opportunities::new(&saturated, flow))?;
+        simulation.set_backlog_sizes(flow, media.iter().map(|media| media.payload).collect());
+        while !simulation.run(u64::MAX)? {}
+        let Opportunities { mut all, round_trips, .. } = simulation.finish().observer;
+        all.retain(|opportunity| opportunity.at >= from);
+        Ok(Self { media, slots: Slots::new(&all), round_trips, from })
+    }
+
+    /// How many packets the application hands over.
+    #[must_use]
+    pub fn offered(&self) -> usize {
+        self.media.len()
+    }
+
+    /// How many packets the controller lets go.
+    #[must_use]
+    pub fn opportunities(&self) -> usize {
+        self.slots.as_slice().len()
+    }
+
+    /// The most that any send queue could have on time.
+    #[must_use]
+    pub fn bound(&self) -> UnitBound {
+        unit_bound(&self.slots, &self.packets())
+    }
+
+    /// What a queue has on time over the same opportunities. It is told the round trips that the controller measured.
+    #[must_use]
+    pub fn replay(&self, options: &SendQueueOptions) -> Replayed {
+        let (earlier, later) =
+            self.round_trips.split_at(self.round_trips.partition_point(|known| known.at < self.from));
+        let mut queue =
+            Replay { queue: SendQueue::new(options), media: &self.media, waiting: Vec::new(), round_trips: later };
+        earlier.iter().for_each(|known| queue.tell(known));
+        // A queue sends what it was given, once.
+        replay(&self.slots, &self.packets(), &mut queue).unwrap_or_default()
+    }
+
+    fn packets(&self) -> Vec<Packet> {
+        let packet = |media: &Media| {
+            let Media { payload, priority, created, expires, .. } = *media;
+            Packet { priority, created, expires, size: payload }
+        };
+        self.media.iter().map(packet).collect()
+    }
+}
+
+/// A send queue over a trace.
+struct Replay<'a> {
+    queue: SendQueue,
+    media: &'a [Media],
+    /// Which wait.
+    waiting: Vec<usize>,
+    round_trips: &'a [RoundTrip],
+}
+
+impl Replay<'_> {
+    fn tell(&mut self, known: &RoundTrip) {
+        self.queue.on_round_trip(known.sample);
+        if let Some(smoothed) = known.smoothed {
+            self.queue.set_round_trip(smoothed);
+        }
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        while let Some((known, later)) = self.round_trips.split_first().filter(|(known, _)| known.at <= now) {
+            self.tell(known);
+            self.round_trips = later;
+        }
+    }
+}
+
+/// Takes out which of those that wait this is. Any of equal packets will do.
+fn left(waiting: &mut Vec<usize>, all: &[Media], media: &Media) -> Option<usize> {
+    let place = waiting.iter().position(|index| all.get(*index) == Some(media))?;
+    Some(waiting.remove(place))
+}
+
+impl Sender for Replay<'_> {
+    fn arrive(&mut self, now: Instant, index: usize) {
+        self.catch_up(now);
+        let Self { queue, media: all, waiting, .. } = self;
+        if let Some(media) = all.get(index) {
+            waiting.push(index);
+            queue.enqueue(now, *media, &mut |unsent| drop(left(waiting, all, &unsent.media)));
+        }
+    }
+
+    fn opportunity(&mut self, now: Instant) -> Option<usize> {
+        self.catch_up(now);
+        let Self { queue, media: all, waiting, .. } = self;
+        let goes = queue.dequeue(now, &mut |unsent| drop(left(waiting, all, &unsent.media)))?;
+        left(waiting, all, &goes)
+    }
+}
+
+/// How the flow's writes are cut, if it has a send queue.
+fn cut(flow: &Flow) -> Option<UdpOptions> {
+    let random = |_: &str| Random::new(0, "");
+    match &flow.transport {
+        Transport::Agent(options) => {
+            Some(agent::pair(options, &flow.send_queue, Instant::ZERO, random("")).0.queue.cut().clone())
+        }
+        Transport::Dccp(options) => {
+            let (client, _) = connection::pair(options, &flow.send_queue, FlowId(0), Instant::ZERO, random);
+            Some(client.queue.cut().clone())
+        }
+        Transport::Udp(_) | Transport::Tcp(_) => None,
+    }
+}
+
+/// What the flow's application hands over, packet by packet.
+fn offered(scenario: &Scenario, flow: &Flow, cut: &UdpOptions) -> Result<Vec<Media>, OptionError> {
+    let end = Instant::ZERO + scenario.duration;
+    let context = Context {
+        start: crate::simulation::start(scenario, flow),
+        stop: Some(flow.stop.unwrap_or(end)),
+        random: crate::simulation::stream(scenario, flow, "source"),
+        trace: flow.trace.clone(),
+    };
+    let mut source = Source::new(&flow.source, context)?;
+    let mut media = Vec::new();
+    while let Some(due) = source.poll_timeout().filter(|due| *due < end) {
+        while let Some(write) = source.poll(due) {
+            media.extend(datagrams(write.size, cut).map(|datagram| Media {
+                payload: datagram.payload,
+                kind: write.kind,
+                priority: write.priority,
+                created: write.created,
+                expires: write.expires,
+            }));
+        }
+    }
+    Ok(media)
+}
+
+/// The same scenario, but the flow always has something to send.
+fn saturated(scenario: &Scenario, flow: usize) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.series = None;
+    if let Some(flow) = scenario.flows.get_mut(flow) {
+        flow.source = SourceOptions::Ftp(FtpOptions::preset(Dialect::default()));
+    }
+    scenario
+}
