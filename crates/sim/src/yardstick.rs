@@ -4,9 +4,9 @@
 use crate::opportunities::{Opportunities, RoundTrip};
 use crate::simulation::{RunError, SetupError, Simulation};
 use crate::{agent, connection};
-use headway_media::bound::{Packet, Replayed, Sender, Slots, UnitBound, replay, unit_bound};
+use headway_media::bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
-    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, UdpOptions, datagrams,
+    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, datagrams,
 };
 use headway_scenario::{Flow, Scenario, Transport};
 use headway_units::{Dialect, FlowId, Instant, OptionError, Options as _, Random};
@@ -86,10 +86,30 @@ impl Yardstick {
     /// What a queue has on time over the same opportunities. It is told the round trips that the controller measured.
     #[must_use]
     pub fn replay(&self, options: &SendQueueOptions) -> Replayed {
+        self.run(options, None)
+    }
+
+    /// The same, if the queue knew of each opportunity how long a packet would be on its way: what is missing then to the bound is not
+    /// for want of an estimate.
+    #[must_use]
+    pub fn replay_knowing(&self, options: &SendQueueOptions) -> Replayed {
+        let mut options = options.clone();
+        options.rules.travel = Travel::RoundTrip;
+        options.rules.rtt_share = 0.5;
+        options.rules.margin = 0.0;
+        self.run(&options, Some(self.slots.as_slice()))
+    }
+
+    fn run(&self, options: &SendQueueOptions, known_slots: Option<&[Slot]>) -> Replayed {
         let (earlier, later) =
             self.round_trips.split_at(self.round_trips.partition_point(|known| known.at < self.from));
-        let mut queue =
-            Replay { queue: SendQueue::new(options), media: &self.media, waiting: Vec::new(), round_trips: later };
+        let mut queue = Replay {
+            queue: SendQueue::new(options),
+            media: &self.media,
+            waiting: Vec::new(),
+            round_trips: later,
+            known_slots,
+        };
         earlier.iter().for_each(|known| queue.tell(known));
         // A queue sends what it was given, once.
         replay(&self.slots, &self.packets(), &mut queue).unwrap_or_default()
@@ -111,6 +131,8 @@ struct Replay<'a> {
     /// Which wait.
     waiting: Vec<usize>,
     round_trips: &'a [RoundTrip],
+    /// Each with its packet's arrival, if that is to be known.
+    known_slots: Option<&'a [Slot]>,
 }
 
 impl Replay<'_> {
@@ -122,6 +144,12 @@ impl Replay<'_> {
     }
 
     fn catch_up(&mut self, now: Instant) {
+        if let Some(slots) = self.known_slots {
+            if let Some(next) = slots.get(slots.partition_point(|slot| slot.at < now)) {
+                self.queue.set_round_trip(next.arrives.since(next.at) * 2);
+            }
+            return;
+        }
         while let Some((known, later)) = self.round_trips.split_first().filter(|(known, _)| known.at <= now) {
             self.tell(known);
             self.round_trips = later;

@@ -20,7 +20,7 @@ const fn kind(name: &'static str, order: Order, full: Full, late: Late) -> Kind 
 }
 
 /// Every kind, the first of which is the default.
-const TABLE: [Kind; 11] = [
+const TABLE: [Kind; 12] = [
     // kind: in which order, when full, what is late
     kind("fifo", Order::Arrival, Full::Refuse, Late::Send),
     kind("prio", Order::Priority, Full::DropLeastUrgent, Late::Send),
@@ -31,6 +31,7 @@ const TABLE: [Kind; 11] = [
     kind("ring-sfdps2", Order::PriorityExpiry, Full::DropLeastUrgent, Late::DiscardUnlessLast),
     kind("score", Order::Score, Full::DropWorst, Late::DiscardUnlessLast),
     kind("patient", Order::PriorityExpiry, Full::DropWorst, Late::SendLast),
+    Kind { travel: Travel::Forward, ..kind("sure-first", Order::PriorityExpiry, Full::DropWorst, Late::SureFirst) },
     kind("priority", Order::Priority, Full::Refuse, Late::Send),
     kind("edf", Order::Expiry, Full::Refuse, Late::Discard),
 ];
@@ -75,6 +76,7 @@ impl SendQueueOptions {
             late: kind.late,
             travel: kind.travel,
             rtt_share: 0.5,
+            margin: 4.0,
             priority_weight: Duration::from_millis(100),
             size_weight: Duration::ZERO,
         };

@@ -1,8 +1,10 @@
 //! What happens to a packet that would come too late, when one may go.
 
+use super::Media;
 use super::waiting::Waiting;
 use headway_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// What happens to a packet that would come too late, when one may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -17,31 +19,43 @@ pub enum Late {
     DiscardUnlessLast,
     /// It waits until nothing is left that would come in time, and goes then. Only a full queue throws it away.
     SendLast,
+    /// Of the most urgent packets that would come in time, those go first that would do so even if the way took `margin` mean deviations
+    /// longer; when none is so sure, the one that expires last. What would come too late is thrown away, and nothing goes if
+    /// nothing else is left.
+    SureFirst,
 }
 
-/// Which packet goes.
+/// Which packet goes, by its index before anything is thrown away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// How many at the head are thrown away: those before the one that goes.
-    pub(super) expired: usize,
-    /// Its index before anything is thrown away.
     pub(super) goes: usize,
+    /// Of so many at the head those are thrown away that are late.
+    pub(super) looked_at: usize,
 }
 
 impl Late {
     /// `None` if nothing goes, and all that waits is thrown away.
-    pub(super) fn choose(self, waiting: &Waiting, now: Instant, travel: Duration) -> Option<Choice> {
+    pub(super) fn choose(self, waiting: &Waiting, now: Instant, travel: Duration, margin: Duration) -> Option<Choice> {
         let last = waiting.len().checked_sub(1)?;
         if self == Self::Send {
-            return Some(Choice { expired: 0, goes: 0 });
+            return Some(Choice { goes: 0, looked_at: 0 });
         }
         let first_in_time = waiting.iter().position(|media| media.lateness(now, travel).is_zero());
         match self {
-            Self::Send | Self::SendLast => Some(Choice { expired: 0, goes: first_in_time.unwrap_or(0) }),
-            Self::Discard => first_in_time.map(|goes| Choice { expired: goes, goes }),
+            Self::Send | Self::SendLast => Some(Choice { goes: first_in_time.unwrap_or(0), looked_at: 0 }),
+            Self::Discard => first_in_time.map(|goes| Choice { goes, looked_at: goes }),
             Self::DiscardUnlessLast => {
                 let goes = first_in_time.unwrap_or(last);
-                Some(Choice { expired: goes, goes })
+                Some(Choice { goes, looked_at: goes })
+            }
+            Self::SureFirst => {
+                let rank = |media: &Media| {
+                    let sure = media.lateness(now, travel + margin).is_zero();
+                    (media.priority, !sure, if sure { None } else { media.expires.map(Reverse) })
+                };
+                let in_time = waiting.iter().enumerate().filter(|(_, media)| media.lateness(now, travel).is_zero());
+                let (goes, _) = in_time.min_by_key(|(_, media)| rank(media))?;
+                Some(Choice { goes, looked_at: waiting.len() })
             }
         }
     }

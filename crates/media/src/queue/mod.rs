@@ -44,6 +44,7 @@ pub use order::Order;
 pub use rules::Rules;
 pub use travel::Travel;
 
+use crate::queue::late::Choice;
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
@@ -119,7 +120,7 @@ impl SendQueue {
     /// nothing waits.
     #[must_use]
     pub fn next_size(&self, now: Instant) -> Option<Bytes> {
-        let choice = self.rules.late.choose(&self.waiting, now, self.travel());
+        let choice = self.choose(now);
         let index = choice.map_or(0, |choice| choice.goes);
         self.waiting.get(index).map(|media| media.payload)
     }
@@ -128,13 +129,18 @@ impl SendQueue {
     /// none is left that should go.
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent)) -> Option<Media> {
         let travel = self.travel();
-        let choice = self.rules.late.choose(&self.waiting, now, travel);
-        let (expired, goes) = choice.map_or((self.waiting.len(), None), |choice| (choice.expired, Some(choice.goes)));
-        let goes = goes.and_then(|index| self.waiting.remove(index));
-        for media in self.waiting.remove_first(expired) {
+        let choice = self.choose(now);
+        let goes = choice.and_then(|choice| self.waiting.remove(choice.goes));
+        let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
+        for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
             unsent(Unsent { media, cause: SendDrop::Expired, lateness: media.lateness(now, travel) });
         }
         goes
+    }
+
+    fn choose(&self, now: Instant) -> Option<Choice> {
+        let margin = self.way.mean_deviations(self.rules.margin);
+        self.rules.late.choose(&self.waiting, now, self.travel(), margin)
     }
 
     /// The round trip, as the controller smooths it.

@@ -21,6 +21,9 @@ pub struct Rules {
     pub travel: Travel,
     /// Which part of the controller's round trip a packet is on its way, 0 to 1.
     pub rtt_share: f64,
+    /// By how many mean deviations of the round trip a packet must be early to be sure to come in time, 0 to 100; of
+    /// `late = "sure-first"`.
+    pub margin: f64,
     /// By how much a score puts a packet off for each level of its priority.
     pub priority_weight: Duration,
     /// By how much a score puts a packet off for each KiB of its data.
@@ -43,6 +46,10 @@ impl Rules {
         if !(0.0..=1.0).contains(&self.rtt_share) {
             let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);
             return Err(OptionError::new("rtt_share", message));
+        }
+        if !(0.0..=100.0).contains(&self.margin) {
+            let message = format!("{} mean deviations are out of range: margin is from 0 to 100", self.margin);
+            return Err(OptionError::new("margin", message));
         }
         for (key, weight) in [("priority_weight", self.priority_weight), ("size_weight", self.size_weight)] {
             if weight > LARGEST_WEIGHT {

@@ -23,6 +23,9 @@ pub(super) struct Way {
     round_trip: Duration,
     smallest_round_trip: Option<Duration>,
     one_way: Option<Duration>,
+    mean_round_trip: Option<Duration>,
+    /// Of the round trip. As all waiting may be on the way there, it is the way's.
+    mean_deviation: Duration,
 }
 
 impl Way {
@@ -30,8 +33,24 @@ impl Way {
         self.round_trip = rtt;
     }
 
+    /// Mean and mean deviation as in RFC 6298 section 2.
     pub(super) fn on_round_trip(&mut self, sample: Duration) {
+        match self.mean_round_trip {
+            None => {
+                self.mean_round_trip = Some(sample);
+                self.mean_deviation = sample / 2;
+            }
+            Some(mean) => {
+                let off = if mean > sample { mean - sample } else { sample - mean };
+                self.mean_deviation = self.mean_deviation - self.mean_deviation / 4 + off / 4;
+                self.mean_round_trip = Some(mean - mean / 8 + sample / 8);
+            }
+        }
         self.smallest_round_trip = Some(self.smallest_round_trip.map_or(sample, |smallest| smallest.min(sample)));
+    }
+
+    pub(super) fn mean_deviations(&self, count: f64) -> Duration {
+        Duration::from_nanos((self.mean_deviation.as_nanos() as f64 * count) as u64)
     }
 
     /// The mean moves by an eighth, as TCP's round trip does (RFC 6298 section 2).

@@ -63,14 +63,18 @@ impl Waiting {
         Some(media)
     }
 
-    /// Takes out the first `count`.
-    pub(super) fn remove_first(&mut self, count: usize) -> impl Iterator<Item = Media> {
-        let count = count.min(self.sorted.len());
-        let bytes = &mut self.bytes;
-        self.sorted.drain(..count).map(move |placed| {
-            *bytes -= placed.media.payload.count();
-            placed.media
-        })
+    /// Takes out those of the first `count` that are `unwanted`.
+    pub(super) fn remove_of_first(&mut self, count: usize, unwanted: impl Fn(&Media) -> bool) -> Vec<Media> {
+        let mut removed = Vec::new();
+        let mut index = 0;
+        for _ in 0..count {
+            if self.get(index).is_some_and(&unwanted) {
+                removed.extend(self.remove(index));
+            } else {
+                index += 1;
+            }
+        }
+        removed
     }
 
     pub(super) fn len(&self) -> usize {
