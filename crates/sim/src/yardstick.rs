@@ -169,14 +169,18 @@ impl Sender for Replay<'_> {
         let Self { queue, media: all, waiting, .. } = self;
         if let Some(media) = all.get(index) {
             waiting.push(index);
-            queue.enqueue(now, *media, &mut |unsent| drop(left(waiting, all, &unsent.media)));
+            queue.enqueue(now, *media, &mut |unsent| {
+                left(waiting, all, &unsent.media);
+            });
         }
     }
 
     fn opportunity(&mut self, now: Instant) -> Option<usize> {
         self.catch_up(now);
         let Self { queue, media: all, waiting, .. } = self;
-        let goes = queue.dequeue(now, &mut |unsent| drop(left(waiting, all, &unsent.media)))?;
+        let goes = queue.dequeue(now, &mut |unsent| {
+            left(waiting, all, &unsent.media);
+        })?;
         left(waiting, all, &goes)
     }
 }
