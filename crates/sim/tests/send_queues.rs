@@ -1,0 +1,126 @@
+//! Send queues in their place: between a source and a rate controller.
+
+mod common;
+
+use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_units::{Duration, Instant, MediaKind};
+
+fn call(transport: &str, queue: &str) -> String {
+    format!(
+        r#"
+duration = "31s"
+measure_from = "2s"
+record.series = false
+[[link]]
+between = ["a", "b"]
+rate = "400kbps"
+delay = "40ms"
+queue = {{ kind = "droptail", limit = "10packets" }}
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+stop = "30s"
+transport = {{ {transport} }}
+send_queue = {{ {queue} }}
+source = {{ kind = "conference", random_start = true }}
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+transport = {{ kind = "tcp-reno", segment = "571B" }}
+source = {{ kind = "ftp" }}
+"#
+    )
+}
+
+/// Which media packets leave that are dead already where they would arrive, by half of the round trip that the controller knows.
+#[derive(Default)]
+struct Dead {
+    half_round_trip: Duration,
+    sent: u64,
+    dead: u64,
+}
+
+impl Observer for Dead {
+    const WATCHES: bool = true;
+
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
+        let deadline = match &packet.body {
+            Body::Numbered(datagram) if datagram.payload > 0 => datagram.deadline,
+            Body::Dccp(dccp) if dccp.payload > 0 => dccp.deadline,
+            _ => return,
+        };
+        if link == 0 && event == LinkEvent::Enqueue && deadline != Instant::FAR_FUTURE {
+            self.sent += 1;
+            self.dead += u64::from(now + self.half_round_trip > deadline);
+        }
+    }
+
+    fn round_trip(&mut self, _: Instant, flow: usize, _: Duration, smoothed: Option<Duration>) {
+        if let (0, Some(smoothed)) = (flow, smoothed) {
+            self.half_round_trip = smoothed / 2;
+        }
+    }
+}
+
+/// "If expiry < now + RTT/2 discard it" (SFDPS section 3): nothing leaves that was dead at now + RTT/2 but where the scheme asks for
+/// it, over every carrier and controller.
+#[test]
+fn nothing_dead_leaves() {
+    let dead = |transport: &str, queue: &str| {
+        let record = common::run(&common::scenario(&call(transport, queue)), Dead::default());
+        let Dead { sent, dead, .. } = record.observer;
+        assert!(sent > 700, "{transport} {queue}: only {sent} were sent");
+        dead
+    };
+    for transport in [
+        "kind = \"tfrc\"",
+        "kind = \"tcp-like\"",
+        "kind = \"dccp\", ccid = 2",
+        "kind = \"dccp\", ccid = 3",
+        "kind = \"dccp\", ccid = 4",
+    ] {
+        for queue in ["sfdps1", "edf", "sure-first"] {
+            assert_eq!(dead(transport, &format!("kind = \"{queue}\"")), 0, "{transport} {queue}");
+        }
+        assert!(dead(transport, "kind = \"fifo\"") > 50, "{transport}: this load does not try the queues");
+        let last = dead(transport, "kind = \"sfdps2\"");
+        assert!(last < 50, "{transport}: {last} were the only ones that waited");
+    }
+}
+
+/// Every packet of the application is sent, thrown away or still there; and what is on time or late was written.
+#[test]
+fn every_packet_has_one_fate() {
+    for queue in ["fifo", "prio", "sfdps1", "sfdps2", "ring", "ring-sfdps2", "patient", "sure-first", "edf"] {
+        let text = call("kind = \"dccp\", ccid = 3", &format!("kind = \"{queue}\", limit = \"5packets\""));
+        let record = common::run(&common::scenario(&text.replace("measure_from = \"2s\"")), ());
+        let flow = &record.summary.flows[0];
+        assert_eq!(flow.send_queue[&MediaKind::Audio].written_packets, 1500, "{queue}");
+        let mut unsent = 0;
+        for (kind, fates) in &flow.send_queue {
+            let gone = fates.sent_packets + fates.unsent_packets();
+            assert!(gone <= fates.written_packets && gone + 5 >= fates.written_packets, "{queue} {kind}: {fates:?}");
+            assert!(fates.late_packets <= fates.unsent_packets() && fates.expired_packets <= fates.late_packets);
+            unsent += fates.unsent_packets();
+            let shares = flow.on_time_ratio[kind] + flow.late_ratio[kind];
+            let sent = fates.sent_packets as f64 / fates.written_packets as f64;
+            assert!(shares <= sent + 1e-9, "{queue} {kind}: {shares} arrived of {sent}");
+        }
+        assert!(unsent > 100, "{queue}: this load does not try the queue");
+        assert_eq!(unsent, flow.unsent_packets());
+    }
+}
+
+/// A queue stands between source and controller; UDP and TCP have none, and say so where it is written.
+#[test]
+fn udp_and_tcp_have_no_send_queue() {
+    for transport in ["kind = \"udp\"", "kind = \"tcp-reno\""] {
+        let error =
+            headway_scenario::load("test.toml", &call(transport, "kind = \"fifo\""), &[], &headway_scenario::NoFiles)
+                .unwrap_err()
+                .to_string();
+        assert!(error.contains("only a transport with a rate controller has a send queue"), "{error}");
+    }
+}
