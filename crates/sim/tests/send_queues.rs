@@ -95,7 +95,7 @@ fn nothing_dead_leaves() {
 fn every_packet_has_one_fate() {
     for queue in ["fifo", "prio", "sfdps1", "sfdps2", "ring", "ring-sfdps2", "patient", "sure-first", "edf"] {
         let text = call("kind = \"dccp\", ccid = 3", &format!("kind = \"{queue}\", limit = \"5packets\""));
-        let record = common::run(&common::scenario(&text.replace("measure_from = \"2s\"")), ());
+        let record = common::run(&common::scenario(&text.replace("measure_from = \"2s\"", "")), ());
         let flow = &record.summary.flows[0];
         assert_eq!(flow.send_queue[&MediaKind::Audio].written_packets, 1500, "{queue}");
         let mut unsent = 0;
