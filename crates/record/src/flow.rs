@@ -193,6 +193,7 @@ impl FlowMeter {
     }
 
     /// The application handed over a packet's worth of data.
+    #[inline]
     pub fn written(&mut self, kind: MediaKind, deadline: Option<Instant>) {
         if self.is_due(deadline) {
             self.timeliness[kind as usize].due += 1;
@@ -200,11 +201,13 @@ impl FlowMeter {
     }
 
     /// The flow has a send queue, and the data of [`Self::written`] came to it at `now`.
+    #[inline]
     pub fn queued(&mut self, now: Instant, kind: MediaKind) {
         self.in_send_queue(now, |meter| meter.written(kind));
     }
 
     /// Data left the send queue at `now` to be sent, after a wait.
+    #[inline]
     pub fn left_send_queue(&mut self, now: Instant, kind: MediaKind, wait: Duration) {
         self.in_send_queue(now, |meter| meter.left(kind, wait));
     }

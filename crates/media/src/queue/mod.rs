@@ -100,7 +100,15 @@ impl SendQueue {
     }
 
     /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) {
+        if self.waiting.has_room(media.payload) || self.makes_room(now, media, unsent) {
+            self.waiting.insert(self.rules.key(&media), media);
+        }
+    }
+
+    /// Throws packets away until there is room for `media`; whether there is any in the end.
+    fn makes_room(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) -> bool {
         let travel = self.travel();
         while !self.waiting.has_room(media.payload) {
             let find_victim = || self.rules.full.victim(&self.waiting, &media, now, travel);
@@ -108,47 +116,54 @@ impl SendQueue {
             let Some(dropped) = victim.and_then(|index| self.waiting.remove(index)) else {
                 let lateness = media.lateness(now, travel);
                 unsent(Unsent { media, cause: SendDrop::Refused, lateness });
-                return;
+                return false;
             };
             let lateness = dropped.lateness(now, travel);
             unsent(Unsent { media: dropped, cause: SendDrop::PushedOut, lateness });
         }
-        self.waiting.insert(self.rules.key(&media), media);
+        true
     }
 
     /// The data of the packet that would go at `now`: of the first one if all that wait would be thrown away instead; `None` if
     /// nothing waits.
+    #[inline]
     #[must_use]
     pub fn next_size(&self, now: Instant) -> Option<Bytes> {
-        let choice = self.choose(now);
-        let index = choice.map_or(0, |choice| choice.goes);
+        let index = if self.rules.late == Late::Send { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
         self.waiting.get(index).map(|media| media.payload)
     }
 
     /// The controller lets a packet go at `now`: takes it out. `unsent` hears of those that are thrown away before it. `None` if
     /// none is left that should go.
+    #[inline]
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent)) -> Option<Media> {
-        let travel = self.travel();
+        if self.rules.late == Late::Send {
+            return self.waiting.remove(0);
+        }
         let choice = self.choose(now);
         let goes = choice.and_then(|choice| self.waiting.remove(choice.goes));
         let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
+        let travel = self.travel();
         for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
             unsent(Unsent { media, cause: SendDrop::Expired, lateness: media.lateness(now, travel) });
         }
         goes
     }
 
+    /// Which packet goes, where lateness matters.
     fn choose(&self, now: Instant) -> Option<Choice> {
         let margin = self.way.mean_deviations(self.rules.margin);
         self.rules.late.choose(&self.waiting, now, self.travel(), margin)
     }
 
     /// The round trip, as the controller smooths it.
+    #[inline]
     pub fn set_round_trip(&mut self, rtt: Duration) {
         self.way.set_round_trip(rtt);
     }
 
     /// A round trip was measured.
+    #[inline]
     pub fn on_round_trip(&mut self, sample: Duration) {
         self.way.on_round_trip(sample);
     }
@@ -171,6 +186,7 @@ impl SendQueue {
     }
 
     /// Whether nothing waits.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.len() == 0

@@ -22,21 +22,19 @@ pub enum Order {
     Score,
 }
 
-/// Later than any expiry: a second to the left of it there is room for all scores.
-const NEVER: Key = 1 << 72;
-
 impl Order {
+    #[inline]
     pub(super) fn key(self, media: &Media, priority_weight: Duration, size_weight: Duration) -> Key {
-        let expiry = media.expires.map_or(NEVER, |expires| expires.since(Instant::ZERO).as_nanos().into());
-        let priority = Key::from(media.priority);
+        let expiry = || media.expires.unwrap_or(Instant::FAR_FUTURE);
         match self {
-            Self::Arrival => 0,
-            Self::Priority => priority,
-            Self::Expiry => expiry,
-            Self::PriorityExpiry => priority * 2 * NEVER + expiry,
+            Self::Arrival => (0, Instant::ZERO),
+            Self::Priority => (media.priority, Instant::ZERO),
+            Self::Expiry => (0, expiry()),
+            Self::PriorityExpiry => (media.priority, expiry()),
             Self::Score => {
-                let size = Key::from(media.payload.count()) * Key::from(size_weight.as_nanos()) / 1024;
-                expiry + priority * Key::from(priority_weight.as_nanos()) + size
+                let size = size_weight.as_nanos().saturating_mul(media.payload.count()) / 1024;
+                let priority = priority_weight.saturating_mul(media.priority.into());
+                (0, expiry() + priority + Duration::from_nanos(size))
             }
         }
     }

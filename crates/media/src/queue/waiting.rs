@@ -1,11 +1,11 @@
 //! The packets of a queue, in the order in which they go.
 
 use super::Media;
-use headway_units::{Bytes, QueueSize};
+use headway_units::{Bytes, Instant, QueueSize};
 use std::collections::VecDeque;
 
 /// A packet's place: smaller keys go first.
-pub(super) type Key = i128;
+pub(super) type Key = (u8, Instant);
 
 /// Packets sorted by their key, equal ones in the order in which they came.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ impl Waiting {
         Self { limit, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
     }
 
+    #[inline]
     pub(super) fn has_room(&self, payload: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
@@ -44,19 +45,26 @@ impl Waiting {
         }
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, key: Key, media: Media) {
         let placed = Placed { key, arrival: self.arrivals, media };
         self.arrivals += 1;
         self.bytes += media.payload.count();
-        // From the back: where packets go in the order in which they come, the place is the last one.
-        let after = self.sorted.iter().rposition(|other| other.key <= key);
-        self.sorted.insert(after.map_or(0, |index| index + 1), placed);
+        // Where packets go in the order in which they come, the place is the last one.
+        if self.sorted.back().is_none_or(|last| last.key <= key) {
+            self.sorted.push_back(placed);
+        } else {
+            let after = self.sorted.iter().rposition(|other| other.key <= key);
+            self.sorted.insert(after.map_or(0, |index| index + 1), placed);
+        }
     }
 
+    #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&Media> {
         self.sorted.get(index).map(|placed| &placed.media)
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, index: usize) -> Option<Media> {
         let media = self.sorted.remove(index)?.media;
         self.bytes -= media.payload.count();
@@ -77,6 +85,7 @@ impl Waiting {
         removed
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.sorted.len()
     }
