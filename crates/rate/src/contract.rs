@@ -89,7 +89,7 @@ pub struct ReceiverContext {
 /// The packet that would go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Its data, without headers.
+    /// Its data, without headers; zero if none waits, and only the answer is of interest.
     pub size: Bytes,
 }
 

@@ -52,8 +52,10 @@ pub(crate) struct Board {
 }
 
 impl Recovery for Sack {
-    fn adjust(rules: &mut Rules, _dialect: Dialect) {
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.sack_blocks = 3;
+        // net/ipv4/tcp_input.c, `tcp_cong_control`: the reduction has ended when the acknowledgement comes to it.
+        rules.grow_on_exit |= dialect == Dialect::Linux;
     }
 
     fn new(rules: &Rules) -> Self {
@@ -109,7 +111,7 @@ impl Board {
         let delivered = self.board.update(state.una, state.max, ack);
         let is_new = ack.seq > state.una;
         if self.recovering && ack.seq >= state.recover {
-            self.leave(state, ack);
+            self.leave(state, ack, delivered);
         } else if self.recovering {
             if is_new {
                 let acked = state.advance(ack);
@@ -156,13 +158,14 @@ impl Board {
         self.count_resent(state, state.una);
     }
 
-    fn leave<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+    fn leave<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, delivered: u64) {
         self.recovering = false;
         state.last_cut = Cut::Recovered;
         if self.prr.take().is_some() {
             state.window.cwnd = state.window.ssthresh;
         }
-        state.accept(ack, state.rules.grow_on_exit);
+        // What SACK told of before has been counted by the rate reduction.
+        state.accept_counting(ack, state.rules.grow_on_exit.then_some(delivered));
     }
 
     /// Step B: what is lost, what is in the network, and with rate reduction what may follow.

@@ -270,13 +270,18 @@ impl<G: Growth> State<G> {
 
     /// Takes in a new acknowledgement outside recovery, or one that ends it, and opens the window if `open`.
     pub(crate) fn accept(&mut self, ack: &Segment, open: bool) {
+        self.accept_counting(ack, open.then(|| ack.seq - self.una));
+    }
+
+    /// The same, where the window opens by `counted` segments and not by all that the acknowledgement covers.
+    pub(crate) fn accept_counting(&mut self, ack: &Segment, counted: Option<u64>) {
         let filled = self.fills_window();
         let opening = self.una == 0;
         let acked = self.advance(ack);
         if opening {
             self.open_window();
-        } else if open && filled && !(self.ecn_agreed && ack.ece) {
-            self.growth.grow(&mut self.window, acked);
+        } else if let Some(segments) = counted.filter(|_| filled && !(self.ecn_agreed && ack.ece)) {
+            self.growth.grow(&mut self.window, Acked { segments, ..acked });
         } else {
             self.growth.hold(acked);
         }

@@ -234,7 +234,7 @@ impl Connection {
         }
         let sender = self.sender.as_mut()?;
         let Some(len) = next_datagram(now, outbox, &mut self.events) else {
-            let next = Next { size: Bytes::new(self.mtu.mps() as u64) };
+            let next = Next { size: Bytes::new(0) };
             if sender.poll_send(now, next) == Permit::Now {
                 sender.on_application_limited(now);
             }

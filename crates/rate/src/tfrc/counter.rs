@@ -1,6 +1,7 @@
 //! The window counter of CCVal (RFC 4342 section 8.1): how the sender counts quarters of its round trip, and what the
 //! receiver learns of the round trip's length from it.
 
+use super::options::CounterSamples;
 use headway_units::Instant;
 use std::collections::VecDeque;
 
@@ -37,31 +38,69 @@ impl WindowCounter {
 }
 
 /// The receiver's estimate of the round trip, from the first arrivals with each counter.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct CounterRtt {
-    /// Counter, as if it did not wrap, and when a packet first had it: the newest last, five at most.
+    rule: CounterSamples,
+    /// Counter, as if it did not wrap, and when a packet first had it: the newest last, five at most. For samples of each
+    /// round trip: where the next one begins, and where it may end.
     firsts: VecDeque<(u64, Instant)>,
     smoothed: Option<f64>,
 }
 
 impl CounterRtt {
+    pub(crate) fn new(rule: CounterSamples) -> Self {
+        Self { rule, firsts: VecDeque::new(), smoothed: None }
+    }
+
     /// The newest packet so far has this counter.
     pub(crate) fn on_packet(&mut self, now: Instant, counter: u64) {
+        let sample = match self.rule {
+            CounterSamples::EachStep => self.each_step(now, counter),
+            CounterSamples::EachRoundTrip => self.each_round_trip(now, counter),
+        };
+        if let Some(sample) = sample.filter(|sample| *sample > 0.0) {
+            self.smoothed = Some(self.smoothed.map_or(sample, |old| 0.9 * old + 0.1 * sample));
+        }
+    }
+
+    /// net/dccp/ccids/lib/packet_history.c, `tfrc_rx_hist_sample_rtt`, with its division of whole numbers.
+    fn each_round_trip(&mut self, now: Instant, counter: u64) -> Option<f64> {
+        let Some(&(begun, from)) = self.firsts.front() else {
+            self.firsts.push_back((counter, now));
+            return None;
+        };
+        let candidate = self.firsts.get(1).copied();
+        let sample = match counter.saturating_sub(begun) {
+            4 => Some(now.since(from).as_secs_f64()),
+            1..=3 => {
+                self.firsts.truncate(1);
+                self.firsts.push_back((counter, now));
+                return None;
+            }
+            steps => match candidate {
+                Some((end, to)) => Some(to.since(from).as_secs_f64() * (4 / (end - begun).max(1)) as f64),
+                None if steps == 0 => return None,
+                None => None,
+            },
+        };
+        self.firsts.clear();
+        self.firsts.push_back((counter, now));
+        sample
+    }
+
+    fn each_step(&mut self, now: Instant, counter: u64) -> Option<f64> {
         if self.firsts.back().is_some_and(|newest| newest.0 >= counter) {
-            return;
+            return None;
         }
         self.firsts.push_back((counter, now));
         if self.firsts.len() > 5 {
             self.firsts.pop_front();
         }
         // D = 4 is preferred; with steps of five there is nothing to measure.
-        let sample = [4u64, 3, 2].into_iter().find_map(|d| {
+        [4u64, 3, 2].into_iter().find_map(|d| {
             let (_, first) = self.firsts.iter().find(|first| first.0 + d == counter)?;
             Some(now.since(*first).as_secs_f64() * 4.0 / d as f64)
-        });
-        if let Some(sample) = sample.filter(|sample| *sample > 0.0) {
-            self.smoothed = Some(self.smoothed.map_or(sample, |old| 0.9 * old + 0.1 * sample));
-        }
+        })
     }
 
     /// In s.
@@ -108,14 +147,14 @@ mod tests {
     /// RFC 4342 section 8.1's picture: T7 - T3 for the counters K-1 K-1 K K K+1 K+3 K+4 K+3 K+4.
     #[test]
     fn the_round_trip_from_counters() {
-        let mut rtt = CounterRtt::default();
+        let mut rtt = CounterRtt::new(CounterSamples::EachStep);
         let arrivals = [(0, 9), (10, 9), (25, 10), (30, 10), (50, 11), (100, 13), (125, 14)];
         for (ms, counter) in arrivals {
             rtt.on_packet(at(ms), counter);
         }
         // D = 2: (T6 - T5) 4/2 = 100 ms; then D = 4: T7 - T3 = 100 ms.
         assert!((rtt.rtt().unwrap() - 0.1).abs() < 1e-12);
-        let mut steps_of_five = CounterRtt::default();
+        let mut steps_of_five = CounterRtt::new(CounterSamples::EachStep);
         for i in 0..10 {
             steps_of_five.on_packet(at(200 * i), 5 * i);
         }

@@ -16,6 +16,7 @@ pub(crate) struct Equation {
     b: f64,
     /// `3 sqrt(3bp/8)` is 1 at most.
     bounded: bool,
+    tabled: bool,
     /// The greatest answer, in bytes/s.
     max: f64,
 }
@@ -25,12 +26,17 @@ impl Equation {
         Self {
             b: f64::from(options.packets_per_ack),
             bounded: options.bounded_timeout_term,
+            tabled: options.tabled_equation,
             max: options.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64 / 8.0),
         }
     }
 
     /// `X_Bps`.
     pub(crate) fn rate(&self, s: f64, r: f64, t_rto: f64, p: f64) -> f64 {
+        self.exact(s, r, t_rto, if self.tabled { in_table(p, f64::floor) } else { p })
+    }
+
+    fn exact(&self, s: f64, r: f64, t_rto: f64, p: f64) -> f64 {
         let mut timeouts = 3.0 * (3.0 * self.b * p / 8.0).sqrt();
         if self.bounded {
             timeouts = timeouts.min(1.0);
@@ -42,19 +48,20 @@ impl Equation {
     /// The p at which the equation answers `x`, from 1e-12 to 1.
     pub(crate) fn inverse(&self, x: f64, s: f64, r: f64, t_rto: f64) -> f64 {
         let (mut low, mut high) = (1e-12, 1.0);
-        if self.rate(s, r, t_rto, high) >= x {
+        if self.exact(s, r, t_rto, high) >= x {
             return high;
         }
         // Each step halves the ratio's logarithm, first 28: 64 steps leave nothing that a double could show.
         for _ in 0..64 {
             let middle = f64::sqrt(low * high);
-            if self.rate(s, r, t_rto, middle) > x {
+            if self.exact(s, r, t_rto, middle) > x {
                 low = middle;
             } else {
                 high = middle;
             }
         }
-        f64::sqrt(low * high)
+        let p = f64::sqrt(low * high);
+        if self.tabled { in_table(p, f64::ceil) } else { p }
     }
 
     /// The same within 5 %, by the halving from 0.5 of ns-2's `b_to_p`.
@@ -70,4 +77,14 @@ impl Equation {
         }
         p
     }
+}
+
+/// The p for which a table of 500 entries up to 5 % and 500 up to 1 has an entry, next to `p` (Linux,
+/// net/dccp/ccids/lib/tfrc_equation.c).
+fn in_table(p: f64, round: fn(f64) -> f64) -> f64 {
+    let entries = if p <= 0.05 { 10_000.0 } else { 500.0 };
+    // An inverse that is an entry is not rounded up by what the product lost.
+    let entry = p * entries;
+    let nearest = entry.round();
+    (if (entry - nearest).abs() < 1e-9 { nearest } else { round(entry) }).max(1.0) / entries
 }

@@ -25,7 +25,7 @@ mod sent;
 mod vectors;
 
 pub use options::{
-    FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
+    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
     ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
 };
 pub use receiver::TfrcReceiver;

@@ -26,6 +26,8 @@ pub struct TfrcOptions {
     pub whole_intervals: bool,
     /// When the receiver reports. Without the sender's clock on data packets it is always the window counter.
     pub feedback: FeedbackClock,
+    /// How often the receiver's round trip is sampled from window counters.
+    pub counter_samples: CounterSamples,
     /// Reports in a round trip, for both of the other ways (k of RFC 5348 section 6; ns-2 `NumFeedback_`).
     pub reports_per_rtt: u8,
 
@@ -33,6 +35,9 @@ pub struct TfrcOptions {
     pub segment: Segment,
     /// What the old average weighs in R and `R_sqmean` (q of RFC 5348 section 4.3; ns-2 `df_`), below 1.
     pub rtt_filter: f64,
+    /// A round trip that the handshake measured is the old average of the first sample, which replaces it otherwise (RFC
+    /// 5348 section 4.3).
+    pub handshake_rtt_counts: bool,
     /// What `t_RTO` is.
     pub t_rto: RtoRule,
     /// The least `t_RTO` in the equation (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
@@ -41,6 +46,9 @@ pub struct TfrcOptions {
     pub tcp_tick: Duration,
     /// `min(1, 3 sqrt(3bp/8))` in the equation, as in its source (Padhye et al. 1998) and ns-2; it acts for p > 8/27.
     pub bounded_timeout_term: bool,
+    /// The equation is read from a table, in steps of p of 0.01 % up to 5 % and of 0.2 % above: a rate from the entry below,
+    /// the inverse from the one above (Linux).
+    pub tabled_equation: bool,
     /// Packets that one TCP acknowledgement covers in the equation (b of RFC 5348 section 3.1; ns-2 `bval_`).
     pub packets_per_ack: u8,
     /// The most that the equation answers (ns-2's `MAXRATE`); absent: no limit.
@@ -69,6 +77,9 @@ pub struct TfrcOptions {
     pub pacing: Pacing,
     /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3).
     pub t_gran: Duration,
+    /// After a report on a packet, the window counter of later ones is four above that packet's at least (RFC 4342 section
+    /// 8.1).
+    pub counter_keeps_up: bool,
     /// Gaps vary uniformly by this fraction up and down (ns-2 `overhead_`), up to 1.
     pub dither: f64,
     /// Faster Restart after idle and data-limited times (draft-ietf-dccp-tfrc-faster-restart-06).
@@ -139,6 +150,16 @@ pub enum FeedbackClock {
     Linux,
 }
 
+/// How often the receiver samples the round trip from window counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterSamples {
+    /// At each new counter value, over four steps, or three or two where there are no four (RFC 4342 section 8.1).
+    EachStep,
+    /// Over four steps, then over the next four; where a packet is missing there, over those that came (Linux).
+    EachRoundTrip,
+}
+
 /// What s, the segment size, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -147,7 +168,7 @@ pub enum Segment {
     Average,
     /// That of a full packet: the equation then says packets a second (RFC 4342 section 5.3; ns-2).
     Full,
-    /// A moving average, a tenth for the newest packet (Linux).
+    /// A moving average in whole bytes, a tenth for the newest packet; `W_init` is reckoned with it too (Linux).
     Smoothed,
 }
 
@@ -213,7 +234,7 @@ pub enum ReceiveLimit {
 pub enum Nofeedback {
     /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
     FourRtt,
-    /// After `max(4R, 200 ms, 2s/X)` (Linux).
+    /// After `max(4R, 200 ms, 2s/X)`; before the first report after 2 s (Linux).
     FourRttBounded,
     /// After `max(2R, 2s/X)`, X that of before the report (ns-2).
     TwoRtt,
@@ -246,7 +267,9 @@ pub enum Pacing {
     /// By a timer, set at each packet and not moved by later rates; reports in slow start and the nofeedback timer send a
     /// packet at once; one unused time is kept (ns-2).
     Timer,
-    /// s/X after the nominal time of the one before, X as it was then; unused times are kept for ever (Linux).
+    /// s/X after the nominal time of the one before, both as they were before that went; unused times are kept for ever. A
+    /// packet may always go half of `t_gran` early, and one that must wait does so for a timer that ticks each `t_gran`
+    /// (Linux).
     Scheduled,
 }
 
@@ -298,13 +321,16 @@ impl TfrcOptions {
             discount_threshold: 0.25,
             whole_intervals: false,
             feedback: FeedbackClock::Timer,
+            counter_samples: CounterSamples::EachStep,
             reports_per_rtt: 1,
             segment: Segment::Average,
             rtt_filter: 0.9,
+            handshake_rtt_counts: false,
             t_rto: RtoRule::FourRtt,
             min_rto: Duration::ZERO,
             tcp_tick: Duration::from_millis(100),
             bounded_timeout_term: false,
+            tabled_equation: false,
             packets_per_ack: 1,
             max_rate: None,
             start_rate: None,
@@ -318,6 +344,7 @@ impl TfrcOptions {
             reduce_oscillations: true,
             pacing: Pacing::Nominal,
             t_gran: Duration::ZERO,
+            counter_keeps_up: true,
             dither: 0.0,
             faster_restart: false,
             nominal_segment: None,
@@ -355,8 +382,8 @@ impl TfrcOptions {
         }
     }
 
-    /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/. Not copied: its table for the equation, its 4 ms ticks, its fixed-point
-    /// fractions and its way to sample the receiver's round trip.
+    /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/, net/dccp/output.c, with HZ 250. Not copied: the ticks
+    /// of its nofeedback timer and its fixed-point fractions.
     fn linux() -> Self {
         Self {
             late_arrivals_fill: false,
@@ -366,7 +393,10 @@ impl TfrcOptions {
             discounting: false,
             whole_intervals: true,
             feedback: FeedbackClock::Linux,
+            counter_samples: CounterSamples::EachRoundTrip,
             segment: Segment::Smoothed,
+            handshake_rtt_counts: true,
+            tabled_equation: true,
             slow_start: SlowStart::DoublingFromOne,
             receive_limit: ReceiveLimit::Last,
             nofeedback: Nofeedback::FourRttBounded,
@@ -374,6 +404,7 @@ impl TfrcOptions {
             reduce_oscillations: false,
             pacing: Pacing::Scheduled,
             t_gran: Duration::from_millis(4),
+            counter_keeps_up: false,
             ..Self::rfc()
         }
     }

@@ -42,6 +42,8 @@ pub(crate) struct Gap {
 pub(crate) struct Pacer {
     rule: Pacing,
     t_gran: f64,
+    /// In ns; zero without ticks.
+    tick: u64,
     min_interval: Duration,
     dither: f64,
     random: Random,
@@ -52,12 +54,15 @@ pub(crate) struct Pacer {
     last: Option<Instant>,
     /// What `dither` makes of the gap to the next packet.
     stretch: f64,
+    /// Until when a packet waits for the ticking timer.
+    timer: Option<Instant>,
 }
 
 impl Pacer {
     pub(crate) fn new(options: &TfrcOptions, random: Random) -> Self {
         Self {
             rule: options.pacing,
+            tick: if options.pacing == Pacing::Scheduled { options.t_gran.as_nanos() } else { 0 },
             t_gran: options.t_gran.as_secs_f64(),
             min_interval: options.min_interval,
             dither: options.dither,
@@ -66,6 +71,7 @@ impl Pacer {
             next: None,
             last: None,
             stretch: 1.0,
+            timer: None,
         }
     }
 
@@ -77,11 +83,37 @@ impl Pacer {
         };
         let mut early = nominal.at;
         if self.t_gran > 0.0 {
-            let t_delta = gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0;
+            let t_delta = match self.rule {
+                // net/dccp/ccids/ccid3.h, `TFRC_T_DELTA`.
+                Pacing::Scheduled => self.t_gran / 2.0,
+                Pacing::Nominal | Pacing::Timer => gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0,
+            };
             early = early.checked_sub(Duration::from_secs_f64(t_delta)).unwrap_or(Instant::ZERO);
         }
         let spaced = self.last.filter(|_| !self.min_interval.is_zero()).map(|last| last + self.min_interval);
         Some(spaced.map_or(early, |spaced| early.max(spaced)))
+    }
+
+    /// Until when the next packet must wait that is `due`, if it must. If it `waits` already, its timer is set.
+    ///
+    /// Linux's delay loses its fraction of a millisecond and becomes whole ticks (net/dccp/ccids/ccid3.c,
+    /// `ccid3_hc_tx_send_packet`; net/dccp/output.c, `dccp_write_xmit`). The timer that waits n ticks comes with the (n + 1)th
+    /// (kernel/time/timer.c, `calc_index`), and nothing is asked before (net/dccp/proto.c, `dccp_sendmsg`).
+    pub(crate) fn wait(&mut self, now: Instant, due: Option<Instant>, waits: bool) -> Option<Instant> {
+        let until = self.timer.filter(|timer| *timer > now);
+        self.timer = until;
+        if until.is_some() {
+            return until;
+        }
+        let due = due.filter(|due| *due > now)?;
+        if self.tick > 0 && waits {
+            // `due` is early by half a tick.
+            let millis = due.since(now).as_nanos().saturating_add(self.tick / 2) / 1_000_000;
+            let ticks = (millis * 1_000_000).div_ceil(self.tick) + 1;
+            let passed = now.as_nanos() / self.tick;
+            self.timer = passed.saturating_add(ticks).checked_mul(self.tick).map(Instant::from_nanos);
+        }
+        self.timer.or(Some(due))
     }
 
     /// A packet goes now.

@@ -6,7 +6,8 @@ use super::counter::CounterRtt;
 use super::equation::Equation;
 use super::events::Arrival;
 use super::losses::{Change, LossHistory};
-use super::options::{FeedbackClock, FirstInterval, LossEvents, TfrcOptions};
+use super::options::{FeedbackClock, FirstInterval, LossEvents, Segment, TfrcOptions};
+use super::segment::SegmentSize;
 use crate::contract::{
     LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, TfrcReport, Timing,
 };
@@ -24,6 +25,7 @@ pub struct TfrcReceiver {
     average: Average,
     arrivals: Arrivals,
     counter_rtt: CounterRtt,
+    size: SegmentSize,
     timing: Option<Timing>,
     /// Length of the interval before the first loss.
     first_interval: f64,
@@ -63,7 +65,8 @@ impl TfrcReceiver {
             history: None,
             average: Average::new(options),
             arrivals: Arrivals::default(),
-            counter_rtt: CounterRtt::default(),
+            counter_rtt: CounterRtt::new(options.counter_samples),
+            size: SegmentSize::new(options.segment, context.packet_size.count()),
             timing: None,
             first_interval: 0.0,
             p: 0.0,
@@ -127,7 +130,10 @@ impl TfrcReceiver {
 
     /// The first loss event (RFC 5348 section 6.3.1).
     fn begin_losses(&mut self, now: Instant, first_data: bool) {
-        let s = self.arrivals.mean_size().unwrap_or(self.full);
+        let s = match self.options.segment {
+            Segment::Smoothed => self.size.s(),
+            Segment::Average | Segment::Full => self.arrivals.mean_size().unwrap_or(self.full),
+        };
         let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
         let r = self.r().unwrap_or(0.2);
         let t_rto = match self.timing.and_then(|timing| timing.t_rto) {
@@ -233,7 +239,10 @@ impl ReceiverHalf for TfrcReceiver {
             return;
         }
         let newest = highest.is_none_or(|highest| packet.number > highest);
-        if newest && let Some(history) = &self.history {
+        self.size.add(packet.size.count());
+        // Linux samples while nothing is missing (net/dccp/ccids/ccid3.c, `ccid3_hc_rx_packet_recv`).
+        let whole = |history: &LossHistory| self.options.feedback != FeedbackClock::Linux || !history.is_pending();
+        if newest && let Some(history) = self.history.as_ref().filter(|history| whole(history)) {
             self.counter_rtt.on_packet(now, history.counter());
         }
         let window = self.r().unwrap_or(0.0);

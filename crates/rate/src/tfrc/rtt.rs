@@ -16,6 +16,7 @@ pub(crate) struct RoundTrip {
     r: Option<f64>,
     r_sqmean: f64,
     fed_back: bool,
+    handshake_counts: bool,
     /// What follows from these, asked for with each packet.
     relief: f64,
     stamp: [Option<Duration>; 2],
@@ -37,6 +38,7 @@ impl RoundTrip {
             r: known,
             r_sqmean: known.unwrap_or(1.0).sqrt(),
             fed_back: false,
+            handshake_counts: options.handshake_rtt_counts,
             relief: 1.0,
             stamp: [None; 2],
         };
@@ -51,7 +53,7 @@ impl RoundTrip {
     pub(crate) fn on_sample(&mut self, r_sample: f64) {
         let r_sample = r_sample.max(LEAST);
         let root = r_sample.sqrt();
-        match self.r.filter(|_| self.fed_back) {
+        match self.r.filter(|_| self.fed_back || self.handshake_counts) {
             Some(r) => {
                 self.r = Some(self.q * r + (1.0 - self.q) * r_sample);
                 self.r_sqmean = self.q * self.r_sqmean + (1.0 - self.q) * root;

@@ -20,13 +20,15 @@ impl SegmentSize {
         Self { rule, full, intervals: VecDeque::from([(0.0, 0.0)]), all: (0.0, 0.0), smoothed: 0.0, largest: 0.0 }
     }
 
-    pub(crate) fn on_send(&mut self, bytes: u64) {
+    /// A packet of `bytes` went, or came.
+    pub(crate) fn add(&mut self, bytes: u64) {
         let bytes = bytes.max(1) as f64;
         if let Some(newest) = self.intervals.back_mut() {
             *newest = (newest.0 + bytes, newest.1 + 1.0);
         }
         self.all = (self.all.0 + bytes, self.all.1 + 1.0);
-        self.smoothed = if self.smoothed == 0.0 { bytes } else { 0.9 * self.smoothed + 0.1 * bytes };
+        // Whole bytes: exact in a float, and rounded down (net/dccp/ccids/lib/tfrc.h, `tfrc_ewma`).
+        self.smoothed = if self.smoothed == 0.0 { bytes } else { ((9.0 * self.smoothed + bytes) / 10.0).floor() };
         self.largest = self.largest.max(bytes);
     }
 
@@ -55,6 +57,10 @@ impl SegmentSize {
 
     /// The largest segment in use, for the initial window (RFC 5348 section 4.2).
     pub(crate) fn largest(&self) -> f64 {
-        if self.rule == Segment::Full || self.largest == 0.0 { self.full } else { self.largest }
+        match self.rule {
+            Segment::Average if self.largest > 0.0 => self.largest,
+            Segment::Smoothed => self.s(),
+            Segment::Full | Segment::Average => self.full,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::allowed::{Allowed, Moment, News};
 use super::counter::WindowCounter;
 use super::equation::Equation;
-use super::options::{Idle, InitialWindow, Nofeedback, TfrcOptions};
+use super::options::{Idle, InitialWindow, Nofeedback, Pacing, TfrcOptions};
 use super::pace::{Gap, Pacer};
 use super::reported::Reported;
 use super::rtt::RoundTrip;
@@ -145,6 +145,8 @@ impl TfrcSender {
         let r = self.rtt.r().unwrap_or(0.0);
         let least = match self.options.nofeedback {
             Nofeedback::FourRtt => 4.0 * r,
+            // net/dccp/ccids/ccid3.h, `TFRC_INITIAL_TIMEOUT`.
+            Nofeedback::FourRttBounded if !self.fed_back => 2.0,
             Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
             Nofeedback::TwoRtt => 2.0 * r,
         };
@@ -191,11 +193,9 @@ impl TfrcSender {
 }
 
 impl SenderHalf for TfrcSender {
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
-        match self.due {
-            Some(due) if due > now => Permit::At(due),
-            _ => Permit::Now,
-        }
+    fn poll_send(&mut self, now: Instant, next: Next) -> Permit {
+        let waits = next.size.count() > 0;
+        self.pacer.wait(now, self.due, waits).map_or(Permit::Now, Permit::At)
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
@@ -203,13 +203,15 @@ impl SenderHalf for TfrcSender {
             self.sent.add_without_data(sending.number);
             return Stamp::default();
         }
-        self.segment.on_send(sending.size.count());
+        let before = self.last_sent.map(|_| self.gap());
+        self.segment.add(sending.size.count());
         if self.last_sent.is_none() && !self.fed_back {
             self.allowed.begin(&self.moment(now));
         }
         self.allowed.on_send(self.round);
         let gap = self.gap();
-        self.pacer.on_send(now, gap);
+        let scheduled = before.filter(|_| self.options.pacing == Pacing::Scheduled);
+        self.pacer.on_send(now, scheduled.unwrap_or(gap));
         self.due = self.pacer.due(gap);
         if self.due.is_some_and(|due| due > now) {
             self.limited.on_all_sent(now, self.rtt.r().unwrap_or(0.0));
@@ -238,7 +240,7 @@ impl SenderHalf for TfrcSender {
         let (Report::Tfrc(report), Some(r_sample)) = (feedback.report, feedback.rtt_sample) else { return };
         let r_sample = r_sample.as_secs_f64();
         let acknowledged = self.sent.acknowledge(feedback.acknowledged);
-        if let Some(sent) = acknowledged {
+        if let Some(sent) = acknowledged.filter(|_| self.options.counter_keeps_up) {
             self.counter.on_acknowledged(sent.counter);
         }
         self.round = self.round.saturating_add(1);
