@@ -20,7 +20,7 @@ pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use tcp_like::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
 pub use tfrc::{
-    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
-    ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions, TfrcReceiver, TfrcSender,
+    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
+    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions, TfrcReceiver, TfrcSender,
 };
 pub use tfrc_sp::TfrcSpOptions;

@@ -123,7 +123,7 @@ fn linux() {
     let options = |_| options("tfrc", Dialect::Linux, |o| o.t_gran = Duration::ZERO);
     let ks = [2, 3, 5, 10, 20, 50, 100, 1000];
     table("linux", options, (Form::Counter, LossForm::EventRate), &ks, |k, ratio| match k {
-        2 | 3 | 5 => ratio > 0.1 && ratio < 1.001,
+        2 | 3 | 5 => ratio > 0.05 && ratio < 1.001,
         _ => within(ratio, 0.001),
     });
 }

@@ -363,6 +363,29 @@ fn sack_recovery() {
     assert_eq!((after, dialogue.sender.in_flight()), (vec![15, 16, 17], 5));
 }
 
+/// Linux (net/ipv4/tcp_input.c, `tcp_cong_control`): the acknowledgement that ends a recovery opens the window by what it newly
+/// tells of. Of 1 to 5, 1 is lost; 2 to 5 are known when 6 is asked for, which so is news of 1 alone, and not of five: 1/2 of a
+/// segment at a window of 2.
+#[test]
+fn the_end_of_a_recovery_opens_the_window_by_its_news() {
+    for (grows, cwnd) in [(false, 2.0), (true, 2.5)] {
+        let mut dialogue = Dialogue::new("tcp-sack", |rules| {
+            rules.initial_window = QueueSize::Packets(5);
+            rules.initial_window_bytes = None;
+            rules.initial_ssthresh = Some(QueueSize::Packets(5));
+            rules.grow_on_exit = grows;
+            rules.limited_transmit = false;
+        });
+        assert_eq!(dialogue.receive(ack(1)), [1, 2, 3, 4, 5]);
+        dialogue.sack(1, &[2..3]);
+        dialogue.sack(1, &[2..4]);
+        assert_eq!(dialogue.sack(1, &[2..5]), [1]);
+        dialogue.sack(1, &[2..6]);
+        dialogue.sack(6, &[]);
+        assert_eq!(dialogue.windows(), (cwnd, 2.0), "{grows}");
+    }
+}
+
 /// RFC 6675 section 4, NextSeg() rule 4: with nothing else to send, the highest missing segment once more.
 #[test]
 fn sack_rescues_the_tail_once() {

@@ -161,6 +161,22 @@ mod tests {
         assert_eq!(steps_of_five.rtt(), None);
     }
 
+    /// Linux: 0 to 4 is a round trip of 100 ms, and 4 is where the next begins; 8 never comes, so that the last packet before 9
+    /// gives the sample: three steps in 60 ms, times 4/3 in whole numbers, 60 ms. 0.9 * 100 + 0.1 * 60 = 96 ms.
+    #[test]
+    fn one_sample_a_round_trip() {
+        let mut rtt = CounterRtt::new(CounterSamples::EachRoundTrip);
+        for (ms, counter) in [(0, 0), (25, 1), (50, 2), (75, 3), (100, 4)] {
+            assert_eq!(rtt.rtt(), None);
+            rtt.on_packet(at(ms), counter);
+        }
+        assert!((rtt.rtt().unwrap() - 0.1).abs() < 1e-12);
+        for (ms, counter) in [(110, 4), (120, 5), (160, 7), (200, 9)] {
+            rtt.on_packet(at(ms), counter);
+        }
+        assert!((rtt.rtt().unwrap() - 0.096).abs() < 1e-12);
+    }
+
     proptest! {
         /// The algorithm of RFC 4342 section 8.1 in whole nanoseconds, modulo 16.
         #[test]

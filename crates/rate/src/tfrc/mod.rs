@@ -25,8 +25,8 @@ mod sent;
 mod vectors;
 
 pub use options::{
-    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval, Pacing,
-    ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
+    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
+    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
 };
 pub use receiver::TfrcReceiver;
 pub use sender::TfrcSender;

@@ -220,6 +220,35 @@ mod tests {
         assert_eq!(pacer.due(gap), Some(at(0.0015)));
     }
 
+    /// Linux with HZ 250: 16.9 ms are 16 ms are 4 ticks, and the 5th comes at 20 ms at the earliest, 3.1 ms late; 2.5 ms are one
+    /// tick, and the 2nd comes between 4 and 8 ms. Less than 2 ms are no wait, however short the gap. While the timer runs nobody
+    /// is asked, and where nothing waits it does not run.
+    #[test]
+    fn ticks() {
+        let linux = || {
+            let mut pacer = pacer(|o| (o.pacing, o.t_gran) = (Pacing::Scheduled, Duration::from_millis(4)));
+            pacer.on_send(at(1.0), Gap { t_ipi: 0.0169, r: Some(0.1) });
+            pacer
+        };
+        let gap = Gap { t_ipi: 0.0169, r: Some(0.1) };
+        for (now, until) in
+            [(1.0, Some(1.020)), (1.0039, Some(1.020)), (1.0041, Some(1.020)), (1.0144, Some(1.020)), (1.015, None)]
+        {
+            let mut pacer = linux();
+            let due = pacer.due(gap);
+            assert_eq!(due, Some(at(1.0149)));
+            assert_eq!(pacer.wait(at(now), due, true), until.map(at), "{now}");
+        }
+        let mut pacer = linux();
+        let due = pacer.due(gap);
+        assert_eq!(pacer.wait(at(1.0), due, false), due);
+        assert_eq!(pacer.wait(at(1.0), due, true), Some(at(1.020)));
+        assert_eq!(pacer.wait(at(1.001), Some(at(1.0)), true), Some(at(1.020)));
+        assert_eq!(pacer.wait(at(1.020), due, true), None);
+        let mut pacer = linux();
+        assert_eq!(pacer.wait(at(1.0), Some(Instant::FAR_FUTURE), true), Some(Instant::FAR_FUTURE));
+    }
+
     /// A rate that changes moves the nominal time of the next packet; ns-2 and Linux leave it where it was.
     #[test]
     fn a_new_rate() {

@@ -313,3 +313,49 @@ fn faster_restart() {
         assert!((sender.allowed.x() - next).abs() < 0.1, "{on}: {}", sender.allowed.x());
     }
 }
+
+fn linux_after_handshake(rtt_ms: u64) -> TfrcSender {
+    let context = SenderContext {
+        now: Instant::ZERO,
+        rtt: Some(Duration::from_millis(rtt_ms)),
+        packet_size: Bytes::new(1400),
+        random: Random::new(1, "sender"),
+    };
+    TfrcSender::new(&TfrcOptions::preset(Dialect::Linux), context)
+}
+
+/// net/dccp/ccids/ccid3.c: the handshake's round trip is the first old average (`ccid3_hc_tx_packet_recv`), `W_init` is reckoned
+/// with the mean size (`rfc3390_initial_rate`), the first nofeedback timer runs for 2 s (`TFRC_INITIAL_TIMEOUT`).
+#[test]
+fn linux_begins() {
+    let mut sender = linux_after_handshake(100);
+    send_bytes(&mut sender, ms(0), 0, 1000);
+    assert_eq!((sender.allowed.x(), sender.poll_timeout()), (40_000.0, Some(ms(2000))));
+    send_bytes(&mut sender, ms(50), 1, 500);
+    sender.on_feedback(ms(200), &feedback(report(0.0, 0.0), 0.2));
+    let r = sender.rtt.r().unwrap();
+    assert!((r - 0.11).abs() < 1e-12, "{r}");
+    // (9 * 1000 + 500) / 10 = 950 B, and four of them in 110 ms.
+    assert!((sender.allowed.x() - 3800.0 / 0.11).abs() < 1e-6, "{}", sender.allowed.x());
+}
+
+fn send_bytes(sender: &mut TfrcSender, now: Instant, number: u64, bytes: u64) -> Stamp {
+    sender.on_send(now, &Sending { number, size: Bytes::new(bytes), data: true })
+}
+
+/// net/dccp/ccids/ccid3.c, `ccid3_hc_tx_update_win_count`: only time moves the counter; RFC 4342 section 8.1 has reports move it
+/// too.
+#[test]
+fn reports_do_not_move_linuxs_counter() {
+    let counters = |dialect, rtt| {
+        let mut sender = sender(&TfrcOptions::preset(dialect), 1000);
+        send(&mut sender, ms(0), 0);
+        sender.on_feedback(ms(100), &feedback(report(1e6, 0.0), rtt));
+        [send(&mut sender, ms(101), 1).ccval, send(&mut sender, ms(102), 2).ccval]
+    };
+    assert_eq!(counters(Dialect::Rfc, 0.1), [4, 4]);
+    // 101 ms are four quarters of 100 ms; of 1 s none, but the report moves RFC 4342's counter all the same.
+    assert_eq!(counters(Dialect::Linux, 0.1), [4, 4]);
+    assert_eq!(counters(Dialect::Rfc, 1.0), [4, 4]);
+    assert_eq!(counters(Dialect::Linux, 1.0), [0, 0]);
+}
