@@ -132,7 +132,7 @@ fn beside_the_kernel() {
         near(ours.first_drops, kernel[6], 0.12, 10.0, "drops of the first slow start");
         assert_eq!(ours.timeouts, 0, "{name}: the kernel had none in any cell");
         if name.starts_with("reno-cubic") {
-            // 55 to 57 % of the link went to CUBIC; ten runs of ours are 1 % off by chance.
+            // 55 to 57 % of the link went to CUBIC. The bound was 0.60 until the end of a recovery was as Linux has it, which gives 0.601.
             assert!((0.53..0.61).contains(&ours.share), "CUBIC's share beside Reno: {}", ours.share);
         }
     }
