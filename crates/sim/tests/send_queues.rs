@@ -1,4 +1,5 @@
 //! Send queues in their place: between a source and a rate controller.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod common;
 
