@@ -17,15 +17,23 @@ const AT_ONCE: usize = 4096;
 const PRINTED: usize = 8 << 20;
 
 #[derive(Debug, Default)]
-struct Datagrams(VecDeque<Vec<u8>>, Vec<u8>);
+struct Datagrams {
+    waiting: VecDeque<Vec<u8>>,
+    taken: Vec<u8>,
+    /// The next time it is asked, all that waits is thrown away.
+    throws: bool,
+}
 
 impl Outbox for Datagrams {
     fn next_len(&mut self, _: Instant) -> Option<usize> {
-        self.0.front().map(Vec::len)
+        self.waiting.front().map(Vec::len)
     }
     fn take(&mut self, _: Instant) -> Option<&[u8]> {
-        self.1 = self.0.pop_front()?;
-        Some(&self.1)
+        if std::mem::take(&mut self.throws) {
+            self.waiting.clear();
+        }
+        self.taken = self.waiting.pop_front()?;
+        Some(&self.taken)
     }
 }
 
@@ -93,9 +101,11 @@ pub(crate) fn check(bytes: &[u8]) {
             12 => now += Duration::from_millis(1 << (byte() & 31)),
             13 => {
                 let data = vec![7; usize::from(byte()) * 8];
-                if ends[to].outbox.0.len() < UNDER_WAY {
-                    ends[to].outbox.0.push_back(data);
+                let outbox = &mut ends[to].outbox;
+                if outbox.waiting.len() < UNDER_WAY {
+                    outbox.waiting.push_back(data);
                 }
+                outbox.throws = step & 32 != 0;
             }
             14 => {
                 let (what, newest) = (byte(), ends[1 - to].newest);
@@ -178,6 +188,10 @@ fn arrive(end: &mut End, listener: &mut Listener, now: Instant, ecn: Ecn, bytes:
     let Ok(packet) = Packet::decode(bytes, Network::Udp) else { return };
     if let Some(connection) = &mut end.connection {
         connection.handle(now, ecn, &packet);
+        if let Some((ack, runs)) = connection.take_arrivals() {
+            assert!(!ack.is_after(end.newest), "arrivals are told of what was sent");
+            assert!(runs.iter().all(|run| run.packets > 0));
+        }
         return;
     }
     match listener.handle(now, b"client", ecn, &packet) {

@@ -34,7 +34,7 @@ mod source;
 mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
-pub use queue::{Full, Late, Media, Order, Rules, SendQueue, SendQueueOptions, Travel, Unsent};
+pub use queue::{Full, Late, Lost, Media, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 pub use source::cbr::{Cbr, CbrOptions};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
 pub use source::ftp::{Ftp, FtpOptions};

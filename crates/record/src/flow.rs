@@ -217,6 +217,11 @@ impl FlowMeter {
         self.in_send_queue(now, |meter| meter.dropped(kind, cause, lateness));
     }
 
+    /// The sender found at `now` that data was lost on its way; whether it came back into the send queue.
+    pub fn found_lost(&mut self, now: Instant, kind: MediaKind, returned: bool) {
+        self.in_send_queue(now, |meter| meter.found_lost(kind, returned));
+    }
+
     fn in_send_queue(&mut self, now: Instant, count: impl FnOnce(&mut SendQueueMeter)) {
         if now >= self.measure_from {
             count(self.send_queue.get_or_insert_default());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct SendQueueSummary {
     /// Packets that the application handed over.
     pub written_packets: u64,
-    /// Packets that left the queue to be sent.
+    /// Packets that left the queue to be sent, copies of lost ones too.
     pub sent_packets: u64,
     /// Packets that there was no room for.
     pub refused_packets: u64,
@@ -17,7 +17,7 @@ pub struct SendQueueSummary {
     pub pushed_out_packets: u64,
     /// Packets that were thrown away because they would have come too late.
     pub expired_packets: u64,
-    /// How long those that left had waited, mean in s; none if none left.
+    /// How long those that left had waited since they were written, mean in s; none if none left.
     pub mean_wait_s: Option<f64>,
     /// The longest of these waits, in s.
     pub max_wait_s: Option<f64>,
@@ -25,10 +25,17 @@ pub struct SendQueueSummary {
     pub late_packets: u64,
     /// By how much they would have come too late, mean in s; none if there are none.
     pub mean_lateness_s: Option<f64>,
+    /// Packets that were found lost and came back into the queue, each time it happened. They leave it or are thrown away as any
+    /// other.
+    #[serde(default)]
+    pub returned_packets: u64,
+    /// Packets that were found lost when they could no longer have come in time.
+    #[serde(default)]
+    pub lost_late_packets: u64,
 }
 
 impl SendQueueSummary {
-    /// Packets that were never sent.
+    /// Packets that were thrown away: never sent, or lost and not sent again.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.refused_packets + self.pushed_out_packets + self.expired_packets
@@ -45,6 +52,8 @@ struct Counts {
     dropped: [u64; SendDrop::ALL.len()],
     late: u64,
     lateness_sum: u128,
+    returned: u64,
+    lost_late: u64,
 }
 
 /// Counts what happens in one flow's send queue.
@@ -74,13 +83,19 @@ impl SendQueueMeter {
         }
     }
 
+    pub(crate) fn found_lost(&mut self, kind: MediaKind, returned: bool) {
+        let Counts { returned: again, lost_late, .. } = &mut self.kinds[kind as usize];
+        *if returned { again } else { lost_late } += 1;
+    }
+
     /// By kind; kinds that were not written are absent.
     pub(crate) fn summary(&self) -> BTreeMap<MediaKind, SendQueueSummary> {
         let mean = |sum: u128, count: u64| (count > 0).then(|| sum as f64 / count as f64 / 1e9);
         let summary = |kind: MediaKind| {
             let counts = &self.kinds[kind as usize];
             let [refused, pushed_out, expired] = counts.dropped;
-            let used = counts.written + counts.sent + refused + pushed_out + expired > 0;
+            let lost = counts.returned + counts.lost_late;
+            let used = counts.written + counts.sent + refused + pushed_out + expired + lost > 0;
             used.then(|| {
                 let summary = SendQueueSummary {
                     written_packets: counts.written,
@@ -92,6 +107,8 @@ impl SendQueueMeter {
                     max_wait_s: (counts.sent > 0).then(|| counts.wait_max.as_secs_f64()),
                     late_packets: counts.late,
                     mean_lateness_s: mean(counts.lateness_sum, counts.late),
+                    returned_packets: counts.returned,
+                    lost_late_packets: counts.lost_late,
                 };
                 (kind, summary)
             })

@@ -107,6 +107,9 @@ fn the_send_queue_is_counted_by_kind() {
     meter.unsent(at(1040), MediaKind::Video, SendDrop::Refused, Duration::ZERO);
     meter.unsent(at(1040), MediaKind::Video, SendDrop::PushedOut, Duration::from_millis(50));
     meter.unsent(at(1050), MediaKind::Video, SendDrop::Expired, Duration::from_millis(100));
+    for (millis, returned) in [(999, true), (1060, true), (1070, true), (1080, false)] {
+        meter.found_lost(at(millis), MediaKind::Video, returned);
+    }
     let s = summary(&meter, at(2000));
     assert_eq!(s.unsent_packets(), 3);
     assert_eq!(s.send_queue.keys().collect::<Vec<_>>(), [&MediaKind::Video]);
@@ -115,6 +118,7 @@ fn the_send_queue_is_counted_by_kind() {
     assert_eq!((video.refused_packets, video.pushed_out_packets, video.expired_packets), (1, 1, 1));
     assert_eq!((video.mean_wait_s, video.max_wait_s), (Some(0.020), Some(0.030)));
     assert_eq!((video.late_packets, video.mean_lateness_s), (2, Some(0.075)));
+    assert_eq!((video.returned_packets, video.lost_late_packets), (2, 1));
 }
 
 /// A packet sent before `measure_from` belongs to no count, but its bytes arrive when they arrive.

@@ -30,6 +30,7 @@ const DCCP_FIRST_PROBE: u64 = 1280;
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
     series(reader, expanded);
     sources(reader, expanded);
+    send_queues(reader, expanded);
     if reader.problems.is_empty() {
         routes(reader, expanded);
         packets(reader, expanded);
@@ -101,6 +102,33 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         let context = Context { start: Instant::ZERO, stop: None, random, trace: flow.trace.clone() };
         if let Err(error) = Source::new(&flow.source, context) {
             reader.wrong(&path.key("source").key(error.key), error.message);
+        }
+    }
+}
+
+/// A queue that sends again what is lost must hear of it, and needs packets that somebody wrote.
+fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
+    for (path, flow) in one_of_each_table(expanded) {
+        let controller = match &flow.transport {
+            Transport::Agent(options) => &options.controller,
+            Transport::Dccp(options) => &options.controller,
+            Transport::Udp(_) | Transport::Tcp(_) => continue,
+        };
+        if !flow.send_queue.rules.resend {
+            continue;
+        }
+        let path = path.key("send_queue").key("resend");
+        if !controller.reports_arrivals() {
+            let message = format!(
+                "resend needs a receiver that tells of each packet whether it has come, and that of {} tells rates and losses only: \
+                 write resend = false, or a transport tcp-like or dccp with ccid = 2",
+                controller.kind()
+            );
+            reader.wrong(&path, message);
+        } else if let SourceOptions::Ftp(_) = flow.source {
+            let message = "resend is for packets that somebody writes, and an ftp has always a next one instead: \
+                           write resend = false, or another source";
+            reader.wrong(&path, message);
         }
     }
 }

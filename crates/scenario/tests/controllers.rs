@@ -77,3 +77,39 @@ fn what_is_wrong_within_is_named_with_its_place() {
         assert!(text.contains(message), "{transport}\n{text}");
     }
 }
+
+/// A send queue can only send again what it hears is lost, and what somebody wrote.
+#[test]
+fn resending_needs_a_receiver_that_tells_of_each_packet() {
+    let text = |transport: &str, source: &str| {
+        let queue = r#"send_queue = { kind = "sfdps2", resend = true }"#;
+        let with_queue = format!("transport = {transport}\n{queue}");
+        scenario(transport)
+            .replace(&format!("transport = {transport}"), &with_queue)
+            .replace(r#"{ kind = "ftp" }"#, &format!("{{ {source} }}"))
+    };
+    let cbr = r#"kind = "cbr", payload = "160B", interval = "20ms""#;
+    for transport in [r#"{ kind = "tcp-like" }"#, r#"{ kind = "dccp", ccid = 2 }"#] {
+        assert!(load(&text(transport, cbr)).scenario.flows[0].send_queue.rules.resend);
+        let error = error(&text(transport, r#"kind = "ftp""#));
+        assert!(
+            error.starts_with(
+                "test.toml:11:42: flow[0].send_queue.resend: resend is for packets that somebody writes, and an ftp has"
+            ),
+            "{error}"
+        );
+    }
+    for (transport, kind) in [
+        (r#"{ kind = "tfrc" }"#, "tfrc"),
+        (r#"{ kind = "tfrc-sp" }"#, "tfrc-sp"),
+        (r#"{ kind = "dccp", ccid = 3 }"#, "tfrc"),
+        (r#"{ kind = "dccp", ccid = 4 }"#, "tfrc-sp"),
+    ] {
+        let error = error(&text(transport, cbr));
+        let sentence = format!(
+            "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that tells of each packet whether it has come, and that \
+             of {kind} tells rates and losses only: write resend = false, or a transport tcp-like or dccp with ccid = 2"
+        );
+        assert!(error.starts_with(&sentence), "{error}");
+    }
+}

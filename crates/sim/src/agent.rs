@@ -110,6 +110,7 @@ impl AgentSender {
         let number = self.next_number;
         self.next_number += 1;
         let stamp = self.controller.on_send(now, &Sending { number, size: media.payload, data: true });
+        self.queue.sent(number, media);
         let payload = media.payload.count() as u32;
         let body = Body::Numbered(Numbered {
             number,
@@ -149,6 +150,9 @@ impl AgentSender {
         self.ack_ratio = status.ack_ratio.unwrap_or(0);
         self.queue.set_round_trip(status.rtt, Some(sample));
         self.queue.on_one_way_delay(sent.since(report.echo) - report.held);
+        if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {
+            self.queue.on_arrivals(now, report.acknowledged, runs);
+        }
         sample
     }
 

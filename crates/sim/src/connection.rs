@@ -11,7 +11,7 @@ use headway_dccp::{
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::{Bytes, Duration, Ecn, FlowId, Instant, MediaKind, Random};
+use headway_units::{Bytes, Duration, Ecn, FlowId, Instant, MediaKind, Random, Seq48};
 use std::net::Ipv4Addr;
 
 /// What all data consist of.
@@ -33,6 +33,8 @@ pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
 pub(crate) struct Client {
     connection: Connection,
     pub(crate) queue: SendQueue,
+    /// The number of the first packet, from which the send queue counts.
+    first: Option<Seq48>,
     /// Those of what comes.
     ports: [u16; 2],
     codec: bool,
@@ -66,8 +68,15 @@ pub(crate) fn pair(
     let full = client.status().maximum_packet_size as u64;
     let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
     let queue = SendQueue::new(cut, send_queue);
-    let client =
-        Client { connection: client, queue, ports: [remote, local], codec: *codec, connected: false, closed: None };
+    let client = Client {
+        connection: client,
+        queue,
+        first: None,
+        ports: [remote, local],
+        codec: *codec,
+        connected: false,
+        closed: None,
+    };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
     (client, Server { listener, connection: None, reply: None, ports: [local, remote], codec: *codec })
 }
@@ -97,8 +106,11 @@ impl Client {
     /// The next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
-        let mut envelope = envelope(&self.connection.poll_transmit(now, &mut outbox)?);
+        let outgoing = self.connection.poll_transmit(now, &mut outbox)?;
+        let first = *self.first.get_or_insert(outgoing.packet.seq);
+        let mut envelope = envelope(&outgoing);
         if let (Some(media), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
+            self.queue.sent(packet.seq.distance_from(first), media);
             packet.kind = media.kind;
             packet.deadline = media.expires.unwrap_or(Instant::FAR_FUTURE);
         }
@@ -112,6 +124,11 @@ impl Client {
         let sample = self.connection.take_rtt_sample();
         if sample.is_some() {
             self.queue.set_round_trip(self.connection.status().rtt, sample);
+        }
+        if let (true, Some(first), Some((ack, runs))) =
+            (self.queue.resends(), self.first, self.connection.take_arrivals())
+        {
+            self.queue.on_arrivals(now, ack.distance_from(first), runs);
         }
         sample
     }

@@ -1,6 +1,7 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
-use headway_media::{Backlog, Media, SendQueueOptions, UdpOptions, Unsent, Write, datagrams};
+use headway_media::{Backlog, Lost, Media, SendQueueOptions, Told, UdpOptions, Unsent, Write, datagrams};
+use headway_rate::{Arrival, Run};
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
 
@@ -16,8 +17,9 @@ pub(crate) struct SendQueue {
     /// What the packets of a backlog have, again and again; full ones if there is nothing here.
     sizes: Vec<Bytes>,
     next: usize,
-    /// What was thrown away, and how long what left had waited, since that was told.
+    /// What was thrown away and what was found lost, and how long what left had waited, since that was told.
     unsent: Vec<Unsent>,
+    lost: Vec<Lost>,
     left: Option<(MediaKind, Duration)>,
 }
 
@@ -31,6 +33,7 @@ impl SendQueue {
             sizes: Vec::new(),
             next: 0,
             unsent: Vec::new(),
+            lost: Vec::new(),
             left: None,
         }
     }
@@ -57,8 +60,11 @@ impl SendQueue {
         self.tell(now, meter);
     }
 
-    /// Tells what was thrown away, and what left.
+    /// Tells what was found lost, what was thrown away, and what left.
     pub(crate) fn tell(&mut self, now: Instant, meter: &mut FlowMeter) {
+        for Lost { media, returned } in self.lost.drain(..) {
+            meter.found_lost(now, media.kind, returned);
+        }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
             meter.unsent(now, media.kind, cause, lateness);
         }
@@ -103,6 +109,30 @@ impl SendQueue {
         let payload = self.backlog_size();
         self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
         Some(Media { payload, kind: MediaKind::Data, priority: 0, created: now, expires: None })
+    }
+
+    /// What was taken went under this number.
+    #[inline]
+    pub(crate) fn sent(&mut self, number: u64, media: Media) {
+        self.waiting.sent(number, media);
+    }
+
+    /// Whether it is to hear of arrivals.
+    #[inline]
+    pub(crate) fn resends(&self) -> bool {
+        self.waiting.resends()
+    }
+
+    /// The receiver has told of each packet from `acknowledged` down whether it has come.
+    pub(crate) fn on_arrivals(&mut self, now: Instant, acknowledged: u64, runs: &[Run]) {
+        let mut next = Some(acknowledged);
+        let told = runs.iter().map_while(|run| {
+            let last = next?;
+            next = last.checked_sub(run.packets);
+            let first = next.map_or(0, |next| next.saturating_add(1));
+            Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
+        });
+        self.waiting.report(now, told, &mut |lost| self.lost.push(lost), &mut |unsent| self.unsent.push(unsent));
     }
 
     /// What is known of the way to the receiver: the round trip as the controller smooths it, and a sample.

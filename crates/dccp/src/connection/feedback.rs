@@ -40,15 +40,15 @@ impl Connection {
             self.slow_receiver_until = Some(now + self.rtt());
         }
         let receive_buffer_drops = self.on_data_dropped(number);
+        let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
+        // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
+        let arrivals = heard.vector && told <= number.saturating_add(1);
+        if arrivals {
+            self.scratch.mark_dropped();
+            self.arrivals_from = Some(ack);
+        }
         if let Some(sender) = &mut self.sender {
-            let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
-            // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
-            let report = if heard.vector && told <= number + 1 {
-                self.scratch.mark_dropped();
-                Some(Report::Arrivals(&self.scratch.runs))
-            } else {
-                None
-            };
+            let report = arrivals.then_some(Report::Arrivals(&self.scratch.runs));
             let report = match tfrc_report(heard) {
                 Some(report) => {
                     self.scratch.join_dropped_packets();

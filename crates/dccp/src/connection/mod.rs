@@ -48,7 +48,7 @@ use crate::feature::Ccid;
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use feature_slot::Side;
-use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Sender, SenderContext, SenderHalf};
+use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Run, Sender, SenderContext, SenderHalf};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
 use heard::Scratch;
 use ledger::Ledger;
@@ -109,6 +109,8 @@ pub struct Connection {
     smoothed_rtt: Option<Duration>,
     /// The newest sample that nobody has taken.
     rtt_sample: Option<Duration>,
+    /// Of which of our packets down the last packet's Ack Vector told, and nobody has taken it.
+    arrivals_from: Option<Seq48>,
     /// The Timestamp that went last, and when.
     stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
@@ -237,6 +239,7 @@ impl Connection {
             mtu,
             smoothed_rtt: None,
             rtt_sample: None,
+            arrivals_from: None,
             stamped: None,
             round_trip_began: 0,
             drops_heard: false,
@@ -276,6 +279,13 @@ impl Connection {
     /// The newest round trip measured since the last call, for statistics.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.rtt_sample.take()
+    }
+
+    /// Of each of our packets, from the returned number downwards, whether it has come: the Ack Vector of the packet that was
+    /// [handled](Self::handle) last, once; `None` if it had none that counts. A packet whose data the peer's buffer dropped has
+    /// come. Under which number data went says [`Outgoing::packet`].
+    pub fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
+        Some((self.arrivals_from.take()?, &self.scratch.runs))
     }
 
     /// When [`Self::handle_timeout`] is to be called.

@@ -32,6 +32,7 @@ struct Moved {
 impl Connection {
     /// A packet for this connection has come, with this ECN field. Answers what is to be done with its data.
     pub fn handle(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
+        self.arrivals_from = None;
         let (ControlFlow::Break(delivery) | ControlFlow::Continue(delivery)) = match packet {
             Decoded::Long(packet) => self.process(now, ecn, packet),
             // Step 6: this end never allows short sequence numbers.

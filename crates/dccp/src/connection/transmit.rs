@@ -66,14 +66,11 @@ impl Connection {
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
         let mut plan = self.plan(now, outbox);
         let mut data: &[u8] = &[];
-        if let Some(Plan { source: Source::Outbox(len), body, .. }) = plan {
+        if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
             match outbox.take(now) {
                 Some(taken) => data = taken.get(..len).unwrap_or(taken),
-                None => {
-                    // The acknowledgement that was to ride on the data goes alone.
-                    self.due.ack |= matches!(body, Body::DataAck { .. });
-                    plan = self.plan(now, &mut NoData);
-                }
+                // As if nothing had waited: an acknowledgement that is due goes alone.
+                None => plan = self.plan(now, &mut NoData),
             }
         }
         if plan.is_none() {
@@ -190,8 +187,9 @@ impl Connection {
     fn plan_open(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
         let ack = self.windows.gsr();
         let data = self.data_that_may_go(now, outbox);
-        let report = self.has_report(now);
-        let due = report || self.due.ack;
+        // The controller is asked only once: what is due stays so until a packet takes it.
+        self.due.ack |= self.has_report(now);
+        let due = self.due.ack;
         let Some(len) = data else {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));

@@ -79,6 +79,7 @@ impl SendQueueOptions {
             margin: 4.0,
             priority_weight: Duration::from_millis(100),
             size_weight: Duration::ZERO,
+            resend: false,
         };
         Self { kind: kind.name, rules }
     }

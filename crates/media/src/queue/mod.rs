@@ -5,7 +5,7 @@
 //! [be](Travel). A [kind](SendQueueOptions) is a choice of the four under a name that the field knows.
 //!
 //! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next_size`] only looks,
-//! [`SendQueue::dequeue`] decides and throws away.
+//! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
 //!
 //! ```
 //! use headway_media::{Media, SendQueue, SendQueueOptions};
@@ -33,6 +33,7 @@ mod full;
 mod kinds;
 mod late;
 mod order;
+mod resend;
 mod rules;
 mod travel;
 mod waiting;
@@ -41,10 +42,12 @@ pub use full::Full;
 pub use kinds::SendQueueOptions;
 pub use late::Late;
 pub use order::Order;
+pub use resend::{Lost, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
 use crate::queue::late::Choice;
+use crate::queue::resend::Outstanding;
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
@@ -90,13 +93,20 @@ pub struct SendQueue {
     rules: Rules,
     waiting: Waiting,
     way: Way,
+    /// What was sent, where what is lost is sent again.
+    outstanding: Option<Outstanding>,
 }
 
 impl SendQueue {
     /// An empty queue.
     #[must_use]
     pub fn new(options: &SendQueueOptions) -> Self {
-        Self { rules: options.rules.clone(), waiting: Waiting::new(options.rules.limit), way: Way::default() }
+        Self {
+            rules: options.rules.clone(),
+            waiting: Waiting::new(options.rules.limit),
+            way: Way::default(),
+            outstanding: options.rules.resend.then(Outstanding::default),
+        }
     }
 
     /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
@@ -154,6 +164,41 @@ impl SendQueue {
     fn choose(&self, now: Instant) -> Option<Choice> {
         let margin = self.way.mean_deviations(self.rules.margin);
         self.rules.late.choose(&self.waiting, now, self.travel(), margin)
+    }
+
+    /// A packet that was [taken out](Self::dequeue) went under this number. Numbers grow, by more than one where packets
+    /// without data take some.
+    pub fn sent(&mut self, number: u64, media: Media) {
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.sent(number, media);
+        }
+    }
+
+    /// Whether it is to hear of [reports](Self::report).
+    #[must_use]
+    pub fn resends(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// A report of arrivals has come: what it shows lost comes back if it can still arrive in time, as any other packet that is
+    /// [handed over](Self::enqueue). `lost` hears of each packet found lost, `unsent` of what is thrown away for it. The carrier
+    /// answers for it that no number is told received that was never sent.
+    pub fn report(
+        &mut self,
+        now: Instant,
+        told: impl IntoIterator<Item = Told>,
+        lost: &mut impl FnMut(Lost),
+        unsent: &mut impl FnMut(Unsent),
+    ) {
+        let Some(outstanding) = &mut self.outstanding else { return };
+        let found = outstanding.report(now, told);
+        for media in found {
+            let returned = media.lateness(now, self.travel()).is_zero();
+            lost(Lost { media, returned });
+            if returned {
+                self.enqueue(now, media, unsent);
+            }
+        }
     }
 
     /// The round trip, as the controller smooths it.

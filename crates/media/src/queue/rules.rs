@@ -28,6 +28,8 @@ pub struct Rules {
     pub priority_weight: Duration,
     /// By how much a score puts a packet off for each KiB of its data.
     pub size_weight: Duration,
+    /// Whether a packet that the receiver's reports show lost comes back, if it can still arrive in time.
+    pub resend: bool,
 }
 
 /// A day.

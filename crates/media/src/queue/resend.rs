@@ -1,0 +1,127 @@
+//! What was sent and may have to be sent again: loss as the receiver's reports show it.
+//!
+//! "A packet P is inferred to be lost, rather than delayed, when at least NUMDUPACK packets transmitted after P have been
+//! acknowledged as received", be they data or not (RFC 4341 section 5; RFC 5681 section 3.2 with three duplicates). One rule is
+//! stricter than a controller's: a report must have said itself that the packet had not come. A receiver that forgets old packets
+//! (RFC 4340 section 11.4.2) says nothing of them, and silence is no reason to send anything twice. So on a path that keeps the
+//! order only what is lost is sent again.
+//!
+//! There is no timer: a packet behind which fewer than three come is not found lost.
+
+use super::Media;
+use headway_units::Instant;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+/// So many later packets that have come make one lost.
+const NUMDUPACK: usize = 3;
+
+/// Packets at most: what two Ack Vector options tell of (RFC 4340 section 11.4). Of older ones no report speaks any more.
+const MOST: usize = 2 * 253 * 64;
+
+/// What a report says of packets with consecutive numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Their numbers.
+    pub numbers: RangeInclusive<u64>,
+    /// Whether they have come, or not yet.
+    pub received: bool,
+}
+
+/// A packet that was found lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The packet.
+    pub media: Media,
+    /// Whether it went back to the queue; otherwise it could not have come in time any more.
+    pub returned: bool,
+}
+
+/// Packets that were sent, and whose fate is open.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    /// By their number.
+    packets: VecDeque<Sent>,
+    /// The greatest numbers that have come, the greatest first.
+    newest: [Option<u64>; NUMDUPACK],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    number: u64,
+    media: Media,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// No report has spoken of it.
+    Open,
+    /// A report has said that it had not come.
+    Missing,
+    Received,
+}
+
+impl Outstanding {
+    /// The packet went under this number. Numbers grow: under one that does not nothing is kept.
+    pub(super) fn sent(&mut self, number: u64, media: Media) {
+        if self.packets.back().is_some_and(|last| last.number >= number) {
+            return;
+        }
+        // Where nothing is reported: the oldest is the likeliest to have expired.
+        if self.packets.len() == MOST {
+            self.packets.pop_front();
+        }
+        self.packets.push_back(Sent { number, media, fate: Fate::Open });
+    }
+
+    /// A report has come. Returns the packets that it shows lost, each once, the oldest first.
+    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media> {
+        let mut oldest_told = u64::MAX;
+        for Told { numbers, received } in told {
+            oldest_told = oldest_told.min(*numbers.start());
+            if received {
+                self.note_newest(&numbers);
+            }
+            let first = self.packets.partition_point(|sent| sent.number < *numbers.start());
+            for sent in self.packets.range_mut(first..).take_while(|sent| sent.number <= *numbers.end()) {
+                sent.fate = match sent.fate {
+                    _ if received => Fate::Received,
+                    Fate::Open => Fate::Missing,
+                    // What has come stays come, in whatever order reports come (RFC 4340 section 11.4.1).
+                    known => known,
+                };
+            }
+        }
+        let [.., third] = self.newest;
+        let mut lost = Vec::new();
+        self.packets.retain(|sent| match sent.fate {
+            Fate::Received => false,
+            Fate::Missing if third.is_some_and(|third| sent.number < third) => {
+                lost.push(sent.media);
+                false
+            }
+            Fate::Missing => true,
+            // The receiver no longer speaks of it, and it could not be sent again.
+            Fate::Open => sent.number >= oldest_told || sent.media.expires.is_none_or(|expires| expires >= now),
+        });
+        lost
+    }
+
+    fn note_newest(&mut self, numbers: &RangeInclusive<u64>) {
+        for number in numbers.clone().rev().take(NUMDUPACK) {
+            let mut number = Some(number);
+            if self.newest.contains(&number) {
+                continue;
+            }
+            for place in &mut self.newest {
+                if number > *place {
+                    std::mem::swap(place, &mut number);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
