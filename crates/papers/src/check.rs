@@ -128,8 +128,7 @@ impl Written {
     /// With its patterns expanded into `cells`, for a claim with this number in the paper; `Err` says what is wrong.
     pub(crate) fn check(&self, cells: Vec<String>, paper: Option<f64>) -> Result<Check, String> {
         let bound = self.bound(paper)?;
-        let right = self.reduce.cells().map_or(cells.len() > 1, |exactly| exactly == cells.len());
-        if !right {
+        if !self.reduce.takes(cells.len()) {
             return Err(format!("{:?} does not go with {} cells", self.reduce, cells.len()));
         }
         Ok(Check { metric: self.metric.clone(), cells, reduce: self.reduce, bound })
@@ -228,6 +227,7 @@ mod tests {
             ("cells = [\"a\"]\nop = \"below\"\nlow = 1", "Below has no low"),
             ("cells = [\"a\", \"b\"]\nop = \"below\"", "Value does not go with 2 cells"),
             ("cells = [\"a\"]\nop = \"below\"\nreduce = \"tau\"", "Tau does not go with 1 cells"),
+            ("cells = [\"a\"]\nop = \"below\"\nreduce = { share = { of = \"above\" } }", "does not go with 1 cells"),
             ("cells = [\"a\"]\nop = \"below\"\ntolerence = 1", "unknown field `tolerence`"),
         ] {
             let error = written(&format!("metric = \"m\"\n{text}")).unwrap_err();

@@ -231,6 +231,7 @@ impl Names<'_> {
     fn figure(&self, figure: &Figure) -> Result<(), String> {
         self.metric(&figure.metric)?;
         for line in &figure.lines {
+            line.metric.iter().try_for_each(|metric| self.metric(metric))?;
             self.cells(&line.cells, &Bindings::new())?;
         }
         Ok(())

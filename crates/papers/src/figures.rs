@@ -29,6 +29,8 @@ pub(crate) struct Figure {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
     label: String,
+    /// Another metric than the figure's.
+    pub(crate) metric: Option<String>,
     /// A pattern: the cells at the first places.
     pub(crate) cells: String,
     /// The paper's numbers that no claim holds, because the paper only draws or implies them.
@@ -44,9 +46,9 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
     let paper = claims.paper_values();
     let mut charts = Vec::new();
     for figure in &claims.figures {
-        let metric = figure.metric.as_str();
-        let mut lines = Vec::new();
+        let mut lines: Vec<ChartLine> = Vec::new();
         for (colour, line) in figure.lines.iter().enumerate() {
+            let metric = line.metric.as_ref().unwrap_or(&figure.metric).as_str();
             let cells: Vec<String> = expand(&line.cells, &Bindings::new())?.into_iter().map(|cell| cell.name).collect();
             let value = |style: LineStyle, place: usize, cell: &str| match style {
                 LineStyle::Said => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
@@ -64,6 +66,12 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
                 }
             }
         }
+        let mut styles = vec![
+            (LineStyle::Said, "the paper".to_owned()),
+            (LineStyle::Reference, "ns-2.35".to_owned()),
+            (LineStyle::Measured, format!("Headway, 95 % of {} runs", results.ran.seeds)),
+        ];
+        styles.retain(|(style, _)| lines.iter().any(|line| line.style == *style));
         charts.push(Chart {
             name: figure.name.clone(),
             title: figure.title.clone(),
@@ -71,11 +79,7 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             y_title: figure.y_title.clone(),
             places: figure.places.clone(),
             from_zero: figure.from_zero,
-            styles: vec![
-                (LineStyle::Said, "the paper".to_owned()),
-                (LineStyle::Reference, "ns-2.35".to_owned()),
-                (LineStyle::Measured, format!("Headway, 95 % of {} runs", results.ran.seeds)),
-            ],
+            styles,
             lines,
         });
     }

@@ -1,6 +1,6 @@
 //! The papers that Headway holds itself to: what they claim, what is run to find out, and what comes of it.
 //!
-//! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and `ns2.csv`, built into the program, and
+//! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`, built into the program, and
 //! one file here with its metrics. Nothing here opens a file or starts a thread: whoever drives it asks for
 //! [`Cell`]s, runs each with its seeds, [`measure`]s what came of it, and hands the numbers back.
 //!
@@ -23,9 +23,11 @@ mod measured;
 mod metric;
 mod paper;
 mod pattern;
+mod points;
 mod reduce;
 mod reference;
 mod results;
+mod sfdps;
 mod statistics;
 mod tables;
 mod verdict;
@@ -39,6 +41,7 @@ pub use measured::{Measured, Values, measure};
 pub use metric::{Metric, Outcome};
 pub use paper::{PAPERS, Paper};
 pub use pattern::PatternError;
+pub use points::{Share, ShareOf};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
 pub use results::{Agreed, Number, Ran, Results};

@@ -2,6 +2,8 @@
 
 use crate::check::Check;
 use crate::metric::{Metric, Outcome};
+use crate::points::{Point, spread_ratio};
+use crate::reduce::Reduce;
 use crate::statistics::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +53,36 @@ impl Measured {
     /// The mean over runs of what `check` judges, its cells paired by seed; none if a run lacks the metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
+        match check.reduce {
+            Reduce::Share(share) => {
+                let (points, runs) = self.points(check)?;
+                Some(Estimate { mean: share.of(&points)?, ci95: Some(0.0), runs })
+            }
+            Reduce::SpreadRatio => {
+                let (points, runs) = self.points(check)?;
+                spread_ratio(&points).map(|(mean, half)| Estimate { mean, ci95: Some(half), runs })
+            }
+            _ => self.by_run(check),
+        }
+    }
+
+    /// The points of the two curves that `check` names, runs paired by seed, and the fewest runs of any; none if a run lacks the
+    /// metric.
+    fn points(&self, check: &Check) -> Option<(Vec<Point>, usize)> {
+        let (first, second) = check.cells.split_at(check.cells.len() / 2);
+        let value = |values: &Values| values.get(check.metric.as_str()).copied();
+        let point = |(first, second): (&String, &String)| {
+            let (first, second) = (self.runs.get(first)?, self.runs.get(second)?);
+            let paired = first.iter().filter_map(|(seed, values)| Some((values, second.get(seed)?)));
+            paired.map(|(first, second)| Some((value(first)?, value(second)?))).collect::<Option<Point>>()
+        };
+        let points: Vec<Point> = first.iter().zip(second).map(point).collect::<Option<_>>()?;
+        let runs = points.iter().map(Vec::len).min()?;
+        Some((points, runs))
+    }
+
+    /// The mean over runs of what each run says by itself.
+    fn by_run(&self, check: &Check) -> Option<Estimate> {
         let exact = |cell: &String| self.exact.contains(cell);
         let reduced = |seed: u64| {
             let value = |cell: &String| {
@@ -78,7 +110,7 @@ impl Measured {
 mod tests {
     use super::*;
     use crate::check::Bound;
-    use crate::reduce::Reduce;
+    use crate::points::{Share, ShareOf};
 
     fn check(cells: &[&str]) -> Check {
         let cells = cells.iter().map(|cell| (*cell).to_owned()).collect();
@@ -98,6 +130,23 @@ mod tests {
         assert!(measured.estimate("a", "m").unwrap().ci95.unwrap() > 2.0);
         assert_eq!(measured.of(&check(&["a", "no"])), None);
         assert_eq!(measured.estimate("a", "no"), None);
+    }
+
+    /// Of two points one has the first curve above the second, in runs that both have.
+    #[test]
+    fn points_are_judged_by_all_their_runs() {
+        let mut measured = Measured::default();
+        for seed in 1..=10 {
+            for (cell, value) in [("a", 2.0), ("b", 3.0), ("c", 1.0), ("d", 4.0)] {
+                measured.add(cell, seed, false, Values::from([("m", value + seed as f64)]));
+            }
+        }
+        measured.add("a", 11, false, Values::from([("m", 0.0)]));
+        let share = Reduce::Share(Share { of: ShareOf::Above, times: 1.0, where_second_below: None });
+        let check = |cells: &[&str]| Check { reduce: share, ..check(cells) };
+        let found = measured.of(&check(&["a", "b", "c", "d"]));
+        assert_eq!(found, Some(Estimate { mean: 0.5, ci95: Some(0.0), runs: 10 }));
+        assert_eq!(measured.of(&check(&["a", "b", "c", "no"])), None);
     }
 
     /// Ten runs that have a number, of thirty, say nothing: they may be those that could have it.

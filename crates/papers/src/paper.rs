@@ -1,9 +1,9 @@
 //! The papers that Headway holds itself to. To add one: a folder in `papers/`, a file of metrics, and a line here.
 
 use crate::claims::{Claims, ClaimsError};
-use crate::lan_queues;
 use crate::metric::Metric;
 use crate::reference::{Reference, ReferenceError};
+use crate::{lan_queues, sfdps};
 
 /// A paper, with the texts of its folder built in.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +24,24 @@ macro_rules! text {
     };
 }
 
-/// `paper!("folder", metrics, ["scenario", ...])`.
+/// `paper!("folder", metrics, ["scenario", ...])`, and what ns-2 gave in its cells if that is known: `ns2 = "file"`.
 macro_rules! paper {
-    ($id:literal, $metrics:expr, [$($scenario:literal),+ $(,)?]) => {
+    ($id:literal, $metrics:expr, [$($scenario:literal),+ $(,)?] $(, ns2 = $ns2:literal)?) => {
         Paper {
             id: $id,
             scenarios: &[$((concat!($scenario, ".toml"), text!($id, concat!("scenarios/", $scenario, ".toml")))),+],
             metrics: $metrics,
             claims: text!($id, "claims.toml"),
-            ns2: text!($id, "ns2.csv"),
+            ns2: concat!($(text!($id, $ns2))?),
         }
     };
 }
 
 /// Every paper.
-pub const PAPERS: &[Paper] = &[paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"])];
+pub const PAPERS: &[Paper] = &[
+    paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
+    paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
+];
 
 impl Paper {
     /// The paper with this name.
@@ -55,7 +58,7 @@ impl Paper {
         Claims::parse(self.claims, self.metrics)
     }
 
-    /// What ns-2 gave in its cells.
+    /// What ns-2 gave in its cells: nothing if it was never asked.
     ///
     /// # Errors
     /// If its `ns2.csv` is wrong.

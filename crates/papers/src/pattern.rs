@@ -1,5 +1,6 @@
 //! Names of many things in one line, as shells write them: `{queue=droptail|red}.tcp.{n=3|5}` is four names, and in
-//! each of them `queue` and `n` stand for what was chosen.
+//! each of them `queue` and `n` stand for what was chosen. What goes together is chosen together:
+//! `{rtt,way=30,15|80,40}` is two names, 30 and 80, in which `way` stands for 15 and 40.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,14 @@ pub enum PatternError {
     Braces {
         /// The pattern.
         pattern: String,
+    },
+    /// Variables that are chosen together, and a choice with more or fewer values.
+    #[error("\"{pattern}\": \"{value}\" does not have one value for each variable")]
+    Together {
+        /// The pattern.
+        pattern: String,
+        /// The choice.
+        value: String,
     },
     /// A variable that stands for nothing.
     #[error("\"{pattern}\": {{{name}}} stands for nothing here; known are {known}")]
@@ -52,17 +61,20 @@ pub(crate) fn expand(pattern: &str, known: &Bindings) -> Result<Vec<Expanded>, P
         }
         let mut longer = Vec::new();
         for one in &all {
-            let (variable, values) = match choice.split_once('=') {
-                Some((variable, values)) => (Some(variable), values.to_owned()),
-                None if choice.contains('|') => (None, choice.to_owned()),
-                None => (None, known_value(pattern, choice, &one.bindings)?),
+            let (variables, values) = match choice.split_once('=') {
+                Some((variables, values)) => (variables.split(',').collect(), values.to_owned()),
+                None if choice.contains('|') => (Vec::new(), choice.to_owned()),
+                None => (Vec::new(), known_value(pattern, choice, &one.bindings)?),
             };
             for value in values.split('|') {
-                let mut next = one.clone();
-                next.name = format!("{}{text}{value}", one.name);
-                if let Some(variable) = variable {
-                    next.bindings.insert(variable.to_owned(), value.to_owned());
+                let parts: Vec<&str> = if variables.len() > 1 { value.split(',').collect() } else { vec![value] };
+                if variables.len() > 1 && variables.len() != parts.len() {
+                    return Err(PatternError::Together { pattern: pattern.to_owned(), value: value.to_owned() });
                 }
+                let mut next = one.clone();
+                next.name = format!("{}{text}{}", one.name, parts[0]);
+                let chosen = variables.iter().zip(&parts).map(|(name, part)| ((*name).to_owned(), (*part).to_owned()));
+                next.bindings.extend(chosen);
                 longer.push(next);
             }
         }
@@ -119,8 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_together_is_chosen_together() {
+        assert_eq!(names("{rtt,way=30,15|80,40}.{rtt}-{way}ms", &[]), ["30.30-15ms", "80.80-40ms"]);
+        assert_eq!(names("{a,b|c,d}", &[]), ["a,b", "c,d"]);
+    }
+
+    #[test]
     fn mistakes_are_named() {
         let error = |pattern| expand(pattern, &Bindings::new()).unwrap_err().to_string();
+        assert!(error("{n,m=1,2|3}").contains("\"3\" does not have one value for each variable"));
         assert!(error("{n").contains("needs a }"));
         assert!(error("n}").contains("needs a }"));
         assert!(error("{a{b}}").contains("needs a }"));

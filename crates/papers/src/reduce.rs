@@ -1,11 +1,12 @@
 //! From the cells that a check names to the one number that it judges, run by run.
 
+use crate::points::Share;
 use crate::statistics::kendall_tau;
 use serde::Deserialize;
 
 /// How the values of several cells become one. Cells are paired by seed: each run gives a number, and the interval is
-/// that of these numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// that of these numbers. Two curves are given as the cells of the first and then as many of the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
     /// The value of the only cell.
@@ -21,22 +22,38 @@ pub enum Reduce {
     LargestRise,
     /// The place of the largest, from 1; the first of equals.
     Peak,
+    /// The mean over the cells.
+    Mean,
+    /// Of two curves, the mean over their points of the first less the second.
+    MeanDifference,
+    /// Of four curves, by how much the mean difference of the first two exceeds that of the others.
+    MeanGain,
+    /// Of two curves, the part of their points at which something holds; a point is judged by all its runs.
+    Share(Share),
+    /// Of two curves, how many times more the runs of the first differ from each other.
+    SpreadRatio,
 }
 
 impl Reduce {
-    /// How many cells it takes: exactly so many, or `None` for two or more.
+    /// Whether it makes one number of so many cells.
     #[must_use]
-    pub fn cells(self) -> Option<usize> {
+    pub fn takes(self, cells: usize) -> bool {
         match self {
-            Self::Value => Some(1),
-            Self::Difference | Self::ExcessPct => Some(2),
-            Self::Tau | Self::LargestRise | Self::Peak => None,
+            Self::Value => cells == 1,
+            Self::Difference | Self::ExcessPct => cells == 2,
+            Self::Tau | Self::LargestRise | Self::Peak | Self::Mean => cells > 1,
+            Self::MeanDifference | Self::Share(_) | Self::SpreadRatio => cells > 1 && cells.is_multiple_of(2),
+            Self::MeanGain => cells > 3 && cells.is_multiple_of(4),
         }
     }
 
-    /// The number; none if there are not as many values as it takes, or it divides by zero.
+    /// The number of one run; none if there are not as many values as it takes, it divides by zero, or one run cannot say.
     #[must_use]
     pub fn of(self, values: &[f64]) -> Option<f64> {
+        if !self.takes(values.len()) {
+            return None;
+        }
+        let (first, second) = values.split_at(values.len() / 2);
         let number = match (self, values) {
             (Self::Value, [only]) => *only,
             (Self::Difference, [a, b]) => a - b,
@@ -50,6 +67,9 @@ impl Reduce {
                     (1..values.len()).fold(0, |best, next| if values[next] > values[best] { next } else { best });
                 (best + 1) as f64
             }
+            (Self::Mean, _) => mean(values),
+            (Self::MeanDifference, _) => mean(first) - mean(second),
+            (Self::MeanGain, _) => Self::MeanDifference.of(first)? - Self::MeanDifference.of(second)?,
             _ => return None,
         };
         number.is_finite().then_some(number)
@@ -62,16 +82,47 @@ impl Reduce {
             (Self::Value, [only]) => format!("of {only}"),
             (Self::Difference, [a, b]) => format!("of {a} less that of {b}"),
             (Self::ExcessPct, [a, b]) => format!("of {a} above that of {b}, in %"),
+            (Self::MeanDifference | Self::Share(_) | Self::SpreadRatio, [_, _, ..]) => {
+                let (first, second) = cells.split_at(cells.len() / 2);
+                let (first, second) = (span(first), span(second));
+                match self {
+                    Self::Share(share) => {
+                        let only = share.where_second_below.map(|bound| format!(", where that is below {bound}"));
+                        let what = share.words();
+                        format!("share of points where {first} is {what} {second}{}", only.unwrap_or_default())
+                    }
+                    Self::SpreadRatio => format!("spread over runs of {first}, by that of {second}"),
+                    _ => format!("mean of {first} less that of {second}"),
+                }
+            }
+            (Self::MeanGain, [_, _, _, _, ..]) => {
+                let quarters: Vec<String> = cells.chunks(cells.len() / 4).map(span).collect();
+                let [a, b, c, d] = &quarters[..] else { return String::new() };
+                format!("mean of {a} less {b}, above that of {c} less {d}")
+            }
             (_, [first, .., last]) => {
                 let what = match self {
                     Self::Tau => "Kendall's tau",
                     Self::LargestRise => "largest rise",
+                    Self::Mean => "mean",
                     _ => "place of the peak",
                 };
                 format!("from {first} to {last}, {what}")
             }
             _ => String::new(),
         }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn span(cells: &[String]) -> String {
+    match cells {
+        [only] => only.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
     }
 }
 
@@ -92,9 +143,28 @@ mod tests {
             (Reduce::LargestRise, &[8.0, 4.0, 5.0], Some(0.25)),
             (Reduce::LargestRise, &[8.0, 4.0, 2.0], Some(-0.5)),
             (Reduce::Peak, &[8.0, 9.0, 9.0, 2.0], Some(2.0)),
+            (Reduce::Mean, &[8.0, 9.0, 10.0], Some(9.0)),
+            (Reduce::MeanDifference, &[8.0, 10.0, 4.0, 2.0], Some(6.0)),
+            (Reduce::MeanDifference, &[8.0, 10.0, 4.0], None),
+            (Reduce::MeanGain, &[8.0, 5.0, 6.0, 5.0], Some(2.0)),
+            (Reduce::MeanGain, &[8.0, 5.0], None),
+            (Reduce::SpreadRatio, &[8.0, 5.0], None),
         ] {
             assert_eq!(reduce.of(values), expected, "{reduce:?} {values:?}");
-            assert!(expected.is_none() || reduce.cells().is_none_or(|cells| cells == values.len()), "{reduce:?}");
+            assert!(expected.is_none() || reduce.takes(values.len()), "{reduce:?}");
         }
+    }
+
+    #[test]
+    fn curves_are_called_by_their_ends() {
+        let cells = ["a.1", "a.2", "a.3", "b.1", "b.2", "b.3"].map(str::to_owned);
+        let share = |text: &str| toml::from_str::<Share>(text).map(Reduce::Share).unwrap().words(&cells);
+        assert_eq!(share("of = 'above'"), "share of points where a.1 to a.3 is above b.1 to b.3");
+        assert_eq!(
+            share("of = 'above'\ntimes = 1.1\nwhere_second_below = 90"),
+            "share of points where a.1 to a.3 is above 1.1 times b.1 to b.3, where that is below 90"
+        );
+        assert_eq!(Reduce::MeanDifference.words(&cells), "mean of a.1 to a.3 less that of b.1 to b.3");
+        assert_eq!(Reduce::MeanGain.words(&cells[..4]), "mean of a.1 less a.2, above that of a.3 less b.1");
     }
 }

@@ -1,0 +1,170 @@
+//! Two curves, point by point: what cannot be said run by run, because a point is judged by all its runs.
+
+use crate::statistics::Estimate;
+use serde::Deserialize;
+
+/// Of the points of two curves, the part at which something holds: from 0 to 1, and 0 if there are no points.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// What must hold.
+    pub of: ShareOf,
+    /// The second curve's values are taken so many times.
+    #[serde(default = "once")]
+    pub times: f64,
+    /// Only points count at which the second curve's mean is below this.
+    pub where_second_below: Option<f64>,
+}
+
+fn once() -> f64 {
+    1.0
+}
+
+/// What must hold at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareOf {
+    /// The first curve is above the second: run by run, with the whole interval of the difference.
+    Above,
+    /// The first curve is below the second, likewise.
+    Below,
+    /// The interval of the first curve's mean lies above that of the second.
+    ClearlyAbove,
+    /// These two intervals do not overlap.
+    Apart,
+}
+
+/// A point of two curves, its runs paired.
+pub(crate) type Point = Vec<(f64, f64)>;
+
+impl Share {
+    /// Of these points; none if the runs of a point are too few for an interval.
+    pub(crate) fn of(self, points: &[Point]) -> Option<f64> {
+        let (mut counted, mut holds) = (0u32, 0u32);
+        for point in points {
+            let first: Vec<f64> = point.iter().map(|(first, _)| *first).collect();
+            let second: Vec<f64> = point.iter().map(|(_, second)| second * self.times).collect();
+            if self.where_second_below.is_some_and(|bound| mean(point) >= bound) {
+                continue;
+            }
+            counted += 1;
+            holds += u32::from(self.holds(&first, &second)?);
+        }
+        Some(if counted == 0 { 0.0 } else { f64::from(holds) / f64::from(counted) })
+    }
+
+    fn holds(self, first: &[f64], second: &[f64]) -> Option<bool> {
+        let interval = |samples: &[f64]| Estimate::of(samples)?.interval();
+        let difference: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
+        Some(match self.of {
+            ShareOf::Above => interval(&difference)?.0 > 0.0,
+            ShareOf::Below => interval(&difference)?.1 < 0.0,
+            ShareOf::ClearlyAbove => interval(first)?.0 > interval(second)?.1,
+            ShareOf::Apart => {
+                let (first, second) = (interval(first)?, interval(second)?);
+                first.0 > second.1 || second.0 > first.1
+            }
+        })
+    }
+
+    /// What it says of a point, in words.
+    pub(crate) fn words(self) -> String {
+        let what = match self.of {
+            ShareOf::Above => "above",
+            ShareOf::Below => "below",
+            ShareOf::ClearlyAbove => "clearly above",
+            ShareOf::Apart => "apart from",
+        };
+        let times = if self.times == 1.0 { String::new() } else { format!(" {} times", self.times) };
+        format!("{what}{times}")
+    }
+}
+
+fn mean(point: &[(f64, f64)]) -> f64 {
+    point.iter().map(|(_, second)| second).sum::<f64>() / point.len() as f64
+}
+
+/// How many times more the first curve's runs differ from each other than the second's: the geometric mean over points of
+/// the ratios of their standard deviations, and half the width of its 95 % interval (Student over the ratios'
+/// logarithms; its longer half). None if fewer than two points have both.
+pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, f64)> {
+    let ratio = |point: &Point| {
+        let deviation = |values: Vec<f64>| standard_deviation(&values);
+        let first = deviation(point.iter().map(|(first, _)| *first).collect())?;
+        let second = deviation(point.iter().map(|(_, second)| *second).collect())?;
+        Some(libm::log(first / second))
+    };
+    let ratios: Vec<f64> = points.iter().filter_map(ratio).collect();
+    let estimate = Estimate::of(&ratios)?;
+    let (_, high) = estimate.interval()?;
+    Some((libm::exp(estimate.mean), libm::exp(high) - libm::exp(estimate.mean)))
+}
+
+/// With n - 1 in its denominator; none of values that are all the same.
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let mean = Estimate::of(values)?.mean;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (values.len() as f64 - 1.0)).sqrt()).filter(|deviation| *deviation > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten runs: the first curve's mean is `first`, the second's 10, the standard deviations about 1; `together` if they swing
+    /// in step.
+    fn point(first: f64, together: bool) -> Point {
+        let swing = |run: i32| f64::from(2 * run - 9) / 6.0;
+        (0..10).map(|run| (first + swing(run), 10.0 + swing(if together { run } else { 9 - run }))).collect()
+    }
+
+    fn share(of: ShareOf, times: f64, where_second_below: Option<f64>, points: &[Point]) -> f64 {
+        Share { of, times, where_second_below }.of(points).unwrap()
+    }
+
+    /// The interval of each mean is +- 0.72: means of 11 and 10 overlap, though in step their difference is exactly 1.
+    #[test]
+    fn runs_are_paired_unless_intervals_are_compared() {
+        for (of, together, apart) in [
+            (ShareOf::Above, 1.0, 0.0),
+            (ShareOf::Below, 0.0, 0.0),
+            (ShareOf::ClearlyAbove, 0.0, 0.0),
+            (ShareOf::Apart, 0.0, 0.0),
+        ] {
+            assert_eq!(share(of, 1.0, None, &[point(11.0, true)]), together, "{of:?}");
+            assert_eq!(share(of, 1.0, None, &[point(11.0, false)]), apart, "{of:?}");
+        }
+        assert_eq!(share(ShareOf::ClearlyAbove, 1.0, None, &[point(12.0, true), point(8.0, true)]), 0.5);
+        assert_eq!(share(ShareOf::Apart, 1.0, None, &[point(12.0, true), point(8.0, true)]), 1.0);
+        assert_eq!(share(ShareOf::Below, 1.0, None, &[point(12.0, true), point(8.0, true)]), 0.5);
+    }
+
+    #[test]
+    fn only_points_that_count_are_counted() {
+        let low: Point = point(15.0, true).into_iter().map(|(first, second)| (first, second - 5.0)).collect();
+        let points = [point(10.0, true), low];
+        assert_eq!(share(ShareOf::Above, 1.0, None, &points), 0.5);
+        assert_eq!(share(ShareOf::Above, 1.0, Some(7.0), &points), 1.0);
+        assert_eq!(share(ShareOf::Above, 1.0, Some(5.0), &points), 0.0, "5 is not below 5, and no point is left");
+        // 12 is more than 1.1 times 10, and not more than 1.2 times.
+        assert_eq!(share(ShareOf::Above, 1.1, None, &[point(12.0, true)]), 1.0);
+        assert_eq!(share(ShareOf::Above, 1.2, None, &[point(12.0, true)]), 0.0);
+    }
+
+    #[test]
+    fn one_run_has_no_interval() {
+        assert_eq!(Share { of: ShareOf::Above, times: 1.0, where_second_below: None }.of(&[vec![(2.0, 1.0)]]), None);
+    }
+
+    /// Deviations in ratios of 1, 2 and 4 have the geometric mean 2; ln 2 times (-1, 0, 1) has the standard error
+    /// ln 2 / sqrt 3, and t of 2 degrees is 4.3027: 2 exp(1.7219) - 2 = 9.19.
+    #[test]
+    fn spread_is_compared_by_its_logarithm() {
+        let wide = |times: f64| -> Point {
+            point(10.0, true).into_iter().map(|(first, second)| (10.0 + (first - 10.0) * times, second)).collect()
+        };
+        let (ratio, half) = spread_ratio(&[wide(1.0), wide(2.0), wide(4.0)]).unwrap();
+        assert!((ratio - 2.0).abs() < 1e-12 && (half - 9.19).abs() < 0.01, "{ratio} {half}");
+        assert_eq!(spread_ratio(&[wide(0.0), wide(2.0)]), None, "a curve that never varies has no ratio");
+    }
+}

@@ -1,0 +1,72 @@
+//! The SFDPS paper: its claims are all there, and its method is what is run.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_papers::{Estimate, Paper, Profile};
+use headway_scenario::{Scenario, Start, Transport};
+use headway_units::{Bytes, Duration, Instant};
+use std::collections::BTreeSet;
+
+fn paper() -> &'static Paper {
+    Paper::find("sfdps").unwrap()
+}
+
+/// Each scenario of the cells whose name begins so.
+fn scenarios(prefix: &str) -> Vec<Scenario> {
+    let cells = paper().claims().unwrap().cells;
+    let load = |cell: &headway_papers::Cell| cell.load(paper(), Profile::Full, 1).unwrap().scenario;
+    cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect()
+}
+
+/// Every claim that was found in the paper has a verdict: its rules, its inputs, its thirteen figures, and what else it says.
+#[test]
+fn no_claim_of_the_sfdps_paper_is_left_out() {
+    let expected: BTreeSet<String> = "def.sfdps1 def.sfdps2 def.ring def.ring-sfdps2 def.queue-order def.api def.ccid3 \
+        idle.collapse ring.original ekiga.audio ekiga.video.high ekiga.video.low ekiga.mtu ekiga.video.rate ekiga.total \
+        ekiga.overheads ekiga.pattern ekiga.tcp-share ekiga.mean-packet queue32 queue5 expiry itu rtts stats variance \
+        baseline.audio-first fig1 fig2.a fig2.b fig3.sfdps1 fig3.sfdps2 fig3.dccp fig3.audio fig4 fig4.video fig5 fig6 fig7 \
+        fig8 fig9 fig10 fig11 fig12 best fig13.audio fig13.video rtt-range sender-only reno-choice guo"
+        .split_whitespace()
+        .map(|name| format!("sfdps.{name}"))
+        .collect();
+    assert_eq!(expected.len(), 51);
+    let ids: BTreeSet<String> = paper().claims().unwrap().claims.into_iter().map(|claim| claim.id).collect();
+    assert_eq!(ids, expected);
+}
+
+/// Section 4.2: 30 runs of 60 s, of which the first 3 s do not count; Student's interval. By hand for the numbers 1 to 30: mean
+/// 15.5, standard deviation 8.80341, t 2.04523, half the width 2.04523 * 8.80341 / sqrt(30) = 3.28725.
+#[test]
+fn thirty_minutes_without_their_first_three_seconds() {
+    let claims = paper().claims().unwrap();
+    let runs = claims.cells.iter().map(|cell| claims.seeds(cell, Profile::Full));
+    assert!(runs.into_iter().all(|seeds| seeds == (1..=30)));
+    let all = [scenarios("loss."), scenarios("reno.")].concat();
+    assert!(all.len() > 200);
+    for scenario in all {
+        let call = scenario.flows.iter().find(|flow| flow.name == "call").unwrap();
+        let (start, stop) = (call.start.earliest(), call.stop.unwrap());
+        assert_eq!(stop.since(start), Duration::from_secs(60), "{}", scenario.name);
+        assert_eq!(scenario.measure_from.since(start), Duration::from_secs(3));
+        // What is written last can still come in time or too late.
+        assert_eq!(Instant::ZERO + scenario.duration, stop + Duration::from_millis(500));
+    }
+    let sample: Vec<f64> = (1..=30).map(f64::from).collect();
+    let estimate = Estimate::of(&sample).unwrap();
+    assert!((estimate.mean - 15.5).abs() < 1e-12);
+    assert!((estimate.ci95.unwrap() - 3.287_247_31).abs() < 1e-6, "{estimate:?}");
+}
+
+/// Section 5.2.
+#[test]
+fn two_renos_with_segments_of_519_bytes_compete() {
+    for scenario in scenarios("reno.") {
+        let (tcp, call): (Vec<_>, Vec<_>) = scenario.flows.iter().partition(|flow| flow.transport.kind() == "tcp-reno");
+        assert_eq!((tcp.len(), call.len()), (2, 1));
+        for flow in tcp {
+            let Transport::Tcp(options) = &flow.transport else { panic!("{} is no TCP", flow.name) };
+            assert_eq!(options.rules.segment, Bytes::new(519));
+            assert!(matches!(flow.start, Start::Uniform(_, last) if Instant::ZERO + last < call[0].start.earliest()));
+            assert_eq!(flow.stop, None);
+        }
+    }
+}
