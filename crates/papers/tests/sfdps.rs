@@ -1,8 +1,9 @@
 //! The SFDPS paper: its claims are all there, and its method is what is run.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Estimate, Paper, Profile};
+use headway_papers::{Estimate, Measured, Outcome, Paper, Profile, Results, measure};
 use headway_scenario::{Scenario, Start, Transport};
+use headway_sim::Simulation;
 use headway_units::{Bytes, Duration, Instant};
 use std::collections::BTreeSet;
 
@@ -68,5 +69,29 @@ fn two_renos_with_segments_of_519_bytes_compete() {
             assert!(matches!(flow.start, Start::Uniform(_, last) if Instant::ZERO + last < call[0].start.earliest()));
             assert_eq!(flow.stop, None);
         }
+    }
+}
+
+/// What is stored is what the program gives: the cheapest cell with CCID 3, all its runs.
+#[test]
+fn the_stored_numbers_are_those_of_this_program() {
+    const CELL: &str = "ring.30";
+    let stored: Results = serde_json::from_str(include_str!("../../../papers/sfdps/results.json")).unwrap();
+    let claims = paper().claims().unwrap();
+    let cell = claims.cells.iter().find(|cell| cell.name == CELL).unwrap();
+    let mut measured = Measured::default();
+    for seed in claims.seeds(cell, Profile::Full) {
+        let scenario = cell.load(paper(), Profile::Full, seed).unwrap().scenario;
+        let mut simulation = Simulation::new(&scenario, ()).unwrap();
+        while !simulation.run(u64::MAX).unwrap() {}
+        let summary = simulation.finish().summary;
+        let outcome = Outcome { scenario: &scenario, summary: &summary, series: None };
+        measured.add(CELL, seed, false, measure(paper().metrics, &outcome));
+    }
+    for metric in ["i_on_time_pct", "b_on_time_pct", "call_kbps"] {
+        let (stored, now) = (stored.get(CELL, metric).unwrap(), measured.estimate(CELL, metric).unwrap());
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * b.abs();
+        let same = near(stored.mean, now.mean) && near(stored.ci95.unwrap(), now.ci95.unwrap());
+        assert!(same, "{metric} is {now:?}, stored {stored:?}: run `make papers`");
     }
 }
