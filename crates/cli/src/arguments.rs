@@ -17,6 +17,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Draw one or several records over one another, as SVG and PNG.
     Plot(PlotOptions),
+    /// Compare send queues on a flow, as they run, and with the most that any queue could have on time.
+    Queues(QueuesOptions),
     /// Run what papers ran, and see what comes of their claims.
     #[command(subcommand)]
     Papers(PapersCommand),
@@ -80,6 +82,40 @@ pub(crate) struct PlotOptions {
     /// Folder for the pictures [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QueuesOptions {
+    /// The scenario file.
+    pub(crate) scenario: PathBuf,
+    /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// How many seeds.
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) seeds: std::num::NonZeroU32,
+    /// The first of them.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    /// The flow [default: the only one that has a send queue that packets with a lifetime come to].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: Option<String>,
+    /// A queue to compare, with options other than its kind's, such as `sure-first,margin=2`. May be repeated [default: every kind,
+    /// and the scenario's own queue if it has other options].
+    #[arg(long = "queue", value_name = "KIND[,KEY=VALUE...]")]
+    pub(crate) queues: Vec<String>,
+    /// Also show what each queue would do if it knew how long every packet will be on its way.
+    #[arg(long)]
+    pub(crate) knowing: bool,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Worker threads [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -28,6 +28,9 @@ pub(crate) enum Failure {
     /// Derivable claims do not hold; the text names them.
     #[error("these claims follow from their papers, and do not hold: {0}")]
     Claims(String),
+    /// Send queues cannot be compared so.
+    #[error("{0}")]
+    Queues(String),
     /// The pictures could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),
@@ -37,6 +40,9 @@ pub(crate) enum Failure {
     /// The user stopped it; what was done is kept.
     #[error("stopped; what was done is kept and marked incomplete (\"complete\": false)")]
     Interrupted,
+    /// The user stopped it before there was anything to keep.
+    #[error("stopped")]
+    Stopped,
 }
 
 impl Failure {
@@ -53,6 +59,6 @@ impl Failure {
             Self::Scenario(text) => eprintln!("{text}"),
             other => eprintln!("headway: {other}"),
         }
-        ExitCode::from(if matches!(self, Self::Interrupted) { 130 } else { 1 })
+        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { 130 } else { 1 })
     }
 }

@@ -11,7 +11,9 @@ mod plot;
 mod pool;
 mod program;
 mod progress;
+mod queues;
 mod run;
+mod text;
 mod traces;
 
 use arguments::{Arguments, Command};
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Plot(options) => plot::plot(&options),
+        Command::Queues(options) => queues::queues(&options),
         Command::Papers(command) => papers::papers(&command),
         Command::Schema => output::json(&headway_scenario::schema()),
     };

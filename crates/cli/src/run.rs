@@ -2,49 +2,20 @@
 
 use crate::arguments::RunOptions;
 use crate::error::Failure;
-use crate::files::{Folder, read_text, safe_name};
+use crate::files::{Folder, safe_name};
 use crate::interrupt;
 use crate::job::Job;
 use crate::output;
 use crate::pool;
 use crate::progress::Progress;
+use crate::text::ScenarioText;
 use headway_record::{Summary, flow_table, link_table};
-use headway_scenario::{Files, Override, load, plan};
+use headway_scenario::{load, plan};
 use serde::Serialize;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 /// Connections that failed, of which the reasons are shown: they are mostly alike.
 const FAILURES: usize = 5;
-
-/// Larger scenario files are mistakes.
-const LARGEST_SCENARIO: u64 = 16 << 20;
-
-/// Reads the files that a scenario names, relative to the scenario's own folder, and remembers them: the record holds a
-/// copy, so that it can be run again wherever it goes.
-struct Beside {
-    folder: PathBuf,
-    read: RefCell<BTreeMap<String, Arc<str>>>,
-}
-
-impl Beside {
-    fn taken(&self) -> BTreeMap<String, Arc<str>> {
-        self.read.borrow().clone()
-    }
-}
-
-impl Files for Beside {
-    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
-        if let Some(text) = self.read.borrow().get(path) {
-            return Ok(text.to_string());
-        }
-        let text = read_text(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
-        self.read.borrow_mut().insert(path.to_owned(), text.as_str().into());
-        Ok(text)
-    }
-}
 
 /// A run's result, for `--json` over several runs.
 #[derive(Serialize)]
@@ -67,18 +38,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Reads the scenario and everything that it varies into runs.
 fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
-    let file = options.scenario.display().to_string();
-    let text = read_text(&options.scenario, LARGEST_SCENARIO).map_err(Failure::file("read", &options.scenario))?;
     let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
-    let mut overrides = Vec::new();
-    for set in &options.overrides {
-        overrides.push(set.parse::<Override>().map_err(|error| wrong(&error))?);
-    }
-    if let Some(seed) = options.seed {
-        overrides.push(format!("seed={seed}").parse::<Override>().map_err(|error| wrong(&error))?);
-    }
-    let folder = options.scenario.parent().map(Path::to_owned).unwrap_or_default();
-    let files = Beside { folder, read: RefCell::default() };
+    let seed = options.seed.map(|seed| format!("seed={seed}"));
+    let sets = options.overrides.iter().chain(&seed);
+    let ScenarioText { file, text, overrides, files } = ScenarioText::read(&options.scenario, sets)?;
     let plan = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?;
     let many = plan.runs.len() > 1;
     let mut jobs = Vec::with_capacity(plan.runs.len());

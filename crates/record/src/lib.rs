@@ -41,4 +41,4 @@ pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use summary::{Interval, Summary, SummaryError};
-pub use table::{flow_table, link_table};
+pub use table::{flow_table, link_table, number_table};

@@ -151,26 +151,37 @@ enum Line {
 }
 
 fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(columns.iter().map(|column| format!("{}\n{}", column.head, column.unit)));
-    for row in rows {
-        table.add_row(columns.iter().map(|column| (column.show)(row)));
-    }
+    let head = columns.iter().map(|column| format!("{}\n{}", column.head, column.unit)).collect();
+    let mut cells: Vec<Vec<String>> =
+        rows.iter().map(|row| columns.iter().map(|column| (column.show)(row)).collect()).collect();
     for line in lines {
-        let (first, mut cells): (&str, Vec<String>) = match line {
+        let (first, mut last): (&str, Vec<String>) = match line {
             Line::Words(words) => (words, vec![String::new(); columns.len()]),
             Line::Total => ("total", columns.iter().map(|column| (column.total)(all)).collect()),
             Line::Mean => ("mean", columns.iter().map(|column| (column.mean)(all)).collect()),
         };
-        if let Some(cell) = cells.first_mut() {
+        if let Some(cell) = last.first_mut() {
             first.clone_into(cell);
         }
-        table.add_row(cells);
+        cells.push(last);
     }
-    for (column, shown) in columns.iter().zip(table.column_iter_mut()) {
+    draw(head, cells, |column| columns[column].is_text)
+}
+
+/// A table of names and their numbers: the first column is text, all others are numbers. A line break in a head begins its unit.
+#[must_use]
+pub fn number_table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    draw(head, rows, |column| column == 0)
+}
+
+fn draw(head: Vec<String>, rows: Vec<Vec<String>>, is_text: impl Fn(usize) -> bool) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(head);
+    table.add_rows(rows);
+    for (column, shown) in table.column_iter_mut().enumerate() {
         shown.set_padding((0, 2));
-        shown.set_cell_alignment(if column.is_text { CellAlignment::Left } else { CellAlignment::Right });
+        shown.set_cell_alignment(if is_text(column) { CellAlignment::Left } else { CellAlignment::Right });
     }
     let mut text = table.trim_fmt();
     text.push('\n');

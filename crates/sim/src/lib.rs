@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod compare;
 mod connection;
 mod event_queue;
 mod fingerprint;
@@ -25,6 +26,7 @@ mod series;
 mod simulation;
 mod yardstick;
 
+pub use compare::{Compared, Comparison, Shares, compare};
 pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;

@@ -1,6 +1,7 @@
 //! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
 //! always something to send, and each queue replayed over the same opportunities.
 
+use crate::observe::Observer;
 use crate::opportunities::{Opportunities, RoundTrip};
 use crate::simulation::{RunError, SetupError, Simulation};
 use crate::{agent, connection};
@@ -9,7 +10,8 @@ use headway_media::{
     Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, datagrams,
 };
 use headway_scenario::{Flow, Scenario, Transport};
-use headway_units::{Dialect, FlowId, Instant, OptionError, Options as _, Random};
+use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _, Random};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A flow's opportunities, and what its application hands over.
 #[derive(Debug)]
@@ -26,9 +28,15 @@ pub enum YardstickError {
     /// There is no flow of this number.
     #[error("there is no such flow")]
     NoFlow,
-    /// It has no send queue, or nothing that expires comes to it.
-    #[error("flow \"{0}\" has no send queue that packets with a lifetime come to")]
-    NothingToChoose(String),
+    /// It has no send queue.
+    #[error("flow \"{0}\" has no send queue: only a transport with a rate controller has one")]
+    NoSendQueue(String),
+    /// Nothing that expires comes to its send queue in time to be counted.
+    #[error(
+        "flow \"{0}\" sends nothing with a lifetime that begins after measure_from and ends before the run: what comes to its \
+         send queue is never late"
+    )]
+    NoLifetime(String),
     /// The scenario cannot be set up.
     #[error("{0}")]
     Setup(#[from] SetupError),
@@ -38,6 +46,27 @@ pub enum YardstickError {
     /// The source cannot be started.
     #[error("source: {0}")]
     Source(#[from] OptionError),
+    /// Who asked for it wants it no more.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Steps between two looks at whether to go on: about ten milliseconds.
+const SLICE: u64 = 100_000;
+
+/// Runs to the end, as long as `go_on` says yes.
+pub(crate) fn run_out<O: Observer>(
+    simulation: &mut Simulation<O>,
+    go_on: &impl Fn() -> bool,
+) -> Result<(), YardstickError> {
+    loop {
+        if !go_on() {
+            return Err(YardstickError::Stopped);
+        }
+        if simulation.run(SLICE)? {
+            return Ok(());
+        }
+    }
 }
 
 impl Yardstick {
@@ -47,28 +76,46 @@ impl Yardstick {
     /// # Errors
     /// See [`YardstickError`].
     pub fn new(scenario: &Scenario, flow: usize) -> Result<Self, YardstickError> {
-        let described = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
-        let nothing = || YardstickError::NothingToChoose(described.name.clone());
-        let cut = cut(described).ok_or_else(nothing)?;
-        let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
-        let mut media = offered(scenario, described, &cut)?;
-        media.retain(|media| media.created >= from && media.expires.is_some_and(|expires| expires <= end));
-        if media.is_empty() {
-            return Err(nothing());
-        }
+        Self::new_while(scenario, flow, &|| true)
+    }
+
+    /// The same, as long as `go_on` says yes.
+    pub(crate) fn new_while(
+        scenario: &Scenario,
+        flow: usize,
+        go_on: &impl Fn() -> bool,
+    ) -> Result<Self, YardstickError> {
+        let media = counted(scenario, flow)?;
+        let from = Instant::ZERO + scenario.measure_from;
         let saturated = saturated(scenario, flow);
         let mut simulation = Simulation::new(&saturated, Opportunities::new(&saturated, flow))?;
         simulation.set_backlog_sizes(flow, media.iter().map(|media| media.payload).collect());
-        while !simulation.run(u64::MAX)? {}
+        run_out(&mut simulation, go_on)?;
         let Opportunities { mut all, round_trips, .. } = simulation.finish().observer;
         all.retain(|opportunity| opportunity.at >= from);
         Ok(Self { media, slots: Slots::new(&all), round_trips, from })
+    }
+
+    /// Whether a flow can be measured so: whether it has a send queue that packets with a lifetime come to.
+    #[must_use]
+    pub fn fits(scenario: &Scenario, flow: usize) -> bool {
+        counted(scenario, flow).is_ok()
     }
 
     /// How many packets the application hands over.
     #[must_use]
     pub fn offered(&self) -> usize {
         self.media.len()
+    }
+
+    /// What the packets of each priority are.
+    #[must_use]
+    pub fn kinds(&self) -> BTreeMap<u8, BTreeSet<MediaKind>> {
+        let mut kinds = BTreeMap::<u8, BTreeSet<MediaKind>>::new();
+        for media in &self.media {
+            kinds.entry(media.priority).or_default().insert(media.kind);
+        }
+        kinds
     }
 
     /// How many packets the controller lets go.
@@ -169,18 +216,14 @@ impl Sender for Replay<'_> {
         let Self { queue, media: all, waiting, .. } = self;
         if let Some(media) = all.get(index) {
             waiting.push(index);
-            queue.enqueue(now, *media, &mut |unsent| {
-                left(waiting, all, &unsent.media);
-            });
+            queue.enqueue(now, *media, &mut |unsent| _ = left(waiting, all, &unsent.media));
         }
     }
 
     fn opportunity(&mut self, now: Instant) -> Option<usize> {
         self.catch_up(now);
         let Self { queue, media: all, waiting, .. } = self;
-        let goes = queue.dequeue(now, &mut |unsent| {
-            left(waiting, all, &unsent.media);
-        })?;
+        let goes = queue.dequeue(now, &mut |unsent| _ = left(waiting, all, &unsent.media))?;
         left(waiting, all, &goes)
     }
 }
@@ -198,6 +241,16 @@ fn cut(flow: &Flow) -> Option<UdpOptions> {
         }
         Transport::Udp(_) | Transport::Tcp(_) => None,
     }
+}
+
+/// What counts of what the flow's application hands over.
+fn counted(scenario: &Scenario, flow: usize) -> Result<Vec<Media>, YardstickError> {
+    let flow = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
+    let cut = cut(flow).ok_or_else(|| YardstickError::NoSendQueue(flow.name.clone()))?;
+    let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
+    let mut media = offered(scenario, flow, &cut)?;
+    media.retain(|media| media.created >= from && media.expires.is_some_and(|expires| expires <= end));
+    if media.is_empty() { Err(YardstickError::NoLifetime(flow.name.clone())) } else { Ok(media) }
 }
 
 /// What the flow's application hands over, packet by packet.

@@ -20,8 +20,8 @@ pub enum Late {
     /// It waits until nothing is left that would come in time, and goes then. Only a full queue throws it away.
     SendLast,
     /// Of the most urgent packets that would come in time, those go first that would do so even if the way took `margin` mean deviations
-    /// longer; when none is so sure, the one that expires last. What would come too late is thrown away, and nothing goes if
-    /// nothing else is left.
+    /// longer; when none is so sure, the one that expires last. What would come too late is thrown away, but the one that expires last goes
+    /// if nothing else is left: of a way on which nothing is sent nobody learns that it is free again.
     SureFirst,
 }
 
@@ -54,7 +54,9 @@ impl Late {
                     (media.priority, !sure, if sure { None } else { media.expires.map(Reverse) })
                 };
                 let in_time = waiting.iter().enumerate().filter(|(_, media)| media.lateness(now, travel).is_zero());
-                let (goes, _) = in_time.min_by_key(|(_, media)| rank(media))?;
+                let best = in_time.min_by_key(|(_, media)| rank(media));
+                let freshest = || waiting.iter().enumerate().max_by_key(|(_, media)| media.expires);
+                let (goes, _) = best.or_else(freshest)?;
                 Some(Choice { goes, looked_at: waiting.len() })
             }
         }

@@ -1,0 +1,185 @@
+//! `headway queues` as its users run it.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A call over DCCP that an ordinary TCP leaves too little room for, 12 s of it.
+const CALL: &str = r#"
+duration = "12s"
+measure_from = "2s"
+dialect = "linux"
+[[link]]
+between = ["a", "b"]
+rate = "700kbps"
+delay = "20ms"
+queue = { kind = "droptail", limit = "13packets" }
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = { kind = "dccp", ccid = 3 }
+send_queue = { kind = "sure-first", limit = "5packets", margin = 2.5 }
+source = { kind = "conference", random_start = true }
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+start = { uniform = ["0s", "1s"] }
+transport = { kind = "tcp-reno" }
+source = { kind = "ftp" }
+"#;
+
+const KINDS: [&str; 12] = [
+    "fifo",
+    "prio",
+    "sfdps1",
+    "sfdps2",
+    "ring",
+    "ring-3",
+    "ring-sfdps2",
+    "score",
+    "patient",
+    "sure-first",
+    "priority",
+    "edf",
+];
+
+struct Scenario(tempfile::TempDir);
+
+impl Scenario {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("call.toml"), text).unwrap();
+        Self(folder)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.arg("queues").arg(self.0.path().join("call.toml")).args(arguments);
+        command
+    }
+
+    fn queues(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.queues(arguments);
+        assert!(ran.status.success(), "{}", text(&ran.stderr));
+        serde_json::from_slice(&ran.stdout).unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn every_kind_and_the_scenarios_own_queue_are_compared() {
+    let scenario = Scenario::new(CALL);
+    let json = scenario.json(&["--seeds", "3", "--json", "--knowing"]);
+    assert_eq!((&json["scenario"], &json["flow"]), (&"call".into(), &"call".into()));
+    assert_eq!(json["seeds"], serde_json::json!([1, 2, 3]));
+    assert_eq!(json["kinds"], serde_json::json!({ "0": ["audio"], "1": ["video"] }));
+    let rows = json["queues"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["queue"].as_str().unwrap()).collect();
+    assert_eq!(names[..12], KINDS);
+    assert_eq!(names[12..], ["sure-first,margin=2.5"]);
+    for row in rows {
+        let limit = if row["queue"] == "ring-3" { "3packets" } else { "5packets" };
+        assert_eq!(row["options"]["limit"], limit, "{}", row["queue"]);
+        for kind in ["audio", "video"] {
+            let number = &row["as_it_runs"]["on_time_ratio"][kind];
+            assert!((0.0..=1.0).contains(&number["mean"].as_f64().unwrap()), "{row}");
+            assert!(number["ci95"].is_f64() && number["runs"] == 3, "{row}");
+            assert!(row["as_it_runs"]["late_ratio"][kind]["mean"].is_f64(), "{row}");
+        }
+        for replay in ["replayed", "knowing"] {
+            for priority in ["0", "1"] {
+                let part = row[replay]["part_of_bound"][priority]["mean"].as_f64().unwrap();
+                assert!((0.0..=1.0).contains(&part), "{row}");
+            }
+        }
+    }
+    // What they are compared with is the same whatever is compared, at any number of threads.
+    let few = scenario.json(&["--seeds", "3", "--json", "--jobs", "1", "--queue", "sure-first,margin=2.5"]);
+    assert_eq!(few["bound"], json["bound"]);
+    assert_eq!(few["queues"].as_array().unwrap().len(), 1);
+    for key in ["options", "as_it_runs", "replayed"] {
+        assert_eq!(few["queues"][0][key], rows[12][key]);
+    }
+    assert!(few["queues"][0].get("knowing").is_none());
+}
+
+#[test]
+fn tables_name_queues_and_the_bound_and_mark_the_best() {
+    let ran = Scenario::new(CALL).queues(&[
+        "--seeds",
+        "2",
+        "--first-seed",
+        "5",
+        "--queue",
+        "fifo",
+        "--queue",
+        "prio,limit=9packets",
+    ]);
+    let shown = text(&ran.stdout);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    assert!(shown.starts_with("call of call, seeds 5 to 6"), "{shown}");
+    let starts = |name: &str| shown.lines().filter(|line| line.starts_with(name)).count();
+    assert_eq!((starts("bound "), starts("fifo "), starts("prio,limit=9packets ")), (1, 2, 2), "{shown}");
+    // Audio and video as they run; audio, and audio with video, of the bound.
+    let marked = shown.lines().skip(1).map(|line| line.matches('*').count()).sum::<usize>();
+    assert!((4..=8).contains(&marked), "{shown}");
+    assert!(shown.lines().skip(1).all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+#[test]
+fn a_scenario_whose_queue_is_a_plain_kind_is_not_compared_twice() {
+    let plain = Scenario::new(&CALL.replace(", margin = 2.5", ""));
+    let json = plain.json(&["--seeds", "1", "--json"]);
+    assert_eq!(json["queues"].as_array().unwrap().len(), KINDS.len());
+    assert!(json["bound"]["on_time_ratio"]["0"]["ci95"].is_null());
+}
+
+#[test]
+fn mistakes_are_sentences() {
+    let scenario = Scenario::new(CALL);
+    let never_late = "flow[call].source={ kind = \"ftp\" }";
+    for (arguments, part) in [
+        (
+            &["--queue", "fofo"][..],
+            "--queue fofo: there is no send queue of kind \"fofo\"; known are fifo, prio, sfdps1, ",
+        ),
+        (&["--queue", "fifo,limti=3packets"], "there is no key \"limti\"; did you mean \"limit\"?"),
+        (&["--queue", "fifo,limit=3"], "\"3\" has no unit"),
+        (&["--queue", "fifo,margin"], "\"margin\" has no value: write KEY=VALUE"),
+        (&["--queue", "sure-first,margin=101"], "margin is from 0 to 100"),
+        (&["--flow", "cal"], "there is no flow \"cal\"; did you mean \"call\"?"),
+        (&["--flow", "tcp"], "flow \"tcp\" has no send queue: only a transport with a rate controller has one"),
+        (&["--flow", "call", "--set", never_late], "flow \"call\" sends nothing with a lifetime"),
+        (&["--set", never_late], "no flow has a send queue that packets with a lifetime come to"),
+        (&["--set", "flow[call].count=2"], "2 flows could be compared: choose with --flow call1, call2"),
+        (&["--set", "flow[call].cuont=2"], "did you mean \"count\"?"),
+    ] {
+        let ran = scenario.queues(arguments);
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&ran.stderr).contains(part), "{arguments:?}: {}", text(&ran.stderr));
+    }
+    assert!(!Path::new("out").exists(), "nothing is written");
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a real program is given time to start before it is interrupted")]
+fn ctrl_c_ends_it_in_the_middle_of_a_run() {
+    let scenario = Scenario::new(CALL);
+    let mut long = scenario.command(&["--set", "duration=20000s", "--set", "record.series=false"]);
+    let child = long.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), text(&ended.stderr).trim()), (Some(130), "headway: stopped"));
+}
