@@ -10,7 +10,7 @@ use crate::text::ScenarioText;
 use headway_media::SendQueueOptions;
 use headway_papers::{Estimate, Number};
 use headway_record::number_table;
-use headway_scenario::{Scenario, hint, load, plan};
+use headway_scenario::{Flow, Scenario, Transport, hint, load, plan, resend_misfit};
 use headway_sim::{Compared, Comparison, Shares, Yardstick, YardstickError, compare};
 use headway_units::{Dialect, MediaKind, QueueSize, Registry};
 use serde::Serialize;
@@ -32,13 +32,26 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     let flow = flow(&scenario, asked.flow.as_deref())?;
     let own = &scenario.flows[flow].send_queue;
     let queues = if asked.queues.is_empty() { all(own)? } else { chosen(&asked.queues, own.rules.limit)? };
+    for queue in &queues {
+        let flow = Flow { send_queue: queue.options.clone(), ..scenario.flows[flow].clone() };
+        if let Some(misfit) = resend_misfit(&flow) {
+            return Err(Failure::Queues(format!("--queue {}: {misfit}", queue.name)));
+        }
+    }
     let options: Vec<SendQueueOptions> = queues.iter().map(|queue| queue.options.clone()).collect();
-    let seeds: Vec<u64> = (0..asked.seeds.get().into()).map(|number| asked.first_seed.wrapping_add(number)).collect();
+    let last_seed = asked.first_seed.saturating_add(u64::from(asked.seeds.get()) - 1);
+    if last_seed > i64::MAX as u64 {
+        return Err(Failure::Queues(format!("--first-seed {}: seeds are from 0 to {}", asked.first_seed, i64::MAX)));
+    }
+    let seeds: Vec<u64> = (asked.first_seed..=last_seed).collect();
     let progress = Progress::of_runs(seeds.len(), asked.quiet);
     let done = pool::each(seeds.len(), asked.jobs, &progress, |number| {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
         compare(&scenario, flow, &options, asked.knowing, || !interrupt::asked()).map_err(|error| match error {
             YardstickError::Stopped => Failure::Stopped,
+            error @ (YardstickError::NoFlow | YardstickError::NoSendQueue(_) | YardstickError::NoLifetime(_)) => {
+                Failure::Queues(error.to_string())
+            }
             error => Failure::Queues(format!("seed {}: {error}", scenario.seed)),
         })
     });
@@ -70,8 +83,15 @@ fn flow(scenario: &Scenario, asked: Option<&str>) -> Result<usize, Failure> {
             .ok_or_else(|| Failure::Queues(format!("there is no flow \"{asked}\"{}", hint(asked, names()))));
     }
     let fitting: Vec<usize> = (0..scenario.flows.len()).filter(|&flow| Yardstick::fits(scenario, flow)).collect();
+    let controlled = |flow: &usize| {
+        let transport = scenario.flows.get(*flow).map(|flow| &flow.transport);
+        matches!(transport, Some(Transport::Agent(_) | Transport::Dccp(_)))
+    };
+    let has_queue: Vec<usize> = (0..scenario.flows.len()).filter(controlled).collect();
     match fitting[..] {
         [flow] => Ok(flow),
+        // Where only one has a send queue, what it lacks is told of that one.
+        [] if has_queue.len() == 1 => Ok(has_queue[0]),
         [] => Err(Failure::Queues(
             "no flow has a send queue that packets with a lifetime come to: one needs a transport with a rate controller \
              (dccp, tfrc, ...) and a source of media (conference, gop, ...)"
@@ -137,20 +157,24 @@ fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
     let mut parts = text.split(',').map(str::trim);
     let kind = parts.next().unwrap_or_default();
-    let kinds = || SendQueueOptions::KINDS.join(", ");
-    let usual = of_kind(kind, limit)
-        .ok_or_else(|| wrong(format!("there is no send queue of kind \"{kind}\"; known are {}", kinds())))?;
+    let usual = of_kind(kind, limit).ok_or_else(|| {
+        wrong(format!(
+            "there is no send queue of kind \"{kind}\"{}",
+            hint(kind, SendQueueOptions::KINDS.iter().copied())
+        ))
+    })?;
     let mut options = keys(&usual)?;
     for part in parts {
-        let (key, value) =
-            part.split_once('=').ok_or_else(|| wrong(format!("\"{part}\" has no value: write KEY=VALUE")))?;
+        let (key, value) = part.split_once('=').ok_or_else(|| {
+            wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
+        })?;
         let known = options.clone();
         let known = known.keys().map(String::as_str);
         let entry = options
             .get_mut(key.trim())
             .ok_or_else(|| wrong(format!("there is no key \"{key}\"{}", hint(key, known))))?;
         *entry = match serde_json::from_str(value.trim()) {
-            Ok(Value::Number(number)) => Value::Number(number),
+            Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
             _ => Value::String(value.trim().to_owned()),
         };
     }

@@ -149,10 +149,7 @@ fn mistakes_are_sentences() {
     let scenario = Scenario::new(CALL);
     let never_late = "flow[call].source={ kind = \"ftp\" }";
     for (arguments, part) in [
-        (
-            &["--queue", "fofo"][..],
-            "--queue fofo: there is no send queue of kind \"fofo\"; known are fifo, prio, sfdps1, ",
-        ),
+        (&["--queue", "fofo"][..], "--queue fofo: there is no send queue of kind \"fofo\"; did you mean \"fifo\"?"),
         (&["--queue", "fifo,limti=3packets"], "there is no key \"limti\"; did you mean \"limit\"?"),
         (&["--queue", "fifo,limit=3"], "\"3\" has no unit"),
         (&["--queue", "fifo,margin"], "\"margin\" has no value: write KEY=VALUE"),
@@ -160,7 +157,16 @@ fn mistakes_are_sentences() {
         (&["--flow", "cal"], "there is no flow \"cal\"; did you mean \"call\"?"),
         (&["--flow", "tcp"], "flow \"tcp\" has no send queue: only a transport with a rate controller has one"),
         (&["--flow", "call", "--set", never_late], "flow \"call\" sends nothing with a lifetime"),
-        (&["--set", never_late], "no flow has a send queue that packets with a lifetime come to"),
+        (&["--set", never_late], "headway: flow \"call\" sends nothing with a lifetime"),
+        (
+            &["--set", "flow[call].transport={ kind = \"udp\" }"],
+            "no flow has a send queue that packets with a lifetime come to",
+        ),
+        (&["--first-seed", "9223372036854775807", "--seeds", "2"], "seeds are from 0 to 9223372036854775807"),
+        (
+            &["--queue", "sfdps2,resend=true"],
+            "--queue sfdps2,resend=true: resend needs a receiver that tells of each packet",
+        ),
         (&["--set", "flow[call].count=2"], "2 flows could be compared: choose with --flow call1, call2"),
         (&["--set", "flow[call].cuont=2"], "did you mean \"count\"?"),
     ] {

@@ -1,4 +1,4 @@
-//! What an application sends, when, and how it is cut into datagrams.
+//! What an application sends, when, how it is cut into datagrams, and which of it goes next: sources and [send queues](SendQueue).
 //!
 //! A [`Source`] is polled: [`poll_timeout`](Source::poll_timeout) says when its next [`Write`] is due,
 //! [`poll`](Source::poll) hands over one that is. A source for a transport that paces itself (TCP) hands over a

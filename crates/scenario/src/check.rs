@@ -47,6 +47,12 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
             let message = format!("this flow never starts: the run ends at {end}");
             warnings.value(root, &path.key("start"), message);
         }
+        let path = path.key("send_queue");
+        if matches!(flow.transport, Transport::Udp(_) | Transport::Tcp(_)) && root.has(&path) {
+            let message = "udp and tcp decide themselves when to send what: only a transport with a rate controller has a send queue, \
+                           and this one is not used";
+            warnings.value(root, &path, message);
+        }
     }
     warnings
 }
@@ -106,30 +112,37 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
 }
 
-/// A queue that sends again what is lost must hear of it, and needs packets that somebody wrote.
+/// Notes send queues that cannot do what they are told.
 fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
-        let controller = match &flow.transport {
-            Transport::Agent(options) => &options.controller,
-            Transport::Dccp(options) => &options.controller,
-            Transport::Udp(_) | Transport::Tcp(_) => continue,
-        };
-        if !flow.send_queue.rules.resend {
-            continue;
+        if let Some(message) = resend_misfit(flow) {
+            reader.wrong(&path.key("send_queue").key("resend"), message);
         }
-        let path = path.key("send_queue").key("resend");
-        if !controller.reports_arrivals() {
-            let message = format!(
-                "resend needs a receiver that tells of each packet whether it has come, and that of {} tells rates and losses only: \
-                 write resend = false, or a transport tcp-like or dccp with ccid = 2",
-                controller.kind()
-            );
-            reader.wrong(&path, message);
-        } else if let SourceOptions::Ftp(_) = flow.source {
-            let message = "resend is for packets that somebody writes, and an ftp has always a next one instead: \
-                           write resend = false, or another source";
-            reader.wrong(&path, message);
-        }
+    }
+}
+
+/// Why the flow's send queue cannot send again what is lost, if it is to.
+#[must_use]
+pub fn resend_misfit(flow: &Flow) -> Option<String> {
+    let controller = match &flow.transport {
+        Transport::Agent(options) => &options.controller,
+        Transport::Dccp(options) => &options.controller,
+        Transport::Udp(_) | Transport::Tcp(_) => return None,
+    };
+    if !flow.send_queue.rules.resend {
+        None
+    } else if !controller.reports_arrivals() {
+        Some(format!(
+            "resend needs a receiver that tells of each packet whether it has come, and that of {} tells rates and losses only: \
+             write resend = false, or a transport tcp-like or dccp with ccid = 2",
+            controller.kind()
+        ))
+    } else if let SourceOptions::Ftp(_) = flow.source {
+        let message = "resend is for packets that somebody writes, and an ftp has always a next one instead: \
+                       write resend = false, or another source";
+        Some(message.to_owned())
+    } else {
+        None
     }
 }
 

@@ -238,6 +238,11 @@ impl Value {
         if complete { key } else { self.locate(path) }
     }
 
+    /// Whether there is a value at `path`.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.walk(path).0
+    }
+
     /// As far down `path` as there are values: whether that is all of it, the last key's origin, the last value.
     fn walk(&self, path: &Path) -> (bool, Origin, &Self) {
         let mut at = self;

@@ -56,6 +56,7 @@ mod transport;
 mod vocabulary;
 
 pub use agent::AgentOptions;
+pub use check::resend_misfit;
 pub use controlled::Controlled;
 pub use dccp::DccpOptions;
 pub use files::{Files, NoFiles};

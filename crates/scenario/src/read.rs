@@ -228,7 +228,8 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     }
     let send_queue = match (open.value("send_queue"), &transport) {
         (Some(_), Some(Chosen { options: Transport::Udp(_) | Transport::Tcp(_), .. })) => {
-            open.wrong("send_queue", "udp and tcp decide themselves when to send what: only a transport with a rate controller has a send queue");
+            // It is read for its mistakes, and not used: transports are changed from the command line.
+            open.options::<SendQueueOptions>("send_queue", dialect, &VOCABULARY.send_queue);
             None
         }
         (Some(_), _) => open.options("send_queue", dialect, &VOCABULARY.send_queue),

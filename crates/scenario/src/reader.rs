@@ -76,7 +76,9 @@ impl<'a> Reader<'a> {
     ) -> Option<Chosen<R>> {
         let what = R::WHAT;
         let Some(table) = value.table() else {
-            self.wrong(path, format!("a {what} is a table, such as {{ kind = \"{}\" }}", R::KINDS[0]));
+            // Whoever writes a kind by itself is shown how it is written.
+            let written = R::KINDS.iter().find(|kind| value.text() == Some(kind)).unwrap_or(&R::KINDS[0]);
+            self.wrong(path, format!("a {what} is a table, such as {{ kind = \"{written}\" }}"));
             return None;
         };
         let Some(entry) = table.get("kind") else {

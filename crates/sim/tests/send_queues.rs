@@ -116,14 +116,19 @@ fn every_packet_has_one_fate() {
     }
 }
 
-/// A queue stands between source and controller; UDP and TCP have none, and say so where it is written.
+/// UDP and TCP have no send queue. One that is written all the same is read for its mistakes, and a warning tells that it is not used:
+/// a transport is changed from the command line.
 #[test]
 fn udp_and_tcp_have_no_send_queue() {
+    let load = |text: &str| headway_scenario::load("test.toml", text, &[], &headway_scenario::NoFiles);
     for transport in ["kind = \"udp\"", "kind = \"tcp-reno\""] {
-        let error =
-            headway_scenario::load("test.toml", &call(transport, "kind = \"fifo\""), &[], &headway_scenario::NoFiles)
-                .unwrap_err()
-                .to_string();
-        assert!(error.contains("only a transport with a rate controller has a send queue"), "{error}");
+        let loaded = load(&call(transport, "kind = \"sfdps2\"")).unwrap();
+        let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
+        let told = "only a transport with a rate controller has a send queue, and this one is not used";
+        assert!(warning.to_string().contains(told), "{warning}");
+        assert!(!loaded.resolved_toml.contains("send_queue"));
+        let error = load(&call(transport, "kind = \"sfpds2\"")).unwrap_err().to_string();
+        assert!(error.contains("did you mean \"sfdps2\""), "{error}");
     }
+    assert_eq!(load(&call("kind = \"tfrc\"", "kind = \"sfdps2\"")).unwrap().warnings, []);
 }

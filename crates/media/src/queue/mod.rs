@@ -6,28 +6,6 @@
 //!
 //! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next_size`] only looks,
 //! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
-//!
-//! ```
-//! use headway_media::{Media, SendQueue, SendQueueOptions};
-//! use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, Registry};
-//!
-//! let options = SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap();
-//! let mut queue = SendQueue::new(&options);
-//! let at = Instant::from_millis;
-//! let media = |kind, priority| Media {
-//!     payload: Bytes::new(500),
-//!     kind,
-//!     priority,
-//!     created: at(0),
-//!     expires: Some(at(200)),
-//! };
-//! queue.enqueue(at(0), media(MediaKind::Video, 1), &mut |_| {});
-//! queue.enqueue(at(0), media(MediaKind::Audio, 0), &mut |_| {});
-//! queue.set_round_trip(Duration::from_millis(80));
-//! // Audio goes before video.
-//! assert_eq!(queue.dequeue(at(10), &mut |_| {}).unwrap().kind, MediaKind::Audio);
-//! assert_eq!(queue.next_size(at(10)), Some(Bytes::new(500)));
-//! ```
 
 mod full;
 mod kinds;
@@ -87,7 +65,46 @@ pub struct Unsent {
     pub lateness: Duration,
 }
 
-/// A send queue of any kind.
+/// A send queue of any kind. It knows no protocol, no clock and no socket: whoever paces packets asks it.
+///
+/// Tell it of round trips as they are measured ([`on_round_trip`](Self::on_round_trip), and
+/// [`set_round_trip`](Self::set_round_trip) if somebody smooths them already): before the first one nothing is late unless it has
+/// expired.
+///
+/// ```
+/// use headway_media::{Media, SendQueue, SendQueueOptions};
+/// use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
+///
+/// let mut options = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
+/// options.rules.limit = QueueSize::Packets(5);
+/// options.check()?;
+/// let mut queue = SendQueue::new(&options);
+///
+/// // A video and an audio packet, both of use for 200 ms.
+/// let at = Instant::from_millis;
+/// let media = |kind, priority| Media {
+///     payload: Bytes::new(500),
+///     kind,
+///     priority,
+///     created: at(0),
+///     expires: Some(at(200)),
+/// };
+/// let mut unsent = Vec::new();
+/// queue.enqueue(at(0), media(MediaKind::Video, 1), &mut |packet| unsent.push(packet));
+/// queue.enqueue(at(0), media(MediaKind::Audio, 0), &mut |packet| unsent.push(packet));
+/// queue.on_round_trip(Duration::from_millis(80));
+///
+/// // The pacer lets a packet go: audio, although it came second.
+/// assert_eq!(queue.dequeue(at(10), &mut |packet| unsent.push(packet)).unwrap().kind, MediaKind::Audio);
+/// // At 170 ms half of the round trip is too long: there is something that waits, and nothing that goes.
+/// assert_eq!(queue.next_size(at(170)), Some(Bytes::new(500)));
+/// assert_eq!(queue.dequeue(at(170), &mut |packet| unsent.push(packet)), None);
+/// assert_eq!((unsent[0].cause, unsent[0].lateness), (SendDrop::Expired, Duration::from_millis(10)));
+/// # Ok::<(), headway_units::OptionError>(())
+/// ```
+///
+/// With `resend` it is also told under which number each packet went ([`sent`](Self::sent)) and what has come
+/// ([`report`](Self::report)).
 #[derive(Debug)]
 pub struct SendQueue {
     rules: Rules,
@@ -201,13 +218,13 @@ impl SendQueue {
         }
     }
 
-    /// The round trip, as the controller smooths it.
+    /// The round trip as the controller smooths it, which counts more than the mean of the samples.
     #[inline]
     pub fn set_round_trip(&mut self, rtt: Duration) {
         self.way.set_round_trip(rtt);
     }
 
-    /// A round trip was measured.
+    /// A round trip was measured: what margins and smallest round trips are known from, and the mean where nobody smooths.
     #[inline]
     pub fn on_round_trip(&mut self, sample: Duration) {
         self.way.on_round_trip(sample);

@@ -19,8 +19,8 @@ pub enum Travel {
 /// What is known of the way to the receiver and back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
-    /// As the controller smooths it.
-    round_trip: Duration,
+    /// As the controller smooths it, if it says so.
+    smoothed: Option<Duration>,
     smallest_round_trip: Option<Duration>,
     one_way: Option<Duration>,
     mean_round_trip: Option<Duration>,
@@ -30,7 +30,12 @@ pub(super) struct Way {
 
 impl Way {
     pub(super) fn set_round_trip(&mut self, rtt: Duration) {
-        self.round_trip = rtt;
+        self.smoothed = Some(rtt);
+    }
+
+    /// The controller's, or else the mean of the samples; nothing before either.
+    fn round_trip(&self) -> Duration {
+        self.smoothed.or(self.mean_round_trip).unwrap_or_default()
     }
 
     /// Mean and mean deviation as in RFC 6298 section 2.
@@ -61,13 +66,14 @@ impl Way {
 
 impl Travel {
     pub(super) fn estimate(self, way: &Way, rtt_share: f64) -> Duration {
-        let share = || Duration::from_nanos((way.round_trip.as_nanos() as f64 * rtt_share) as u64);
+        let share = || Duration::from_nanos((way.round_trip().as_nanos() as f64 * rtt_share) as u64);
         match self {
             Self::RoundTrip => share(),
             Self::OneWay => way.one_way.unwrap_or_else(share),
             Self::Forward => {
-                let smallest = way.smallest_round_trip.unwrap_or(way.round_trip).min(way.round_trip);
-                way.round_trip - smallest / 2
+                let round_trip = way.round_trip();
+                let smallest = way.smallest_round_trip.unwrap_or(round_trip).min(round_trip);
+                round_trip - smallest / 2
             }
         }
     }
