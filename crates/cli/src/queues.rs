@@ -49,9 +49,10 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
         compare(&scenario, flow, &options, asked.knowing, || !interrupt::asked()).map_err(|error| match error {
             YardstickError::Stopped => Failure::Stopped,
-            error @ (YardstickError::NoFlow | YardstickError::NoSendQueue(_) | YardstickError::NoLifetime(_)) => {
-                Failure::Queues(error.to_string())
-            }
+            error @ (YardstickError::NoFlow
+            | YardstickError::NoSendQueue(_)
+            | YardstickError::NoLifetime(_)
+            | YardstickError::TooManyPackets(_)) => Failure::Queues(error.to_string()),
             error => Failure::Queues(format!("seed {}: {error}", scenario.seed)),
         })
     });

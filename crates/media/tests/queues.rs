@@ -229,6 +229,33 @@ fn bytes_limit_what_waits() {
     assert_eq!(unsent, [(400, SendDrop::PushedOut), (600, SendDrop::PushedOut), (1001, SendDrop::Refused)]);
 }
 
+/// Nobody is thrown away for a newcomer that finds no room all the same, and all keep their places.
+#[test]
+fn nobody_goes_in_vain() {
+    for kind in ["score", "patient", "sure-first"] {
+        let options = with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1000)));
+        let mut packets: Vec<Media> = (101..105).map(|name| named(name, 2, 0, 200)).collect();
+        packets.extend([named(550, 0, 0, 200), named(500, 1, 0, 200)]);
+        let (sent, unsent) = story(&options, 0, &packets, &[1; 6]);
+        assert_eq!((sent, unsent), (vec![550, 101, 102, 103, 104], vec![(500, SendDrop::Refused)]), "{kind}");
+    }
+}
+
+/// A queue that looks through what waits keeps a thousand packets at most, also of a byte; one where packets go as they come keeps any number.
+#[test]
+fn who_chooses_keeps_few() {
+    for kind in SendQueueOptions::KINDS {
+        let thousands = with(kind, |rules| rules.limit = QueueSize::Packets(1001)).check();
+        let told = thousands.err().map(|error| (error.key, error.message.contains("at most 1000packets")));
+        assert_eq!(told, (*kind != "fifo").then_some(("limit", true)), "{kind}");
+        let mut queue = SendQueue::new(&with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1_000_000))));
+        for _ in 0..2000 {
+            queue.enqueue(at(0), named(1, 1, 0, 200), &mut |_| {});
+        }
+        assert_eq!(queue.len(), if *kind == "fifo" { 2000 } else { 1000 }, "{kind}");
+    }
+}
+
 /// What is known of the way: half of the smoothed round trip; the mean of measured one-way delays; the round trip less half of
 /// the smallest.
 #[test]

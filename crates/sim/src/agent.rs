@@ -2,6 +2,7 @@
 //! handshake, as ns-2's agents are.
 
 use crate::network::Envelope;
+use crate::observe::RoundTrip;
 use crate::packet::{Body, Numbered, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
@@ -92,7 +93,7 @@ impl AgentSender {
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         self.catch_up(now + Duration::from_nanos(1));
         let size = self.queue.next_size(now);
-        let next = Next { size: size.unwrap_or_else(|| self.queue.full()) };
+        let next = Next { size: size.unwrap_or(Bytes::new(0)) };
         self.empty = size.is_none();
         self.permitted = Instant::FAR_FUTURE;
         match self.controller.poll_send(now, next) {
@@ -123,8 +124,8 @@ impl AgentSender {
         Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
 
-    /// A report has come that was sent then; returns its sample of the round trip.
-    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> Duration {
+    /// A report has come that was sent then; returns what it lets measure.
+    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> RoundTrip {
         self.catch_up(now);
         let sample = now.since(report.echo) - report.held;
         let tfrc = |numbers: &TfrcNumbers| TfrcReport {
@@ -148,12 +149,12 @@ impl AgentSender {
         self.controller.on_feedback(now, &feedback);
         let status = self.controller.status();
         self.ack_ratio = status.ack_ratio.unwrap_or(0);
-        self.queue.set_round_trip(status.rtt, Some(sample));
-        self.queue.on_one_way_delay(sent.since(report.echo) - report.held);
+        let trip = RoundTrip { sample, smoothed: status.rtt, one_way: Some(sent.since(report.echo) - report.held) };
+        self.queue.on_round_trip(&trip);
         if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {
             self.queue.on_arrivals(now, report.acknowledged, runs);
         }
-        sample
+        trip
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

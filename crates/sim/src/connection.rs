@@ -2,6 +2,7 @@
 //! them into bytes and back changes nothing.
 
 use crate::network::Envelope;
+use crate::observe::RoundTrip;
 use crate::packet::{Body, DccpPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
@@ -11,7 +12,7 @@ use headway_dccp::{
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::{Bytes, Duration, Ecn, FlowId, Instant, MediaKind, Random, Seq48};
+use headway_units::{Bytes, Ecn, FlowId, Instant, MediaKind, Random, Seq48};
 use std::net::Ipv4Addr;
 
 /// What all data consist of.
@@ -118,19 +119,20 @@ impl Client {
     }
 
     /// A packet has come from the server; returns the round trip that it lets measure, if any.
-    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<Duration> {
+    pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<RoundTrip> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
         self.take_events();
-        let sample = self.connection.take_rtt_sample();
-        if sample.is_some() {
-            self.queue.set_round_trip(self.connection.status().rtt, sample);
-        }
+        let trip = self.connection.take_rtt_sample().map(|sample| {
+            let trip = RoundTrip { sample, smoothed: self.connection.status().rtt, one_way: None };
+            self.queue.on_round_trip(&trip);
+            trip
+        });
         if let (true, Some(first), Some((ack, runs))) =
             (self.queue.resends(), self.first, self.connection.take_arrivals())
         {
             self.queue.on_arrivals(now, ack.distance_from(first), runs);
         }
-        sample
+        trip
     }
 
     fn take_events(&mut self) {

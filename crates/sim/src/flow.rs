@@ -288,14 +288,14 @@ impl Flow {
                 goodput = datagram.payload;
             }
             (Body::Report(report), Transport::Agent { sender, .. }) => {
-                let rtt = sender.handle(now.at, packet.sent, report);
-                network.round_trip(now.at, self.id, rtt, || sender.status());
+                let trip = sender.handle(now.at, packet.sent, report);
+                network.round_trip(now.at, self.id, trip);
             }
             (Body::Dccp(dccp), Transport::Dccp { client, server }) => {
                 if forward {
                     goodput = server.handle(now.at, packet.ecn, dccp);
-                } else if let Some(rtt) = client.handle(now.at, packet.ecn, dccp) {
-                    network.round_trip(now.at, self.id, rtt, || client.status());
+                } else if let Some(trip) = client.handle(now.at, packet.ecn, dccp) {
+                    network.round_trip(now.at, self.id, trip);
                 }
             }
             // A flow's packets are its transport's.

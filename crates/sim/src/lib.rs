@@ -30,7 +30,7 @@ pub use compare::{Compared, Comparison, Shares, compare};
 pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
-pub use observe::{LinkEvent, Observer};
+pub use observe::{LinkEvent, Observer, RoundTrip};
 pub use packet::{Body, Datagram, DccpPacket, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 pub use pcapng::PcapngTrace;
 pub use simulation::{Record, RunError, SetupError, Simulation};

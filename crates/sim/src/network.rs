@@ -1,14 +1,13 @@
 //! Links, routes, and the packets on them.
 
 use crate::event_queue::{Actor, Class, EventQueue};
-use crate::observe::{LinkEvent, Observer};
+use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet};
 use crate::routes::Routes;
 use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
-use headway_rate::Status;
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
-use headway_units::{DropCause, Duration, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 ///
@@ -125,11 +124,11 @@ impl<O: Observer> Network<O> {
         self.overflowed
     }
 
-    /// A flow's rate controller has measured a round trip.
-    pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, sample: Duration, status: impl Fn() -> Status) {
-        self.flow_meters[flow.0 as usize].rtt(now, sample);
+    /// A flow's sender has measured a round trip.
+    pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, trip: RoundTrip) {
+        self.flow_meters[flow.0 as usize].rtt(now, trip.sample);
         if O::WATCHES {
-            self.observer.round_trip(now, flow.0 as usize, sample, status().rtt);
+            self.observer.round_trip(now, flow.0 as usize, trip);
         }
     }
 

@@ -16,6 +16,17 @@ pub enum LinkEvent {
     Drop,
 }
 
+/// What a report lets a sender measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The round trip.
+    pub sample: Duration,
+    /// What its rate controller smooths it to.
+    pub smoothed: Option<Duration>,
+    /// A packet's way to the receiver, where that is measured.
+    pub one_way: Option<Duration>,
+}
+
 /// Sees every packet event of a run in the order of time. The unit type sees nothing, at no cost.
 pub trait Observer {
     /// Whether [`link_event`](Self::link_event) is to be called. Then every link makes events of the ends of its
@@ -28,8 +39,8 @@ pub trait Observer {
     /// The average of the link's queue, in packets or bytes as the queue counts, became this.
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
-    /// A flow's rate controller has measured a round trip, and smooths it to this.
-    fn round_trip(&mut self, _now: Instant, _flow: usize, _sample: Duration, _smoothed: Option<Duration>) {}
+    /// A flow's sender has measured a round trip.
+    fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 
     /// A TCP flow's window may have changed.
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}

@@ -1,18 +1,11 @@
 //! When a flow's rate controller let packets go, and when they came.
 
-use crate::observe::{LinkEvent, Observer};
+use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet};
+use crate::yardstick::MOST_PACKETS;
 use headway_media::bound::Opportunity;
 use headway_scenario::Scenario;
-use headway_units::{Duration, Instant};
-
-/// A round trip that a controller measured.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundTrip {
-    pub(crate) at: Instant,
-    pub(crate) sample: Duration,
-    pub(crate) smoothed: Option<Duration>,
-}
+use headway_units::Instant;
 
 /// Notes the opportunities of one flow that always has something to send.
 #[derive(Debug)]
@@ -23,7 +16,8 @@ pub(crate) struct Opportunities {
     /// The packets' numbers in the run, in the order of sending.
     uids: Vec<u64>,
     pub(crate) all: Vec<Opportunity>,
-    pub(crate) round_trips: Vec<RoundTrip>,
+    /// Each with when it was measured.
+    pub(crate) round_trips: Vec<(Instant, RoundTrip)>,
 }
 
 impl Opportunities {
@@ -54,7 +48,7 @@ impl Observer for Opportunities {
         }
         let (starts, ends) = self.ends.get(link).copied().unwrap_or_default();
         match event {
-            LinkEvent::Enqueue if starts => {
+            LinkEvent::Enqueue if starts && self.all.len() < MOST_PACKETS => {
                 self.uids.push(packet.uid);
                 self.all.push(Opportunity { at: now, arrives: None });
             }
@@ -68,9 +62,9 @@ impl Observer for Opportunities {
         }
     }
 
-    fn round_trip(&mut self, at: Instant, flow: usize, sample: Duration, smoothed: Option<Duration>) {
+    fn round_trip(&mut self, at: Instant, flow: usize, trip: RoundTrip) {
         if flow == self.flow {
-            self.round_trips.push(RoundTrip { at, sample, smoothed });
+            self.round_trips.push((at, trip));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
+use crate::observe::RoundTrip;
 use headway_media::{Backlog, Lost, Media, SendQueueOptions, Told, UdpOptions, Unsent, Write, datagrams};
 use headway_rate::{Arrival, Run};
 use headway_record::FlowMeter;
@@ -135,18 +136,19 @@ impl SendQueue {
         self.waiting.report(now, told, &mut |lost| self.lost.push(lost), &mut |unsent| self.unsent.push(unsent));
     }
 
-    /// What is known of the way to the receiver: the round trip as the controller smooths it, and a sample.
-    pub(crate) fn set_round_trip(&mut self, smoothed: Option<Duration>, sample: Option<Duration>) {
-        if let Some(sample) = sample {
-            self.waiting.on_round_trip(sample);
-        }
-        if let Some(smoothed) = smoothed {
-            self.waiting.set_round_trip(smoothed);
-        }
+    /// A round trip was measured.
+    pub(crate) fn on_round_trip(&mut self, trip: &RoundTrip) {
+        tell_round_trip(&mut self.waiting, trip);
     }
+}
 
-    /// A datagram's way to the receiver was measured.
-    pub(crate) fn on_one_way_delay(&mut self, sample: Duration) {
-        self.waiting.on_one_way_delay(sample);
+/// Tells a queue of a round trip.
+pub(crate) fn tell_round_trip(queue: &mut headway_media::SendQueue, trip: &RoundTrip) {
+    queue.on_round_trip(trip.sample);
+    if let Some(smoothed) = trip.smoothed {
+        queue.set_round_trip(smoothed);
+    }
+    if let Some(one_way) = trip.one_way {
+        queue.on_one_way_delay(one_way);
     }
 }

@@ -1,24 +1,27 @@
 //! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
 //! always something to send, and each queue replayed over the same opportunities.
 
-use crate::observe::Observer;
-use crate::opportunities::{Opportunities, RoundTrip};
+use crate::observe::{Observer, RoundTrip};
+use crate::opportunities::Opportunities;
+use crate::send_queue::tell_round_trip;
 use crate::simulation::{RunError, SetupError, Simulation};
 use crate::{agent, connection};
 use headway_media::bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
-    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, datagrams,
+    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, Write,
+    datagrams,
 };
 use headway_scenario::{Flow, Scenario, Transport};
 use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _, Random};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 /// A flow's opportunities, and what its application hands over.
 #[derive(Debug)]
 pub struct Yardstick {
     media: Vec<Media>,
     slots: Slots,
-    round_trips: Vec<RoundTrip>,
+    round_trips: Vec<(Instant, RoundTrip)>,
     from: Instant,
 }
 
@@ -37,6 +40,11 @@ pub enum YardstickError {
          send queue is never late"
     )]
     NoLifetime(String),
+    /// More packets than the memory is meant for.
+    #[error(
+        "flow \"{0}\" makes more than {MOST_PACKETS} packets, and all of them would have to be kept: shorten the run, or lower its rate"
+    )]
+    TooManyPackets(String),
     /// The scenario cannot be set up.
     #[error("{0}")]
     Setup(#[from] SetupError),
@@ -51,6 +59,8 @@ pub enum YardstickError {
     Stopped,
 }
 
+/// Packets of which all is kept: some hundred megabytes.
+pub(crate) const MOST_PACKETS: usize = 2_000_000;
 /// Steps between two looks at whether to go on: about ten milliseconds.
 const SLICE: u64 = 100_000;
 
@@ -85,13 +95,23 @@ impl Yardstick {
         flow: usize,
         go_on: &impl Fn() -> bool,
     ) -> Result<Self, YardstickError> {
-        let media = counted(scenario, flow)?;
+        let mut media = Vec::new();
+        each_counted(scenario, flow, |packet| {
+            media.push(packet);
+            if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if !go_on() {
+            return Err(YardstickError::Stopped);
+        }
         let from = Instant::ZERO + scenario.measure_from;
         let saturated = saturated(scenario, flow);
         let mut simulation = Simulation::new(&saturated, Opportunities::new(&saturated, flow))?;
         simulation.set_backlog_sizes(flow, media.iter().map(|media| media.payload).collect());
         run_out(&mut simulation, go_on)?;
         let Opportunities { mut all, round_trips, .. } = simulation.finish().observer;
+        if all.len() >= MOST_PACKETS {
+            return Err(YardstickError::TooManyPackets(saturated.flows[flow].name.clone()));
+        }
         all.retain(|opportunity| opportunity.at >= from);
         Ok(Self { media, slots: Slots::new(&all), round_trips, from })
     }
@@ -99,7 +119,8 @@ impl Yardstick {
     /// Whether a flow can be measured so: whether it has a send queue that packets with a lifetime come to.
     #[must_use]
     pub fn fits(scenario: &Scenario, flow: usize) -> bool {
-        counted(scenario, flow).is_ok()
+        let first = each_counted(scenario, flow, |_| ControlFlow::Break(()));
+        matches!(first, Ok(()) | Err(YardstickError::TooManyPackets(_)))
     }
 
     /// How many packets the application hands over.
@@ -148,8 +169,7 @@ impl Yardstick {
     }
 
     fn run(&self, options: &SendQueueOptions, known_slots: Option<&[Slot]>) -> Replayed {
-        let (earlier, later) =
-            self.round_trips.split_at(self.round_trips.partition_point(|known| known.at < self.from));
+        let (earlier, later) = self.round_trips.split_at(self.round_trips.partition_point(|(at, _)| *at < self.from));
         let mut queue = Replay {
             queue: SendQueue::new(options),
             media: &self.media,
@@ -157,7 +177,7 @@ impl Yardstick {
             round_trips: later,
             known_slots,
         };
-        earlier.iter().for_each(|known| queue.tell(known));
+        earlier.iter().for_each(|(_, trip)| tell_round_trip(&mut queue.queue, trip));
         // A queue sends what it was given, once.
         replay(&self.slots, &self.packets(), &mut queue).unwrap_or_default()
     }
@@ -177,28 +197,21 @@ struct Replay<'a> {
     media: &'a [Media],
     /// Which wait.
     waiting: Vec<usize>,
-    round_trips: &'a [RoundTrip],
-    /// Each with its packet's arrival, if that is to be known.
+    round_trips: &'a [(Instant, RoundTrip)],
+    /// Those to come, each with its packet's arrival, if that is to be known.
     known_slots: Option<&'a [Slot]>,
 }
 
 impl Replay<'_> {
-    fn tell(&mut self, known: &RoundTrip) {
-        self.queue.on_round_trip(known.sample);
-        if let Some(smoothed) = known.smoothed {
-            self.queue.set_round_trip(smoothed);
-        }
-    }
-
     fn catch_up(&mut self, now: Instant) {
         if let Some(slots) = self.known_slots {
-            if let Some(next) = slots.get(slots.partition_point(|slot| slot.at < now)) {
+            if let Some(next) = slots.first() {
                 self.queue.set_round_trip(next.arrives.since(next.at) * 2);
             }
             return;
         }
-        while let Some((known, later)) = self.round_trips.split_first().filter(|(known, _)| known.at <= now) {
-            self.tell(known);
+        while let Some(((_, trip), later)) = self.round_trips.split_first().filter(|((at, _), _)| *at <= now) {
+            tell_round_trip(&mut self.queue, trip);
             self.round_trips = later;
         }
     }
@@ -222,6 +235,7 @@ impl Sender for Replay<'_> {
 
     fn opportunity(&mut self, now: Instant) -> Option<usize> {
         self.catch_up(now);
+        self.known_slots = self.known_slots.map(|slots| slots.get(1..).unwrap_or_default());
         let Self { queue, media: all, waiting, .. } = self;
         let goes = queue.dequeue(now, &mut |unsent| _ = left(waiting, all, &unsent.media))?;
         left(waiting, all, &goes)
@@ -243,19 +257,15 @@ fn cut(flow: &Flow) -> Option<UdpOptions> {
     }
 }
 
-/// What counts of what the flow's application hands over.
-fn counted(scenario: &Scenario, flow: usize) -> Result<Vec<Media>, YardstickError> {
+/// What counts of what the flow's application hands over, packet by packet, until `take` has enough.
+fn each_counted(
+    scenario: &Scenario,
+    flow: usize,
+    mut take: impl FnMut(Media) -> ControlFlow<()>,
+) -> Result<(), YardstickError> {
     let flow = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
     let cut = cut(flow).ok_or_else(|| YardstickError::NoSendQueue(flow.name.clone()))?;
     let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
-    let mut media = offered(scenario, flow, &cut)?;
-    media.retain(|media| media.created >= from && media.expires.is_some_and(|expires| expires <= end));
-    if media.is_empty() { Err(YardstickError::NoLifetime(flow.name.clone())) } else { Ok(media) }
-}
-
-/// What the flow's application hands over, packet by packet.
-fn offered(scenario: &Scenario, flow: &Flow, cut: &UdpOptions) -> Result<Vec<Media>, OptionError> {
-    let end = Instant::ZERO + scenario.duration;
     let context = Context {
         start: crate::simulation::start(scenario, flow),
         stop: Some(flow.stop.unwrap_or(end)),
@@ -263,19 +273,26 @@ fn offered(scenario: &Scenario, flow: &Flow, cut: &UdpOptions) -> Result<Vec<Med
         trace: flow.trace.clone(),
     };
     let mut source = Source::new(&flow.source, context)?;
-    let mut media = Vec::new();
+    let (mut packets, mut counted) = (0, false);
     while let Some(due) = source.poll_timeout().filter(|due| *due < end) {
         while let Some(write) = source.poll(due) {
-            media.extend(datagrams(write.size, cut).map(|datagram| Media {
-                payload: datagram.payload,
-                kind: write.kind,
-                priority: write.priority,
-                created: write.created,
-                expires: write.expires,
-            }));
+            for datagram in datagrams(write.size, &cut) {
+                packets += 1;
+                if packets > MOST_PACKETS {
+                    return Err(YardstickError::TooManyPackets(flow.name.clone()));
+                }
+                if write.created < from || write.expires.is_none_or(|expires| expires > end) {
+                    continue;
+                }
+                counted = true;
+                let Write { kind, priority, created, expires, .. } = write;
+                if take(Media { payload: datagram.payload, kind, priority, created, expires }).is_break() {
+                    return Ok(());
+                }
+            }
         }
     }
-    Ok(media)
+    if counted { Ok(()) } else { Err(YardstickError::NoLifetime(flow.name.clone())) }
 }
 
 /// The same scenario, but the flow always has something to send.

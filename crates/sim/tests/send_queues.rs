@@ -3,7 +3,7 @@
 
 mod common;
 
-use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_sim::{Body, LinkEvent, Observer, Packet, RoundTrip};
 use headway_units::{Duration, Instant, MediaKind};
 
 fn call(transport: &str, queue: &str) -> String {
@@ -58,8 +58,8 @@ impl Observer for Dead {
         }
     }
 
-    fn round_trip(&mut self, _: Instant, flow: usize, _: Duration, smoothed: Option<Duration>) {
-        if let (0, Some(smoothed)) = (flow, smoothed) {
+    fn round_trip(&mut self, _: Instant, flow: usize, trip: RoundTrip) {
+        if let (0, Some(smoothed)) = (flow, trip.smoothed) {
             self.half_round_trip = smoothed / 2;
         }
     }

@@ -4,8 +4,8 @@
 mod common;
 
 use common::scenario;
-use headway_media::SendQueueOptions;
 use headway_media::bound::Replayed;
+use headway_media::{SendQueueOptions, Travel};
 use headway_scenario::Scenario;
 use headway_sim::{Yardstick, YardstickError, compare};
 use headway_units::{Dialect, Registry};
@@ -172,4 +172,43 @@ fn what_cannot_be_measured_is_told() {
     assert!(Yardstick::fits(&flows, 0) && !Yardstick::fits(&flows, 1));
     let endless = scenario(&narrow().replace("kind = \"conference\", random_start = true", "kind = \"ftp\""));
     assert_eq!(refused(&endless, 0), YardstickError::NoLifetime("call".to_owned()));
+}
+
+/// A window opens several slots at one instant, each with its own arrival: a queue that is told each way, and throws away all that is
+/// late, has nothing late.
+#[test]
+fn who_knows_each_way_is_never_late() {
+    for seed in 1..=3 {
+        let text = narrow().replace("ccid = 3", "ccid = 2");
+        let yardstick = Yardstick::new(&Scenario { seed, ..scenario(&text) }, 0).unwrap();
+        for kind in ["sfdps1", "edf"] {
+            let queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
+            let late = |replayed: Replayed| replayed.by_priority.values().map(|outcome| outcome.late).sum::<u64>();
+            assert_eq!(late(yardstick.replay_knowing(&queue)), 0, "{kind}, seed {seed}");
+            assert!(late(yardstick.replay(&queue)) > 0, "{kind}, seed {seed}: this load does not try it");
+        }
+    }
+}
+
+/// Bare agents measure the way by itself, and a replay is told of it.
+#[test]
+fn a_replay_is_told_of_one_way_delays() {
+    let text = narrow().replace("kind = \"dccp\", ccid = 3", "kind = \"tfrc\"");
+    let yardstick = Yardstick::new(&scenario(&text), 0).unwrap();
+    let mut queue = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
+    let half = yardstick.replay(&queue);
+    queue.rules.travel = Travel::OneWay;
+    let measured = yardstick.replay(&queue);
+    assert!(measured.up_to(1) > half.up_to(1), "{measured:?} {half:?}");
+}
+
+/// More packets than memory is meant for are refused before they are kept, and whether a flow fits is known without keeping any.
+#[test]
+fn floods_are_refused() {
+    let source = r#"source = { kind = "cbr", interval = "1us", payload = "100B", lifetime = "200ms" }"#;
+    let text = narrow().replace(r#"source = { kind = "conference", random_start = true }"#, source);
+    let scenario = scenario(&text);
+    assert!(Yardstick::fits(&scenario, 0));
+    let error = Yardstick::new(&scenario, 0).unwrap_err();
+    assert!(matches!(error, YardstickError::TooManyPackets(_)), "{error}");
 }

@@ -37,15 +37,13 @@ impl Late {
     /// `None` if nothing goes, and all that waits is thrown away.
     pub(super) fn choose(self, waiting: &Waiting, now: Instant, travel: Duration, margin: Duration) -> Option<Choice> {
         let last = waiting.len().checked_sub(1)?;
-        if self == Self::Send {
-            return Some(Choice { goes: 0, looked_at: 0 });
-        }
-        let first_in_time = waiting.iter().position(|media| media.lateness(now, travel).is_zero());
+        let first_in_time = || waiting.iter().position(|media| media.lateness(now, travel).is_zero());
         match self {
-            Self::Send | Self::SendLast => Some(Choice { goes: first_in_time.unwrap_or(0), looked_at: 0 }),
-            Self::Discard => first_in_time.map(|goes| Choice { goes, looked_at: goes }),
+            Self::Send => Some(Choice { goes: 0, looked_at: 0 }),
+            Self::SendLast => Some(Choice { goes: first_in_time().unwrap_or(0), looked_at: 0 }),
+            Self::Discard => first_in_time().map(|goes| Choice { goes, looked_at: goes }),
             Self::DiscardUnlessLast => {
-                let goes = first_in_time.unwrap_or(last);
+                let goes = first_in_time().unwrap_or(last);
                 Some(Choice { goes, looked_at: goes })
             }
             Self::SureFirst => {

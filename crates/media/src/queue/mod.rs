@@ -120,7 +120,7 @@ impl SendQueue {
     pub fn new(options: &SendQueueOptions) -> Self {
         Self {
             rules: options.rules.clone(),
-            waiting: Waiting::new(options.rules.limit),
+            waiting: Waiting::new(options.rules.limit, options.rules.most_waiting()),
             way: Way::default(),
             outstanding: options.rules.resend.then(Outstanding::default),
         }
@@ -134,19 +134,25 @@ impl SendQueue {
         }
     }
 
-    /// Throws packets away until there is room for `media`; whether there is any in the end.
+    /// Throws packets away until there is room for `media`, if there can be; whether there is.
     fn makes_room(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) -> bool {
         let travel = self.travel();
+        let mut victims = Vec::new();
         while !self.waiting.has_room(media.payload) {
             let find_victim = || self.rules.full.victim(&self.waiting, &media, now, travel);
             let victim = self.waiting.could_hold(media.payload).then(find_victim).flatten();
-            let Some(dropped) = victim.and_then(|index| self.waiting.remove(index)) else {
+            let Some(victim) = victim.and_then(|index| self.waiting.take(index)) else {
+                // Nobody goes in vain.
+                victims.into_iter().for_each(|victim| self.waiting.put_back(victim));
                 let lateness = media.lateness(now, travel);
                 unsent(Unsent { media, cause: SendDrop::Refused, lateness });
                 return false;
             };
-            let lateness = dropped.lateness(now, travel);
-            unsent(Unsent { media: dropped, cause: SendDrop::PushedOut, lateness });
+            victims.push(victim);
+        }
+        for victim in victims {
+            let lateness = victim.media.lateness(now, travel);
+            unsent(Unsent { media: victim.media, cause: SendDrop::PushedOut, lateness });
         }
         true
     }

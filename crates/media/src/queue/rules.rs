@@ -32,6 +32,9 @@ pub struct Rules {
     pub resend: bool,
 }
 
+/// Packets at most in a queue that looks through what waits before it chooses: a second of 12 Mb/s in full packets, and as much work
+/// a packet as nobody notices.
+const MOST_SEARCHED: usize = 1000;
 /// A day.
 const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 
@@ -42,9 +45,24 @@ impl Rules {
         self.order.key(media, self.priority_weight, self.size_weight)
     }
 
+    /// Packets that may wait, whatever the limit: no number where packets go as they come and nobody chooses.
+    pub(super) fn most_waiting(&self) -> usize {
+        let chooses = self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send;
+        if chooses { MOST_SEARCHED } else { usize::MAX }
+    }
+
     pub(super) fn check(&self) -> Result<(), OptionError> {
         if self.limit == QueueSize::Packets(0) || self.limit == QueueSize::Bytes(Bytes::new(0)) {
             return Err(OptionError::new("limit", "a queue without room sends nothing: limit is at least 1packet"));
+        }
+        if let QueueSize::Packets(packets) = self.limit
+            && packets > self.most_waiting() as u64
+        {
+            let message = format!(
+                "{packets} packets are too many for a queue that looks through them before it chooses: limit is at most {MOST_SEARCHED}packets, \
+                 or write kind = \"fifo\""
+            );
+            return Err(OptionError::new("limit", message));
         }
         if !(0.0..=1.0).contains(&self.rtt_share) {
             let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);

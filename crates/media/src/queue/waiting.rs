@@ -11,30 +11,34 @@ pub(super) type Key = (u8, Instant);
 #[derive(Debug)]
 pub(super) struct Waiting {
     limit: QueueSize,
+    /// Packets at most, however small.
+    most: usize,
     bytes: u64,
     /// Of all packets that ever came.
     arrivals: u64,
     sorted: VecDeque<Placed>,
 }
 
+/// A packet with its place.
 #[derive(Clone, Copy, Debug)]
-struct Placed {
+pub(super) struct Placed {
     key: Key,
     arrival: u64,
-    media: Media,
+    pub(super) media: Media,
 }
 
 impl Waiting {
-    pub(super) fn new(limit: QueueSize) -> Self {
-        Self { limit, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
+    pub(super) fn new(limit: QueueSize, most: usize) -> Self {
+        Self { limit, most, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
     }
 
     #[inline]
     pub(super) fn has_room(&self, payload: Bytes) -> bool {
-        match self.limit {
-            QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
-            QueueSize::Bytes(most) => self.bytes.saturating_add(payload.count()) <= most.count(),
-        }
+        self.sorted.len() < self.most
+            && match self.limit {
+                QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
+                QueueSize::Bytes(most) => self.bytes.saturating_add(payload.count()) <= most.count(),
+            }
     }
 
     /// Whether there would be room if nothing waited.
@@ -59,6 +63,13 @@ impl Waiting {
         }
     }
 
+    /// Back to where it was [taken](Self::take) from.
+    pub(super) fn put_back(&mut self, placed: Placed) {
+        self.bytes += placed.media.payload.count();
+        let place = |other: &Placed| (other.key, other.arrival);
+        self.sorted.insert(self.sorted.partition_point(|other| place(other) < place(&placed)), placed);
+    }
+
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&Media> {
         self.sorted.get(index).map(|placed| &placed.media)
@@ -66,9 +77,14 @@ impl Waiting {
 
     #[inline]
     pub(super) fn remove(&mut self, index: usize) -> Option<Media> {
-        let media = self.sorted.remove(index)?.media;
-        self.bytes -= media.payload.count();
-        Some(media)
+        self.take(index).map(|placed| placed.media)
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, index: usize) -> Option<Placed> {
+        let placed = self.sorted.remove(index)?;
+        self.bytes -= placed.media.payload.count();
+        Some(placed)
     }
 
     /// Takes out those of the first `count` that are `unwanted`.
