@@ -63,10 +63,12 @@ pub(crate) struct SendQueueMeter {
 }
 
 impl SendQueueMeter {
+    #[inline]
     pub(crate) fn written(&mut self, kind: MediaKind) {
         self.kinds[kind as usize].written += 1;
     }
 
+    #[inline]
     pub(crate) fn left(&mut self, kind: MediaKind, wait: Duration) {
         let counts = &mut self.kinds[kind as usize];
         counts.sent += 1;

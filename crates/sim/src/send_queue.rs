@@ -62,15 +62,22 @@ impl SendQueue {
     }
 
     /// Tells what was found lost, what was thrown away, and what left.
+    #[inline]
     pub(crate) fn tell(&mut self, now: Instant, meter: &mut FlowMeter) {
+        if let Some((kind, wait)) = self.left.take() {
+            meter.left_send_queue(now, kind, wait);
+        }
+        if !self.unsent.is_empty() || !self.lost.is_empty() {
+            self.tell_losses(now, meter);
+        }
+    }
+
+    fn tell_losses(&mut self, now: Instant, meter: &mut FlowMeter) {
         for Lost { media, returned } in self.lost.drain(..) {
             meter.found_lost(now, media.kind, returned);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
             meter.unsent(now, media.kind, cause, lateness);
-        }
-        if let Some((kind, wait)) = self.left.take() {
-            meter.left_send_queue(now, kind, wait);
         }
     }
 

@@ -191,6 +191,7 @@ impl SendQueue {
 
     /// A packet that was [taken out](Self::dequeue) went under this number. Numbers grow, by more than one where packets
     /// without data take some.
+    #[inline]
     pub fn sent(&mut self, number: u64, media: Media) {
         if let Some(outstanding) = &mut self.outstanding {
             outstanding.sent(number, media);
@@ -198,6 +199,7 @@ impl SendQueue {
     }
 
     /// Whether it is to hear of [reports](Self::report).
+    #[inline]
     #[must_use]
     pub fn resends(&self) -> bool {
         self.outstanding.is_some()
