@@ -3,7 +3,7 @@
 use crate::statistics::Estimate;
 use serde::Deserialize;
 
-/// Of the points of two curves, the part at which something holds: from 0 to 1, and 0 if there are no points.
+/// Of the points of two curves, the part at which something holds: from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
@@ -38,7 +38,7 @@ pub enum ShareOf {
 pub(crate) type Point = Vec<(f64, f64)>;
 
 impl Share {
-    /// Of these points; none if the runs of a point are too few for an interval.
+    /// Of these points; none if no point counts, or if the runs of one are too few for an interval.
     pub(crate) fn of(self, points: &[Point]) -> Option<f64> {
         let (mut counted, mut holds) = (0u32, 0u32);
         for point in points {
@@ -50,7 +50,7 @@ impl Share {
             counted += 1;
             holds += u32::from(self.holds(&first, &second)?);
         }
-        Some(if counted == 0 { 0.0 } else { f64::from(holds) / f64::from(counted) })
+        (counted > 0).then(|| f64::from(holds) / f64::from(counted))
     }
 
     fn holds(self, first: &[f64], second: &[f64]) -> Option<bool> {
@@ -145,7 +145,8 @@ mod tests {
         let points = [point(10.0, true), low];
         assert_eq!(share(ShareOf::Above, 1.0, None, &points), 0.5);
         assert_eq!(share(ShareOf::Above, 1.0, Some(7.0), &points), 1.0);
-        assert_eq!(share(ShareOf::Above, 1.0, Some(5.0), &points), 0.0, "5 is not below 5, and no point is left");
+        let none_left = Share { of: ShareOf::Above, times: 1.0, where_second_below: Some(5.0) };
+        assert_eq!(none_left.of(&points), None, "5 is not below 5: of no points no bound holds");
         // 12 is more than 1.1 times 10, and not more than 1.2 times.
         assert_eq!(share(ShareOf::Above, 1.1, None, &[point(12.0, true)]), 1.0);
         assert_eq!(share(ShareOf::Above, 1.2, None, &[point(12.0, true)]), 0.0);
