@@ -2,13 +2,14 @@
 //! knows priority and expiry, over DCCP with CCID 3, beside TCP Reno flows or on a path that loses packets.
 //!
 //! The call is the flow `call`, every `tcp-...` flow is a competitor. Percentages are of what the application wrote. What the
-//! source itself does is asked where nothing stands between it and the wire: where the call goes over UDP.
+//! source itself does is measured where nothing stands between it and the wire: where the call goes over UDP. No metric reads an
+//! option back: what the paper gives as an input is asked of the packets that come of it.
 
 use crate::metric::{Metric, Outcome};
-use headway_media::{ConferenceOptions, SourceOptions};
+use headway_media::SourceOptions;
 use headway_record::{FlowSummary, SendQueueSummary, metric as series};
 use headway_scenario::{Flow, Transport};
-use headway_units::{Duration, MediaKind, QueueSize};
+use headway_units::MediaKind;
 
 use MediaKind::{Audio, Video};
 
@@ -37,28 +38,21 @@ pub(crate) const METRICS: &[Metric] = &[
     millis("call_rtt_ms", |run| Some(call_queued(run)?.1.rtt_s?.mean * 1e3)),
     kbps("allowed_rate_kbps", allowed_rate),
     kbps("tcp_kbps", tcp_rate),
-    millis("path_rtt_ms", path_rtt),
-    count("send_queue_packets", |run| send_queue_packets(call_queued(run)?.0)),
+    millis("least_rtt_ms", |run| Some(call_queued(run)?.1.rtt_s?.min * 1e3)),
+    percent("collapsed_pct", collapsed),
     // The source by itself.
-    count("audio_packet_bytes", |run| Some(call_alone(run)?.1.audio_size.count() as f64)),
-    count("audio_gap_ms", |run| Some(ms(call_alone(run)?.1.audio_interval))),
-    kbps("audio_kbps", |run| Some(audio_bps(call_alone(run)?.1) / 1e3)),
-    kbps("video_kbps", |run| Some((written_bps(run)? - audio_bps(call_alone(run)?.1)) / 1e3)),
-    kbps("written_kbps", |run| Some(written_bps(run)? / 1e3)),
-    count("frames_per_second", |run| Some(1e3 / ms(call_alone(run)?.1.frame_interval))),
-    Metric { name: "frame_bytes", unit: "B", decimals: 1, of: frame_bytes },
-    count("motion_deviation_bytes", |run| Some(call_alone(run)?.1.motion_deviation.count() as f64)),
-    count("still_deviation_bytes", |run| Some(call_alone(run)?.1.still_deviation.count() as f64)),
-    count("largest_packet_bytes", |run| Some(call_alone(run)?.1.video_packet.count() as f64)),
+    kbps("written_kbps", |run| Some(written(run)?.bits / written(run)?.seconds / 1e3)),
     Metric { name: "mean_packet_bytes", unit: "B", decimals: 2, of: mean_packet },
     Metric { name: "packets_in_16_kib", unit: "", decimals: 2, of: |run| Some(16384.0 / mean_packet(run)?) },
-    count("pattern_s", |run| Some(ms(call_alone(run)?.1.pattern.iter().copied().sum()) / 1e3)),
-    count("call_s", |run| Some(ms(lasts(call_alone(run)?.0)?) / 1e3)),
-    count("lifetime_ms", |run| Some(ms(call_alone(run)?.1.lifetime?))),
+    Metric {
+        name: "packet_gap_ms",
+        unit: "ms",
+        decimals: 3,
+        of: |run| Some(1e3 * written(run)?.seconds / written(run)?.packets),
+    },
+    // Where packets are a frame each, far enough apart that none waits for another.
+    Metric { name: "p95_packet_bytes", unit: "B", decimals: 0, of: p95_packet },
     // Lai and Kohler's ring: video of I, P and B frames, a packet each.
-    count("ring_packets", |run| send_queue_packets(pictures(run)?.0)),
-    kbps("ring_link_kbps", |run| pictures(run).and_then(|_| slowest_kbps(run))),
-    millis("ring_gap_ms", |run| Some(ms(pictures(run)?.1))),
     percent("i_on_time_pct", |run| on_time(run, MediaKind::VideoI)),
     percent("p_on_time_pct", |run| on_time(run, MediaKind::VideoP)),
     percent("b_on_time_pct", |run| on_time(run, MediaKind::VideoB)),
@@ -78,14 +72,6 @@ const fn kbps(name: &'static str, of: Of) -> Metric {
     Metric { name, unit: "kb/s", decimals: 1, of }
 }
 
-const fn count(name: &'static str, of: Of) -> Metric {
-    Metric { name, unit: "", decimals: 0, of }
-}
-
-fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
-}
-
 fn call<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
     let flow = run.scenario.flows.iter().find(|flow| flow.name == "call")?;
     Some((flow, run.summary.flows.iter().find(|flow| flow.name == "call")?))
@@ -96,13 +82,9 @@ fn call_queued<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
     call(run).filter(|(flow, _)| matches!(flow.transport, Transport::Dccp(_)))
 }
 
-/// The call where nothing stands before the wire, and what it is.
-fn call_alone<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a ConferenceOptions)> {
-    let (flow, _) = call(run)?;
-    match (&flow.transport, &flow.source) {
-        (Transport::Udp(_), SourceOptions::Conference(options)) => Some((flow, options)),
-        _ => None,
-    }
+/// The call where nothing stands before the wire.
+fn call_alone<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
+    call(run).filter(|(flow, _)| matches!(flow.transport, Transport::Udp(_)))
 }
 
 /// Arrived by its deadline, of all that was written.
@@ -145,56 +127,40 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The propagation there and back: the links' delays, each direction being a link by itself.
-fn path_rtt(run: &Outcome<'_>) -> Option<f64> {
-    call_queued(run)?;
-    Some(run.scenario.links.iter().map(|link| ms(link.delay)).sum())
+/// 100 if the call got less than 50 kb/s of the 374 that it offers, else 0: the mean over runs is how many did, in %.
+fn collapsed(run: &Outcome<'_>) -> Option<f64> {
+    let (flow, call) = call_queued(run)?;
+    let is_call = matches!(flow.source, SourceOptions::Conference(_));
+    is_call.then(|| if call.throughput_bps < 50e3 { 100.0 } else { 0.0 })
 }
 
-fn slowest_kbps(run: &Outcome<'_>) -> Option<f64> {
-    run.scenario.links.iter().map(|link| link.rate.bits_per_second() as f64 / 1e3).reduce(f64::min)
+/// What a source wrote from the beginning of the measurement until it stopped.
+struct Written {
+    bits: f64,
+    packets: f64,
+    seconds: f64,
 }
 
-fn send_queue_packets(flow: &Flow) -> Option<f64> {
-    match flow.send_queue.rules.limit {
-        QueueSize::Packets(packets) => Some(packets as f64),
-        QueueSize::Bytes(_) => None,
-    }
-}
-
-fn audio_bps(options: &ConferenceOptions) -> f64 {
-    options.audio_size.count() as f64 * 8.0 / options.audio_interval.as_secs_f64()
-}
-
-fn lasts(flow: &Flow) -> Option<Duration> {
-    Some(flow.stop?.since(flow.start.earliest()))
-}
-
-/// All that the source wrote, for over a link without limit everything arrives: bits by the time in which it wrote.
-fn written_bps(run: &Outcome<'_>) -> Option<f64> {
-    let (flow, _) = call_alone(run)?;
-    let summary = call(run)?.1;
-    let all_came = summary.received_packets == summary.sent_packets;
-    let from = run.summary.interval.from;
-    let seconds = flow.stop?.as_secs_f64() - from;
-    all_came.then(|| summary.throughput_bps * (run.summary.interval.to - from) / seconds)
+/// For over a link without limit everything arrives; none if anything did not.
+fn written(run: &Outcome<'_>) -> Option<Written> {
+    let (flow, summary) = call_alone(run)?;
+    let interval = run.summary.interval;
+    let written = Written {
+        bits: summary.throughput_bps * (interval.to - interval.from),
+        packets: summary.sent_packets as f64,
+        seconds: flow.stop?.as_secs_f64() - interval.from,
+    };
+    (summary.received_packets == summary.sent_packets).then_some(written)
 }
 
 fn mean_packet(run: &Outcome<'_>) -> Option<f64> {
-    let seconds = call_alone(run)?.0.stop?.as_secs_f64() - run.summary.interval.from;
-    Some(written_bps(run)? * seconds / 8.0 / call(run)?.1.sent_packets as f64)
+    let written = written(run)?;
+    Some(written.bits / 8.0 / written.packets)
 }
 
-fn frame_bytes(run: &Outcome<'_>) -> Option<f64> {
-    let (_, options) = call_alone(run)?;
-    Some((written_bps(run)? - audio_bps(options)) * options.frame_interval.as_secs_f64() / 8.0)
-}
-
-/// The call where it is video of I, P and B frames, and the time from one frame to the next.
-fn pictures<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, Duration)> {
-    let (flow, _) = call_queued(run)?;
-    match &flow.source {
-        SourceOptions::Gop(options) => Some((flow, options.frame_interval)),
-        _ => None,
-    }
+/// What 95 % of the packets do not exceed: by how long they take over the link, for a packet takes its size by the rate.
+fn p95_packet(run: &Outcome<'_>) -> Option<f64> {
+    let link = run.scenario.links.first()?;
+    let seconds = call_alone(run)?.1.one_way_delay_s?.p95 - link.delay.as_secs_f64();
+    Some(seconds * link.rate.bits_per_second() as f64 / 8.0)
 }
