@@ -131,7 +131,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 fn collapsed(run: &Outcome<'_>) -> Option<f64> {
     let (flow, call) = call_queued(run)?;
     let is_call = matches!(flow.source, SourceOptions::Conference(_));
-    is_call.then(|| if call.throughput_bps < 50e3 { 100.0 } else { 0.0 })
+    is_call.then_some(if call.throughput_bps < 50e3 { 100.0 } else { 0.0 })
 }
 
 /// What a source wrote from the beginning of the measurement until it stopped.

@@ -41,7 +41,9 @@ fn no_claim_of_the_sfdps_paper_is_left_out() {
 #[test]
 fn thirty_minutes_without_their_first_three_seconds() {
     let claims = paper().claims().unwrap();
-    let runs = claims.cells.iter().map(|cell| claims.seeds(cell, Profile::Full));
+    // Where nothing is drawn, one run is all.
+    let drawn = claims.cells.iter().filter(|cell| !cell.deterministic);
+    let runs = drawn.map(|cell| claims.seeds(cell, Profile::Full));
     assert!(runs.into_iter().all(|seeds| seeds == (1..=30)));
     let all = [scenarios("loss."), scenarios("reno.")].concat();
     assert!(all.len() > 200);
