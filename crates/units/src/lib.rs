@@ -13,6 +13,7 @@ mod moment;
 mod quantity;
 mod random;
 mod registry;
+mod round_trip;
 mod time;
 mod words;
 
@@ -24,6 +25,7 @@ pub use moment::Moment;
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, schema_of_kinds};
+pub use round_trip::RoundTripEstimate;
 pub use time::{Duration, Instant};
 pub use words::{DropCause, Ecn, FlowId, MediaKind, SendDrop};
 

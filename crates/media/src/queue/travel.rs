@@ -1,6 +1,6 @@
 //! How long a packet that goes now is taken to be on its way.
 
-use headway_units::Duration;
+use headway_units::{Duration, RoundTripEstimate};
 use serde::{Deserialize, Serialize};
 
 /// How long a packet that goes now is taken to be on its way. Before anything is measured: no time at all.
@@ -23,9 +23,8 @@ pub(super) struct Way {
     smoothed: Option<Duration>,
     smallest_round_trip: Option<Duration>,
     one_way: Option<Duration>,
-    mean_round_trip: Option<Duration>,
-    /// Of the round trip. As all waiting may be on the way there, it is the way's.
-    mean_deviation: Duration,
+    /// Of the samples. As all waiting may be on the way there, its deviation is the way's.
+    measured: RoundTripEstimate,
 }
 
 impl Way {
@@ -35,27 +34,16 @@ impl Way {
 
     /// The controller's, or else the mean of the samples; nothing before either.
     fn round_trip(&self) -> Duration {
-        self.smoothed.or(self.mean_round_trip).unwrap_or_default()
+        self.smoothed.or(self.measured.mean()).unwrap_or_default()
     }
 
-    /// Mean and mean deviation as in RFC 6298 section 2.
     pub(super) fn on_round_trip(&mut self, sample: Duration) {
-        match self.mean_round_trip {
-            None => {
-                self.mean_round_trip = Some(sample);
-                self.mean_deviation = sample / 2;
-            }
-            Some(mean) => {
-                let off = if mean > sample { mean - sample } else { sample - mean };
-                self.mean_deviation = self.mean_deviation - self.mean_deviation / 4 + off / 4;
-                self.mean_round_trip = Some(mean - mean / 8 + sample / 8);
-            }
-        }
+        self.measured.sample(sample);
         self.smallest_round_trip = Some(self.smallest_round_trip.map_or(sample, |smallest| smallest.min(sample)));
     }
 
     pub(super) fn mean_deviations(&self, count: f64) -> Duration {
-        Duration::from_nanos((self.mean_deviation.as_nanos() as f64 * count) as u64)
+        Duration::from_nanos((self.measured.deviation().as_nanos() as f64 * count) as u64)
     }
 
     /// The mean moves by an eighth, as TCP's round trip does (RFC 6298 section 2).

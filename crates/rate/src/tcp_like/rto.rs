@@ -9,36 +9,26 @@
 //! A packet is never sent twice, so that every sample is of one packet and ends the back-off (Karn's rule is void).
 
 use super::options::{RtoFloor, TcpLikeOptions};
-use headway_units::Duration;
+use headway_units::{Duration, RoundTripEstimate};
 
-/// The estimator and the back-off.
+/// The timeout and its back-off.
 #[derive(Debug)]
 pub(super) struct Rto {
-    srtt: Option<Duration>,
-    rttvar: Duration,
+    /// SRTT and RTTVAR.
+    round_trip: RoundTripEstimate,
     rto: Duration,
 }
 
 impl Rto {
     pub(super) fn new(options: &TcpLikeOptions) -> Self {
-        Self { srtt: None, rttvar: Duration::ZERO, rto: options.initial_rto }
+        Self { round_trip: RoundTripEstimate::default(), rto: options.initial_rto }
     }
 
     /// A round trip was measured.
     pub(super) fn sample(&mut self, options: &TcpLikeOptions, r: Duration) {
-        let srtt = match self.srtt {
-            None => {
-                self.rttvar = r / 2;
-                r
-            }
-            Some(srtt) => {
-                let error = if r > srtt { r - srtt } else { srtt - r };
-                self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
-                srtt - srtt / 8 + r / 8
-            }
-        };
-        self.srtt = Some(srtt);
-        let variance = (self.rttvar * 4).max(options.granularity);
+        self.round_trip.sample(r);
+        let srtt = self.round_trip.mean().unwrap_or(r);
+        let variance = (self.round_trip.deviation() * 4).max(options.granularity);
         let rto = match options.rto_floor {
             RtoFloor::Rto => (srtt + variance).max(options.min_rto),
             RtoFloor::Variance => srtt + variance.max(options.min_rto),
@@ -58,7 +48,7 @@ impl Rto {
 
     /// The smoothed round trip.
     pub(super) fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.round_trip.mean()
     }
 }
 
@@ -80,10 +70,16 @@ mod tests {
     #[test]
     fn rfc_6298_equations() {
         let rto = after(Dialect::Rfc, &[400]);
-        assert_eq!((rto.srtt, rto.rttvar), (Some(Duration::from_millis(400)), Duration::from_millis(200)));
+        assert_eq!(
+            (rto.round_trip.mean(), rto.round_trip.deviation()),
+            (Some(Duration::from_millis(400)), Duration::from_millis(200))
+        );
         assert_eq!(rto.timeout(), Duration::from_millis(1200));
         let rto = after(Dialect::Rfc, &[400, 800]);
-        assert_eq!((rto.srtt, rto.rttvar), (Some(Duration::from_millis(450)), Duration::from_millis(250)));
+        assert_eq!(
+            (rto.round_trip.mean(), rto.round_trip.deviation()),
+            (Some(Duration::from_millis(450)), Duration::from_millis(250))
+        );
         assert_eq!(rto.timeout(), Duration::from_millis(1450));
     }
 
