@@ -82,6 +82,9 @@ pub(crate) struct Slot {
     pub(crate) wanted: bool,
     /// The present list has been reconciled with the peer's: asking again would give the same.
     pub(crate) decided: bool,
+    /// A Change has gone, and one with another list before it.
+    asked: bool,
+    asked_otherwise: bool,
     /// Changes go with Mandatory.
     pub(crate) mandatory: bool,
     pub(crate) owes_confirm: bool,
@@ -127,10 +130,29 @@ impl Slot {
                 phase: Phase::Stable,
                 wanted: false,
                 decided: false,
+                asked: false,
+                asked_otherwise: false,
                 mandatory: false,
                 owes_confirm: false,
             }
         })
+    }
+
+    /// This end accepts other values.
+    pub(super) fn prefer(&mut self, list: List) {
+        self.list = list;
+        self.decided = false;
+        self.asked_otherwise |= self.asked;
+        if self.phase == Phase::Changing {
+            self.phase = Phase::Unstable;
+        }
+    }
+
+    /// Its Change goes.
+    pub(super) const fn on_change_sent(&mut self) {
+        self.phase = Phase::Changing;
+        self.wanted = false;
+        self.asked = true;
     }
 
     /// A Change has come, in order.
@@ -169,7 +191,9 @@ impl Slot {
         Ok(())
     }
 
-    /// The Confirm of the latest Change has come.
+    /// A Confirm has come that may answer the latest Change. Its acknowledgement number may also name a packet behind that of
+    /// the Change, which was lost: then it answers an older Change, "does not appear to be part of a current negotiation"
+    /// (section 6.6.8), and the latest goes again.
     pub(super) fn confirm(&mut self, values: &[u8], is_server: bool) -> Result<(), OptionFault> {
         match values.split_first() {
             None if self.feature.is_required() => return Err(OptionFault::FeatureValue),
@@ -182,11 +206,11 @@ impl Slot {
                     (_, false) => reconcile(theirs, ours),
                 };
                 if expected.map_or(self.value, u64::from) != u64::from(*value) {
-                    return Err(OptionFault::FeatureValue);
+                    return if self.asked_otherwise { Ok(()) } else { Err(OptionFault::FeatureValue) };
                 }
                 self.value = u64::from(*value);
             }
-            Some(_) if number(values) != self.proposed => return Err(OptionFault::FeatureValue),
+            Some(_) if number(values) != self.proposed => return Ok(()),
             Some(_) => self.value = self.proposed,
         }
         self.phase = Phase::Stable;
@@ -243,4 +267,42 @@ impl Slot {
 
 fn number(values: &[u8]) -> u64 {
     values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(feature: Feature) -> Slot {
+        Slot::initial().into_iter().find(|slot| slot.feature == feature).unwrap()
+    }
+
+    /// Section 6.6.8: Confirms "that don't appear to be part of a current negotiation ... are ignored". Ack Ratio 3 was confirmed
+    /// twice, since its Change went twice; the Change to 2 was lost, and the second Confirm names the packet behind it.
+    #[test]
+    fn a_confirm_of_an_older_value_is_no_error() {
+        let mut slot = slot(Feature::ACK_RATIO);
+        slot.proposed = 3;
+        slot.on_change_sent();
+        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 3));
+        slot.proposed = 2;
+        slot.on_change_sent();
+        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Changing, 3));
+        assert_eq!((slot.confirm(&[0, 2], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 2));
+    }
+
+    /// Section 6.6.8: a Confirm "that selects the wrong value, based on the two preference lists" is invalid, unless it may answer
+    /// another list.
+    #[test]
+    fn a_confirm_that_selects_the_wrong_value_is_an_error() {
+        let mut slot = slot(Feature::CCID);
+        slot.prefer(List::new([3, 2]));
+        slot.on_change_sent();
+        assert_eq!(slot.confirm(&[2, 3, 2], false), Err(OptionFault::FeatureValue), "the server prefers 3");
+        assert_eq!(slot.confirm(&[4], false), Err(OptionFault::FeatureValue), "nobody asked for 4");
+        slot.prefer(List::new([3]));
+        slot.on_change_sent();
+        assert_eq!((slot.confirm(&[2, 3, 2], false), slot.phase, slot.value), (Ok(()), Phase::Changing, 2));
+        assert_eq!((slot.confirm(&[3, 3], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 3));
+    }
 }

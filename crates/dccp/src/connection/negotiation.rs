@@ -93,11 +93,7 @@ impl Negotiation {
         let Some(slot) = self.slot_mut(side, feature) else { return };
         slot.mandatory = mandatory;
         if slot.list != list {
-            slot.list = list;
-            slot.decided = false;
-            if slot.phase == Phase::Changing {
-                slot.phase = Phase::Unstable;
-            }
+            slot.prefer(list);
         }
         // CCIDs are always laid open where there is a choice: the other end may prefer another that is acceptable here.
         let choice = feature == Feature::CCID && list.as_slice().len() > 1;
@@ -232,8 +228,7 @@ impl Negotiation {
                 }
                 written.changes = true;
                 written.new_changes |= slot.phase != Phase::Changing;
-                slot.phase = Phase::Changing;
-                slot.wanted = false;
+                slot.on_change_sent();
             }
             if confirms && slot.owes_confirm {
                 written.confirms = true;
