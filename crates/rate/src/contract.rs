@@ -247,7 +247,7 @@ pub enum Losses<'a> {
     },
 }
 
-/// Consecutive packets: a lossless part, older, and behind it a lossy one (RFC 4342 section 8.6).
+/// Consecutive packets: a lossy part, and behind it a lossless one (RFC 4342 section 8.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossInterval {
     /// Packets of the lossless part. 24 bits on the wire.

@@ -2,6 +2,10 @@
 //!
 //! The sender knows which of its packets carried data, so it counts data lengths itself where it remembers, and joins an
 //! interval to the one before if nothing but packets without data was lost in it.
+//!
+//! A receiver may lie, so the intervals are held against what was sent (section 9.2): none reaches below the first packet,
+//! losses over two round trips and more are not one event, and the first interval, which the receiver makes up, is no
+//! longer than the greatest rate so far would have it.
 
 use super::average::{Average, INTERVALS, Interval};
 use super::options::TfrcOptions;
@@ -10,6 +14,8 @@ use crate::contract::LossInterval;
 
 /// Intervals looked at: as many as one option carries.
 const LOOKED_AT: usize = 28;
+/// Events at most into which reported ones fall apart and which are remembered.
+const PARTS: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
@@ -20,6 +26,10 @@ pub(crate) struct Reported {
     newest: Option<u64>,
     /// What the last report said: a receiver need not repeat what it knows to have arrived.
     known: Vec<Interval>,
+    /// Packets with which further events begin within reported ones, in their order.
+    parts: Vec<u64>,
+    /// The most packets that a round trip was allowed before the first loss.
+    window: f64,
 }
 
 /// What a report says.
@@ -38,6 +48,15 @@ impl Reported {
             short: Vec::new(),
             newest: None,
             known: Vec::new(),
+            parts: Vec::new(),
+            window: 0.0,
+        }
+    }
+
+    /// So many packets were allowed in a round trip until now.
+    pub(crate) fn allowed(&mut self, window: f64) {
+        if self.newest.is_none() {
+            self.window = self.window.max(window);
         }
     }
 
@@ -58,12 +77,13 @@ impl Reported {
         // What an interval without losses of data hands to the one before it.
         let mut joined = 0.0;
         for one in reported.iter().take(LOOKED_AT) {
-            let sequence = u64::from(one.lossless) + u64::from(one.lossy);
-            let start = end.saturating_sub(sequence);
+            let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
+            let sequence = end - start;
             if one.lossy == 0 {
                 // The first of all: its length is synthetic, and zero as long as nothing was lost.
                 if one.data > 0 {
-                    intervals.push(Interval { start: u64::MAX, length: f64::from(one.data) + joined });
+                    let length = f64::from(one.data).min(self.longest_first());
+                    intervals.push(Interval { start: u64::MAX, length: length + joined });
                 }
                 break;
             }
@@ -76,7 +96,7 @@ impl Reported {
                 end = start;
                 continue;
             }
-            let mut length = (data.clamp(1, sequence) as f64 + joined).max(1.0);
+            let mut length = (data.clamp(1, sequence.max(1)) as f64 + joined).max(1.0);
             // A missing or absurd Drop Count is the Loss Length (RFC 5622 section 8.7).
             let dropped = if one.dropped == 0 { one.lossy } else { one.dropped.min(one.lossy) };
             if self.short_intervals {
@@ -92,13 +112,23 @@ impl Reported {
                     short.push((start, is_short));
                 }
             }
+            // The newest event has what follows the losses.
+            for part in self.part(start, lossy_end, sent) {
+                let newer = sent.count_without_data(part, end).map_or(0, |count| (end - part).saturating_sub(count));
+                let newer = (newer as f64 + std::mem::take(&mut joined)).clamp(1.0, length);
+                intervals.push(Interval { start: part, length: newer });
+                length = (length - newer).max(1.0);
+                end = part;
+            }
             joined = 0.0;
             intervals.push(Interval { start, length });
             end = start;
-            if intervals.len() == INTERVALS {
+            if intervals.len() >= INTERVALS {
                 break;
             }
         }
+        intervals.truncate(INTERVALS);
+        self.parts.retain(|part| *part >= end);
         self.short = short;
         if intervals.last().is_some_and(|oldest| oldest.start != u64::MAX) {
             let wanted = INTERVALS.saturating_sub(intervals.len());
@@ -116,5 +146,28 @@ impl Reported {
             intervals.push(Interval { start: u64::MAX, ..intervals[0] });
         }
         Reading { p: self.average.loss_event_rate(&intervals, open_counts), new_event }
+    }
+
+    /// Where further events begin among the losses in `start..end`, the newest first (section 9.2).
+    fn part(&mut self, start: u64, end: u64, sent: &SentLog) -> Vec<u64> {
+        let known = self.parts.partition_point(|part| *part <= start)..self.parts.partition_point(|part| *part < end);
+        let mut last = self.parts.get(known.clone()).and_then(|parts| parts.last()).copied().unwrap_or(start);
+        let mut parts = self.parts.get(known).unwrap_or_default().to_vec();
+        while let Some(next) = sent.a_round_trip_after(last, end).filter(|next| last < *next && *next < end) {
+            last = next;
+            parts.push(next);
+            let at = self.parts.partition_point(|part| *part < next);
+            self.parts.insert(at, next);
+        }
+        let surplus = self.parts.len().saturating_sub(PARTS);
+        self.parts.drain(..surplus);
+        parts.reverse();
+        parts
+    }
+
+    /// A receiver makes the first interval up so that the equation answers what it has received (RFC 5348 section 6.3.1).
+    /// With small p that is w^2 / 1.5 packets for w in a round trip; its own round trip may be another.
+    fn longest_first(&self) -> f64 {
+        (2.0 * self.window * self.window).max(1.0)
     }
 }

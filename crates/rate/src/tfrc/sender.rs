@@ -170,6 +170,7 @@ impl TfrcSender {
             Losses::EventRate(p) => (p.value(), report.new_loss_event),
             Losses::Intervals { skip, intervals } => {
                 let r = self.rtt.r().unwrap_or(0.0);
+                self.reported.allowed(self.allowed.x() * r / self.segment.s());
                 let reading = self.reported.read(feedback.acknowledged, skip, intervals, &self.sent, r);
                 (reading.p, reading.new_event)
             }

@@ -9,6 +9,8 @@ const PACKETS: usize = 1 << 20;
 const RUNS: usize = 256;
 /// Changes of the counter that are remembered.
 const TICKS: usize = 256;
+/// The counter's steps in a round trip (RFC 4342 section 8.1).
+const ROUND_TRIP: u64 = 4;
 
 /// A data packet that went.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,17 @@ impl SentLog {
     pub(crate) fn count_without_data(&self, from: u64, to: u64) -> Option<u64> {
         let overlap = |run: &(u64, u64)| run.1.saturating_add(1).min(to).saturating_sub(run.0.max(from));
         (from >= self.complete_from).then(|| self.without_data.iter().map(overlap).sum())
+    }
+
+    /// The packet that went a round trip after `from`, to a quarter, if the last one before `to` went two round trips after
+    /// it. As far back as is remembered: of what went before, nothing is known.
+    pub(crate) fn a_round_trip_after(&self, from: u64, to: u64) -> Option<u64> {
+        let ticks = &self.ticks;
+        let last = |number| ticks.partition_point(|tick| tick.number <= number).checked_sub(1);
+        let begun = ticks.get(last(from).unwrap_or(0))?.counter;
+        let over = ticks.get(last(to.checked_sub(1)?)?)?.counter;
+        let next = ticks.get(ticks.partition_point(|tick| tick.counter < begun.saturating_add(ROUND_TRIP)))?;
+        (over >= begun.saturating_add(2 * ROUND_TRIP)).then_some(next.number)
     }
 
     /// Time in s from packet `from` to packet `to`, to a quarter of a round trip; `None` if that is not remembered.

@@ -234,6 +234,47 @@ fn segment_sizes() {
     assert_eq!(size.s(), 450.0);
 }
 
+/// RFC 4342 section 9.2: what a receiver says is held against what was sent. Of the example, eight packets go in a round
+/// trip.
+mod lies {
+    use super::*;
+    fn plain() -> TfrcOptions {
+        TfrcOptions { discounting: false, ..rfc() }
+    }
+
+    fn interval(lossless: u32, lossy: u32, data: u32) -> LossInterval {
+        LossInterval { lossless, lossy, data, dropped: lossy }
+    }
+
+    /// "The sender can verify that the receiver is not falsely combining two loss events into one": packets 3 to 34 went in
+    /// four round trips. Four events begin with 3, 10, 18 and 26; the newest interval has 17 packets and is open.
+    #[test]
+    fn one_event_is_not_longer_than_its_round_trip() {
+        let p = read(&plain(), &[], &[interval(8, 32, 40), interval(3, 0, 3)]);
+        let mean = f64::max(17.0 + 8.0 + 8.0 + 7.0, 8.0 + 8.0 + 7.0 + 3.0) / 4.0;
+        assert!((p - 1.0 / mean).abs() < 1e-12, "{p}");
+        // Less than two round trips may be one event whose losses the receiver cannot tell apart.
+        let p = read(&plain(), &[], &[interval(25, 15, 40), interval(3, 0, 3)]);
+        assert!((p - 1.0 / 40.0).abs() < 1e-12, "{p}");
+    }
+
+    /// No interval is longer than all that was sent: 43 packets.
+    #[test]
+    fn intervals_begin_with_the_first_packet() {
+        let p = read(&plain(), &[], &[interval((1 << 24) - 1, 1, (1 << 24) - 1)]);
+        assert!((p - 1.0 / 43.0).abs() < 1e-12, "{p}");
+    }
+
+    /// The first interval is what the receiver says, up to twice the square of the packets allowed in a round trip: 50.
+    #[test]
+    fn the_first_interval_is_bounded() {
+        let p = read(&plain(), &[], &[interval(10, 1, 11), interval(32, 0, (1 << 24) - 1)]);
+        assert!((p - 1.0 / 50.0).abs() < 1e-12, "{p}");
+        let p = read(&plain(), &[], &[interval(10, 1, 11), interval(32, 0, 49)]);
+        assert!((p - 1.0 / 49.0).abs() < 1e-12, "{p}");
+    }
+}
+
 /// RFC 4342 section 8.6.2's example as the sender reads it: intervals of 10, 10, 8 and 15 data packets.
 const EXAMPLE: [LossInterval; 4] = [
     LossInterval { lossless: 10, lossy: 1, data: 10, dropped: 1 },
@@ -251,7 +292,9 @@ fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval])
             sent.add(Sent { number, at: ms(10 * number), counter: number / 2 });
         }
     }
-    Reported::new(options).read(44, 2, intervals, &sent, 0.08).p
+    let mut reported = Reported::new(options);
+    reported.allowed(5.0);
+    reported.read(44, 2, intervals, &sent, 0.08).p
 }
 
 #[test]
