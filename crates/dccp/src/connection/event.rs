@@ -140,4 +140,6 @@ pub struct Counters {
     pub dropped_packets: u64,
     /// Syncs sent because of invalid packets.
     pub syncs: u64,
+    /// Reports caught in a lie (RFC 4342 section 9).
+    pub lies: u64,
 }

@@ -1,12 +1,14 @@
 //! What the peer says of our packets, brought to the controller of our data (RFC 4340 section 11; RFC 4342 section 6).
 
 use super::Connection;
-use super::event::Event;
+use super::event::{Delivery, Event, Step};
 use super::feature_slot::Side;
 use super::heard::Heard;
-use crate::{DropCode, Elapsed, Feature, Packet, PacketType};
+use super::honesty::{Claim, Verdict};
+use crate::{DropCode, Feature, Packet, PacketType, Reset, ResetCode};
 use headway_rate::{Arrival, Feedback, Losses, Report, SenderHalf, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
+use std::ops::ControlFlow;
 
 /// The share of a new sample in the smoothed round trip (RFC 6298 section 2).
 const SMOOTHING: u64 = 8;
@@ -23,11 +25,12 @@ impl Connection {
         ecn: Ecn,
         advanced: bool,
         heard: &Heard,
-    ) {
-        let Some(ack) = packet.body.ack() else { return };
+    ) -> Step<()> {
+        const NEXT: Step<()> = ControlFlow::Continue(());
+        let Some(ack) = packet.body.ack() else { return NEXT };
         // What a Sync names need not have been processed, and its other options do not refer to it (section 7.4).
         if matches!(packet.kind(), PacketType::Sync | PacketType::SyncAck) {
-            return;
+            return NEXT;
         }
         let number = self.windows.number_sent(ack);
         self.acknowledge.on_ack_of(ack);
@@ -43,6 +46,14 @@ impl Connection {
         let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
         // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
         let arrivals = heard.vector && told <= number.saturating_add(1);
+        let lied = match self.judge(number, arrivals, heard) {
+            Verdict::Believed => false,
+            Verdict::Lie => true,
+            Verdict::Penalty => {
+                self.reset(now, Reset { code: ResetCode::AGGRESSION_PENALTY, data: [0; 3] });
+                return ControlFlow::Break(Delivery::Nothing);
+            }
+        };
         if arrivals {
             self.scratch.mark_dropped();
             self.arrivals_from = Some(ack);
@@ -62,9 +73,9 @@ impl Connection {
                 }
                 None => report,
             };
-            if let Some(report) = report {
+            if let Some(report) = report.filter(|_| self.honesty.accepts(heard)) {
                 let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
-                let slow_receiver = heard.slow_receiver;
+                let slow_receiver = heard.slow_receiver || lied;
                 let feedback = Feedback {
                     acknowledged: number,
                     rtt_sample,
@@ -79,6 +90,19 @@ impl Connection {
         if heard.vector {
             self.acknowledge_by_vector(ack);
         }
+        NEXT
+    }
+
+    /// Holds what the peer says has come against what went (section 12.3).
+    fn judge(&mut self, acknowledged: u64, arrivals: bool, heard: &Heard) -> Verdict {
+        let claim = match heard.skip {
+            Some(skip) => Claim::Intervals(skip, &self.scratch.intervals),
+            None if arrivals => Claim::Runs(&self.scratch.runs),
+            None => Claim::Nothing,
+        };
+        let verdict = self.honesty.judge(acknowledged, self.windows.upcoming_number(), claim);
+        self.counters.lies += u64::from(verdict != Verdict::Believed);
+        verdict
     }
 
     /// Our packets that carried Ack Vectors have come if the peer's vector says so.
@@ -98,20 +122,25 @@ impl Connection {
         // A Timestamp that comes back tells of the packet that it went on.
         let echoed = heard.echo.and_then(|(echo, elapsed)| {
             let (_, at) = self.stamped.take_if(|(timestamp, _)| *timestamp == echo)?;
-            Some((now.since(at), elapsed))
+            Some((now.since(at), elapsed.duration()))
         });
-        let (age, elapsed) = match (echoed, heard.elapsed) {
+        let (age, held) = match (echoed, heard.elapsed) {
             (Some(echoed), _) => echoed,
-            (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed),
+            (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed.duration()),
             (None, None) if advanced && self.ledger.is_prompt(number) => {
-                (self.ledger.age(number, now)?, Elapsed::default())
+                (self.ledger.age(number, now)?, Duration::ZERO)
             }
             // An old acknowledgement repeated, or that of an Ack: nobody knows for how long it was held back.
             (None, None) => return None,
         };
-        let held = elapsed.duration();
         // An Elapsed Time that is longer than the whole is a lie.
-        let sample = Duration::from_nanos(age.as_nanos().checked_sub(held.as_nanos())?);
+        if held > age {
+            return None;
+        }
+        // Who waited for longer than the next packet was behind would have named that one. So a lie wins the time between
+        // two packets at most, and the sample is too long where that one was lost or late.
+        let held = self.ledger.until_next(number).filter(|_| echoed.is_none()).map_or(held, |next| held.min(next));
+        let sample = Duration::from_nanos(age.as_nanos() - held.as_nanos());
         self.smoothed_rtt = Some(match self.smoothed_rtt {
             Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
             None => sample,

@@ -72,6 +72,12 @@ impl Ledger {
         self.find(number).map(|entry| now.since(entry.at))
     }
 
+    /// How long after the packet the next one went, if it did.
+    pub(crate) fn until_next(&mut self, number: u64) -> Option<Duration> {
+        let at = self.find(number)?.at;
+        self.find(number.checked_add(1)?).map(|next| next.at.since(at))
+    }
+
     /// Whether an acknowledgement of the packet followed it closely. That of an Ack rides on whatever comes.
     pub(crate) fn is_prompt(&mut self, number: u64) -> bool {
         self.find(number).is_some_and(|entry| entry.prompt)
@@ -97,6 +103,8 @@ mod tests {
         assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));
         assert_eq!(ledger.age(871, Instant::from_millis(1000)), None);
         assert_eq!(ledger.age(1000, Instant::from_millis(1000)), None);
+        assert_eq!(ledger.until_next(998), Some(Duration::from_millis(1)));
+        assert_eq!((ledger.until_next(999), ledger.until_next(871)), (None, None));
         assert!(ledger.is_prompt(998) && !ledger.is_prompt(999) && !ledger.is_prompt(2));
         ledger.widen(1000);
         assert_eq!(ledger.age(872, Instant::from_millis(1000)), Some(Duration::from_millis(128)));

@@ -18,6 +18,7 @@ mod feature_slot;
 mod feedback;
 mod handshake;
 mod heard;
+mod honesty;
 mod ledger;
 mod listener;
 mod mtu;
@@ -51,6 +52,7 @@ use feature_slot::Side;
 use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Run, Sender, SenderContext, SenderHalf};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
 use heard::Scratch;
+use honesty::Honesty;
 use ledger::Ledger;
 use mtu::PathMtu;
 use negotiation::Negotiation;
@@ -103,6 +105,7 @@ pub struct Connection {
     ccid_changed: Option<Instant>,
 
     ledger: Ledger,
+    honesty: Honesty,
     seen: Seen,
     acknowledge: Acknowledge,
     mtu: PathMtu,
@@ -233,6 +236,7 @@ impl Connection {
             running: None,
             ccid_changed: None,
             ledger: Ledger::new(windows.local_window),
+            honesty: Honesty::new(options.passed_over_interval),
             seen: Seen::new(windows.remote_window),
             windows,
             acknowledge: Acknowledge::new(now),

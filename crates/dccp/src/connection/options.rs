@@ -70,6 +70,11 @@ pub struct ConnectionOptions {
     /// Syncs a second that answer invalid packets, at most (section 7.5.4).
     pub syncs_per_second: u32,
 
+    /// Data packets, in the mean, for which one number is passed over to see whether the peer says that it has come; 0: never
+    /// (RFC 4342 section 9). Who says so thrice, round trips apart, gets a Reset with code 11. TFRC's receivers must then
+    /// send Loss Intervals, as section 6 demands and Linux does not.
+    pub passed_over_interval: u64,
+
     /// The interface's MTU: what a packet may have with its IP header.
     pub mtu: Bytes,
     /// IP's header, and UDP's below DCCP in UDP: 20, 28, 40 or 48 bytes.
@@ -149,6 +154,7 @@ impl Options for ConnectionOptions {
             delayed_ack: Duration::from_millis(200),
             server_time_wait: false,
             syncs_per_second: 8,
+            passed_over_interval: 0,
             mtu: Bytes::new(1500),
             lower_headers: Bytes::new(20),
             probe_mtu: false,

@@ -175,7 +175,7 @@ impl Connection {
         self.forget_cookies(packet);
         let heard = self.process_options(now, packet)?;
         self.acknowledge.on_packet(now, packet.seq, ecn, moved.gsr);
-        self.on_acknowledgement(now, packet, ecn, moved.gar, &heard);
+        self.on_acknowledgement(now, packet, ecn, moved.gar, &heard)?;
         ControlFlow::Continue(heard)
     }
 

@@ -92,6 +92,9 @@ impl Connection {
         let (options, (seq, ccval)) = match foreign {
             Some(seq) => (0, (seq, CcVal::ZERO)),
             None => {
+                if matches!(source, Source::Outbox(_)) && self.honesty.passes_over(&mut self.random) {
+                    self.pass_over(now);
+                }
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)));
                 (options, self.commit(now, &body, len, matches!(source, Source::Outbox(_))))
             }
@@ -350,6 +353,17 @@ impl Connection {
             }
         }
         finish(writer)
+    }
+
+    /// The next number goes with no packet. No NDP Count tells of it.
+    fn pass_over(&mut self, now: Instant) {
+        let number = self.windows.upcoming_number();
+        self.windows.next();
+        self.ledger.push(number, now, false);
+        self.honesty.on_passed_over(number);
+        if let Some(sender) = &mut self.sender {
+            sender.on_send(now, &Sending { number, size: Bytes::new(0), data: false });
+        }
     }
 
     /// The packet goes: it takes the next number, and everybody is told.

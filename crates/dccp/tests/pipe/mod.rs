@@ -78,6 +78,9 @@ impl End {
     }
 }
 
+/// What is said instead of a packet, if anything.
+pub type Lie = fn(&Packet<'_>) -> Option<Vec<u8>>;
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
@@ -95,6 +98,8 @@ pub struct Pipe<F> {
     pub fate: F,
     /// Every packet that was sent, as it would be shown, with the instant and who sent it.
     pub log: Vec<String>,
+    /// What the server says instead of a packet, if anything.
+    pub lie: Lie,
     under_way: BTreeMap<(Instant, u64), (bool, Ecn, Vec<u8>)>,
     sent: u64,
 }
@@ -119,6 +124,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
             listener: Listener::new(now, server, &[SERVICE], Random::new(2, "listener")),
             fate,
             log: Vec::new(),
+            lie: |_| None,
             under_way: BTreeMap::new(),
             sent: 0,
         }
@@ -156,6 +162,9 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
                 events.extend(std::iter::from_fn(|| connection.poll_event()));
                 let Some((ecn, bytes)) = sent else { break };
                 let Ok(Decoded::Long(packet)) = Packet::decode(&bytes, addresses()) else { panic!("not a packet") };
+                let lie = if from_client { None } else { (self.lie)(&packet) };
+                let bytes = lie.as_deref().unwrap_or(&bytes);
+                let Ok(Decoded::Long(packet)) = Packet::decode(bytes, addresses()) else { panic!("not a packet") };
                 self.send(from_client, ecn, &packet);
             }
         }

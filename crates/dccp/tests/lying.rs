@@ -1,0 +1,182 @@
+//! A receiver that says what is not so, to be sent more than its share (RFC 4340 section 12.3, RFC 4342 section 9).
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod pipe;
+
+use headway_dccp::{
+    AckRun, AckState, AckVector, Ccid, CcidOption, Closed, ConnectionOptions, DccpOption, Elapsed, Event, LossInterval,
+    LossIntervals, OptionWriter, Packet, ResetCode, State,
+};
+use headway_units::{Dialect, Duration, Options, Random};
+use pipe::{Fate, Lie, Pipe, addresses};
+
+fn rules(ccid: u8, passed_over_interval: u64) -> ConnectionOptions {
+    let preset = ConnectionOptions::preset(Dialect::Rfc);
+    ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], passed_over_interval, ..preset }
+}
+
+/// 10 ms each way; one packet in twenty of the client is lost, and nobody knows which.
+fn path(seed: u64) -> impl FnMut(u64) -> Fate {
+    let mut random = Random::new(seed, "path");
+    move |sent| Fate { lost: sent > 20 && random.uniform() < 0.05, copies: 1, delay: Duration::from_millis(10) }
+}
+
+/// The packet with other options.
+fn with_options(packet: &Packet<'_>, change: impl Fn(DccpOption<'_>, &mut OptionWriter<'_>)) -> Option<Vec<u8>> {
+    let mut area = [0; 1008];
+    let mut writer = OptionWriter::new(&mut area);
+    for option in packet.options.iter() {
+        change(option.unwrap(), &mut writer);
+    }
+    let options = writer.finish().unwrap();
+    let mut bytes = vec![0; 65_535];
+    let len = Packet { options, ..*packet }.encode(&mut bytes, addresses()).unwrap();
+    bytes.truncate(len);
+    Some(bytes)
+}
+
+/// All has come, unmarked.
+fn hides_losses(packet: &Packet<'_>) -> Option<Vec<u8>> {
+    with_options(packet, |option, writer| match option {
+        DccpOption::AckVector(vector) => {
+            let runs = vector.runs().map(|run| AckRun { state: AckState::Received, ..run }.to_byte().unwrap());
+            writer.push(DccpOption::AckVector(AckVector::new(false, &runs.collect::<Vec<_>>()))).unwrap();
+        }
+        DccpOption::Ccid(raw) if raw.number == 193 => {
+            let all = LossInterval { lossless_length: (1 << 24) - 1, loss_length: 0, nonce: false, data_length: 0 };
+            let bytes = all.to_bytes().unwrap();
+            let intervals = LossIntervals::new(0, std::slice::from_ref(&bytes)).unwrap();
+            writer.push_ccid(CcidOption::LossIntervals(intervals)).unwrap();
+        }
+        other => writer.push(other).unwrap(),
+    })
+}
+
+/// A packet a millisecond, as the application has it, for so long.
+fn played(
+    rules: &ConnectionOptions,
+    lie: Option<Lie>,
+    seconds: u64,
+    seed: u64,
+) -> Pipe<impl FnMut(u64) -> Fate + use<>> {
+    let mut pipe = Pipe::new(rules, rules, path(seed));
+    if let Some(lie) = lie {
+        pipe.lie = lie;
+    }
+    for _ in 0..1000 * seconds {
+        if pipe.client.outbox.0.len() < 10 {
+            pipe.client.outbox.push(&[0; 500]);
+        }
+        pipe.run(Duration::from_millis(1));
+    }
+    pipe
+}
+
+fn counters<F>(pipe: &Pipe<F>) -> headway_dccp::Counters {
+    pipe.client.connection.as_ref().unwrap().status().counters
+}
+
+fn penalised<F>(pipe: &Pipe<F>) -> bool {
+    let code = |event: &Event| if let Event::Closed(Closed::ByUs(reset)) = event { Some(reset.code) } else { None };
+    pipe.client.events.iter().any(|event| code(event) == Some(ResetCode::AGGRESSION_PENALTY))
+}
+
+/// Who hides losses is sent all that there is, if nobody looks. Where numbers are passed over, the connection ends after three
+/// lies: the first comes after 200 packets in the mean, the others after 25 each and a round trip.
+#[test]
+fn who_hides_losses_gets_a_penalty() {
+    for ccid in [2, 3, 4] {
+        let honest = counters(&played(&rules(ccid, 0), None, 20, 7)).sent_data_packets;
+        let liar = counters(&played(&rules(ccid, 0), Some(hides_losses), 20, 7)).sent_data_packets;
+        // CCID 4 sends a packet each 10 ms at most, which its equation allows here to the honest one too.
+        assert!(ccid == 4 || liar > 2 * honest && liar > 10_000, "CCID {ccid}: {liar}, {honest}");
+
+        let pipe = played(&rules(ccid, 200), Some(hides_losses), 20, 7);
+        assert!(penalised(&pipe), "CCID {ccid}: {:?}", pipe.client.events);
+        let sent = counters(&pipe).sent_data_packets;
+        println!("CCID {ccid}: {honest}, {liar}, {sent}");
+        assert!(sent < 1200, "CCID {ccid}: {sent}");
+    }
+}
+
+/// An honest receiver is never accused, and is sent what it would have been: the losses of what never went are no congestion.
+#[test]
+fn an_honest_receiver_loses_nothing() {
+    for ccid in [2, 3, 4] {
+        let sent = |interval| {
+            let runs = (0..10).map(|seed| {
+                let pipe = played(&rules(ccid, interval), None, 30, seed);
+                assert_eq!(
+                    (pipe.client.state(), pipe.server.state()),
+                    (State::Open, State::Open),
+                    "CCID {ccid}, interval {interval}, seed {seed}: {:?}\n{}",
+                    pipe.client.events,
+                    pipe.log[pipe.log.len() - 20..].join("\n")
+                );
+                assert_eq!(counters(&pipe).lies, 0, "CCID {ccid}");
+                counters(&pipe).sent_data_packets
+            });
+            runs.sum::<u64>() as f64
+        };
+        let ratio = sent(50) / sent(0);
+        println!("CCID {ccid}: {ratio}");
+        assert!((0.95..1.05).contains(&ratio), "CCID {ccid}: {ratio}");
+    }
+}
+
+/// RFC 4342 section 6: acknowledgements without Loss Intervals "are not considered feedback packets". So nobody escapes by a Loss
+/// Event Rate alone, which cannot be verified: without feedback the rate falls to nearly nothing.
+#[test]
+fn a_loss_event_rate_alone_is_no_feedback() {
+    fn rate_only(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        with_options(packet, |option, writer| match option {
+            DccpOption::Ccid(raw) if raw.number == 193 => {
+                writer.push_ccid(CcidOption::LossEventRate(None)).unwrap();
+            }
+            other => writer.push(other).unwrap(),
+        })
+    }
+    let sent = [0, 200]
+        .map(|interval| counters(&played(&rules(Ccid::TFRC.0, interval), Some(rate_only), 20, 7)).sent_data_packets);
+    assert!(sent[0] > 10_000 && sent[1] < 200, "{sent:?}");
+}
+
+/// Who acknowledges what is still under way, for a shorter round trip, also acknowledges what never went.
+#[test]
+fn optimistic_acknowledgements_are_caught() {
+    fn ahead(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        let headway_dccp::Body::Ack { ack } = packet.body else { return None };
+        let packet = Packet { body: headway_dccp::Body::Ack { ack: ack + 1 }, ..*packet };
+        with_options(&packet, |option, writer| match option {
+            DccpOption::AckVector(vector) => {
+                let one = AckRun { state: AckState::Received, packets: 1 }.to_byte().unwrap();
+                let bytes: Vec<u8> = [one].into_iter().chain(vector.runs().map(|run| run.to_byte().unwrap())).collect();
+                writer.push(DccpOption::AckVector(AckVector::new(false, &bytes))).unwrap();
+            }
+            other => writer.push(other).unwrap(),
+        })
+    }
+    // Under CCID 2 the least window is one packet: an acknowledgement of the next one is invalid (step 6), and nothing goes on.
+    let pipe = played(&rules(2, 200), Some(ahead), 60, 7);
+    assert!(counters(&pipe).sent_data_packets < 1000, "{:?}", counters(&pipe));
+    let pipe = played(&rules(3, 200), Some(ahead), 60, 7);
+    assert!(penalised(&pipe), "{:?}, {:?}", pipe.client.events, counters(&pipe));
+}
+
+/// RFC 4340 section 12.3: "its peer is reporting inappropriately" false Elapsed Times. The round trip is 20 ms, and a packet
+/// goes every millisecond or more seldom: however long a receiver says it waited, it did not wait for longer than that.
+#[test]
+fn elapsed_times_do_not_shorten_the_round_trip() {
+    fn waited(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        with_options(packet, |option, writer| match option {
+            DccpOption::ElapsedTime(_) => {
+                writer.push(DccpOption::ElapsedTime(Elapsed::from_duration(Duration::from_micros(19_900)))).unwrap();
+            }
+            other => writer.push(other).unwrap(),
+        })
+    }
+    let pipe = played(&rules(Ccid::TFRC.0, 0), Some(waited), 20, 7);
+    let rtt = pipe.client.connection.as_ref().unwrap().status().rtt.unwrap();
+    println!("{rtt}");
+    assert!(rtt > Duration::from_millis(15), "{rtt}");
+}
