@@ -1,0 +1,36 @@
+//! Takes packets away: on the path nobody can hinder that.
+
+use crate::{Context, Fate};
+use headway_units::{Dialect, Instant, Probability};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "drop"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Probability that a packet is taken away.
+    pub share: Probability,
+}
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        Self { share: Probability::new(1.0).unwrap_or(Probability::ZERO) }
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Drop {
+    options: Options,
+    context: Context,
+}
+
+impl Drop {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        Self { options: options.clone(), context }
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant) -> Fate {
+        if self.context.hits(now, self.options.share) { Fate::Taken } else { Fate::Passes }
+    }
+}

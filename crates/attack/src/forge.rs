@@ -1,0 +1,206 @@
+//! Packets in one end's name, with numbers that are guessed or known.
+
+use crate::every::{self, Every};
+use crate::{Context, Fate, Shot, Way, packets};
+use headway_dccp::{Body, Reset, ResetCode};
+use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48};
+use serde::{Deserialize, Serialize};
+
+/// Of a sequence number.
+pub(crate) const ALL_BITS: u32 = 48;
+/// More data than any path carries in one packet.
+const MOST_DATA: u64 = 9000;
+
+/// Options of `kind = "forge"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// The type of the packets.
+    pub packet: Forgery,
+    /// To which end they go.
+    pub towards: Way,
+    /// From one to the next, at least 1us.
+    pub interval: Duration,
+    /// How many bits of the numbers the attacker does not know, 0 to 48. With fewer than 48 it stands on the path, sees the
+    /// numbers, and guesses within 2^n around the next ones.
+    #[schemars(range(max = 48))]
+    pub unknown_bits: u32,
+    /// Data on those types that carry it for the application.
+    pub data: Bytes,
+}
+
+/// The type of a forged packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forgery {
+    /// Asks for a connection.
+    Request,
+    /// Grants one.
+    Response,
+    /// Data without an acknowledgement.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// Both.
+    DataAck,
+    /// Asks to close.
+    CloseReq,
+    /// Closes.
+    Close,
+    /// Ends the connection: code 2, aborted.
+    Reset,
+    /// Resynchronises.
+    Sync,
+    /// Answers that.
+    SyncAck,
+}
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        Self {
+            packet: Forgery::Reset,
+            towards: Way::ToServer,
+            interval: Duration::from_millis(1),
+            unknown_bits: ALL_BITS,
+            data: Bytes::new(100),
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        every::check(self.interval)?;
+        if self.unknown_bits > ALL_BITS {
+            let message = format!("{} is out of range: a number has {ALL_BITS} bits", self.unknown_bits);
+            return Err(OptionError::new("unknown_bits", message));
+        }
+        if self.data.count() > MOST_DATA {
+            return Err(OptionError::new("data", format!("{} is out of range: at most {MOST_DATA}B", self.data)));
+        }
+        Ok(())
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Forge {
+    options: Options,
+    every: Every,
+    context: Context,
+    /// The greatest number that went each way.
+    greatest: [Option<Seq48>; 2],
+}
+
+impl Forge {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        let every = Every::new(context.start, context.stop, options.interval);
+        Self { options: options.clone(), every, context, greatest: [None; 2] }
+    }
+
+    pub(crate) fn handle(&mut self, way: Way, bytes: &[u8]) -> Fate {
+        if let Some(packet) = packets::decode(&self.context.target, way, bytes) {
+            let greatest = &mut self.greatest[way.index()];
+            if greatest.is_none_or(|greatest| packet.seq.is_after(greatest)) {
+                *greatest = Some(packet.seq);
+            }
+        }
+        Fate::Passes
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+        while self.every.beats(now) {
+            // Before it has seen both ends it has nothing to say.
+            if let Some(shot) = self.shot() {
+                return Some(shot);
+            }
+        }
+        None
+    }
+
+    fn shot(&mut self) -> Option<Shot> {
+        let Options { packet, towards, unknown_bits, data, .. } = self.options;
+        let Context { target, random, .. } = &mut self.context;
+        let (seq, ack) = if unknown_bits == ALL_BITS {
+            (Seq48::new(random.bits()), Seq48::new(random.bits()))
+        } else {
+            let [seen, answered] = [towards, towards.back()].map(|way| self.greatest[way.index()]);
+            // An acknowledgement of the newest packet is the likeliest to be valid, and so is the number behind the newest.
+            (near(random, seen? + 1, unknown_bits), near(random, answered?, unknown_bits))
+        };
+        let service = target.service;
+        let (body, data) = match packet {
+            Forgery::Request => (Body::Request { service }, 0),
+            Forgery::Response => (Body::Response { ack, service }, 0),
+            Forgery::Data => (Body::Data, data.count() as usize),
+            Forgery::Ack => (Body::Ack { ack }, 0),
+            Forgery::DataAck => (Body::DataAck { ack }, data.count() as usize),
+            Forgery::CloseReq => (Body::CloseReq { ack }, 0),
+            Forgery::Close => (Body::Close { ack }, 0),
+            Forgery::Reset => {
+                (Body::Reset { ack, reset: Reset { code: ResetCode::ABORTED, data: [0; 3] } }, 0)
+            }
+            Forgery::Sync => (Body::Sync { ack }, 0),
+            Forgery::SyncAck => (Body::SyncAck { ack }, 0),
+        };
+        let (source, _) = target.ends(towards);
+        Some(packets::shot(target, towards, source, seq, body, data))
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.every.next()
+    }
+}
+
+/// A number anywhere within 2^bits around `centre`.
+fn near(random: &mut Random, centre: Seq48, bits: u32) -> Seq48 {
+    centre + random.below(1 << bits) - (1 << bits) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, data, target};
+    use headway_units::Options as _;
+
+    fn forge(packet: Forgery, unknown_bits: u32) -> Forge {
+        let options = Options { packet, unknown_bits, ..Options::preset(Dialect::Rfc) };
+        Forge::new(&options, context(1))
+    }
+
+    /// Off the path nothing is needed, and the numbers are anywhere.
+    #[test]
+    fn blind_numbers_are_anywhere() {
+        let mut attack = forge(Forgery::Reset, ALL_BITS);
+        let mut halves = [0; 2];
+        for beat in 0..1000 {
+            let shot = attack.poll_transmit(Instant::from_millis(beat)).unwrap();
+            let packet = packets::decode(&target(), Way::ToServer, &shot.bytes).unwrap();
+            halves[(packet.seq.value() >> 47) as usize] += 1;
+        }
+        // Five standard deviations of a fair coin.
+        assert!(halves[0] > 420 && halves[1] > 420, "{halves:?}");
+        assert_eq!(attack.poll_transmit(Instant::from_millis(999)), None);
+    }
+
+    /// On the path it takes the next number, and acknowledges the newest packet of the other way.
+    #[test]
+    fn known_numbers_are_the_next() {
+        let mut attack = forge(Forgery::DataAck, 0);
+        assert_eq!(attack.poll_transmit(Instant::ZERO), None);
+        attack.handle(Way::ToServer, &data(&target(), Way::ToServer, 70, b""));
+        attack.handle(Way::ToServer, &data(&target(), Way::ToServer, 69, b""));
+        attack.handle(Way::ToClient, &data(&target(), Way::ToClient, 900, b""));
+        let shot = attack.poll_transmit(Instant::from_millis(1)).unwrap();
+        let packet = packets::decode(&target(), Way::ToServer, &shot.bytes).unwrap();
+        assert_eq!((packet.seq.value(), packet.body.ack().map(Seq48::value)), (71, Some(900)));
+        assert_eq!(packet.data.len(), 100);
+    }
+
+    /// 2^b numbers around the next one, no more.
+    #[test]
+    fn guesses_stay_within_their_bits() {
+        let mut random = Random::new(1, "near");
+        let centre = Seq48::new(3);
+        for _ in 0..1000 {
+            assert!(near(&mut random, centre, 4).is_within(centre - 8, centre + 7));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Bytes of packets, made and read as an attacker does.
+
+use crate::{Endpoint, Shot, Target, Way};
+use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
+use headway_units::Seq48;
+
+/// What IP says of a packet between two ends, for its checksum.
+pub(crate) const fn network(source: Endpoint, destination: Endpoint) -> Network {
+    Network::Ip(Addresses::V4 { source: source.address, destination: destination.address })
+}
+
+/// A packet with data that are zeroes.
+pub(crate) fn shot(target: &Target, way: Way, source: Endpoint, seq: Seq48, body: Body, data: usize) -> Shot {
+    let (_, destination) = target.ends(way);
+    let data = vec![0; data];
+    let packet = Packet {
+        source_port: source.port,
+        destination_port: destination.port,
+        ccval: CcVal::ZERO,
+        cscov: CsCov::ALL,
+        seq,
+        body,
+        options: OptionArea::EMPTY,
+        data: &data,
+    };
+    Shot { way, source: source.address, bytes: encode(&packet, network(source, destination)) }
+}
+
+/// The packet's bytes; none if it has no form on the wire.
+pub(crate) fn encode(packet: &Packet<'_>, network: Network) -> Vec<u8> {
+    let mut bytes = vec![0; packet.encoded_len()];
+    let written = packet.encode(&mut bytes, network).unwrap_or(0);
+    bytes.truncate(written);
+    bytes
+}
+
+/// A packet of the connection on its way.
+pub(crate) fn decode<'a>(target: &Target, way: Way, bytes: &'a [u8]) -> Option<Packet<'a>> {
+    let (source, destination) = target.ends(way);
+    match Packet::decode(bytes, network(source, destination)).ok()? {
+        Decoded::Long(packet) => Some(packet),
+        Decoded::Short(_) => None,
+    }
+}

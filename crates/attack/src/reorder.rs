@@ -1,0 +1,38 @@
+//! Holds packets back, so that later ones overtake them.
+
+use crate::{Context, Fate};
+use headway_units::{Dialect, Duration, Instant, Probability};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "reorder"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Probability that a packet is held back.
+    pub share: Probability,
+    /// For how long.
+    pub delay: Duration,
+}
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        Self { share: Probability::new(0.1).unwrap_or(Probability::ZERO), delay: Duration::from_millis(100) }
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Reorder {
+    options: Options,
+    context: Context,
+}
+
+impl Reorder {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        Self { options: options.clone(), context }
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant) -> Fate {
+        if self.context.hits(now, self.options.share) { Fate::Later(self.options.delay) } else { Fate::Passes }
+    }
+}

@@ -1,0 +1,76 @@
+//! Sends again what went before: duplicates, storms of them, and packets from long ago.
+
+use crate::{Context, Fate, Shot, Way};
+use headway_units::{Dialect, Duration, Instant, OptionError, Probability};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Copies that wait at most; further packets are not copied.
+const MOST_COPIES: usize = 1 << 16;
+const MOST_EACH: u32 = 1000;
+
+/// Options of `kind = "replay"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Probability that a packet is sent again.
+    pub share: Probability,
+    /// How long after it passed.
+    pub after: Duration,
+    /// How often, 1 to 1000, all at once.
+    #[schemars(range(min = 1, max = 1000))]
+    pub copies: u32,
+}
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        Self { share: Probability::new(1.0).unwrap_or(Probability::ZERO), after: Duration::from_secs(1), copies: 1 }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        if (1..=MOST_EACH).contains(&self.copies) {
+            return Ok(());
+        }
+        Err(OptionError::new("copies", format!("{} is out of range: from 1 to {MOST_EACH}", self.copies)))
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Replay {
+    options: Options,
+    context: Context,
+    /// In the order of their time, each with how many copies are left.
+    waiting: VecDeque<(Instant, u32, Shot)>,
+}
+
+impl Replay {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        Self { options: options.clone(), context, waiting: VecDeque::new() }
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+        if self.context.hits(now, self.options.share) && self.waiting.len() < MOST_COPIES {
+            let source = self.context.target.ends(way).0.address;
+            let shot = Shot { way, source, bytes: bytes.to_vec() };
+            self.waiting.push_back((now + self.options.after, self.options.copies, shot));
+        }
+        Fate::Passes
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
+        let (at, left, shot) = self.waiting.front_mut()?;
+        if *at > now {
+            return None;
+        }
+        if *left > 1 {
+            *left -= 1;
+            return Some(shot.clone());
+        }
+        self.waiting.pop_front().map(|(.., shot)| shot)
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.waiting.front().map(|(at, ..)| *at)
+    }
+}

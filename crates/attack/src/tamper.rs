@@ -1,0 +1,127 @@
+//! Changes packets on their way, one bit or one option at a time.
+
+use crate::{Context, Fate, Way, packets};
+use headway_dccp::{OptionArea, Packet};
+use headway_units::{Dialect, Instant, Probability};
+use serde::{Deserialize, Serialize};
+
+/// Options of `kind = "tamper"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Probability that a packet is changed.
+    pub share: Probability,
+    /// To which end the packets go that are changed.
+    pub towards: Way,
+    /// What is changed.
+    pub change: Change,
+}
+
+/// What is changed of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// One bit, anywhere; the checksum stays.
+    Bit,
+    /// Mandatory before an option that nobody knows; the checksum is made right.
+    Mandatory,
+    /// Change L of Sequence Window to its least, 32; the checksum is made right.
+    SequenceWindow,
+    /// Data Dropped with the Drop Code that says that nobody listens; the checksum is made right.
+    NotListening,
+}
+
+/// Mandatory, and an option of a reserved type with no data (RFC 4340 section 5.8).
+const MANDATORY: &[u8] = &[1, 100, 2];
+/// Change L, 9 bytes, feature 3, 32 in six bytes (sections 6.1 and 7.5.2).
+const SEQUENCE_WINDOW: &[u8] = &[32, 9, 3, 0, 0, 0, 0, 0, 32];
+/// Data Dropped, 3 bytes, one drop block: Drop Code 1, a run of 1 (section 11.7).
+const NOT_LISTENING: &[u8] = &[40, 3, 0x90];
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        let share = Probability::new(0.1).unwrap_or(Probability::ZERO);
+        Self { share, towards: Way::ToServer, change: Change::Bit }
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Tamper {
+    options: Options,
+    context: Context,
+}
+
+impl Tamper {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        Self { options: options.clone(), context }
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+        if way != self.options.towards || !self.context.hits(now, self.options.share) {
+            return Fate::Passes;
+        }
+        let option = match self.options.change {
+            Change::Bit => {
+                let mut bytes = bytes.to_vec();
+                let bit = self.context.random.below(8 * bytes.len() as u64) as usize;
+                if let Some(byte) = bytes.get_mut(bit / 8) {
+                    *byte ^= 1 << (bit % 8);
+                }
+                return Fate::Changed(bytes);
+            }
+            Change::Mandatory => MANDATORY,
+            Change::SequenceWindow => SEQUENCE_WINDOW,
+            Change::NotListening => NOT_LISTENING,
+        };
+        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Passes };
+        let mut options = [option, packet.options.as_bytes()].concat();
+        options.resize(options.len().next_multiple_of(4), 0);
+        let Some(options) = OptionArea::new(&options) else { return Fate::Passes };
+        let (source, destination) = self.context.target.ends(way);
+        Fate::Changed(packets::encode(&Packet { options, ..packet }, packets::network(source, destination)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, data, target};
+    use headway_dccp::{DccpOption, Feature, FeatureAction};
+
+    fn changed(change: Change) -> Vec<u8> {
+        let options = Options { share: Probability::new(1.0).unwrap(), towards: Way::ToServer, change };
+        let mut attack = Tamper::new(&options, context(1));
+        let bytes = data(&target(), Way::ToServer, 7, b"hello");
+        assert_eq!(attack.handle(Instant::ZERO, Way::ToClient, &bytes), Fate::Passes);
+        match attack.handle(Instant::ZERO, Way::ToServer, &bytes) {
+            Fate::Changed(bytes) => bytes,
+            fate => panic!("{fate:?}"),
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_breaks_the_checksum() {
+        assert!(packets::decode(&target(), Way::ToServer, &changed(Change::Bit)).is_none());
+    }
+
+    /// What is put in is what its name says, and the packet is otherwise as it was.
+    #[test]
+    fn options_are_put_in_with_a_right_checksum() {
+        for (change, wanted) in [
+            (Change::Mandatory, vec!["Mandatory"]),
+            (Change::SequenceWindow, vec!["Feature"]),
+            (Change::NotListening, vec!["DataDropped"]),
+        ] {
+            let bytes = changed(change);
+            let packet = packets::decode(&target(), Way::ToServer, &bytes).unwrap();
+            assert_eq!(packet.data, b"hello");
+            let options: Vec<String> = packet.options.iter().flatten().map(|option| format!("{option:?}")).collect();
+            assert!(wanted.iter().zip(&options).all(|(wanted, option)| option.starts_with(wanted)), "{options:?}");
+        }
+        let bytes = changed(Change::SequenceWindow);
+        let packet = packets::decode(&target(), Way::ToServer, &bytes).unwrap();
+        let Some(Ok(DccpOption::Feature(option))) = packet.options.iter().next() else { panic!("{packet}") };
+        assert_eq!((option.action, option.feature), (FeatureAction::ChangeL, Feature::SEQUENCE_WINDOW));
+    }
+}
