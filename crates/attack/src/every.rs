@@ -22,7 +22,7 @@ impl Every {
     pub(crate) fn beats(&mut self, now: Instant) -> bool {
         let due = self.next <= now && self.next < self.stop;
         if due {
-            self.next = self.next + self.interval;
+            self.next += self.interval;
         }
         due
     }

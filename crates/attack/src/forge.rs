@@ -134,9 +134,7 @@ impl Forge {
             Forgery::DataAck => (Body::DataAck { ack }, data.count() as usize),
             Forgery::CloseReq => (Body::CloseReq { ack }, 0),
             Forgery::Close => (Body::Close { ack }, 0),
-            Forgery::Reset => {
-                (Body::Reset { ack, reset: Reset { code: ResetCode::ABORTED, data: [0; 3] } }, 0)
-            }
+            Forgery::Reset => (Body::Reset { ack, reset: Reset { code: ResetCode::ABORTED, data: [0; 3] } }, 0),
             Forgery::Sync => (Body::Sync { ack }, 0),
             Forgery::SyncAck => (Body::SyncAck { ack }, 0),
         };

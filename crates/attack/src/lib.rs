@@ -12,6 +12,7 @@
 pub mod drop;
 pub mod flood;
 pub mod forge;
+pub mod lie;
 pub mod reorder;
 pub mod replay;
 pub mod tamper;
@@ -33,6 +34,7 @@ registry! {
     "drop" => Drop(drop::Options, drop::Drop),
     "flood" => Flood(flood::Options, flood::Flood),
     "forge" => Forge(forge::Options, forge::Forge),
+    "lie" => Lie(lie::Options, lie::Lie),
     "reorder" => Reorder(reorder::Options, reorder::Reorder),
     "replay" => Replay(replay::Options, replay::Replay),
     "tamper" => Tamper(tamper::Options, tamper::Tamper),
@@ -46,7 +48,9 @@ impl AttackOptions {
         match self {
             Self::Flood(_) => false,
             Self::Forge(options) => options.unknown_bits < forge::ALL_BITS,
-            Self::Drop(_) | Self::Reorder(_) | Self::Replay(_) | Self::Tamper(_) | Self::Truncate(_) => true,
+            Self::Drop(_) | Self::Lie(_) | Self::Reorder(_) | Self::Replay(_) | Self::Tamper(_) | Self::Truncate(_) => {
+                true
+            }
         }
     }
 }
@@ -163,6 +167,7 @@ impl Attack {
             AttackOptions::Drop(options) => Self::Drop(drop::Drop::new(options, context)),
             AttackOptions::Flood(options) => Self::Flood(flood::Flood::new(options, context)),
             AttackOptions::Forge(options) => Self::Forge(forge::Forge::new(options, context)),
+            AttackOptions::Lie(options) => Self::Lie(lie::Lie::new(options, context)),
             AttackOptions::Reorder(options) => Self::Reorder(reorder::Reorder::new(options, context)),
             AttackOptions::Replay(options) => Self::Replay(replay::Replay::new(options, context)),
             AttackOptions::Tamper(options) => Self::Tamper(tamper::Tamper::new(options, context)),
@@ -176,6 +181,7 @@ impl Attack {
             Self::Drop(attack) => attack.handle(now),
             Self::Flood(_) => Fate::Passes,
             Self::Forge(attack) => attack.handle(way, bytes),
+            Self::Lie(attack) => attack.handle(now, way, bytes),
             Self::Reorder(attack) => attack.handle(now),
             Self::Replay(attack) => attack.handle(now, way, bytes),
             Self::Tamper(attack) => attack.handle(now, way, bytes),
@@ -189,7 +195,7 @@ impl Attack {
             Self::Flood(attack) => attack.poll_transmit(now),
             Self::Forge(attack) => attack.poll_transmit(now),
             Self::Replay(attack) => attack.poll_transmit(now),
-            Self::Drop(_) | Self::Reorder(_) | Self::Tamper(_) | Self::Truncate(_) => None,
+            Self::Drop(_) | Self::Lie(_) | Self::Reorder(_) | Self::Tamper(_) | Self::Truncate(_) => None,
         }
     }
 
@@ -200,7 +206,7 @@ impl Attack {
             Self::Flood(attack) => attack.poll_timeout(),
             Self::Forge(attack) => attack.poll_timeout(),
             Self::Replay(attack) => attack.poll_timeout(),
-            Self::Drop(_) | Self::Reorder(_) | Self::Tamper(_) | Self::Truncate(_) => None,
+            Self::Drop(_) | Self::Lie(_) | Self::Reorder(_) | Self::Tamper(_) | Self::Truncate(_) => None,
         }
     }
 }

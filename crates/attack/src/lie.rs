@@ -1,0 +1,227 @@
+//! A receiver that lies: what it says of the data that came is changed on its way to the data's sender, to be sent more than
+//! is fair (RFC 4340 section 12.3, RFC 4342 section 9, RFC 5348 section 9).
+
+use crate::{Context, Fate, Way, packets};
+use headway_dccp::{
+    AckRun, AckState, AckVector, Body, CcidOption, DccpOption, Elapsed, EncodeError, LossInterval, LossIntervals,
+    OptionWriter, Packet,
+};
+use headway_units::{Dialect, Duration, Instant, OptionError};
+use serde::{Deserialize, Serialize};
+
+/// Types of the options of TFRC's receivers (RFC 4342 section 8).
+const LOSS_EVENT_RATE: u8 = 192;
+const LOSS_INTERVALS: u8 = 193;
+const RECEIVE_RATE: u8 = 194;
+/// The longest lengths of a loss interval (section 8.6.1).
+const LONGEST: u32 = (1 << 24) - 1;
+const LONGEST_LOSSY: u32 = (1 << 23) - 1;
+/// What Data Offset leaves for options (RFC 4340 section 5.1).
+const ROOM: usize = 1000;
+
+/// Options of `kind = "lie"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Which end is lied to: the data's sender.
+    pub towards: Way,
+    /// What is said.
+    pub claim: Claim,
+    /// `elapsed`: for how long each acknowledgement is said to have been held back.
+    pub elapsed: Duration,
+    /// `ahead`: so many packets more are acknowledged than have come.
+    pub packets: u8,
+}
+
+/// What a liar says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// Everything has come, and nothing was marked.
+    NoLosses,
+    /// Packets have come that are still under way.
+    Ahead,
+    /// All losses were one event.
+    OneEvent,
+    /// Before the first loss sixteen million packets came.
+    FirstInterval,
+    /// Acknowledgements were held back for long, so that the round trip seems short.
+    Elapsed,
+    /// Data comes at the greatest rate that can be said.
+    ReceiveRate,
+}
+
+impl headway_units::Options for Options {
+    fn preset(_: Dialect) -> Self {
+        let elapsed = Duration::from_millis(50);
+        Self { towards: Way::ToClient, claim: Claim::NoLosses, elapsed, packets: 1 }
+    }
+    fn check(&self) -> Result<(), OptionError> {
+        if !(1..=63).contains(&self.packets) {
+            return Err(OptionError::new("packets", "1 to 63 packets may be acknowledged too early"));
+        }
+        Ok(())
+    }
+}
+
+/// The attack under way.
+#[derive(Debug)]
+pub struct Lie {
+    options: Options,
+    context: Context,
+}
+
+impl Lie {
+    pub(crate) fn new(options: &Options, context: Context) -> Self {
+        Self { options: options.clone(), context }
+    }
+
+    pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
+        if way != self.options.towards || !self.context.is_on(now) {
+            return Fate::Passes;
+        }
+        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Passes };
+        let ahead = u64::from(if self.options.claim == Claim::Ahead { self.options.packets } else { 0 });
+        let body = match packet.body {
+            Body::Ack { ack } => Body::Ack { ack: ack + ahead },
+            Body::DataAck { ack } => Body::DataAck { ack: ack + ahead },
+            _ => return Fate::Passes,
+        };
+        let mut area = [0; ROOM];
+        let mut writer = OptionWriter::new(&mut area);
+        for option in packet.options.iter().flatten() {
+            if self.say(option, &mut writer).is_err() {
+                return Fate::Passes; // There is no room for the lie.
+            }
+        }
+        let Ok(options) = writer.finish() else { return Fate::Passes };
+        let (source, destination) = self.context.target.ends(way);
+        Fate::Changed(packets::encode(&Packet { body, options, ..packet }, packets::network(source, destination)))
+    }
+
+    /// Writes what is said instead of an option.
+    fn say(&self, option: DccpOption<'_>, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
+        match (self.options.claim, option) {
+            (Claim::NoLosses, DccpOption::AckVector(vector)) => {
+                let received = |run: AckRun| AckRun { state: AckState::Received, ..run }.to_byte();
+                vector_of(vector.runs().filter_map(received), writer)
+            }
+            (Claim::NoLosses, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
+                intervals_of([LossInterval { lossless_length: LONGEST, ..LossInterval::default() }], writer)
+            }
+            (Claim::NoLosses, DccpOption::Ccid(raw)) if raw.number == LOSS_EVENT_RATE => {
+                writer.push_ccid(CcidOption::LossEventRate(None))
+            }
+            (Claim::Ahead, DccpOption::AckVector(vector)) => {
+                let more = AckRun { state: AckState::Received, packets: self.options.packets };
+                vector_of(more.to_byte().into_iter().chain(vector.runs().filter_map(AckRun::to_byte)), writer)
+            }
+            (Claim::OneEvent, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
+                let one =
+                    LossInterval { loss_length: LONGEST_LOSSY, data_length: LONGEST_LOSSY, ..LossInterval::default() };
+                intervals_of([one], writer)
+            }
+            (Claim::FirstInterval, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
+                let newest = raw.data.get(1..10).and_then(|bytes| <[u8; 9]>::try_from(bytes).ok());
+                let newest = newest.map(LossInterval::from_bytes).filter(|newest| newest.loss_length > 0);
+                let first = LossInterval { data_length: LONGEST, ..LossInterval::default() };
+                match newest {
+                    Some(newest) => intervals_of([newest, first], writer),
+                    None => writer.push(option),
+                }
+            }
+            (Claim::Elapsed, DccpOption::ElapsedTime(_)) => {
+                writer.push(DccpOption::ElapsedTime(Elapsed::from_duration(self.options.elapsed)))
+            }
+            (Claim::ReceiveRate, DccpOption::Ccid(raw)) if raw.number == RECEIVE_RATE => {
+                writer.push_ccid(CcidOption::ReceiveRate(u32::MAX))
+            }
+            (_, DccpOption::Padding) => Ok(()),
+            (_, option) => writer.push(option),
+        }
+    }
+}
+
+fn vector_of(bytes: impl Iterator<Item = u8>, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
+    let bytes: Vec<u8> = bytes.collect();
+    writer.push(DccpOption::AckVector(AckVector::new(false, &bytes)))
+}
+
+fn intervals_of<const N: usize>(
+    intervals: [LossInterval; N],
+    writer: &mut OptionWriter<'_>,
+) -> Result<(), EncodeError> {
+    let bytes = intervals.map(|interval| interval.to_bytes().unwrap_or_default());
+    match LossIntervals::new(0, &bytes) {
+        Some(intervals) => writer.push_ccid(CcidOption::LossIntervals(intervals)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, target};
+    use headway_dccp::{CcVal, CsCov, OptionArea};
+    use headway_units::{Options as _, Seq48};
+
+    /// What an Ack with these options says once it has passed a liar, as it is shown.
+    fn said(claim: Claim, write: impl Fn(&mut OptionWriter<'_>)) -> String {
+        let options = Options { claim, packets: 3, ..Options::preset(Dialect::Rfc) };
+        assert_eq!(options.check(), Ok(()));
+        let mut area = [0; ROOM];
+        let mut writer = OptionWriter::new(&mut area);
+        write(&mut writer);
+        let (source, destination) = target().ends(Way::ToClient);
+        let packet = Packet {
+            source_port: source.port,
+            destination_port: destination.port,
+            ccval: CcVal::ZERO,
+            cscov: CsCov::ALL,
+            seq: Seq48::new(7),
+            body: Body::Ack { ack: Seq48::new(100) },
+            options: OptionArea::new(writer.finish().unwrap().as_bytes()).unwrap(),
+            data: &[],
+        };
+        let bytes = packets::encode(&packet, packets::network(source, destination));
+        let mut lie = Lie::new(&options, context(1));
+        assert_eq!(lie.handle(Instant::ZERO, Way::ToServer, &bytes), Fate::Passes);
+        let Fate::Changed(changed) = lie.handle(Instant::ZERO, Way::ToClient, &bytes) else { panic!("it passes") };
+        let packet = packets::decode(&target(), Way::ToClient, &changed).unwrap();
+        packet.to_string().split_once("(Ack=").unwrap().1.to_owned()
+    }
+
+    fn losses(writer: &mut OptionWriter<'_>) {
+        let runs = [(AckState::Received, 2), (AckState::NotYetReceived, 1), (AckState::ReceivedEcnMarked, 1)];
+        let bytes = runs.map(|(state, packets)| AckRun { state, packets }.to_byte().unwrap());
+        vector_of(bytes.into_iter(), writer).unwrap();
+    }
+    fn intervals(writer: &mut OptionWriter<'_>) {
+        let interval = |lossless, lossy, data| LossInterval {
+            lossless_length: lossless,
+            loss_length: lossy,
+            nonce: false,
+            data_length: data,
+        };
+        intervals_of([interval(10, 1, 11), interval(20, 2, 22), interval(30, 0, 99)], writer).unwrap();
+    }
+
+    fn elapsed(writer: &mut OptionWriter<'_>) {
+        writer.push(DccpOption::ElapsedTime(Elapsed::from_duration(Duration::from_millis(1)))).unwrap();
+    }
+    fn receive_rate(writer: &mut OptionWriter<'_>) {
+        writer.push_ccid(CcidOption::ReceiveRate(7)).unwrap();
+    }
+
+    /// As RFC 4340 sections 11.4 and 13.2 and RFC 4342 section 8 put it; shown are lossless and lossy part and data length.
+    #[test]
+    fn lies_are_well_formed() {
+        assert_eq!(said(Claim::NoLosses, losses), "100) | AckVector0[R2 R1 R1]");
+        assert_eq!(said(Claim::NoLosses, intervals), "100) | LossIntervals(skip 0; 16777215/0:0/0)");
+        assert_eq!(said(Claim::Ahead, losses), "103) | AckVector0[R3 R2 N1 CE1]");
+        assert_eq!(said(Claim::OneEvent, intervals), "100) | LossIntervals(skip 0; 0/0:8388607/8388607)");
+        assert_eq!(said(Claim::FirstInterval, intervals), "100) | LossIntervals(skip 0; 10/0:1/11 0/0:0/16777215)");
+        assert_eq!(said(Claim::Elapsed, elapsed), "100) | ElapsedTime(5000)");
+        assert_eq!(said(Claim::ReceiveRate, receive_rate), "100) | ReceiveRate(4294967295)");
+    }
+}
