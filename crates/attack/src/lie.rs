@@ -39,6 +39,8 @@ pub struct Options {
 pub enum Claim {
     /// Everything has come, and nothing was marked.
     NoLosses,
+    /// Nothing was marked. Of Ack Vectors only: in Loss Intervals marks look like losses.
+    NoMarks,
     /// Packets have come that are still under way.
     Ahead,
     /// All losses were one event.
@@ -105,6 +107,13 @@ impl Lie {
             (Claim::NoLosses, DccpOption::AckVector(vector)) => {
                 let received = |run: AckRun| AckRun { state: AckState::Received, ..run }.to_byte();
                 vector_of(vector.runs().filter_map(received), writer)
+            }
+            (Claim::NoMarks, DccpOption::AckVector(vector)) => {
+                let unmarked = |run: AckRun| match run.state {
+                    AckState::ReceivedEcnMarked => AckRun { state: AckState::Received, ..run },
+                    _ => run,
+                };
+                vector_of(vector.runs().filter_map(|run| unmarked(run).to_byte()), writer)
             }
             (Claim::NoLosses, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
                 intervals_of([LossInterval { lossless_length: LONGEST, ..LossInterval::default() }], writer)
@@ -218,6 +227,7 @@ mod tests {
     fn lies_are_well_formed() {
         assert_eq!(said(Claim::NoLosses, losses), "100) | AckVector0[R2 R1 R1]");
         assert_eq!(said(Claim::NoLosses, intervals), "100) | LossIntervals(skip 0; 16777215/0:0/0)");
+        assert_eq!(said(Claim::NoMarks, losses), "100) | AckVector0[R2 N1 R1]");
         assert_eq!(said(Claim::Ahead, losses), "103) | AckVector0[R3 R2 N1 CE1]");
         assert_eq!(said(Claim::OneEvent, intervals), "100) | LossIntervals(skip 0; 0/0:8388607/8388607)");
         assert_eq!(said(Claim::FirstInterval, intervals), "100) | LossIntervals(skip 0; 10/0:1/11 0/0:0/16777215)");
