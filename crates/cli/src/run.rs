@@ -9,7 +9,7 @@ use crate::output;
 use crate::pool;
 use crate::progress::Progress;
 use crate::text::ScenarioText;
-use headway_record::{Summary, flow_table, link_table};
+use headway_record::{Summary, attacker_table, flow_table, link_table};
 use headway_scenario::{load, plan};
 use serde::Serialize;
 use std::path::Path;
@@ -110,8 +110,12 @@ fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> 
         let state = if summary.complete { "" } else { ", stopped" };
         let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
         let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
+        let mut attackers = attacker_table(summary);
+        if !attackers.is_empty() {
+            attackers.push('\n');
+        }
         output::text(&format!(
-            "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\nrecord: {}\n",
+            "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\n{attackers}record: {}\n",
             summary.interval.from,
             summary.interval.to,
             flow_table(summary),

@@ -338,6 +338,23 @@ mod open {
         assert_eq!(client.connection().status().counters.syncs, 8);
     }
 
+    /// Section 7.5.4's limit is meant against blind packets, and must not serve them: however many come, the peer's own packets,
+    /// which after a burst of loss are far nearer than a guess, are answered.
+    #[test]
+    fn blind_packets_do_not_hinder_recovery() {
+        let mut server = Dialogue::open_server(&options());
+        (0..100).for_each(|n| assert_eq!(server.send(1000 + n, "Data 200000000000000", &[], b""), INVALID));
+        for n in 0..4 {
+            server.recv(1000 + n, &format!("Sync {} (200000000000000)", n + 2));
+        }
+        server.silence(1100);
+        assert_eq!(server.send(1100, "Data 1101", &[], b"x"), INVALID);
+        server.recv(1100, "Sync 6 (1101)");
+        server.send(1120, "SyncAck 1102 (6)", &[], b"");
+        assert_eq!(server.send(1130, "Data 1103", &[], b"x"), Delivery::Data);
+        assert_eq!(server.connection().status().counters.syncs, 5);
+    }
+
     /// Sections 7.5.3 and 7.5.4: a Reset must be new and acknowledge enough; otherwise a Sync with GSR asks whether it is
     /// meant.
     #[test]

@@ -15,6 +15,7 @@
 //! | `plot` (feature of that name): series tables | SVG and PNG |
 #![forbid(unsafe_code)]
 
+mod attacker;
 mod counts;
 mod fairness;
 mod flow;
@@ -32,6 +33,7 @@ mod series;
 mod summary;
 mod table;
 
+pub use attacker::AttackerSummary;
 pub use counts::DropCounts;
 pub use fairness::jain_index;
 pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
@@ -41,4 +43,4 @@ pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use summary::{Interval, Summary, SummaryError};
-pub use table::{flow_table, link_table, number_table};
+pub use table::{attacker_table, flow_table, link_table, number_table};

@@ -1,6 +1,6 @@
 //! The summary of a run: `summary.json`.
 
-use crate::{FlowSummary, LinkSummary, jain_index};
+use crate::{AttackerSummary, FlowSummary, LinkSummary, jain_index};
 use serde::{Deserialize, Serialize};
 
 /// From when to when a run was measured, in s since its start.
@@ -29,6 +29,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Every direction of every link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+    /// Every attacker, in the order of the scenario.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attackers: Vec<AttackerSummary>,
     /// Jain's index over the flows' throughput; none without a flow that received something.
     pub jain_index: Option<f64>,
     /// Packets that crossed a link, a count for each link crossed, over the whole run.

@@ -1,6 +1,6 @@
 //! The summary as tables for people: within 100 columns for names of ordinary length.
 
-use crate::{FlowSummary, LinkSummary, Summary};
+use crate::{AttackerSummary, FlowSummary, LinkSummary, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 
 /// Longer lists show this many, and say how many more there are.
@@ -141,6 +141,34 @@ pub fn link_table(summary: &Summary) -> String {
     }
     let more = Line::Words(format!("... {left_out} more"));
     render(&columns, &links, if left_out > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
+}
+
+/// The attackers, in the order of the scenario; empty if there are none.
+#[must_use]
+pub fn attacker_table(summary: &Summary) -> String {
+    if summary.attackers.is_empty() {
+        return String::new();
+    }
+    let number = |head, value: fn(&AttackerSummary) -> u64| {
+        Column::sum(head, "packets", 0, move |attacker: &AttackerSummary| value(attacker) as f64)
+    };
+    let columns = [
+        Column::text("attacker", |attacker: &AttackerSummary| shortened(&attacker.name)),
+        Column::text("target", |attacker: &AttackerSummary| shortened(&attacker.target)),
+        Column::text("attack", |attacker: &AttackerSummary| shortened(&attacker.kind)),
+        number("sent", |attacker| attacker.sent_packets),
+        number("changed", |attacker| attacker.changed_packets),
+        number("delayed", |attacker| attacker.delayed_packets),
+        number("taken", |attacker| attacker.taken_packets),
+        number("accepted", |attacker| attacker.accepted_packets),
+        number("delivered", |attacker| attacker.delivered_packets),
+        number("answers", |attacker| attacker.answer_packets),
+        Column::level("answers", "B/B", 2, |attacker: &AttackerSummary| {
+            (attacker.sent_bytes > 0).then(|| attacker.answer_bytes as f64 / attacker.sent_bytes as f64)
+        }),
+        Column::level("kept", "most", 0, |attacker: &AttackerSummary| Some(attacker.most_connections as f64)),
+    ];
+    render(&columns, &summary.attackers, &[], &summary.attackers)
 }
 
 /// A line below the rows.

@@ -206,7 +206,29 @@ fn routes(reader: &mut Reader<'_>, expanded: &Expanded) {
             of_flow.push(index);
         }
     }
+    // Attackers come last. They reach both ends, and hear from both: where packets are led by their node, and where the server
+    // answers what they send.
+    let flow_trips = trips.len();
+    for attacker in &scenario.attackers {
+        let flow = &scenario.flows[attacker.target];
+        let (there, back) = sizes(flow);
+        let back = back.unwrap_or_default();
+        for (from, to, size) in [
+            (attacker.at, flow.to, there),
+            (flow.to, attacker.at, back),
+            (attacker.at, flow.from, back),
+            (flow.from, attacker.at, there),
+        ] {
+            trips.push(Trip { from, to, size });
+        }
+    }
     let found = ways(scenario.nodes.len(), &scenario.links, &trips);
+    for (number, (way, trip)) in found.iter().zip(&trips).skip(flow_trips).enumerate() {
+        if *way == Way::None {
+            let path = Path::default().key("attacker").index(number / 4).key("at");
+            no_way(reader, expanded, &path, *trip);
+        }
+    }
     let mut hops = 0;
     let mut told = None;
     for ((way, trip), &flow) in found.iter().zip(&trips).zip(&of_flow) {

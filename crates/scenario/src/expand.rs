@@ -1,12 +1,13 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
 use crate::files::Traces;
-use crate::model::{Flow, Link, Scenario, Start};
+use crate::model::{Attacker, Flow, Link, Scenario, Start, Transport};
 use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
-use crate::tables::{Events, FlowTable, LinkTable, ScenarioTable, StartTable};
+use crate::suggest::{hint, quoted};
+use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant};
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
     let names = Names::of(reader, &tables.node, &tables.link);
     let links = links(reader, &tables.link, &names)?;
     let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
+    let attackers = attackers(reader, &tables.attacker, &names, &flows);
     let series = tables.record.series;
     let scenario = Scenario {
         name: tables.name.clone(),
@@ -39,6 +41,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         nodes: names.nodes,
         links,
         flows,
+        attackers,
     };
     reader.problems.is_empty().then_some(Expanded { scenario, flow_tables })
 }
@@ -186,6 +189,54 @@ fn flows(
         }
     }
     Some((flows, flow_tables))
+}
+
+fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, flows: &[Flow]) -> Vec<Attacker> {
+    let mut attackers: Vec<Attacker> = Vec::new();
+    for (index, table) in tables.iter().enumerate() {
+        if reader.problems.is_full() {
+            break;
+        }
+        let path = Path::default().key("attacker").index(index);
+        if attackers.iter().any(|attacker| attacker.name == table.name) {
+            reader.wrong(&path.key("name"), format!("two attackers are called \"{}\"", table.name));
+        }
+        let at = names.find(reader, &path.key("at"), &table.at);
+        let Some(target) = flows.iter().position(|flow| flow.name == table.target) else {
+            let hint = hint(&table.target, flows.iter().map(|flow| flow.name.as_str()));
+            reader.wrong(&path.key("target"), format!("unknown flow \"{}\"{hint}", quoted(&table.target)));
+            continue;
+        };
+        let Some(at) = at else { continue };
+        let flow = &flows[target];
+        if !matches!(flow.transport, Transport::Dccp(_)) {
+            let message = format!("\"{}\" is no connection: only flows of transport dccp are attacked", flow.name);
+            reader.wrong(&path.key("target"), message);
+        }
+        let Named::One(at) = at else {
+            let message = format!("\"{}\" has replicas: name one of them, such as \"{}1\"", table.at, table.at);
+            reader.wrong(&path.key("at"), message);
+            continue;
+        };
+        if at == flow.from || at == flow.to {
+            let message = format!("\"{}\" is an end of \"{}\": an attacker sits elsewhere", table.at, flow.name);
+            reader.wrong(&path.key("at"), message);
+        }
+        if table.on_path && attackers.iter().any(|other| other.on_path && other.target == target) {
+            let message = format!("there is another attacker on the path of \"{}\": at most one is", flow.name);
+            reader.wrong(&path.key("on_path"), message);
+        }
+        attackers.push(Attacker {
+            name: table.name.clone(),
+            at,
+            target,
+            on_path: table.on_path,
+            start: instant(table.start),
+            stop: table.stop.map(instant),
+            attack: table.attack.options.clone(),
+        });
+    }
+    attackers
 }
 
 /// The send queue of a transport that has none.

@@ -61,7 +61,7 @@ pub use controlled::Controlled;
 pub use dccp::DccpOptions;
 pub use files::{Files, NoFiles};
 pub use load::{Loaded, load};
-pub use model::{Flow, Link, Scenario, Start, Transport};
+pub use model::{Attacker, Flow, Link, Scenario, Start, Transport};
 pub use overrides::Override;
 pub use plan::{Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};

@@ -3,6 +3,7 @@
 use crate::agent::AgentOptions;
 use crate::controlled::Controlled;
 use crate::dccp::DccpOptions;
+use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace, UdpOptions};
 use headway_tcp::TcpOptions;
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// In file order, replicas from 1.
     pub flows: Vec<Flow>,
+    /// In file order.
+    pub attackers: Vec<Attacker>,
 }
 
 /// One direction of a link.
@@ -76,6 +79,25 @@ pub struct Flow {
     pub source: SourceOptions,
     /// The text that the source's `file` names, read; shared by all flows that play it.
     pub trace: Option<Arc<Trace>>,
+}
+
+/// Somebody who harms a DCCP flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attacker {
+    /// No two attackers have the same.
+    pub name: String,
+    /// Where it sits: index into [`Scenario::nodes`], neither end of its target.
+    pub at: usize,
+    /// Whom it attacks: index into [`Scenario::flows`], a DCCP flow.
+    pub target: usize,
+    /// Whether the target's packets are led by way of its node; for each flow there is at most one such attacker.
+    pub on_path: bool,
+    /// When it begins.
+    pub start: Instant,
+    /// When it stops; after the start.
+    pub stop: Option<Instant>,
+    /// What it does.
+    pub attack: AttackOptions,
 }
 
 /// When a flow starts.

@@ -6,8 +6,9 @@ use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
-use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
+use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
 use crate::vocabulary::VOCABULARY;
+use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
 use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
@@ -46,6 +47,7 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     }
     let record = open.value("record");
     let (nodes, links, flows) = (open.tables("node"), open.tables("link"), open.tables("flow"));
+    let attackers = open.tables("attacker");
     for (key, needs, tables) in
         [("link", "between, rate and delay", &links), ("flow", "name, from, to, transport and source", &flows)]
     {
@@ -60,8 +62,9 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     let node = each(reader, nodes, node);
     let link = each(reader, links, |reader, value, path| link(reader, value, path, dialect));
     let flow = each(reader, flows, |reader, value, path| flow(reader, value, path, dialect));
+    let attacker = each(reader, attackers, |reader, value, path| attacker(reader, value, path, dialect));
     let vary = BTreeMap::new();
-    let table = ScenarioTable { name, duration, seed, dialect, measure_from, record, node, link, flow, vary };
+    let table = ScenarioTable { name, duration, seed, dialect, measure_from, record, node, link, flow, attacker, vary };
     reader.problems.is_empty().then_some(table)
 }
 
@@ -254,6 +257,38 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         send_queue,
         source: source?,
     })
+}
+
+fn attacker<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<AttackerTable> {
+    let mut open = reader.open(value, path, &VOCABULARY.attacker)?;
+    let name: Option<String> = open.required("name", "\"mallory\"");
+    if let Some(name) = &name {
+        check_name(&mut open, name, |_| false);
+    }
+    let at: Option<String> = open.required("at", "\"elsewhere\"");
+    let target: Option<String> = open.required("target", "\"video\"");
+    let on_path: bool = open.optional("on_path").unwrap_or_default();
+    let start: Duration = open.optional("start").unwrap_or_default();
+    let stop: Option<Duration> = open.optional("stop");
+    if let Some(stop) = stop
+        && stop <= start
+    {
+        open.wrong("stop", format!("{stop} is not after the start at {start}"));
+    }
+    let attack = open.options::<AttackOptions>("attack", dialect, &VOCABULARY.attack);
+    if open.value("attack").is_none() {
+        open.missing("attack", "{ kind = \"forge\", packet = \"reset\" } or { kind = \"flood\" }");
+    }
+    if let Some(chosen) = &attack
+        && chosen.options.needs_path()
+        && !on_path
+    {
+        let message = "this attacker needs to see the packets: write on_path = true, or an attack that needs nothing, \
+                       such as { kind = \"forge\", unknown_bits = 48 }";
+        open.wrong("attack", message);
+        return None;
+    }
+    Some(AttackerTable { name: name?, at: at?, target: target?, on_path, start, stop, attack: attack? })
 }
 
 fn start(open: &mut Open<'_, '_>) -> StartTable {

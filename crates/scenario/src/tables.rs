@@ -1,6 +1,7 @@
 //! The tables of a scenario file as they are written, before replicas are made of them. Their fields' comments are the
 //! descriptions in the JSON Schema.
 
+use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate};
@@ -40,6 +41,10 @@ pub(crate) struct ScenarioTable {
     pub(crate) link: Vec<LinkTable>,
     /// The flows.
     pub(crate) flow: Vec<FlowTable>,
+    /// Who harms them.
+    #[schemars(default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attacker: Vec<AttackerTable>,
     /// Keys to vary, each with its values: every combination is a run.
     #[schemars(default)]
     #[serde(skip_serializing)]
@@ -171,6 +176,30 @@ pub(crate) struct FlowTable {
     pub(crate) send_queue: Option<Chosen<SendQueueOptions>>,
     /// What the application sends.
     pub(crate) source: Chosen<SourceOptions>,
+}
+
+/// Somebody who harms a DCCP flow.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct AttackerTable {
+    /// Letters, digits and _ - . : up to 64.
+    pub(crate) name: String,
+    /// The node where it sits, which is neither end of the flow.
+    pub(crate) at: String,
+    /// The flow that it attacks, of transport dccp.
+    pub(crate) target: String,
+    /// Whether the flow's packets, there and back, are led by way of its node. Otherwise it sees nothing, and knows addresses, ports
+    /// and the service code only.
+    #[schemars(default)]
+    pub(crate) on_path: bool,
+    /// When it begins.
+    #[schemars(default)]
+    pub(crate) start: Duration,
+    /// When it stops; never if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<Duration>,
+    /// What it does.
+    pub(crate) attack: Chosen<AttackOptions>,
 }
 
 /// When a flow's source starts.

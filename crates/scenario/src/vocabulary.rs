@@ -2,7 +2,8 @@
 
 use crate::model::Transport;
 use crate::off::{Key, Keys};
-use crate::tables::{Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::Registry;
@@ -19,12 +20,14 @@ pub(crate) struct Vocabulary {
     pub(crate) node: Keys,
     pub(crate) link: Keys,
     pub(crate) flow: Keys,
+    pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
     pub(crate) transport: KindKeys,
     pub(crate) send_queue: KindKeys,
     pub(crate) source: KindKeys,
+    pub(crate) attack: KindKeys,
 }
 
 pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
@@ -33,12 +36,14 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     node: keys_of::<NodeTable>(),
     link: keys_of::<LinkTable>(),
     flow: keys_of::<FlowTable>(),
+    attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),
     transport: keys_of_kinds::<Transport>(),
     send_queue: keys_of_kinds::<SendQueueOptions>(),
     source: keys_of_kinds::<SourceOptions>(),
+    attack: keys_of_kinds::<AttackOptions>(),
 });
 
 fn keys_of<T: JsonSchema>() -> Keys {

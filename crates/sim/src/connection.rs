@@ -3,10 +3,11 @@
 
 use crate::network::Envelope;
 use crate::observe::RoundTrip;
-use crate::packet::{Body, DccpPacket};
+use crate::packet::{Body, DccpPacket, RawPacket};
 use crate::send_queue::SendQueue;
+use crate::strangers::Strangers;
 use headway_dccp::{
-    Addresses, Closed, Connection, Decoded, Delivery, Event, Listener, Network, NoData, OptionArea, Outbox, Outcome,
+    Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox, Outcome,
     Outgoing, Packet, Ports, ResetCode, ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
@@ -22,11 +23,16 @@ const IP_HEADER: usize = 20;
 /// IPv4's header and that of a Data packet without options: what a size on the wire counts besides the data.
 const DATA_HEADERS: u64 = 36;
 /// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
-const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
+pub(crate) const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
 /// The ports of a flow's ends: its sender's, of which each flow has its own as far as there are dynamic ports, and its
 /// receiver's.
 pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
     [49_152 + (flow.0 % 16_384) as u16, 5004]
+}
+
+/// A node's address.
+pub(crate) fn address(node: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(10 << 24 | (node as u32 + 1) & 0xff_ffff)
 }
 
 /// The data's sender, which opens the connection.
@@ -50,6 +56,8 @@ pub(crate) struct Server {
     connection: Option<Box<Connection>>,
     /// What the listener answers without a connection.
     reply: Option<Envelope>,
+    /// Who else talks to the listener: addresses that an attacker made up.
+    pub(crate) strangers: Option<Box<Strangers>>,
     /// Those of what comes.
     ports: [u16; 2],
     codec: bool,
@@ -79,7 +87,7 @@ pub(crate) fn pair(
         closed: None,
     };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
-    (client, Server { listener, connection: None, reply: None, ports: [local, remote], codec: *codec })
+    (client, Server { listener, connection: None, reply: None, strangers: None, ports: [local, remote], codec: *codec })
 }
 
 /// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
@@ -121,6 +129,23 @@ impl Client {
     /// A packet has come from the server; returns the round trip that it lets measure, if any.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<RoundTrip> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
+        self.learn(now)
+    }
+
+    /// Bytes have come in the server's name.
+    pub(crate) fn handle_bytes(&mut self, now: Instant, ecn: Ecn, raw: &RawPacket) -> (Verdict, Option<RoundTrip>) {
+        match raw.decode() {
+            Some(packet) if ends(&packet) == self.ports => {
+                let delivery = self.connection.handle(now, ecn, &packet);
+                (Verdict::of(delivery), self.learn(now))
+            }
+            Some(_) => (Verdict::Rejected, None),
+            None => (Verdict::Malformed, None),
+        }
+    }
+
+    /// What the last packet has changed.
+    fn learn(&mut self, now: Instant) -> Option<RoundTrip> {
         self.take_events();
         let trip = self.connection.take_rtt_sample().map(|sample| {
             let trip = RoundTrip { sample, smoothed: self.connection.status().rtt, one_way: None };
@@ -193,26 +218,52 @@ impl Server {
 
     /// A packet has come from the client; returns the data bytes that are the application's.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
-        let Self { listener, connection, reply, ports, codec } = self;
-        let delivery = packet.received(*ports, *codec, |packet| match connection {
+        let (ports, codec) = (self.ports, self.codec);
+        match packet.received(ports, codec, |packet| self.process(now, ecn, packet)) {
+            Delivery::Data | Delivery::CorruptData => packet.payload,
+            Delivery::Nothing | Delivery::Dropped(_) => 0,
+        }
+    }
+
+    /// Bytes have come in the client's name, or in that of a stranger; returns the data bytes that are the application's, too.
+    pub(crate) fn handle_bytes(&mut self, now: Instant, ecn: Ecn, raw: &RawPacket) -> (Verdict, u32) {
+        let Some(packet) = raw.decode() else { return (Verdict::Malformed, 0) };
+        let Some(strangers) = &mut self.strangers else { return (Verdict::Rejected, 0) };
+        let [source, destination] = ends(&packet);
+        let delivery = if destination != self.ports[1] {
+            return (Verdict::Rejected, 0);
+        } else if (raw.source, source) == (strangers.client, self.ports[0]) {
+            self.process(now, ecn, &packet)
+        } else {
+            strangers.handle(now, &mut self.listener, ecn, (raw.source, source), &packet)
+        };
+        let verdict = Verdict::of(delivery);
+        let payload = match packet {
+            Decoded::Long(packet) if matches!(verdict, Verdict::Delivered) => packet.data.len() as u32,
+            _ => 0,
+        };
+        (verdict, payload)
+    }
+
+    fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
+        let Self { listener, connection, reply, .. } = self;
+        let delivery = match connection {
             Some(connection) => connection.handle(now, ecn, packet),
             None => match listener.handle(now, b"client", ecn, packet) {
                 Outcome::Ignored(why) => Delivery::Dropped(why),
                 Outcome::Reply(outgoing) => {
                     *reply = Some(envelope(&outgoing));
-                    Delivery::Nothing
+                    // Nothing is kept.
+                    Delivery::Dropped(Ignored::NoConnection)
                 }
                 Outcome::Accepted(accepted, delivery) => {
                     *connection = Some(accepted);
                     delivery
                 }
             },
-        });
+        };
         while self.connection.as_mut().is_some_and(|connection| connection.poll_event().is_some()) {}
-        match delivery {
-            Delivery::Data | Delivery::CorruptData => packet.payload,
-            Delivery::Nothing | Delivery::Dropped(_) => 0,
-        }
+        delivery
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -221,10 +272,65 @@ impl Server {
         {
             connection.handle_timeout(now);
         }
+        if let Some(strangers) = &mut self.strangers {
+            strangers.handle_timeout(now);
+        }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.connection.as_ref()?.poll_timeout()
+        let connection = self.connection.as_ref().and_then(|connection| connection.poll_timeout());
+        match &self.strangers {
+            None => connection,
+            Some(strangers) => connection.into_iter().chain(strangers.poll_timeout()).min(),
+        }
+    }
+}
+
+/// What became of bytes that an attacker has sent or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// They are no packet.
+    Malformed,
+    /// They did not pass step 7 of RFC 4340 section 8.5, or are a duplicate.
+    Rejected,
+    /// They did.
+    Accepted,
+    /// And their data went to the application.
+    Delivered,
+}
+
+impl Verdict {
+    const fn of(delivery: Delivery) -> Self {
+        match delivery {
+            Delivery::Data | Delivery::CorruptData => Self::Delivered,
+            Delivery::Nothing
+            | Delivery::Dropped(
+                Ignored::OptionError | Ignored::ProtocolConstraints | Ignored::Corrupt | Ignored::NotListening,
+            ) => Self::Accepted,
+            Delivery::Dropped(
+                Ignored::ShortNumbers
+                | Ignored::NoConnection
+                | Ignored::NotInRequest
+                | Ignored::SequenceInvalid
+                | Ignored::Unexpected(_)
+                | Ignored::Duplicate,
+            ) => Self::Rejected,
+        }
+    }
+}
+
+/// Source and destination port.
+const fn ends(packet: &Decoded<'_>) -> [u16; 2] {
+    match packet {
+        Decoded::Long(packet) => [packet.source_port, packet.destination_port],
+        Decoded::Short(packet) => [packet.source_port, packet.destination_port],
+    }
+}
+
+impl RawPacket {
+    fn decode(&self) -> Option<Decoded<'_>> {
+        let (source, destination) = (self.source, self.destination);
+        Packet::decode(&self.bytes, Network::Ip(Addresses::V4 { source, destination })).ok()
     }
 }
 

@@ -23,11 +23,20 @@ pub(crate) enum Class {
     Departure,
     /// The series take a sample: it sees everything that happened at its instant.
     Sample,
+    /// An attacker sends.
+    Attacker,
 }
 
 impl Class {
-    const ALL: [Self; 6] =
-        [Self::Arrival, Self::SenderTimer, Self::SinkTimer, Self::Source, Self::Departure, Self::Sample];
+    const ALL: [Self; 7] = [
+        Self::Arrival,
+        Self::SenderTimer,
+        Self::SinkTimer,
+        Self::Source,
+        Self::Departure,
+        Self::Sample,
+        Self::Attacker,
+    ];
 }
 
 /// An actor: its class, and which link or flow.

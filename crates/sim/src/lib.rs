@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod attacker;
 mod compare;
 mod connection;
 mod event_queue;
@@ -24,6 +25,7 @@ mod routes;
 mod send_queue;
 mod series;
 mod simulation;
+mod strangers;
 mod yardstick;
 
 pub use compare::{Compared, Comparison, Shares, compare};
@@ -31,7 +33,7 @@ pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
-pub use packet::{Body, Datagram, DccpPacket, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
+pub use packet::{Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TfrcNumbers};
 pub use pcapng::PcapngTrace;
 pub use simulation::{Record, RunError, SetupError, Simulation};
 pub use yardstick::{Yardstick, YardstickError};

@@ -67,7 +67,7 @@ pub struct Conservation {
     pub delivered: u64,
     /// Dropped by a link.
     pub dropped: u64,
-    /// Counted on the links.
+    /// Counted on the links, and with attackers who hold packets back.
     pub in_flight: u64,
 }
 
@@ -286,6 +286,34 @@ impl<O: Observer> Network<O> {
         None
     }
 
+    /// A packet goes on, on the route that starts at `place`.
+    pub(crate) fn go_on(&mut self, now: Moment, handle: Handle, place: u32) {
+        self.packets.get_mut(handle).place = place;
+        self.offer(now, handle);
+    }
+
+    /// Somebody on the path takes a packet away. The record calls that a loss in the channel.
+    pub(crate) fn take(&mut self, handle: Handle) {
+        let packet = self.packets.get(handle);
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), DropCause::Channel);
+        }
+        self.ended.dropped += 1;
+        self.packets.remove(handle);
+    }
+
+    /// Where the route that starts at `place` ends.
+    pub(crate) fn end_of_route(&self, mut place: u32) -> u32 {
+        while self.routes.link_at(place) != Routes::END {
+            place += 1;
+        }
+        place
+    }
+
+    pub(crate) fn packet_mut(&mut self, handle: Handle) -> &mut Packet {
+        self.packets.get_mut(handle)
+    }
+
     pub(crate) fn packet(&self, handle: Handle) -> &Packet {
         self.packets.get(handle)
     }
@@ -327,9 +355,10 @@ impl<O: Observer> Network<O> {
         meter
     }
 
-    pub(crate) fn conservation(&self) -> Conservation {
+    /// Somebody on a path holds so many packets back.
+    pub(crate) fn conservation(&self, held: usize) -> Conservation {
         debug_assert_eq!(
-            self.packets.alive(),
+            self.packets.alive() - held,
             self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>(),
             "a packet that is on no link is freed"
         );
@@ -337,7 +366,7 @@ impl<O: Observer> Network<O> {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum(),
+            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>() + held as u64,
         }
     }
 }
@@ -362,6 +391,7 @@ fn flow_packet(packet: &Packet) -> FlowPacket {
         Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
         Body::Numbered(datagram) => (datagram.kind, unless_far(datagram.deadline)),
         Body::Dccp(packet) => (packet.kind, unless_far(packet.deadline)),
+        Body::Raw(packet) => (packet.kind, unless_far(packet.deadline)),
         Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
     };
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }

@@ -81,6 +81,7 @@ impl Observer for Ns2Trace {
             Body::Numbered(datagram) => (datagram.number as i64, false, false),
             Body::Dccp(packet) => (packet.seq.value() as i64, false, false),
             Body::Report(report) => (report.number as i64, false, false),
+            Body::Raw(_) => (-1, false, false),
         };
         let traced = TracePacket {
             packet_type: if packet.forward { ends.data } else { ends.answer },

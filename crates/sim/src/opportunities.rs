@@ -35,7 +35,7 @@ fn has_data(body: &Body) -> bool {
     match body {
         Body::Numbered(datagram) => datagram.payload > 0,
         Body::Dccp(packet) => packet.payload > 0,
-        Body::Datagram(_) | Body::Tcp(_) | Body::Report(_) => false,
+        Body::Datagram(_) | Body::Tcp(_) | Body::Report(_) | Body::Raw(_) => false,
     }
 }
 

@@ -4,6 +4,7 @@ use headway_dccp::{CcVal, CsCov};
 use headway_rate::{Run, Stamp};
 use headway_tcp::Segment;
 use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
+use std::net::Ipv4Addr;
 
 /// A packet: what the network needs to carry it, and what it carries.
 ///
@@ -63,6 +64,36 @@ pub enum Body {
     Report(ReportBody),
     /// A DCCP packet.
     Dccp(DccpPacket),
+    /// A DCCP packet that an attacker has sent or changed, or what answers one from an address that it made up.
+    Raw(Box<RawPacket>),
+}
+
+/// A DCCP packet as bytes.
+#[derive(Clone, Debug)]
+pub struct RawPacket {
+    /// What its IP header says of where it comes from.
+    pub source: Ipv4Addr,
+    /// And of where it goes.
+    pub destination: Ipv4Addr,
+    /// The packet.
+    pub bytes: Vec<u8>,
+    /// Who gets it.
+    pub(crate) to: RawEnd,
+    /// Whose it is: the attacker's number.
+    pub(crate) attacker: u32,
+    /// What its data was, if it is a packet of the flow's that was changed.
+    pub kind: MediaKind,
+    /// When that data is of no more use; far in the future: always of use.
+    pub deadline: Instant,
+}
+
+/// Who gets a packet of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawEnd {
+    Server,
+    Client,
+    /// An address that an attacker has made up.
+    Nobody,
 }
 
 /// A UDP datagram.

@@ -4,7 +4,7 @@
 //! of the run. A DCCP packet is what it was; of the others only what the simulation knows is written into headers: a TCP
 //! numbers its segments, here counted in their bytes; bare agents' datagrams and reports are UDP datagrams.
 
-use crate::connection;
+use crate::connection::{self, address};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
 use headway_dccp::{Addresses, Network};
@@ -57,7 +57,6 @@ impl PcapngTrace {
         #[expect(clippy::expect_used, reason = "memory takes whatever is written to it")]
         let interface = |link: &headway_scenario::Link| writer.interface(&link.name).expect("memory takes it");
         let interfaces = scenario.links.iter().map(interface).collect();
-        let address = |node: usize| Ipv4Addr::from_bits(10 << 24 | (node as u32 + 1) & 0xff_ffff);
         let ends = |flow: &headway_scenario::Flow| {
             let segment = match &flow.transport {
                 Transport::Tcp(tcp) => tcp.rules.segment.count().saturating_sub(tcp.rules.header.count()) as u32,
@@ -78,7 +77,11 @@ impl PcapngTrace {
     fn compose(&mut self, packet: &Packet) -> Option<u32> {
         let Ends { from, to, segment } = *self.flows.get(packet.flow.0 as usize)?;
         let forward = packet.forward;
-        let (source, destination) = if forward { (from, to) } else { (to, from) };
+        let (source, destination) = match &packet.body {
+            Body::Raw(raw) => (raw.source, raw.destination),
+            _ if forward => (from, to),
+            _ => (to, from),
+        };
         let mut ports = connection::ports(packet.flow);
         if !forward {
             ports.reverse();
@@ -90,6 +93,10 @@ impl PcapngTrace {
                 let dccp = dccp.on_wire(ports);
                 self.payload.resize(dccp.encoded_len(), 0);
                 dccp.encode(&mut self.payload, Network::Ip(Addresses::V4 { source, destination })).ok()?;
+                DCCP
+            }
+            Body::Raw(raw) => {
+                self.payload.extend_from_slice(&raw.bytes);
                 DCCP
             }
             Body::Tcp(tcp) => {

@@ -1,14 +1,18 @@
 //! Runs a scenario to its record.
 
 use crate::agent;
+use crate::attacker::{Attacker, AttackerRoutes};
 use crate::connection;
 use crate::event_queue::{Actor, Class, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Flow, Timer, Transport, Udp};
 use crate::network::{Conservation, MOST_PACKETS, Network};
 use crate::observe::Observer;
+use crate::packet::Body;
 use crate::routes::Routes;
 use crate::series::Series;
+use crate::strangers::Strangers;
+use headway_link::Handle;
 use headway_media::{Context, Source};
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_scenario::{Scenario, Start};
@@ -66,6 +70,7 @@ pub struct Simulation<'a, O = ()> {
     end: Instant,
     done: bool,
     flows: Vec<Flow>,
+    attackers: Vec<Attacker>,
     network: Network<O>,
     series: Option<Series>,
     fingerprint: Fingerprint,
@@ -101,9 +106,20 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return Err(SetupError::TooLarge);
         }
         let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
-        let pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
+        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
+        for attacker in &scenario.attackers {
+            let (at, target) = (attacker.at, attacker.target);
+            let flow = &scenario.flows[target];
+            if attacker.on_path {
+                // Its packets come here first, and go on from here.
+                (pairs[2 * target].1, pairs[2 * target + 1].1) = (at, at);
+            }
+            pairs.extend([(at, flow.to), (at, flow.from), (flow.to, at)]);
+        }
         let (routes, places) = Routes::find(scenario.nodes.len(), &links, &pairs).map_err(|no_route| {
-            let flow = &scenario.flows[no_route.pair / 2];
+            let of_attacker = no_route.pair.checked_sub(2 * scenario.flows.len());
+            let flow = of_attacker.map_or(no_route.pair / 2, |pair| scenario.attackers[pair / 3].target);
+            let flow = &scenario.flows[flow];
             let (from, to) = pairs[no_route.pair];
             SetupError::NoRoute {
                 flow: flow.name.clone(),
@@ -129,6 +145,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             flows.push(flow);
         }
+        let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
+        let attackers = attackers(scenario, of_attackers, &mut flows, &mut network);
         if !scenario.measure_from.is_zero() {
             let measure_from = Moment::new(Instant::ZERO + scenario.measure_from);
             network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
@@ -143,6 +161,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             end: Instant::ZERO + scenario.duration,
             done: false,
             flows,
+            attackers,
             network,
             series,
             fingerprint: Fingerprint::default(),
@@ -214,6 +233,9 @@ impl<'a, O: Observer> Simulation<'a, O> {
         match actor.class() {
             Class::Arrival => {
                 if let Some(handle) = self.network.arrival(now, number) {
+                    if !self.attackers.is_empty() && self.attacked(now, handle) {
+                        return;
+                    }
                     let flow = self.network.packet(handle).flow.0 as usize;
                     self.flows[flow].on_packet(now, handle, &mut self.network);
                 }
@@ -233,7 +255,32 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             Class::Sample if number == MEASUREMENT => self.begin_measurement(),
             Class::Sample => self.sample(now),
+            Class::Attacker => self.attackers[number].on_timer(now, &mut self.network),
         }
+    }
+
+    /// A packet has come to the end of its route, in a run with attackers; whether it was one of theirs, or has come to one.
+    #[cold]
+    fn attacked(&mut self, now: Moment, handle: Handle) -> bool {
+        let packet = self.network.packet(handle);
+        let flow = packet.flow.0 as usize;
+        for attacker in &mut self.attackers {
+            if let Some(way) = attacker.stops(packet) {
+                attacker.handle(now, way, handle, &mut self.network);
+                return true;
+            }
+        }
+        let Body::Raw(raw) = &packet.body else { return false };
+        let attacker = raw.attacker as usize;
+        if let Some(struck) = self.flows[flow].on_raw(now, handle, &mut self.network) {
+            self.attackers[attacker].struck(&struck);
+        }
+        true
+    }
+
+    /// Packets that attackers hold back.
+    fn held(&self) -> usize {
+        self.attackers.iter().map(Attacker::held).sum()
     }
 
     /// What senders count by themselves is counted from here on.
@@ -256,7 +303,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// Where all packets went so far.
     #[must_use]
     pub fn conservation(&self) -> Conservation {
-        self.network.conservation()
+        self.network.conservation(self.held())
     }
 
     /// Closes the record, at the end of the run or wherever it stands.
@@ -318,14 +365,16 @@ impl<'a, O: Observer> Simulation<'a, O> {
             jain_index: Summary::fairness(&flows),
             flows,
             links,
+            attackers: self.attackers.iter().map(Attacker::summary).collect(),
             packet_hops: self.network.packet_hops,
             fingerprint: format!("{:016x}", self.fingerprint.value()),
         };
+        let conservation = self.conservation();
         Record {
             summary,
             series: self.series.map(Series::into_writer),
             fingerprint: self.fingerprint,
-            conservation: self.network.conservation(),
+            conservation,
             events: self.events,
             observer: self.network.observer,
         }
@@ -342,6 +391,29 @@ fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
         | headway_scenario::Transport::Dccp(_) => (flow.to, flow.from),
     };
     [(flow.from, flow.to), back]
+}
+
+/// The attackers with their routes, of which each has three: to the server, to the client, and from the server.
+fn attackers<O: Observer>(
+    scenario: &Scenario,
+    places: &[u32],
+    flows: &mut [Flow],
+    network: &mut Network<O>,
+) -> Vec<Attacker> {
+    let mut attackers = Vec::with_capacity(scenario.attackers.len());
+    for ((number, described), places) in scenario.attackers.iter().enumerate().zip(places.chunks_exact(3)) {
+        let (described_flow, flow) = (&scenario.flows[described.target], &mut flows[described.target]);
+        let path = described.on_path.then(|| [flow.forward, flow.reverse].map(|place| network.end_of_route(place)));
+        let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
+        if let Transport::Dccp { server, .. } = &mut flow.transport {
+            let [client, own] = [described_flow.from, described_flow.to].map(connection::address);
+            server.strangers = Some(Box::new(Strangers::new(client, own, places[2])));
+        }
+        let mut attacker = Attacker::new(scenario, number, routes);
+        attacker.set_off(network);
+        attackers.push(attacker);
+    }
+    attackers
 }
 
 /// One of the flow's random streams.

@@ -1,0 +1,107 @@
+//! What a listener keeps under a flood of Requests from addresses that nobody has, counted by the allocator.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
+
+mod pipe;
+
+use headway_dccp::{
+    Body, CcVal, Connection, ConnectionOptions, CsCov, Decoded, InitCookies, Listener, NoData, OptionArea, Outcome,
+    Packet, Ports,
+};
+use headway_units::{Duration, Ecn, Instant, Random, Seq48};
+use pipe::{PORTS, SERVICE, options};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator does all; here is only counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: what the caller promises is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: what the caller promises is passed on.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn request(random: &mut Random, ports: Ports) -> Packet<'static> {
+    Packet {
+        source_port: ports.local,
+        destination_port: ports.remote,
+        ccval: CcVal::ZERO,
+        cscov: CsCov::ALL,
+        seq: Seq48::new(random.bits()),
+        body: Body::Request { service: SERVICE },
+        options: OptionArea::EMPTY,
+        data: &[],
+    }
+}
+
+/// Bytes held before, and after each thousand of so many Requests; what is kept; the longest answer by its Request's length.
+fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Vec<Box<Connection>>, f64) {
+    let mut random = Random::new(1, "flood");
+    let mut listener = Listener::new(Instant::ZERO, rules, &[SERVICE], Random::new(1, "listener"));
+    let mut kept = Vec::with_capacity(1000);
+    let mut held = Vec::with_capacity(1000);
+    let mut longest: f64 = 0.0;
+    held.push(HELD.load(Ordering::Relaxed));
+    for thousand in 0..thousands {
+        for n in 0..1000 {
+            let now = Instant::ZERO + Duration::from_micros(1000 * thousand + n);
+            let request = request(&mut random, Ports { local: random_port(n), ..PORTS });
+            let sent = request.encoded_len();
+            match listener.handle(now, &(thousand * 1000 + n).to_be_bytes(), Ecn::NotEct, &Decoded::Long(request)) {
+                Outcome::Accepted(connection, _) => kept.push(connection),
+                Outcome::Reply(reply) => longest = longest.max(reply.packet.encoded_len() as f64 / sent as f64),
+                Outcome::Ignored(_) => {}
+            }
+        }
+        held.push(HELD.load(Ordering::Relaxed));
+    }
+    (listener, held, kept, longest)
+}
+
+const fn random_port(n: u64) -> u16 {
+    (n * 40_503 % 65_536) as u16
+}
+
+/// RFC 4340 section 8.1.4: with Init Cookies a Request costs the listener nothing. Of a hundred thousand, none leaves a byte,
+/// and whoever is there is served; with a backlog the bytes are those of its places and grow no more.
+#[test]
+fn a_flood_leaves_nothing() {
+    let always = ConnectionOptions { init_cookies: InitCookies::Always, ..options() };
+    let (mut listener, held, kept, longest) = flood(&always, 100);
+    assert!(kept.is_empty());
+    // The first answer makes room for one connection, which the next ones use.
+    assert_eq!(held[1], *held.last().unwrap(), "{held:?}");
+    assert!(longest <= 3.0, "{longest}");
+
+    let now = Instant::from_secs(1);
+    let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "honest"));
+    let mut no_data = NoData;
+    let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
+    let Outcome::Reply(response) = listener.handle(now, b"honest", Ecn::NotEct, &request) else { panic!("no cookie") };
+    client.handle(now, Ecn::NotEct, &Decoded::Long(response.packet));
+    let ack = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
+    assert!(matches!(listener.handle(now, b"honest", Ecn::NotEct, &ack), Outcome::Accepted(..)));
+
+    let places = 128;
+    for init_cookies in [InitCookies::WhenBusy, InitCookies::Never] {
+        let rules = ConnectionOptions { init_cookies, backlog: places, ..options() };
+        let (_, held, kept, _) = flood(&rules, 100);
+        assert_eq!(kept.len(), places);
+        assert_eq!(held[1], *held.last().unwrap(), "{held:?}");
+        let each = (held[1] - held[0]) / places;
+        println!("{init_cookies:?}: {each} B a place");
+        assert!(each < 16 << 10, "{each} B a place");
+    }
+}

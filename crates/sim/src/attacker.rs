@@ -1,0 +1,227 @@
+//! An attacker at its node: drives an attack of `headway_attack`, and counts what comes of it.
+
+use crate::connection::{self, Verdict, address};
+use crate::event_queue::Class;
+use crate::flow::{Struck, Timer};
+use crate::network::{Envelope, Network};
+use crate::observe::Observer;
+use crate::packet::{Body, Packet, RawEnd, RawPacket};
+use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
+use headway_dccp::{Addresses, Network as Checksummed};
+use headway_link::Handle;
+use headway_record::AttackerSummary;
+use headway_scenario::Scenario;
+use headway_units::{Ecn, FlowId, Instant, MediaKind, Moment, Random, Registry};
+use std::collections::BTreeMap;
+
+/// IPv4's header.
+const IP_HEADER: usize = 20;
+/// The most packets that one event sends: what is left goes in another event at the same moment.
+const BURST: u32 = 1 << 10;
+
+/// The routes of an attacker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttackerRoutes {
+    /// Where those from its node to the target's server and to its client start.
+    pub(crate) to_server: u32,
+    pub(crate) to_client: u32,
+    /// Where those of the flow end at its node, from the client and from the server, if it is on the path.
+    pub(crate) path: Option<[u32; 2]>,
+}
+
+/// An attacker.
+#[derive(Debug)]
+pub(crate) struct Attacker {
+    number: u32,
+    attack: Attack,
+    target: Target,
+    flow: FlowId,
+    routes: AttackerRoutes,
+    timer: Timer,
+    /// Packets held back, by when they go on and their number.
+    held: BTreeMap<(Instant, u64), Handle>,
+    counted: AttackerSummary,
+}
+
+impl Attacker {
+    pub(crate) fn new(scenario: &Scenario, number: usize, routes: AttackerRoutes) -> Self {
+        let described = &scenario.attackers[number];
+        let (flow, id) = (&scenario.flows[described.target], FlowId(described.target as u32));
+        let [client, server] = connection::ports(id);
+        let end = |node, port| Endpoint { address: address(node), port };
+        let target =
+            Target { client: end(flow.from, client), server: end(flow.to, server), service: connection::SERVICE };
+        let context = Context {
+            target,
+            start: described.start,
+            stop: described.stop.unwrap_or(Instant::FAR_FUTURE),
+            random: Random::new(scenario.seed, &format!("attacker {}", described.name)),
+        };
+        Self {
+            number: number as u32,
+            attack: Attack::new(&described.attack, context),
+            target,
+            flow: id,
+            routes,
+            timer: Timer::default(),
+            held: BTreeMap::new(),
+            counted: AttackerSummary {
+                name: described.name.clone(),
+                at: scenario.nodes[described.at].clone(),
+                target: flow.name.clone(),
+                kind: described.attack.kind().to_owned(),
+                ..AttackerSummary::default()
+            },
+        }
+    }
+
+    pub(crate) fn summary(&self) -> AttackerSummary {
+        self.counted.clone()
+    }
+
+    /// Packets that it holds back.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// The way of a packet that has come to its node, if it is on that packet's path.
+    pub(crate) fn stops(&self, packet: &Packet) -> Option<Way> {
+        let [there, back] = self.routes.path?;
+        match packet.place {
+            place if place == there => Some(Way::ToServer),
+            place if place == back => Some(Way::ToClient),
+            _ => None,
+        }
+    }
+
+    const fn onward(&self, way: Way) -> u32 {
+        match way {
+            Way::ToServer => self.routes.to_server,
+            Way::ToClient => self.routes.to_client,
+        }
+    }
+
+    /// A packet of the flow has come to its node.
+    pub(crate) fn handle<O: Observer>(&mut self, now: Moment, way: Way, handle: Handle, network: &mut Network<O>) {
+        self.counted.seen_packets += 1;
+        let onward = self.onward(way);
+        let fate = match self.bytes(way, network.packet(handle)) {
+            Some(bytes) => self.attack.handle(now.at, way, &bytes),
+            None => Fate::Passes,
+        };
+        match fate {
+            Fate::Passes => network.go_on(now, handle, onward),
+            Fate::Changed(bytes) => {
+                self.counted.changed_packets += 1;
+                self.change(way, bytes, network.packet_mut(handle));
+                network.go_on(now, handle, onward);
+            }
+            Fate::Later(delay) => {
+                self.counted.delayed_packets += 1;
+                let packet = network.packet_mut(handle);
+                packet.place = onward;
+                self.held.insert((now.at + delay, packet.uid), handle);
+            }
+            Fate::Taken => {
+                self.counted.taken_packets += 1;
+                network.take(handle);
+            }
+        }
+        self.transmit(now, network);
+    }
+
+    /// The packet as it is on the wire.
+    fn bytes(&self, way: Way, packet: &Packet) -> Option<Vec<u8>> {
+        let Body::Dccp(dccp) = &packet.body else { return None };
+        let (source, destination) = self.target.ends(way);
+        let wire = dccp.on_wire([source.port, destination.port]);
+        let mut bytes = vec![0; wire.encoded_len()];
+        let network = Checksummed::Ip(Addresses::V4 { source: source.address, destination: destination.address });
+        wire.encode(&mut bytes, network).ok().map(|_| bytes)
+    }
+
+    fn change(&self, way: Way, bytes: Vec<u8>, packet: &mut Packet) {
+        let (kind, deadline) = match &packet.body {
+            Body::Dccp(dccp) => (dccp.kind, dccp.deadline),
+            _ => (MediaKind::Data, Instant::FAR_FUTURE),
+        };
+        packet.size = (IP_HEADER + bytes.len()) as u32;
+        let (source, destination) = self.target.ends(way);
+        let raw = RawPacket {
+            source: source.address,
+            destination: destination.address,
+            bytes,
+            to: end(way),
+            attacker: self.number,
+            kind,
+            deadline,
+        };
+        packet.body = Body::Raw(Box::new(raw));
+    }
+
+    /// Its time has come.
+    pub(crate) fn on_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        self.timer.fired();
+        while let Some(entry) = self.held.first_entry()
+            && entry.key().0 <= now.at
+        {
+            let handle = entry.remove();
+            let onward = network.packet(handle).place;
+            network.go_on(now, handle, onward);
+        }
+        self.transmit(now, network);
+    }
+
+    /// Sends what goes now, and sets its alarm.
+    fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        for _ in 0..BURST {
+            let Some(Shot { way, source, bytes }) = self.attack.poll_transmit(now.at) else { break };
+            let size = (IP_HEADER + bytes.len()) as u32;
+            self.counted.sent_packets += 1;
+            self.counted.sent_bytes += u64::from(size);
+            let raw = RawPacket {
+                source,
+                destination: self.target.ends(way).1.address,
+                bytes,
+                to: end(way),
+                attacker: self.number,
+                kind: MediaKind::Data,
+                deadline: Instant::FAR_FUTURE,
+            };
+            let envelope = Envelope { size, ecn: Ecn::NotEct, body: Body::Raw(Box::new(raw)) };
+            // No packet of the flow: its meter counts what its client sends.
+            network.inject(now, self.flow, self.onward(way), false, envelope);
+        }
+        self.arm(now, network);
+    }
+
+    /// The run begins.
+    pub(crate) fn set_off<O: Observer>(&mut self, network: &mut Network<O>) {
+        self.arm(Moment::new(Instant::ZERO), network);
+    }
+
+    fn arm<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        let held = self.held.first_key_value().map(|(&(at, _), _)| at);
+        let due = held.into_iter().chain(self.attack.poll_timeout()).min().map(|at| at.max(now.at));
+        self.timer.arm(now, due, Class::Attacker, FlowId(self.number), &mut network.events);
+    }
+
+    /// One of its packets has come to an end of the flow.
+    pub(crate) fn struck(&mut self, struck: &Struck) {
+        let counted = &mut self.counted;
+        counted.arrived_packets += 1;
+        counted.malformed_packets += u64::from(struck.verdict == Verdict::Malformed);
+        counted.accepted_packets += u64::from(matches!(struck.verdict, Verdict::Accepted | Verdict::Delivered));
+        counted.delivered_packets += u64::from(struck.verdict == Verdict::Delivered);
+        counted.answer_packets += struck.answers;
+        counted.answer_bytes += struck.answer_bytes;
+        counted.most_connections = counted.most_connections.max(struck.connections);
+    }
+}
+
+const fn end(way: Way) -> RawEnd {
+    match way {
+        Way::ToServer => RawEnd::Server,
+        Way::ToClient => RawEnd::Client,
+    }
+}
