@@ -7,8 +7,8 @@ use crate::packet::{Body, DccpPacket, RawPacket};
 use crate::send_queue::SendQueue;
 use crate::strangers::Strangers;
 use headway_dccp::{
-    Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox, Outcome,
-    Outgoing, Packet, Ports, ResetCode, ServiceCode,
+    Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox,
+    Outcome, Outgoing, Packet, Ports, ResetCode, ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;

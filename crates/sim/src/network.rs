@@ -366,7 +366,8 @@ impl<O: Observer> Network<O> {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>() + held as u64,
+            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>()
+                + held as u64,
         }
     }
 }

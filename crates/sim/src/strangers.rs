@@ -3,7 +3,9 @@
 
 use crate::network::Envelope;
 use crate::packet::{Body, RawEnd, RawPacket};
-use headway_dccp::{Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, State};
+use headway_dccp::{
+    Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, State,
+};
 use headway_units::{Ecn, Instant, MediaKind};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

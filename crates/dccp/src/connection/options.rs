@@ -72,7 +72,7 @@ pub struct ConnectionOptions {
 
     /// Data packets, in the mean, for which one number is passed over to see whether the peer says that it has come; 0: never
     /// (RFC 4342 section 9). Who says so thrice, round trips apart, gets a Reset with code 11. TFRC's receivers must then
-    /// send Loss Intervals, as section 6 demands and Linux does not.
+    /// send Loss Intervals, as section 6 demands and Linux does not; and packets go without ECN, whose marks can be hidden.
     pub passed_over_interval: u64,
 
     /// The interface's MTU: what a packet may have with its IP header.

@@ -49,7 +49,9 @@ impl Agreed {
             we_count: local(Feature::SEND_NDP_COUNT),
             peer_counts: remote(Feature::SEND_NDP_COUNT),
             we_send_loss_event_rate: local(Feature::SEND_LOSS_EVENT_RATE),
-            ect: options.ecn && !remote(Feature::ECN_INCAPABLE),
+            // Marks could be hidden since there are no nonces (RFC 8311); losses are told from what never went. So who verifies
+            // sends what routers drop.
+            ect: options.ecn && !remote(Feature::ECN_INCAPABLE) && options.passed_over_interval == 0,
             data_may_come: options.ecn || local(Feature::ECN_INCAPABLE),
             data_may_go: !(vectors_open || ccid_open || checksum_open),
             send_coverage: if partial { options.send_coverage.max(peers_minimum) } else { 0 },
