@@ -1,0 +1,217 @@
+"""The cases, and what is expected of each.
+
+A session is played on a path of 20 ms each way unless it says otherwise. What is expected stands with the case: the RFC's sections, and what
+Linux does by its sources (net/dccp of 6.1).
+"""
+
+import dataclasses
+import errno
+
+from judge import (accounted, agreed, calm, closed, connected, count, delivered, exchange, gaps, honest, kernel_end, like, most, quick, refused, resets,
+                   silent, took)
+
+DELAY = "delay 20ms"
+
+
+@dataclasses.dataclass
+class Case:
+    """One session: what both ends do, on which path, and what is expected."""
+
+    name: str
+    # Who is the client: "headway", "kernel", or "both" where the kernel's sockets talk to each other, for comparison.
+    client: str
+    headway: dict
+    kernel: dict
+    expect: list
+    v6: bool = False
+    to_kernel: str = DELAY
+    to_headway: str = DELAY
+    # Headway's packets are spoilt on purpose.
+    tampered: bool = False
+    # Data are only partly covered by the checksum.
+    partial: bool = False
+    port: int = 0
+
+
+def ends(client, ccids, headway=None, kernel=None):
+    """What both ends do, from what each does besides its part in the CCIDs."""
+    to_kernel, to_headway = [ccid if isinstance(ccid, list) else [ccid] for ccid in ccids]
+    ours = {"dialect": "rfc", "send_ccids": to_kernel, "receive_ccids": to_headway, **(headway or {})}
+    theirs = {"send_ccids": to_headway, "receive_ccids": to_kernel, **(kernel or {})}
+    return {"client": client, "headway": ours, "kernel": theirs}
+
+
+def send(packets=40, size=300, interval_us=10_000, **more):
+    """Datagrams to send."""
+    return {"send": {"packets": packets, "bytes": size, "interval_us": interval_us, **more}}
+
+
+def session(name, client, ccids=(2, 2), agree=None, also=(), headway=None, kernel=None, closer="client", packets=40, skip=(), **keys):
+    """A whole connection without losses: the client sends, the server sends back, one closes."""
+    ours, theirs = dict(headway or {}), dict(kernel or {})
+    clients, servers = (ours, theirs) if client == "headway" else (theirs, ours)
+    clients.setdefault("send", send(packets)["send"])
+    servers.setdefault("echo", True)
+    (clients if closer == "client" else servers)["close_after_ms"] = 1000 if closer == "client" else 2000
+    # A server that closes asks the client for its Close, and the Reset comes from whoever got the Close.
+    ending = closed("peer" if client == "headway" else "us", 1)
+    expect = [connected, quick, agreed(*(agree or ccids)), delivered(packets, packets), honest, calm, ending, *also]
+    return Case(name, **ends(client, ccids, ours, theirs), expect=[question for question in expect if question not in skip], **keys)
+
+
+def failing(name, client, expect, ccids=(2, 2), headway=None, kernel=None, **keys):
+    """A connection that does not come about."""
+    return Case(name, **ends(client, ccids, headway, kernel), expect=list(expect), **keys)
+
+
+ROLES = ("headway", "kernel")
+IS = {"headway": "client", "kernel": "server"}  # what Headway is, by who the client is
+
+CASES = []
+
+# Both roles, both CCIDs, both IPs. After the client's Close goes the server's Reset (RFC 4340 section 8.3).
+for role in ROLES:
+    for ccid in (2, 3):
+        for v6 in (False, True):
+            other = "kernel" if role == "headway" else "headway"
+            CASES.append(session(f"plain-ccid{ccid}-{IS[role]}{'-v6' if v6 else ''}", role, (ccid, ccid), v6=v6,
+                                 also=[resets((other, 1)), exchange(f"{role} Request", f"{other} Response", f"{role} Close", f"{other} Reset")]))
+    # A CCID a half-connection.
+    for ccids in ((3, 2), (2, 3)):
+        CASES.append(session(f"ccid{ccids[0]}-there-ccid{ccids[1]}-back-{IS[role]}", role, ccids))
+    CASES.append(session(f"dialect-linux-ccid2-{IS[role]}", role, (2, 2), headway={"dialect": "linux"}))
+    CASES.append(session(f"dialect-linux-ccid3-{IS[role]}", role, (3, 3), headway={"dialect": "linux"}))
+    CASES.append(session(f"ndp-counts-{IS[role]}", role, (3, 3), headway={"options": {"ndp_counts": True}}))
+    CASES.append(session(f"timestamps-{IS[role]}", role, (3, 3), headway={"options": {"timestamps": True}}))
+    CASES.append(session(f"sequence-window-300-{IS[role]}", role, (2, 2), headway={"options": {"sequence_window": 300}}))
+    CASES.append(session(f"mtu-{IS[role]}", role, (2, 2), packets=30, headway=send(30, 1424) if role == "headway" else None,
+                         kernel=send(30, 1424) if role == "kernel" else None))
+    # The Sequence Window of Linux is 100 packets at first: more of them a round trip make it, and Headway, ask for more (section 7.5.2).
+    CASES.append(session(f"fast-{IS[role]}", role, (2, 2), packets=1500,
+                         **({"headway": send(1500, 300, 1000)} if role == "headway" else {"kernel": {**send(1500, 300, 1000), "queue": 0}})))
+
+# The server's order decides (section 6.3.1).
+CASES += [
+    session("lists-client", "headway", (2, 2), (3, 3), headway={"send_ccids": [2, 3], "receive_ccids": [2, 3]},
+            kernel={"send_ccids": [3, 2], "receive_ccids": [3, 2]}),
+    session("lists-server", "kernel", (2, 2), (3, 3), headway={"send_ccids": [3, 2], "receive_ccids": [3, 2]},
+            kernel={"send_ccids": [2, 3], "receive_ccids": [2, 3]}),
+    session("lists-server-prefers-2", "kernel", (2, 2), (2, 2), headway={"send_ccids": [2, 3], "receive_ccids": [2, 3]},
+            kernel={"send_ccids": [3, 2], "receive_ccids": [3, 2]}),
+    # CCID 4 the kernel does not know.
+    session("lists-ccid4-client", "headway", (3, 3), (3, 3), headway={"send_ccids": [4, 3], "receive_ccids": [4, 3]}),
+    session("lists-ccid4-server", "kernel", (3, 3), (3, 3), headway={"send_ccids": [4, 3], "receive_ccids": [4, 3]}),
+    failing("ccid-none-in-common-client", "headway", [closed("peer", 5)], ccids=(2, 2), headway={"send_ccids": [3], "receive_ccids": [3]}),
+    failing("ccid-none-in-common-server", "kernel", [refused(errno.EILSEQ)], ccids=(2, 2), headway={"send_ccids": [3], "receive_ccids": [3]}),
+]
+
+# Refusals, both ways. Linux turns Reset codes into errnos (dccp_reset_code_convert); without a listener it says No Connection, not Refused.
+CODES = {2: errno.ECONNRESET, 3: errno.ECONNREFUSED, 4: errno.ENOMSG, 5: errno.EILSEQ, 6: errno.EOPNOTSUPP, 7: errno.ECONNREFUSED, 8: errno.EBADRQC,
+         9: errno.EUSERS, 10: errno.EBADR, 11: errno.EDQUOT}
+CASES += [failing(f"reset-{code}-to-request", "kernel", [refused(number), resets(("headway", code))], headway={"refuse": code})
+          for code, number in CODES.items()]
+CASES += [
+    failing("service-wrong-server", "kernel", [refused(errno.EBADRQC), resets(("headway", 8))], headway={"services": [42]}, kernel={"services": [43]}),
+    failing("service-wrong-client", "headway", [closed("peer", 8)], headway={"services": [43]}, kernel={"services": [42], "limit_ms": 1000}),
+    session("service-list-client", "headway", headway={"services": [0x48656164]}, kernel={"services": [42, 0x48656164, 7]}),
+    session("service-list-server", "kernel", headway={"services": [42, 0x48656164, 7]}, kernel={"services": [0x48656164]}),
+    failing("busy-server", "kernel", [refused(errno.EUSERS), resets(("headway", 9))], headway={"options": {"backlog": 0, "init_cookies": "never"}}),
+    failing("no-listener-client", "headway", [closed("peer", 3), resets(("kernel", 3))], kernel={"deaf": True}),
+    failing("no-listener-client-v6", "headway", [closed("peer", 3), resets(("kernel", 3))], kernel={"deaf": True}, v6=True),
+    # Linux's seven Requests, as its timers say, and its Reset at the end (section 8.1.1).
+    failing("unanswered-server", "kernel", [refused(errno.ETIMEDOUT), gaps("Request", "kernel", 3, 6, 12, 26, 49, 66), resets(("kernel", 2))],
+            headway={"lose": [{"kind": "Request"}], "limit_ms": 240_000}, kernel={"limit_ms": 240_000}),
+    # Headway's: 1 s and twice as long each time, up to 64 s; at 180 s it gives up with a Reset.
+    failing("unanswered-client", "headway", [closed("nobody", None), took(180, 180.1), resets()],
+            headway={"lose": [{"sent": True}], "limit_ms": 240_000}, kernel={"limit_ms": 200_000}),
+]
+
+# The handshake's packets get lost.
+LATE = (quick,)
+CASES += [
+    session("request-lost-client", "headway", headway={"lose": [{"sent": True, "kind": "Request", "first": 1}]}, skip=LATE, also=[took(1.04, 1.06)]),
+    session("request-lost-server", "kernel", headway={"lose": [{"kind": "Request", "first": 1}]}, skip=LATE, also=[took(3.04, 3.1), gaps("Request", "kernel", 3)]),
+    session("response-lost-client", "headway", headway={"lose": [{"kind": "Response", "first": 1}]}, skip=LATE, also=[took(1.04, 1.06),
+            count("Response", "kernel", 2, 2)]),
+    session("response-lost-server", "kernel", headway={"lose": [{"sent": True, "kind": "Response", "first": 1}]}, skip=LATE, also=[took(3.04, 3.1)]),
+    # The client has nothing to say: its Ack must be repeated until the server answers (section 8.1.5).
+    session("acks-lost-client", "headway", headway={"lose": [{"sent": True, "kind": "Ack", "first": 3}], **send(40, within_ms=0)}),
+    session("acks-lost-server", "kernel", headway={"lose": [{"kind": "Ack", "until_ms": 1000}, {"kind": "DataAck", "until_ms": 1000}]}),
+    # Nothing of the client's gets through for 4 s; Linux repeats its Response after 3 s, then 2 s later.
+    session("partopen-lost-client", "headway", headway={"lose": [{"sent": True, "kind": kind, "until_ms": 4000} for kind in ("Ack", "DataAck", "Data")],
+            **send(40, gap_us=5_000_000)}),
+]
+
+# Every way to close (section 8.3).
+for role in ROLES:
+    server = "kernel" if role == "headway" else "headway"
+    CASES.append(session(f"closereq-{IS[role]}", role, closer="server",
+                         also=[exchange(f"{server} CloseReq", f"{role} Close", f"{server} Reset"), resets((server, 1))]))
+    holder = {"kernel": {"server_time_wait": True}} if role == "headway" else {"headway": {"options": {"server_time_wait": True}}}
+    CASES.append(session(f"server-time-wait-{IS[role]}", role, closer="server", **holder))
+    # The Close is lost once, the CloseReq is lost once, the Reset is lost once.
+    lost = {"sent": role == "headway", "kind": "Close", "first": 1}
+    CASES.append(session(f"close-lost-{IS[role]}", role, headway={"lose": [lost]}))
+    lost = {"sent": server == "headway", "kind": "CloseReq", "first": 1}
+    CASES.append(session(f"closereq-lost-{IS[role]}", role, closer="server", headway={"lose": [lost]}))
+    lost = {"sent": server == "headway", "kind": "Reset", "first": 1}
+    CASES.append(session(f"reset-lost-{IS[role]}", role, headway={"lose": [lost], "linger_ms": 5000}))
+    # Aborts: Reset 2.
+    for by in ROLES:
+        aborts = {"abort": True, "close_after_ms": 1000}
+        CASES.append(Case(f"abort-by-{by}-{IS[role]}", **ends(role, (2, 2), headway={**(aborts if by == "headway" else {}), **(send() if role == "headway" else {})},
+                          kernel={**(aborts if by == "kernel" else {}), **(send() if role == "kernel" else {})}),
+                          expect=[connected, honest, resets((by, 2)), closed("us" if by == "headway" else "peer", 2),
+                                  kernel_end(errno.ECONNRESET if by == "headway" else None)]))
+
+# What Headway would not send. 32 04 63 01: Change L of feature 99; 3c 04 01 02: option 60, which nobody knows.
+ODD = {"tampered": True}
+CASES += [
+    session("unknown-option", "headway", headway={"change": [{"kind": "Request", "options": "3c040102"}, {"kind": "DataAck", "options": "3c040102"}]}, **ODD),
+    session("unknown-feature", "headway", headway={"change": [{"kind": "Request", "options": "20046301"}]}, **ODD),
+    failing("unknown-mandatory", "headway", [closed("peer", 6)], headway={"change": [{"kind": "Request", "options": "0000000120046301"}]}, **ODD),
+    failing("not-confirmed", "headway", [closed("peer", 9)], headway={"change": [{"kind": kind, "bare": True} for kind in ("Ack", "DataAck")], **send(3)}, **ODD),
+    session("checksum-wrong", "headway", headway={"change": [{"kind": "Request", "count": 1, "checksum": True}]}, skip=LATE, also=[took(1.04, 1.06)], **ODD),
+    session("far-ahead", "headway", (3, 3), headway={"change": [{"kind": "Data", "skip": 5, "count": 1, "ahead": 1_000_000}]}, **ODD),
+]
+
+# Partial checksums (section 9.2).
+CASES += [
+    session("coverage-1-client", "headway", headway={"options": {"send_coverage": 1}}, kernel={"minimum_coverage": 1}),
+    session("coverage-4-server", "kernel", (3, 3), headway={"options": {"minimum_coverage": 3}}, kernel={"send_coverage": 4}),
+    session("coverage-1-corrupt-client", "headway", headway={"options": {"send_coverage": 1}}, kernel={"minimum_coverage": 1}, to_kernel=f"{DELAY} corrupt 5%",
+            partial=True),
+    session("coverage-1-corrupt-server", "kernel", headway={"options": {"minimum_coverage": 1}}, kernel={"send_coverage": 1}, to_headway=f"{DELAY} corrupt 5%",
+            partial=True),
+]
+
+# Idle and deaf.
+for role in ROLES:
+    for ccid in (2, 3):
+        CASES.append(session(f"idle-gap-ccid{ccid}-{IS[role]}", role, (ccid, ccid), **{role: send(40, 300, 20_000, gap_us=5_000_000)}))
+
+# Paths that lose, overtake, duplicate, spoil; data one way.
+PATHS = {"loss1": "loss 1%", "loss5": "loss 5%", "reorder": "reorder 5% 25%", "duplicate": "duplicate 5%", "corrupt": "corrupt 5%", "jitter": None}
+for role in ROLES:
+    for ccid in (2, 3):
+        for path, impairment in PATHS.items():
+            netem = f"{DELAY} {impairment}" if impairment else "delay 20ms 5ms"
+            sender = {**send(300, 300, 8000), "close_after_ms": 1500}
+            CASES.append(Case(f"{path}-ccid{ccid}-{IS[role]}", **ends(role, (ccid, ccid), **{role: sender}),
+                              expect=[connected, agreed(ccid, ccid), honest, accounted, most(0.80)], to_kernel=netem, to_headway=netem))
+        sender = {**send(300, 300, 20_000), "close_after_ms": 1500}
+        blackout = {"lose": [{"sent": way, "from_ms": 2000, "until_ms": 5000} for way in (False, True)]}
+        CASES.append(Case(f"blackout-ccid{ccid}-{IS[role]}", **ends(role, (ccid, ccid), headway={**blackout, **(sender if role == "headway" else {})},
+                          kernel={**(sender if role == "kernel" else {}), "queue": 5}), expect=[connected, agreed(ccid, ccid), honest]))
+
+# As fast as it goes, for 20 s, beside two sockets of the kernel's on the same path.
+for loss in (1, 5):
+    for ccid in (2, 3):
+        netem = f"{DELAY} loss {loss}%"
+        greedy = {**send(1_000_000, 1000, 0, within_ms=20_000), "close_after_ms": 1000}
+        reference = f"greedy-loss{loss}-ccid{ccid}-kernels"
+        CASES.append(Case(reference, "both", {"send_ccids": [ccid], "receive_ccids": [ccid]}, {"send_ccids": [ccid], "receive_ccids": [ccid], **greedy},
+                          [honest], to_kernel=netem, to_headway=netem))
+        for role in ROLES:
+            CASES.append(Case(f"greedy-loss{loss}-ccid{ccid}-{IS[role]}", **ends(role, (ccid, ccid), **{role: greedy}),
+                              expect=[connected, honest, accounted, like(reference)], to_kernel=netem, to_headway=netem))

@@ -1,0 +1,419 @@
+//! Headway's end: `headway_dccp` on a TUN device, whose address the kernel routes to but does not own.
+
+use crate::data::{Sending, Tally};
+use crate::meddle::{self, Change, Loss};
+use crate::{ip, sys};
+use headway_dccp::{
+    Body, Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, Listener, Network, Outbox, Outcome,
+    Outgoing, Packet, Ports, Reset, ResetCode, ServiceCode, State, refusal,
+};
+use headway_units::{Dialect, Ecn, Instant, Options, Random};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+use std::error::Error;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// What this end does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spec {
+    /// The TUN device.
+    tun: String,
+    /// This end's address and the kernel's.
+    address: IpAddr,
+    peer: IpAddr,
+    /// The server's port.
+    port: u16,
+    server: bool,
+    /// Of the initial sequence number and the client's port.
+    seed: u64,
+    /// The service code that a client asks for, those that a server has; absent: 0.
+    #[serde(default)]
+    services: Vec<u32>,
+    dialect: String,
+    #[serde(default)]
+    send_ccids: Vec<u8>,
+    #[serde(default)]
+    receive_ccids: Vec<u8>,
+    /// Keys of the connection that are not the dialect's.
+    #[serde(default)]
+    options: serde_json::Map<String, Value>,
+    #[serde(default)]
+    send: Sending,
+    /// Send back what comes.
+    #[serde(default)]
+    echo: bool,
+    /// Close so long after the connection is there and its own data have gone; absent: when the peer does.
+    #[serde(default)]
+    close_after_ms: Option<u64>,
+    /// Reset instead.
+    #[serde(default)]
+    abort: bool,
+    /// Answer each Request with a Reset of this code.
+    #[serde(default)]
+    refuse: Option<u8>,
+    /// Go on so long after the end, to answer what comes late.
+    #[serde(default = "linger")]
+    linger_ms: u64,
+    /// Give up then.
+    #[serde(default = "limit")]
+    limit_ms: u64,
+    #[serde(default)]
+    lose: Vec<Loss>,
+    #[serde(default)]
+    change: Vec<Change>,
+}
+
+const fn linger() -> u64 {
+    500
+}
+const fn limit() -> u64 {
+    60_000
+}
+
+/// Plays it.
+pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
+    let mut options = serde_json::to_value(ConnectionOptions::preset(dialect(&spec.dialect)?))?;
+    if let Value::Object(keys) = &mut options {
+        keys.insert("lower_headers".into(), if spec.address.is_ipv4() { "20B" } else { "40B" }.into());
+        keys.extend(spec.options.clone());
+    }
+    let read: ConnectionOptions = serde_json::from_value(options)?;
+    // Controllers and CCIDs are no keys.
+    let ConnectionOptions { send_ccids, receive_ccids, controllers, .. } = ConnectionOptions::preset(dialect(&spec.dialect)?);
+    let or = |wanted: &[u8], preset: Vec<u8>| if wanted.is_empty() { preset } else { wanted.to_vec() };
+    let options = ConnectionOptions {
+        send_ccids: or(&spec.send_ccids, send_ccids),
+        receive_ccids: or(&spec.receive_ccids, receive_ccids),
+        controllers,
+        ..read
+    };
+    options.check()?;
+    let tun = sys::tun(&spec.tun)?;
+    let (sender, packets) = channel();
+    let mut reading = tun.try_clone()?;
+    // It ends with the program.
+    thread::spawn(move || {
+        let mut buffer = vec![0; 65_536];
+        while let Ok(len) = reading.read(&mut buffer) {
+            if sender.send((std::time::Instant::now(), buffer[..len].to_vec())).is_err() {
+                return;
+            }
+        }
+    });
+    let start = std::time::Instant::now();
+    let now = Instant::ZERO;
+    let services: Vec<ServiceCode> = if spec.services.is_empty() { vec![0] } else { spec.services.clone() }.into_iter().map(ServiceCode).collect();
+    let mut end = End {
+        wire: Wire {
+            there: ip::network(spec.address, spec.peer),
+            address: spec.address,
+            peer: spec.peer,
+            tun,
+            lose: spec.lose.clone(),
+            change: spec.change.clone(),
+            lost: 0,
+        },
+        listener: spec.server.then(|| Listener::new(now, &options, &services, Random::new(spec.seed, "listener"))),
+        connection: None,
+        data: Data { spec: spec.send, begun: options.handshake_data.then_some(now), index: 0, back: VecDeque::new(), taken: Vec::new() },
+        tally: Tally::default(),
+        ignored: BTreeMap::new(),
+        states: Vec::new(),
+        closed: None,
+        connected: None,
+        other_port: 0,
+        spec,
+    };
+    if !end.spec.server {
+        let local = 49_152 + (Random::new(end.spec.seed, "port").bits() >> 52) as u16;
+        let ports = Ports { local, remote: end.spec.port };
+        let random = Random::new(end.spec.seed, "client");
+        end.connection = Some(Box::new(Connection::connect(now, &options, ports, services[0], random)));
+    }
+    let timed_out = end.run(start, &packets);
+    Ok(end.report(timed_out))
+}
+
+fn dialect(name: &str) -> Result<Dialect, String> {
+    match name {
+        "rfc" => Ok(Dialect::Rfc),
+        "linux" => Ok(Dialect::Linux),
+        _ => Err(format!("the dialect is rfc or linux, not {name}")),
+    }
+}
+
+/// The path: what a packet becomes on it.
+struct Wire {
+    tun: File,
+    address: IpAddr,
+    peer: IpAddr,
+    there: Network,
+    lose: Vec<Loss>,
+    change: Vec<Change>,
+    /// By this end's losses, not by the path's.
+    lost: u32,
+}
+
+impl Wire {
+    fn loses(&mut self, now: Instant, sent: bool, packet: &Packet<'_>) -> bool {
+        let now = Duration::from_nanos(now.as_nanos());
+        let mut lost = false;
+        for loss in &mut self.lose {
+            lost |= loss.takes(now, sent, packet.kind());
+        }
+        self.lost += u32::from(lost);
+        lost
+    }
+
+    fn send(&mut self, now: Instant, outgoing: &Outgoing<'_>) {
+        let packet = &outgoing.packet;
+        let kind = packet.kind();
+        if self.loses(now, true, packet) {
+            return;
+        }
+        let changed = self.change.iter_mut().find_map(|change| change.applies(kind).then(|| change.make(packet, self.there)));
+        for bytes in changed.unwrap_or_else(|| vec![meddle::encode(packet, self.there)]) {
+            let mut whole = ip::header(self.address, self.peer, outgoing.ecn, outgoing.dont_fragment, bytes.len());
+            whole.extend(bytes);
+            self.tun.write_all(&whole).expect("the TUN device takes what has a form on the wire");
+        }
+    }
+}
+
+/// The application's data, of which a datagram is there once its time has come.
+struct Data {
+    spec: Sending,
+    /// When the first one was there.
+    begun: Option<Instant>,
+    index: u32,
+    back: VecDeque<Vec<u8>>,
+    taken: Vec<u8>,
+}
+
+impl Data {
+    /// When the next datagram is there. `None` if there is no more.
+    fn due(&self, now: Instant) -> Option<Instant> {
+        let begun = self.begun?;
+        let since = Duration::from_nanos(now.since(begun).as_nanos());
+        let due = self.spec.due(self.index).filter(|_| !self.spec.is_over(since))?;
+        Some(Instant::from_nanos(begun.as_nanos() + due.as_nanos() as u64))
+    }
+}
+
+impl Outbox for Data {
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        let own = self.due(now).is_some_and(|due| due <= now);
+        self.back.front().map(Vec::len).or_else(|| own.then_some(self.spec.bytes))
+    }
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        self.taken = match self.back.pop_front() {
+            Some(datagram) => datagram,
+            None => {
+                self.due(now)?;
+                self.index += 1;
+                self.spec.datagram(self.index - 1)
+            }
+        };
+        Some(&self.taken)
+    }
+}
+
+struct End {
+    spec: Spec,
+    wire: Wire,
+    listener: Option<Listener>,
+    connection: Option<Box<Connection>>,
+    data: Data,
+    tally: Tally,
+    /// Why packets were ignored.
+    ignored: BTreeMap<String, u32>,
+    states: Vec<(f64, String)>,
+    closed: Option<(Instant, Closed)>,
+    connected: Option<Instant>,
+    /// The client's port at the other end.
+    other_port: u16,
+}
+
+impl End {
+    /// The loop: in, drain, next deadline. Answers whether it took too long.
+    fn run(&mut self, start: std::time::Instant, packets: &Receiver<(std::time::Instant, Vec<u8>)>) -> bool {
+        let clock = |at: std::time::Instant| Instant::from_nanos(at.saturating_duration_since(start).as_nanos() as u64);
+        let limit = Instant::from_nanos(self.spec.limit_ms * 1_000_000);
+        let mut all_sent: Option<Instant> = None;
+        loop {
+            let now = clock(std::time::Instant::now());
+            let mut deadline = limit;
+            if let Some(connection) = &mut self.connection {
+                if connection.poll_timeout().is_some_and(|at| at <= now) {
+                    connection.handle_timeout(now);
+                }
+                self.drain(now);
+            }
+            if now >= limit {
+                return true;
+            }
+            if let Some((at, _)) = self.closed {
+                let over = Instant::from_nanos(at.as_nanos() + self.spec.linger_ms * 1_000_000);
+                if now >= over {
+                    return false;
+                }
+                deadline = deadline.min(over);
+            }
+            if let Some(connected) = self.connected.filter(|_| self.closed.is_none()) {
+                match self.data.due(now) {
+                    Some(due) => {
+                        if due > now {
+                            deadline = deadline.min(due);
+                        }
+                        all_sent = None;
+                    }
+                    None if self.data.back.is_empty() => all_sent = all_sent.or(Some(now.max(connected))),
+                    None => {}
+                }
+                if let (Some(at), Some(wait)) = (all_sent, self.spec.close_after_ms) {
+                    let at = Instant::from_nanos(at.as_nanos() + wait * 1_000_000);
+                    if now >= at {
+                        self.close(now);
+                    } else {
+                        deadline = deadline.min(at);
+                    }
+                }
+            }
+            if let Some(at) = self.connection.as_ref().and_then(|connection| connection.poll_timeout()) {
+                deadline = deadline.min(at);
+            }
+            let wait = deadline.since(clock(std::time::Instant::now()));
+            if let Ok((at, bytes)) = packets.recv_timeout(Duration::from_nanos(wait.as_nanos())) {
+                self.hear(clock(at), &bytes);
+            }
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.spec.close_after_ms = None;
+        let Some(connection) = &mut self.connection else { return };
+        if self.spec.abort {
+            connection.abort(now);
+        } else {
+            connection.close(now);
+        }
+        self.drain(now);
+    }
+
+    fn hear(&mut self, now: Instant, bytes: &[u8]) {
+        let Some((source, destination, ecn, dccp)) = ip::unwrap(bytes) else { return };
+        if (source, destination) != (self.spec.peer, self.spec.address) {
+            return;
+        }
+        match Packet::decode(dccp, ip::network(source, destination)) {
+            Ok(decoded) => self.hear_packet(now, ecn, &decoded),
+            Err(error) => {
+                let text = format!("{error:?}");
+                let name = text.split([' ', '{']).next().unwrap_or_default();
+                *self.ignored.entry(name.into()).or_default() += 1;
+            }
+        }
+    }
+
+    fn hear_packet(&mut self, now: Instant, ecn: Ecn, decoded: &Decoded<'_>) {
+        if let Decoded::Long(packet) = decoded
+            && self.wire.loses(now, false, packet)
+        {
+            return;
+        }
+        let (source_port, destination_port) = match decoded {
+            Decoded::Long(packet) => (packet.source_port, packet.destination_port),
+            Decoded::Short(packet) => (packet.source_port, packet.destination_port),
+        };
+        let ours = |connection: &Connection| connection.ports() == Ports { local: destination_port, remote: source_port };
+        let delivery = match (&mut self.connection, &mut self.listener) {
+            (Some(connection), _) if ours(connection) => connection.handle(now, ecn, decoded),
+            (_, Some(listener)) if destination_port == self.spec.port => {
+                if let (Some(code), Decoded::Long(packet)) = (self.spec.refuse, decoded) {
+                    if let Some(reset) = refusal(packet, Reset { code: ResetCode(code), data: [0; 3] }) {
+                        self.wire.send(now, &reset);
+                        self.closed = self.closed.or(Some((now, Closed::ByUs(Reset { code: ResetCode(code), data: [0; 3] }))));
+                    }
+                    return;
+                }
+                match listener.handle(now, &source_port.to_be_bytes(), ecn, decoded) {
+                    Outcome::Ignored(_) => return,
+                    Outcome::Reply(reply) => {
+                        self.wire.send(now, &reply);
+                        if let Body::Reset { reset, .. } = reply.packet.body {
+                            self.closed = self.closed.or(Some((now, Closed::ByUs(reset))));
+                        }
+                        return;
+                    }
+                    Outcome::Accepted(connection, delivery) => {
+                        self.other_port = source_port;
+                        self.connection = Some(connection);
+                        delivery
+                    }
+                }
+            }
+            _ => return,
+        };
+        match (delivery, decoded) {
+            (Delivery::Data | Delivery::CorruptData, Decoded::Long(packet)) => {
+                self.tally.count(packet.data);
+                if self.spec.echo {
+                    self.data.back.push_back(packet.data.to_vec());
+                }
+            }
+            (Delivery::Dropped(why), _) => *self.ignored.entry(why.to_string()).or_default() += 1,
+            _ => {}
+        }
+        self.drain(now);
+    }
+
+    /// Everything that the connection has to say.
+    fn drain(&mut self, now: Instant) {
+        let Some(connection) = &mut self.connection else { return };
+        loop {
+            let state = connection.state().to_string();
+            if self.states.last().is_none_or(|(_, last)| *last != state) {
+                self.states.push((now.as_secs_f64(), state));
+            }
+            while let Some(event) = connection.poll_event() {
+                match event {
+                    Event::Connected => {
+                        self.connected = Some(now);
+                        self.data.begun = self.data.begun.or(Some(now));
+                    }
+                    Event::Closed(closed) => self.closed = self.closed.or(Some((now, closed))),
+                    _ => {}
+                }
+            }
+            match connection.poll_transmit(now, &mut self.data) {
+                Some(outgoing) => self.wire.send(now, &outgoing),
+                None => return,
+            }
+        }
+    }
+
+    fn report(self, timed_out: bool) -> Value {
+        let closed = self.closed.map(|(at, closed)| match closed {
+            Closed::ByPeer(reset) => json!({ "at": at.as_secs_f64(), "by": "peer", "code": reset.code.0, "data": reset.data }),
+            Closed::ByUs(reset) => json!({ "at": at.as_secs_f64(), "by": "us", "code": reset.code.0, "data": reset.data }),
+            Closed::NoAnswer(state) => json!({ "at": at.as_secs_f64(), "by": "nobody", "state": state.to_string() }),
+        });
+        let status = self.connection.as_ref().map(|connection| connection.status());
+        let counters = status.map(|status| status.counters).unwrap_or_default();
+        json!({
+            "connect_s": self.connected.map(Instant::as_secs_f64), "closed": closed, "timed_out": timed_out, "states": self.states,
+            "state": status.map_or(State::Closed, |status| status.state).to_string(),
+            "send_ccid": status.map(|status| status.send_ccid.0), "receive_ccid": status.map(|status| status.receive_ccid.0),
+            "rtt_s": status.and_then(|status| status.rtt).map(headway_units::Duration::as_secs_f64),
+            "sent": counters.sent_data_packets, "sent_packets": counters.sent_packets, "received_packets": counters.received_packets,
+            "syncs": counters.syncs, "ignored": self.ignored, "lost": self.wire.lost, "tally": self.tally, "port": self.other_port,
+        })
+    }
+}

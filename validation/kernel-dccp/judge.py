@@ -1,0 +1,263 @@
+"""What was seen of a case, and what can be asked of it. A question answers what is wrong, or nothing."""
+
+import dataclasses
+import errno
+import json
+import subprocess
+
+# Packet types by their numbers.
+TYPES = ["Request", "Response", "Data", "Ack", "DataAck", "CloseReq", "Close", "Reset", "Sync", "SyncAck"]
+FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstport", "dccp.type", "dccp.reset_code", "dccp.seq_raw", "dccp.checksum.status",
+          "_ws.malformed"]
+
+
+@dataclasses.dataclass
+class Packet:
+    """A packet as the capture at the TUN device has it, read by tshark."""
+
+    at: float
+    by: str
+    kind: str
+    code: int | None
+    seq: int
+    good: bool
+    malformed: bool
+
+
+@dataclasses.dataclass
+class Seen:
+    """A case and what came of it. Where two of the kernel's sockets talk, `headway` is the server."""
+
+    case: object
+    headway: dict | None
+    kernel: dict
+    packets: list
+    dropped: dict
+    # The other cases, by name.
+    others: dict = dataclasses.field(default_factory=dict)
+
+    def of(self, kind, by=None, code=None):
+        """The packets of a type."""
+        return [packet for packet in self.packets if packet.kind == kind and by in (None, packet.by) and code in (None, packet.code)]
+
+
+def capture(path):
+    """Every packet of the capture, by the server's port."""
+    fields = [argument for field in FIELDS for argument in ("-e", field)]
+    listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.relative_sequence_numbers:false", "-o", "dccp.check_checksum:true", "-T", "fields",
+                             "-E", "occurrence=f", *fields], capture_output=True, text=True, check=True)
+    ports = {}
+    for line in listed.stdout.splitlines():
+        at, four, six, source, destination, kind, code, seq, status, malformed = line.split("\t")
+        if not kind:
+            continue
+        by = "headway" if (four or six).endswith((".2", ":2")) else "kernel"
+        packet = Packet(float(at), by, TYPES[int(kind)], int(code) if code else None, int(seq), status == "1", bool(malformed))
+        ports.setdefault(min(int(source), int(destination)), []).append(packet)
+    return ports
+
+
+def read(folder, case, packets):
+    """What a case left in the folder."""
+
+    def report(end):
+        text = (folder / f"{case.name}.{end}").read_text()
+        found = json.loads(text) if text.strip() else {"failed": "it ended without a word"}
+        return found
+
+    server, client = report("server"), report("client")
+    headway, kernel = (client, server) if case.client == "headway" else (server, client)
+    dropped = {}
+    for line in (folder / f"{case.name}.path").read_text().splitlines():
+        device, sent, lost = line.split()
+        dropped["to_headway" if device == "tun0" else "to_kernel"] = int(lost)
+    return Seen(case, headway, kernel, packets.get(case.port, []), dropped)
+
+
+def judge(seen):
+    """What is wrong, a sentence each."""
+    for end in (seen.headway, seen.kernel):
+        if end and "failed" in end:
+            return [f"an end failed: {end['failed']}"]
+    wrong = [complaint for question in seen.case.expect for complaint in question(seen)]
+    if not seen.case.tampered and any(packet.malformed for packet in seen.packets):
+        wrong.append("tshark calls a packet malformed")
+    spoilt = [packet for packet in seen.packets if not packet.good and (packet.by == "headway" or "corrupt" not in seen.case.to_headway)]
+    if spoilt and not seen.case.tampered:
+        wrong.append(f"{len(spoilt)} packets have a wrong checksum")
+    return wrong
+
+
+def same(what, found, wanted):
+    """Equal, or a complaint."""
+    return [] if found == wanted else [f"{what}: {found}, not {wanted}"]
+
+
+def within(what, found, low, high):
+    """In a range, or a complaint."""
+    return [] if found is not None and low <= found <= high else [f"{what}: {found}, not {low} to {high}"]
+
+
+def connected(seen):
+    """Both ends say that they are connected; the handshake took a round trip of 40 ms and no more than a timer's tick."""
+    if seen.headway.get("connect_s") is None:
+        return ["Headway is not connected"]
+    return [f"the kernel is not connected: {name(seen.kernel)}"] if "connect_errno" in seen.kernel else []
+
+
+def quick(seen):
+    """A client is connected after one round trip of 40 ms, and a few ticks of 4 ms."""
+    client = seen.headway if seen.case.client == "headway" else seen.kernel
+    return within("the client's handshake took", client.get("connect_s"), 0.040, 0.060)
+
+
+def agreed(to_kernel, to_headway):
+    """The CCIDs of data in each direction, and that both ends know them."""
+
+    def question(seen):
+        found = [(seen.headway["send_ccid"], seen.headway["receive_ccid"]), (seen.kernel.get("receive_ccid"), seen.kernel.get("send_ccid"))]
+        return same("CCIDs (to the kernel, to Headway) at Headway", found[0], (to_kernel, to_headway)) + \
+            same("the same at the kernel", found[1], (to_kernel, to_headway))
+
+    return question
+
+
+def honest(seen):
+    """Nothing was delivered twice or invented, and no more than was sent."""
+    wrong = []
+    for end, other in ((seen.headway, seen.kernel), (seen.kernel, seen.headway)):
+        if end is None or "tally" not in end or "sent" not in other:
+            continue
+        for key in ("twice", "spoilt"):
+            if end["tally"][key] and not (key == "spoilt" and seen.case.partial) :
+                wrong.append(f"{end['tally'][key]} datagrams were delivered {key if key == 'twice' else 'with other bytes'}")
+        if end["tally"]["received"] - end["tally"]["twice"] > other["sent"]:
+            wrong.append("more was delivered than was sent")
+    return wrong
+
+
+def delivered(to_kernel, to_headway):
+    """So many datagrams were sent and delivered, in order."""
+
+    def question(seen):
+        wrong = same("datagrams to the kernel", (seen.headway["sent"], tally(seen.kernel)["received"]), (to_kernel, to_kernel))
+        wrong += same("datagrams to Headway", (seen.kernel.get("sent"), tally(seen.headway)["received"]), (to_headway, to_headway))
+        return wrong + same("datagrams that were overtaken", (tally(seen.kernel)["overtaken"], tally(seen.headway)["overtaken"]), (0, 0))
+
+    return question
+
+
+def tally(end):
+    """What an end received; nothing if it was never connected."""
+    return end.get("tally", {"received": 0, "twice": 0, "overtaken": 0, "spoilt": 0, "bytes": 0})
+
+
+def accounted(seen):
+    """Datagrams that are missing were dropped on the way: no more are missing than netem dropped."""
+    wrong = []
+    for way, sender, receiver in (("to_kernel", seen.headway, seen.kernel), ("to_headway", seen.kernel, seen.headway)):
+        missing = sender.get("sent", 0) - tally(receiver)["received"] + tally(receiver)["twice"]
+        if missing > seen.dropped[way]:
+            wrong.append(f"{missing} datagrams {way.replace('_', ' ')} are missing, and the path dropped only {seen.dropped[way]} packets")
+    return wrong
+
+
+def resets(*codes):
+    """These Resets were seen, (who, code) each, and no others."""
+
+    def question(seen):
+        return same("Resets", [(packet.by, packet.code) for packet in seen.of("Reset")], list(codes))
+
+    return question
+
+
+def calm(seen):
+    """Nobody had to ask with a Sync where the other is, and Headway ignored nothing."""
+    return same("Syncs", len(seen.of("Sync")), 0) + same("what Headway ignored", seen.headway["ignored"], {})
+
+
+def closed(by, code):
+    """How the connection ended at Headway: by a Reset of the peer's or of ours, with this code."""
+    return lambda seen: same("Headway's end", (seen.headway["closed"] or {}).get("by"), by) + same("with Reset", (seen.headway["closed"] or {}).get("code"), code)
+
+
+def kernel_end(wanted):
+    """What the kernel's application read last: None if it closed by itself, 0 for the end, or an errno."""
+    return lambda seen: same("the kernel's last read", name(seen.kernel, "end"), errno.errorcode.get(wanted, wanted) if wanted else wanted)
+
+
+def refused(wanted):
+    """The kernel's connect failed with this errno."""
+    return lambda seen: same("the kernel's connect", name(seen.kernel), errno.errorcode[wanted])
+
+
+def name(end, key="connect_errno"):
+    """An errno's name."""
+    return errno.errorcode.get(end.get(key), end.get(key))
+
+
+def exchange(*kinds):
+    """The packets, in their order: "headway Close" and so on. Only types that are named are looked at."""
+
+    def question(seen):
+        named = {kind.split()[1] for kind in kinds}
+        return same("the exchange", [f"{packet.by} {packet.kind}" for packet in seen.packets if packet.kind in named], list(kinds))
+
+    return question
+
+
+def count(kind, by, low, high):
+    """How many packets of a type an end sent."""
+    return lambda seen: within(f"{kind} packets of {by}", len(seen.of(kind, by)), low, high)
+
+
+def gaps(kind, by, *seconds, slack=0.06):
+    """The times between an end's packets of a type."""
+
+    def question(seen):
+        times = [packet.at for packet in seen.of(kind, by)]
+        found = [round(later - earlier, 3) for earlier, later in zip(times, times[1:])]
+        good = len(found) == len(seconds) and all(abs(one - other) <= slack + 0.01 * other for one, other in zip(found, seconds))
+        return [] if good else [f"the times between {by}'s {kind} packets: {found}, not {list(seconds)}"]
+
+    return question
+
+
+def took(low, high):
+    """When the client was connected; or, if it never was, when it gave up."""
+
+    def question(seen):
+        client = seen.headway if seen.case.client == "headway" else seen.kernel
+        at = client.get("connect_s") or (client.get("closed") or {}).get("at")
+        return within("seconds until the client knew", at, low, high)
+
+    return question
+
+
+def silent(seen):
+    """The kernel said nothing."""
+    return same("packets of the kernel", sum(packet.by == "kernel" for packet in seen.packets), 0)
+
+
+def most(share):
+    """At least this share of what the client's application had was sent, and came."""
+
+    def question(seen):
+        client, server = (seen.headway, seen.kernel) if seen.case.client == "headway" else (seen.kernel, seen.headway)
+        wanted = (seen.case.headway if seen.case.client == "headway" else seen.case.kernel)["send"]["packets"]
+        return within("datagrams sent", client.get("sent"), share * wanted, wanted) + within("datagrams that came", tally(server)["received"], share * wanted, wanted)
+
+    return question
+
+
+def like(reference, low=0.67, high=1.5):
+    """As many datagrams came as between two sockets of the kernel's, within a factor."""
+
+    def question(seen):
+        other = seen.others.get(reference)
+        if other is None:
+            return []
+        mine, theirs = (tally(one.kernel if one.kernel.get("tally", {}).get("received") else one.headway)["received"] for one in (seen, other))
+        return within(f"datagrams that came, beside {theirs} between kernels", round(mine / max(theirs, 1), 2), low, high)
+
+    return question

@@ -1,0 +1,133 @@
+"""A small machine that boots Debian's Linux 6.1 in qemu, in virtual time: no root, no KVM.
+
+With `-icount sleep=off` an instruction takes 2 ns, and an idle guest skips to its next timer. So the host's load cannot disturb the guest's
+clock, and what waits costs nothing.
+"""
+
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What the host must have, and Debian's package of it.
+PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "modprobe": "kmod", "depmod": "kmod",
+            "ip": "iproute2", "tc": "iproute2", "tcpdump": "tcpdump", "tshark": "tshark", "dpkg-deb": "dpkg", "ldd": "libc-bin"}
+# In the order in which they are loaded, each behind what it needs.
+MODULES = ["virtio_pci", "9pnet_virtio", "9p", "tun", "ifb", "ipv6", "dccp", "dccp_ipv4", "dccp_ipv6", "sch_netem", "sch_ingress", "cls_matchall",
+           "act_mirred", "af_packet"]
+# Each spares the emulated processor work, and none touches the network: no zeroing of fresh pages, no security module, no
+# `rep movsb` (features 112, 297 and 580), of which qemu makes one byte at a time here.
+SPARE = ("init_on_alloc=0 apparmor=0 audit=0 randomize_kstack_offset=0 hardened_usercopy=off nmi_watchdog=0 clearcpuid=112,297,580 "
+         "mitigations=off nokaslr no_timer_check random.trust_cpu=on tsc=reliable")
+
+
+def find(program):
+    """A program's path; those for administrators need not be in the PATH."""
+    return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+def check():
+    """Ends with what is missing on this machine."""
+    missing = {package for program, package in PROGRAMS.items() if not find(program)}
+    if missing:
+        sys.exit(f"validation/kernel-dccp/run needs programs that are not here: apt-get install --no-install-recommends {' '.join(sorted(missing))}")
+
+
+def kernel(cache, package):
+    """The kernel, unpacked: (its ELF file, the folder above lib/modules, its version). Fetched once, unless a package is given."""
+    unpacked = cache / "kernel"
+    if package or not list(unpacked.glob("boot/vmlinuz-*")):
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpacked.mkdir(parents=True)
+        subprocess.run(["dpkg-deb", "-x", package or fetch(cache), unpacked], check=True)
+    compressed = next(unpacked.glob("boot/vmlinuz-*"), None)
+    if compressed is None:
+        sys.exit(f"{package} has no boot/vmlinuz-*: it should be Debian 12's linux-image-6.1.0-*-amd64")
+    version = compressed.name.removeprefix("vmlinuz-")
+    modules = unpacked / "lib" / "modules" / version
+    if not list(modules.rglob("dccp.ko*")):
+        sys.exit(f"Linux {version} has no DCCP (it was removed in 6.16): give Debian 12's linux-image-6.1.0-*-amd64 with --kernel")
+    if not (modules / "modules.dep").exists():
+        subprocess.run([find("depmod"), "-b", unpacked, version], check=True, stderr=subprocess.DEVNULL)
+    elf = unpacked / "vmlinux"
+    if not elf.exists():
+        # Unpacked here in a second; the guest would need ten.
+        data = compressed.read_bytes()
+        elf.write_bytes(lzma.LZMADecompressor().decompress(data[data.index(b"\xfd7zXZ\0"):]))
+    return elf, unpacked, version
+
+
+def fetch(cache):
+    """Lets apt fetch Debian's kernel into the cache: 70 MB."""
+    depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"linux-image-6\.1\.\S+-amd64", depends)
+    if not found:
+        sys.exit("apt knows no linux-image-6.1.*-amd64, which Debian 12 has: give such a package with --kernel FILE")
+    print(f"fetching {found[0]}", file=sys.stderr)
+    subprocess.run(["apt-get", "download", found[0]], cwd=cache, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return max(cache.glob(f"{found[0]}_*.deb"), key=lambda package: package.stat().st_mtime)
+
+
+def install(program, root, name):
+    """Puts a program into the guest with the shared libraries that it is linked with."""
+    target = root / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(program, target)
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    for library in re.findall(r"(/\S+)", linked):
+        place = root / library.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            shutil.copy(library, place)
+
+
+def image(scratch, program, cases, unpacked, version):
+    """The guest's files as an archive: busybox, a few programs of the host, the kernel's modules, both ends and the cases."""
+    root = scratch / "root"
+    for folder in ("bin", "sbin", "proc", "sys", "dev", "tmp", "out", "modules", "lab", "etc"):
+        (root / folder).mkdir(parents=True)
+    install(find("busybox"), root, "bin/busybox")
+    for name in ("ip", "tc", "tcpdump"):
+        install(find(name), root, f"sbin/{name}")
+    (root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\ntcpdump:x:0:0::/:/bin/sh\n")
+    (root / "etc/group").write_text("root:x:0:\ntcpdump:x:0:\n")
+    install(program, root, "lab/headway-kernel-dccp")
+    (root / "lab/cases").write_text(cases)
+    shutil.copy(HERE / "guest" / "init", root / "init")
+    (root / "init").chmod(0o755)
+    order = []
+    for module in MODULES:
+        shown = subprocess.run([find("modprobe"), "-d", unpacked, "-S", version, "--show-depends", module], capture_output=True, text=True, check=False)
+        for path in re.findall(r"^insmod (\S+)", shown.stdout, re.MULTILINE):
+            name = pathlib.Path(path).name
+            if name not in order:
+                order.append(name)
+                shutil.copy(path, root / "modules" / name)
+    (root / "modules/order").write_text("\n".join(order))
+    files = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    archive = scratch / "guest.cpio"
+    with archive.open("wb") as output:
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=files.encode(), stdout=output, check=True)
+    return archive
+
+
+def boot(elf, archive, out, limit, progress):
+    """Runs the guest until it is done; `out` is its /out. Calls `progress` with each line of its console."""
+    command = ["qemu-system-x86_64", "-accel", "tcg", "-machine", "q35,hpet=off", "-cpu", "max", "-smp", "1", "-m", "768",
+               "-icount", "shift=1,sleep=off", "-rtc", "clock=vm", "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
+               "-kernel", elf, "-initrd", archive, "-append", f"console=ttyS0 quiet panic=-1 {SPARE}",
+               "-fsdev", f"local,id=o,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=o,mount_tag=out"]
+    log = []
+    # What never ends is ended, by the clock of the host.
+    with subprocess.Popen(["timeout", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace") as machine:
+        for line in machine.stdout:
+            log.append(line.rstrip())
+            progress(log[-1])
+    if not (out / "done").exists():
+        sys.exit("\n".join(["the guest ended without results:", *log[-20:]]))
+    return log
