@@ -5,6 +5,7 @@ use super::event::{Delivery, Event, Step};
 use super::feature_slot::Side;
 use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
+use super::state::State;
 use crate::{DropCode, Feature, Packet, PacketType, Reset, ResetCode};
 use headway_rate::{Arrival, Feedback, Losses, Report, SenderHalf, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
@@ -35,7 +36,10 @@ impl Connection {
         let number = self.windows.number_sent(ack);
         self.acknowledge.on_ack_of(ack);
         self.end_of_round_trip(number);
-        let rtt_sample = self.measure(now, number, advanced, heard);
+        // An Ack goes because there is something to acknowledge. What rides on other packets has waited for them: an end that
+        // sends no Elapsed Time (Linux) acknowledges its peer's last data in a Close, seconds later.
+        let at_once = packet.kind() == PacketType::Ack || self.machine.state() < State::Open;
+        let rtt_sample = self.measure(now, number, advanced && at_once, heard);
         self.rtt_sample = rtt_sample.or(self.rtt_sample);
         let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
         self.lost_acks = self.lost_acks.saturating_add(u64::from(ack_marked));
@@ -118,7 +122,7 @@ impl Connection {
     }
 
     /// The time since the acknowledged packet went, less what its receiver held it back.
-    fn measure(&mut self, now: Instant, number: u64, advanced: bool, heard: &Heard) -> Option<Duration> {
+    fn measure(&mut self, now: Instant, number: u64, at_once: bool, heard: &Heard) -> Option<Duration> {
         // A Timestamp that comes back tells of the packet that it went on.
         let echoed = heard.echo.and_then(|(echo, elapsed)| {
             let (_, at) = self.stamped.take_if(|(timestamp, _)| *timestamp == echo)?;
@@ -127,10 +131,10 @@ impl Connection {
         let (age, held) = match (echoed, heard.elapsed) {
             (Some(echoed), _) => echoed,
             (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed.duration()),
-            (None, None) if advanced && self.ledger.is_prompt(number) => {
+            (None, None) if at_once && self.ledger.is_prompt(number) => {
                 (self.ledger.age(number, now)?, Duration::ZERO)
             }
-            // An old acknowledgement repeated, or that of an Ack: nobody knows for how long it was held back.
+            // One repeated, that of an Ack, or one on another packet: nobody knows for how long it was held back.
             (None, None) => return None,
         };
         // An Elapsed Time that is longer than the whole is a lie.

@@ -1,0 +1,50 @@
+//! Which acknowledgements measure a round trip (RFC 4340 section 13.2), in dialogues with one end. Times are in milliseconds.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod dialogue;
+mod pipe;
+
+use dialogue::Dialogue;
+use headway_units::Duration;
+use pipe::options;
+
+/// A client whose handshake took 10 ms, and whose datagram, its packet 2, went at 100 ms.
+fn sent_at_100() -> Dialogue {
+    let mut client = Dialogue::open_client(&options());
+    assert_eq!(rtt(&mut client), Duration::from_millis(10));
+    client.push(100, b"datagram");
+    assert!(client.next(100).starts_with("Data 2"));
+    client
+}
+
+fn rtt(end: &mut Dialogue) -> Duration {
+    end.connection().status().rtt.unwrap()
+}
+
+/// Without an Elapsed Time only an Ack, which goes for the acknowledgement's sake, says when the data came: Linux sends none, and
+/// acknowledges the last data in a Close or with its next data, however much later.
+#[test]
+fn what_rides_on_other_packets_measures_nothing() {
+    let mut client = sent_at_100();
+    client.send(5000, "DataAck 1002 (2)", &[], b"much later");
+    assert_eq!(rtt(&mut client), Duration::from_millis(10));
+    let mut client = sent_at_100();
+    client.send(5000, "Close 1002 (2)", &[], b"");
+    assert_eq!(rtt(&mut client), Duration::from_millis(10));
+}
+
+/// RFC 6298's mean moves by an eighth: 10 ms, and a sample of 26 ms.
+#[test]
+fn an_ack_measures() {
+    let mut client = sent_at_100();
+    client.send(126, "Ack 1002 (2)", &[], b"");
+    assert_eq!(rtt(&mut client), Duration::from_millis(12));
+}
+
+/// The same sample from data that came 4.9 s after the datagram, and say so: 487,400 hundredths of a millisecond.
+#[test]
+fn elapsed_time_measures_on_any_packet() {
+    let mut client = sent_at_100();
+    client.send(5000, "DataAck 1002 (2)", &[43, 6, 0, 7, 0x6f, 0xe8], b"much later");
+    assert_eq!(rtt(&mut client), Duration::from_millis(12));
+}
