@@ -117,6 +117,21 @@ mod first_packets {
         server.send(0, "Request 1000", &[32, 4, 1, 3, 34, 4, 1, 3], b"");
         assert!(server.next(0).starts_with("Response 0 (1000) | ConfirmL(CCID 2,2) ConfirmR(CCID 2,2)"));
     }
+
+    /// Section 10: CCID 2 stays where nothing is in common. An end that cannot work with it ends the connection, as Linux does
+    /// with the same code; in the middle of a connection the value that stays is acceptable, and the Change declined.
+    #[test]
+    fn nothing_in_common_with_an_end_without_ccid_2() {
+        let mut server = Dialogue::server(&with(&[3], &[3]));
+        assert_eq!(server.send(0, "Request 1000", &[32, 4, 1, 2, 34, 4, 1, 2], b""), OPTION_ERROR);
+        server.recv(0, "Reset 0 (1000) Option Error, data=200102");
+        let mut client = Dialogue::client(&with(&[3], &[3]));
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 3, 3], b"");
+        client.next(10);
+        client.send(20, "Ack 1001 (1)", &[32, 4, 1, 2], b"");
+        client.recv(20, "Ack 2 (1001) | ConfirmR(CCID 3,3)");
+    }
 }
 
 mod in_the_middle {

@@ -179,6 +179,10 @@ impl Slot {
                 Some(value) => self.value = value.into(),
                 // "If there is no shared entry, the feature's value MUST NOT change" (section 6.3.1).
                 None if mandatory => return Err(OptionFault::NotUnderstood),
+                // The CCID that stays will not do here, and asking with Mandatory would find the same lists (section 10).
+                None if self.feature == Feature::CCID && !ours.contains(&(self.value as u8)) => {
+                    return Err(OptionFault::NothingInCommon);
+                }
                 None => {}
             }
         } else {

@@ -75,6 +75,9 @@ pub enum OptionFault {
     /// The receiver knows no such option, or will not do what it asks for.
     #[error("it is not understood")]
     NotUnderstood,
+    /// No CCID that this end could work with is among the peer's.
+    #[error("no CCID is acceptable to both ends (RFC 4340 section 10)")]
+    NothingInCommon,
     /// Mandatory is the last option.
     #[error("Mandatory should have an option behind it (RFC 4340 section 5.8.2)")]
     MandatoryLast,
@@ -124,6 +127,7 @@ impl OptionError {
             OptionFault::MandatoryLast | OptionFault::MandatoryTwice => self.reset(ResetCode::OPTION_ERROR),
             OptionFault::FeatureValue if confirm => self.reset(ResetCode::OPTION_ERROR),
             _ if self.mandatory && !confirm => self.reset(ResetCode::MANDATORY_ERROR),
+            OptionFault::NothingInCommon => self.reset(ResetCode::OPTION_ERROR),
             OptionFault::NonsensicalLength { .. } => Answer::IgnoreRest,
             OptionFault::FeatureValue | OptionFault::NotUnderstood => match self.option {
                 n::CHANGE_L => Answer::EmptyConfirm { action: FeatureAction::ConfirmR, feature },
