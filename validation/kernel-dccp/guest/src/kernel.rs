@@ -190,7 +190,11 @@ fn receive(mut socket: &Socket, echo: bool, echoed: &AtomicU32, stop: &AtomicBoo
     let (mut tally, mut buffer) = (Tally::default(), vec![0; 65_536]);
     loop {
         match socket.read(&mut buffer) {
-            Ok(0) => return (tally, Some(0)),
+            // After a Reset Linux lets the socket end, and keeps the error.
+            Ok(0) => {
+                let error = socket.take_error().ok().flatten();
+                return (tally, Some(error.and_then(|error| error.raw_os_error()).unwrap_or(0)));
+            }
             Ok(len) => {
                 tally.count(&buffer[..len]);
                 if echo {
