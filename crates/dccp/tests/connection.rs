@@ -91,6 +91,37 @@ fn a_flood_of_requests() {
     assert_eq!(listener.half_open(), 9);
 }
 
+/// Somebody who knows a client's port sends a Request in its name, just before its own: the client is served all the same, and the
+/// forged connection is gone.
+#[test]
+fn a_forged_request_does_not_keep_its_peer_out() {
+    let now = Instant::from_secs(1);
+    let mut listener = Listener::new(now, &options(), &[SERVICE], Random::new(1, "listener"));
+    let connect = |name| Connection::connect(now, &options(), PORTS, SERVICE, Random::new(7, name));
+    let (mut thief, mut client, mut other) = (connect("thief"), connect("client"), connect("other"));
+    let (mut no_data, mut nothing) = (NoData, NoData);
+    let first = Decoded::Long(thief.poll_transmit(now, &mut no_data).unwrap().packet);
+    let Outcome::Accepted(forged, _) = listener.handle(now, b"client", Ecn::NotEct, &first) else { panic!() };
+    assert!(!listener.is_contested(&forged, &first), "the same Request again");
+
+    let request = Decoded::Long(client.poll_transmit(now, &mut nothing).unwrap().packet);
+    assert!(listener.is_contested(&forged, &request));
+    let Outcome::Reply(response) = listener.contest(now, b"client", Ecn::NotEct, &request) else { panic!() };
+    client.handle(now, Ecn::NotEct, &Decoded::Long(response.packet));
+    let ack = Decoded::Long(client.poll_transmit(now, &mut nothing).unwrap().packet);
+    assert!(listener.is_contested(&forged, &ack));
+    let Outcome::Accepted(server, _) = listener.contest(now, b"client", Ecn::NotEct, &ack) else { panic!() };
+    assert_eq!((server.state(), client.state()), (State::Open, State::PartOpen));
+    assert!(!listener.is_contested(&server, &first), "no more, once it is open");
+
+    // Without cookies there is nothing else to answer.
+    let never = ConnectionOptions { init_cookies: InitCookies::Never, ..options() };
+    let listener = Listener::new(now, &never, &[SERVICE], Random::new(1, "listener"));
+    let mut no_data = NoData;
+    let second = Decoded::Long(other.poll_transmit(now, &mut no_data).unwrap().packet);
+    assert!(!listener.is_contested(&forged, &second));
+}
+
 /// Always: no Request is kept, and neither what it asks for nor the round trip is forgotten.
 #[test]
 fn nothing_is_kept_before_the_handshake_ends() {

@@ -246,10 +246,17 @@ impl Server {
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
+        const PEER: &[u8] = b"client";
         let Self { listener, connection, reply, .. } = self;
-        let delivery = match connection {
-            Some(connection) => connection.handle(now, ecn, packet),
-            None => match listener.handle(now, b"client", ecn, packet) {
+        let contested = connection.as_ref().is_some_and(|open| listener.is_contested(open, packet));
+        let outcome = match connection {
+            Some(_) if contested => Err(listener.contest(now, PEER, ecn, packet)),
+            Some(connection) => Ok(connection.handle(now, ecn, packet)),
+            None => Err(listener.handle(now, PEER, ecn, packet)),
+        };
+        let delivery = match outcome {
+            Ok(delivery) => delivery,
+            Err(outcome) => match outcome {
                 Outcome::Ignored(why) => Delivery::Dropped(why),
                 Outcome::Reply(outgoing) => {
                     *reply = Some(envelope(&outgoing));

@@ -68,6 +68,12 @@ impl Connection {
         server
     }
 
+    /// Whether this end is in RESPOND, and the packet is not in its windows.
+    pub(super) fn is_foreign_in_respond(&self, packet: &Packet<'_>) -> bool {
+        self.machine.state() == State::Respond
+            && !self.windows.is_valid(packet.kind(), packet.seq, packet.body.ack(), true)
+    }
+
     /// A Request has been processed, and a Response is to answer it: now its Changes are known, and those that the CCIDs
     /// need.
     pub(super) fn prepare_response(&mut self) {

@@ -82,6 +82,34 @@ impl Listener {
         }
     }
 
+    /// Whether a packet from the peer of a connection in RESPOND is not the peer's of that connection: it is another Request, or
+    /// brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
+    /// ends must not keep the client out: the packet goes to [`Self::contest`] instead of the connection.
+    #[must_use]
+    pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
+        let Decoded::Long(packet) = packet else { return false };
+        self.options.init_cookies != InitCookies::Never
+            && connection.is_foreign_in_respond(packet)
+            && (packet.kind() == PacketType::Request || follows_response(&packet.body) && !cookie(packet).is_empty())
+    }
+
+    /// As [`Self::handle`] for a packet that [contests](Self::is_contested) a connection. A Request is answered with a cookie, and
+    /// the connection stays. One that is accepted takes its place.
+    pub fn contest(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+        match packet {
+            Decoded::Long(long) => match long.body {
+                Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
+                Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
+                _ => self.completion(now, peer, ecn, packet, long),
+            },
+            Decoded::Short(_) => Outcome::Ignored(Ignored::ShortNumbers),
+        }
+    }
+
+    fn serves(&self, service: ServiceCode) -> bool {
+        service != ServiceCode::INVALID && self.services.contains(&service)
+    }
+
     fn request(
         &mut self,
         now: Instant,
@@ -91,7 +119,7 @@ impl Listener {
         long: &Packet<'_>,
         service: ServiceCode,
     ) -> Outcome<'_> {
-        if service == ServiceCode::INVALID || !self.services.contains(&service) {
+        if !self.serves(service) {
             return self.refuse(now, long, ResetCode::BAD_SERVICE_CODE);
         }
         let full = self.half_open() >= self.options.backlog;
@@ -176,14 +204,8 @@ impl Listener {
         packet: &Decoded<'_>,
         long: &Packet<'_>,
     ) -> Outcome<'_> {
-        let mut cookie = Vec::new();
-        if self.options.init_cookies != InitCookies::Never && follows_response(&long.body) {
-            for option in long.options.iter().flatten() {
-                if let DccpOption::InitCookie(part) = option {
-                    cookie.extend_from_slice(part);
-                }
-            }
-        }
+        let allowed = self.options.init_cookies != InitCookies::Never && follows_response(&long.body);
+        let cookie = if allowed { cookie(long) } else { Vec::new() };
         let Some(ack) = long.body.ack().filter(|_| !cookie.is_empty()) else {
             return self.refuse(now, long, ResetCode::NO_CONNECTION);
         };
@@ -206,4 +228,15 @@ impl Listener {
             _ => Outcome::Ignored(Ignored::NoConnection),
         }
     }
+}
+
+/// The packet's cookie, of one option or more.
+fn cookie(packet: &Packet<'_>) -> Vec<u8> {
+    let mut cookie = Vec::new();
+    for option in packet.options.iter().flatten() {
+        if let DccpOption::InitCookie(part) = option {
+            cookie.extend_from_slice(part);
+        }
+    }
+    cookie
 }

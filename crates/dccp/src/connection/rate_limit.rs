@@ -17,11 +17,20 @@ impl RateLimit {
 
     /// Whether one more may go now.
     pub(crate) fn permits(&mut self, now: Instant) -> bool {
+        self.permits_of(now, self.per_second)
+    }
+
+    /// Whether one more may go now that leaves half of them, rounded down, to others.
+    pub(crate) fn permits_half(&mut self, now: Instant) -> bool {
+        self.permits_of(now, self.per_second.div_ceil(2))
+    }
+
+    fn permits_of(&mut self, now: Instant, most: u32) -> bool {
         if self.since.is_none_or(|since| now.since(since) >= Duration::from_secs(1)) {
             self.since = Some(now);
             self.count = 0;
         }
-        let permitted = self.count < self.per_second;
+        let permitted = self.count < most;
         self.count += u32::from(permitted);
         permitted
     }
@@ -37,5 +46,17 @@ mod tests {
         let permitted = (0..1000).filter(|n| limit.permits(Instant::from_millis(*n))).count();
         assert_eq!(permitted, 8);
         assert!(limit.permits(Instant::from_millis(1000)));
+    }
+
+    /// However many of the lesser ones come first, four are left; and the lesser ones get none behind four others.
+    #[test]
+    fn half_is_left_to_others() {
+        let mut limit = RateLimit::new(8);
+        let now = Instant::from_secs(1);
+        assert_eq!((0..100).filter(|_| limit.permits_half(now)).count(), 4);
+        assert_eq!((0..100).filter(|_| limit.permits(now)).count(), 4);
+        let mut limit = RateLimit::new(8);
+        assert_eq!((0..4).filter(|_| limit.permits(now)).count(), 4);
+        assert!(!limit.permits_half(now));
     }
 }

@@ -135,12 +135,16 @@ impl Connection {
             return NEXT;
         }
         let ack = if kind == PacketType::Reset { self.windows.gsr() } else { packet.seq };
-        self.challenge(now, ack);
+        let near = self.windows.is_near(packet.seq);
+        self.challenge(now, ack, near);
         drop_packet(Ignored::SequenceInvalid)
     }
 
-    fn challenge(&mut self, now: Instant, ack: headway_units::Seq48) {
-        if self.sync_limit.permits(now) {
+    /// Half of the Syncs are for packets whose numbers are near: after a burst of loss the peer's own are, and blind ones are
+    /// not, which would otherwise use up all (section 7.5.4).
+    fn challenge(&mut self, now: Instant, ack: headway_units::Seq48, near: bool) {
+        let permitted = if near { self.sync_limit.permits(now) } else { self.sync_limit.permits_half(now) };
+        if permitted {
             self.counters.syncs += 1;
             self.push_control(Control::Sync { ack });
         }
@@ -158,7 +162,7 @@ impl Connection {
             _ => false,
         };
         if unexpected {
-            self.challenge(now, packet.seq);
+            self.challenge(now, packet.seq, true);
             return drop_packet(Ignored::Unexpected(kind));
         }
         NEXT

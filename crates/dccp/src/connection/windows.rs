@@ -3,6 +3,9 @@
 use crate::PacketType;
 use headway_units::Seq48;
 
+/// Packets in the longest burst of loss.
+const NEAR: u64 = 1 << 24;
+
 /// The sequence number variables of section 7.1, both Sequence Window features, and what is derived of them.
 ///
 /// Beside the 48 bits of the wire, packets are counted in 64 bits from each side's first one, which is number 0: the
@@ -94,6 +97,11 @@ impl SeqWindows {
     /// Whether an acknowledgement number is one of a packet that was sent, and not too long ago.
     pub(crate) fn is_acknowledgement_valid(&self, ack: Seq48) -> bool {
         self.sent > 0 && ack.is_within(self.awl(), self.awh())
+    }
+
+    /// Whether a sequence number is as near as the peer's next ones are after any burst of loss. One in 2^23 guesses is.
+    pub(crate) fn is_near(&self, seq: Seq48) -> bool {
+        seq.is_within(self.gsr - NEAR, self.gsr + NEAR)
     }
 
     /// The table of section 7.5.3. `active`: a valid packet has come within three round trips, so that the stricter check
