@@ -2,8 +2,8 @@
 
 use crate::every::{self, Every};
 use crate::{Context, Endpoint, Shot, Way, packets};
-use headway_dccp::Body;
-use headway_units::{Dialect, Duration, Instant, OptionError, Seq48};
+use headway_dccp::{Body, OptionArea};
+use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Seq48};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
@@ -20,15 +20,24 @@ pub struct Options {
     /// How many addresses it spoofs, each with every port; 1: somebody whom the listener shall answer.
     #[schemars(range(min = 1, max = 131_072))]
     pub sources: u32,
+    /// Options that say nothing, at most 1000B: the more, the longer the answers may be.
+    pub padding: Bytes,
 }
+
+/// Fewer than any header has room for.
+const MOST_PADDING: u64 = 1000;
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { interval: Duration::from_millis(1), sources: ADDRESSES }
+        Self { interval: Duration::from_millis(1), sources: ADDRESSES, padding: Bytes::new(0) }
     }
 
     fn check(&self) -> Result<(), OptionError> {
         every::check(self.interval)?;
+        if self.padding.count() > MOST_PADDING {
+            let message = format!("{} is out of range: at most {MOST_PADDING}B", self.padding);
+            return Err(OptionError::new("padding", message));
+        }
         if (1..=ADDRESSES).contains(&self.sources) {
             return Ok(());
         }
@@ -40,6 +49,7 @@ impl headway_units::Options for Options {
 #[derive(Debug)]
 pub struct Flood {
     sources: u32,
+    padding: Vec<u8>,
     every: Every,
     context: Context,
 }
@@ -47,7 +57,8 @@ pub struct Flood {
 impl Flood {
     pub(crate) fn new(options: &Options, context: Context) -> Self {
         let every = Every::new(context.start, context.stop, options.interval);
-        Self { sources: options.sources, every, context }
+        let padding = vec![0; (options.padding.count() as usize).next_multiple_of(4)];
+        Self { sources: options.sources, padding, every, context }
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
@@ -58,7 +69,8 @@ impl Flood {
         let address = Ipv4Addr::from_bits(FIRST + random.below(self.sources.into()) as u32);
         let source = Endpoint { address, port: random.below(1 << 16) as u16 };
         let (seq, service) = (Seq48::new(random.bits()), target.service);
-        Some(packets::shot(target, Way::ToServer, source, seq, Body::Request { service }, 0))
+        let options = OptionArea::new(&self.padding).unwrap_or(OptionArea::EMPTY);
+        Some(packets::shot(target, Way::ToServer, source, seq, Body::Request { service }, options, 0))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {

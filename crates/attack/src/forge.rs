@@ -2,7 +2,7 @@
 
 use crate::every::{self, Every};
 use crate::{Context, Fate, Shot, Way, packets};
-use headway_dccp::{Body, Reset, ResetCode};
+use headway_dccp::{Body, OptionArea, Reset, ResetCode};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48};
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +139,7 @@ impl Forge {
             Forgery::SyncAck => (Body::SyncAck { ack }, 0),
         };
         let (source, _) = target.ends(towards);
-        Some(packets::shot(target, towards, source, seq, body, data))
+        Some(packets::shot(target, towards, source, seq, body, OptionArea::EMPTY, data))
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {

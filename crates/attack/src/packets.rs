@@ -10,7 +10,15 @@ pub(crate) const fn network(source: Endpoint, destination: Endpoint) -> Network 
 }
 
 /// A packet with data that are zeroes.
-pub(crate) fn shot(target: &Target, way: Way, source: Endpoint, seq: Seq48, body: Body, data: usize) -> Shot {
+pub(crate) fn shot(
+    target: &Target,
+    way: Way,
+    source: Endpoint,
+    seq: Seq48,
+    body: Body,
+    options: OptionArea<'_>,
+    data: usize,
+) -> Shot {
     let (_, destination) = target.ends(way);
     let data = vec![0; data];
     let packet = Packet {
@@ -20,7 +28,7 @@ pub(crate) fn shot(target: &Target, way: Way, source: Endpoint, seq: Seq48, body
         cscov: CsCov::ALL,
         seq,
         body,
-        options: OptionArea::EMPTY,
+        options,
         data: &data,
     };
     Shot { way, source: source.address, bytes: encode(&packet, network(source, destination)) }

@@ -1,0 +1,84 @@
+//! `[[attacker]]`: what is wrong is told with its place, and what is right is written out.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_scenario::{Loaded, NoFiles, ScenarioError};
+use headway_units::{Duration, Instant, Registry};
+
+fn load(attacker: &str, transport: &str) -> Result<Loaded, ScenarioError> {
+    let text = format!(
+        r#"duration = "10s"
+[[node]]
+name = "many"
+count = 2
+[[link]]
+between = ["a", "b"]
+rate = "2Mbps"
+delay = "10ms"
+[[link]]
+between = ["b", "c"]
+rate = "2Mbps"
+delay = "10ms"
+[[link]]
+between = ["lonely", "island"]
+rate = "2Mbps"
+delay = "10ms"
+[[flow]]
+name = "call"
+from = "a"
+to = "c"
+transport = {transport}
+source = {{ kind = "cbr", interval = "20ms", payload = "160B" }}
+[[attacker]]
+{attacker}
+"#
+    );
+    headway_scenario::load("attack.toml", &text, &[], &NoFiles)
+}
+
+const DCCP: &str = r#"{ kind = "dccp", ccid = 3 }"#;
+const FORGE: &str = r#"name = "mallory"
+at = "b"
+target = "call"
+attack = { kind = "forge" }"#;
+
+#[test]
+fn an_attacker_is_read_and_written_out() {
+    let loaded = load(FORGE, DCCP).unwrap();
+    let [attacker] = &loaded.scenario.attackers[..] else { panic!("{:?}", loaded.scenario.attackers) };
+    assert_eq!((attacker.at, attacker.target, attacker.on_path), (3, 0, false));
+    assert_eq!((attacker.start, attacker.stop, attacker.attack.kind()), (Instant::ZERO, None, "forge"));
+    let again = headway_scenario::load("resolved.toml", &loaded.resolved_toml, &[], &NoFiles).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+    let later = load(&FORGE.replace("attack =", "start = \"2s\"\nstop = \"3s\"\nattack ="), DCCP).unwrap();
+    let attacker = &later.scenario.attackers[0];
+    assert_eq!((attacker.start, attacker.stop), (Instant::from_secs(2), Some(Instant::ZERO + Duration::from_secs(3))));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let udp = r#"{ kind = "udp" }"#;
+    for (from, to, transport, expected) in [
+        ("\"b\"", "\"a\"", DCCP, "attack.toml:25:6: attacker[0].at: \"a\" is an end of \"call\""),
+        ("\"b\"", "\"bb\"", DCCP, "attacker[0].at: unknown node \"bb\"; did you mean"),
+        ("\"b\"", "\"many\"", DCCP, "attacker[0].at: \"many\" has replicas"),
+        ("\"b\"", "\"island\"", DCCP, "attacker[0].at: no links lead from \"island\" to"),
+        ("\"call\"", "\"cal\"", DCCP, "attacker[0].target: unknown flow \"cal\"; did you mean \"call\"?"),
+        ("mallory", "mallory", udp, "attacker[0].target: \"call\" is no connection"),
+        ("\"forge\"", "\"frge\"", DCCP, "attacker[0].attack.kind: unknown attack \"frge\"; did you mean \"forge\"?"),
+        ("\"forge\"", "\"replay\"", DCCP, "attacker[0].attack: this attacker needs to see the packets"),
+        ("\"forge\"", "\"forge\", unknown_bits = 20", DCCP, "attacker[0].attack: this attacker needs to see"),
+        ("\"forge\"", "\"forge\", unknown_bits = 49", DCCP, "attacker[0].attack.unknown_bits: 49 is out of range"),
+        ("\"forge\"", "\"forge\", interval = \"1ns\"", DCCP, "attacker[0].attack.interval: 1ns is too short"),
+        ("\"forge\"", "\"flood\", sources = 0", DCCP, "attacker[0].attack.sources: 0 is out of range"),
+        ("attack =", "stop = \"0s\"\nattack =", DCCP, "attacker[0].stop: 0s is not after the start at 0s"),
+        ("attack =", "onpath = true\nattack =", DCCP, "unknown key \"onpath\"; did you mean \"on_path\"?"),
+        ("attack = { kind = \"forge\" }", "", DCCP, "the key \"attack\" is missing; write it like attack ="),
+    ] {
+        let error = load(&FORGE.replace(from, to), transport).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+    let two = format!("{0}\non_path = true\n[[attacker]]\n{0}\non_path = true", FORGE);
+    let error = load(&two, DCCP).unwrap_err().to_string();
+    assert!(error.contains("two attackers are called \"mallory\""), "{error}");
+    assert!(error.contains("there is another attacker on the path of \"call\""), "{error}");
+}
