@@ -69,7 +69,7 @@ fn the_star_grows_with_its_count() {
     assert_eq!((last.name.as_str(), scenario.nodes[last.from].as_str()), ("upload50", "client50"));
 }
 
-/// docs/src/scenario.md: its example, its overrides, its `[vary]` and its error.
+/// docs/src/scenario.md: its example, its attacker, its overrides, its `[vary]` and its error.
 #[test]
 fn what_the_book_shows_is_so() {
     let book = std::fs::read_to_string(folder().join("../docs/src/scenario.md")).unwrap();
@@ -84,8 +84,23 @@ fn what_the_book_shows_is_so() {
         .map(|line| line.trim_start_matches("--set ").split("   ").next().unwrap().trim_matches('\'').parse().unwrap())
         .collect();
     assert_eq!(load("lan.toml", lan, &sets, &NoFiles).unwrap().warnings, []);
-    let runs = plan("lan.toml", &format!("{lan}{}", toml[1]), &[]).unwrap().runs;
+    let runs = plan("lan.toml", &format!("{lan}{}", toml[2]), &[]).unwrap().runs;
     assert_eq!((runs.len(), runs[0].label.as_str()), (6, "link[uplink].rate=1Mbps seed=1"));
+
+    let attacked = r#"
+[[link]]
+between = ["elsewhere", "router"]
+rate = "1Mbps"
+delay = "1ms"
+[[flow]]
+name = "video"
+from = "client1"
+to = "server"
+transport = { kind = "dccp", ccid = 3 }
+source = { kind = "cbr", interval = "20ms", payload = "160B" }
+"#;
+    let attacked = load("lan.toml", &format!("{lan}{attacked}{}", toml[1]), &[], &NoFiles).unwrap();
+    assert_eq!((attacked.scenario.attackers.len(), attacked.warnings), (1, vec![]));
 
     let wrong = lan.replace("limit =", "limits =").replace("\"2Mbps\"", "\"2mbps\"");
     let error = load("lan.toml", &wrong, &[], &NoFiles).unwrap_err().to_string();
