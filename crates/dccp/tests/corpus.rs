@@ -1,10 +1,20 @@
-//! Replays the corpora of the fuzz targets for DCCP: packets and options that once went wrong, and seeds for the fuzzer.
+//! Replays the corpora of the fuzz targets for DCCP: what once went wrong, and seeds for the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../fuzz/check_ccid_options.rs"]
+mod check_ccid_options;
 #[path = "../../../fuzz/check_connection.rs"]
 mod check_connection;
 #[path = "../../../fuzz/check_dccp.rs"]
 mod check_dccp;
+#[path = "../../../fuzz/check_established.rs"]
+mod check_established;
+#[path = "../../../fuzz/check_listener.rs"]
+mod check_listener;
+#[path = "../../../fuzz/check_negotiation.rs"]
+mod check_negotiation;
+#[path = "../../../fuzz/choices.rs"]
+mod choices;
 #[path = "../../../fuzz/replay.rs"]
 mod reader;
 
@@ -43,4 +53,34 @@ fn arrivals() {
 #[test]
 fn connections() {
     replay(include_str!("../../../fuzz/corpus/connection.hex"), 3, check_connection::check);
+}
+
+#[test]
+fn open_connections() {
+    replay(include_str!("../../../fuzz/corpus/established.hex"), 5, check_established::check);
+}
+
+#[test]
+fn listeners() {
+    replay(include_str!("../../../fuzz/corpus/listener.hex"), 5, check_listener::check);
+}
+
+#[test]
+fn negotiations() {
+    replay(include_str!("../../../fuzz/corpus/negotiation.hex"), 5, check_negotiation::check);
+}
+
+#[test]
+fn options_of_ccid_2() {
+    replay(include_str!("../../../fuzz/corpus/ccid2-options.hex"), 5, check_ccid_options::ccid2);
+}
+
+#[test]
+fn options_of_ccid_3() {
+    replay(include_str!("../../../fuzz/corpus/ccid3-options.hex"), 5, check_ccid_options::ccid3);
+}
+
+#[test]
+fn options_of_ccid_4() {
+    replay(include_str!("../../../fuzz/corpus/ccid4-options.hex"), 5, check_ccid_options::ccid4);
 }

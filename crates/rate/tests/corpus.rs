@@ -1,10 +1,16 @@
 //! Replays the corpora of the fuzz targets for controllers: what once went wrong, and seeds for the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../fuzz/check_lying_tcp_like.rs"]
+mod check_lying_tcp_like;
+#[path = "../../../fuzz/check_lying_tfrc.rs"]
+mod check_lying_tfrc;
 #[path = "../../../fuzz/check_tcp_like.rs"]
 mod check_tcp_like;
 #[path = "../../../fuzz/check_tfrc.rs"]
 mod check_tfrc;
+#[path = "../../../fuzz/choices.rs"]
+mod choices;
 #[path = "../../../fuzz/replay.rs"]
 mod reader;
 
@@ -18,4 +24,14 @@ fn tcp_like() {
 #[test]
 fn tfrc() {
     replay(include_str!("../../../fuzz/corpus/tfrc.hex"), 5, check_tfrc::check);
+}
+
+#[test]
+fn lies_to_tcp_like() {
+    replay(include_str!("../../../fuzz/corpus/lying-tcp-like.hex"), 5, check_lying_tcp_like::check);
+}
+
+#[test]
+fn lies_to_tfrc() {
+    replay(include_str!("../../../fuzz/corpus/lying-tfrc.hex"), 5, check_lying_tfrc::check);
 }

@@ -45,7 +45,7 @@ pub use outbox::{NoData, Outbox};
 pub use refusal::refusal;
 pub use state::State;
 
-use crate::feature::Ccid;
+use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use feature_slot::Side;
@@ -361,6 +361,14 @@ impl Connection {
         }
     }
 
+    /// The values of a feature that hold now: this end's, and the peer's (section 6); `None` for a feature that this crate
+    /// does not know.
+    #[must_use]
+    pub fn feature_values(&self, feature: Feature) -> Option<[u64; 2]> {
+        feature.initial()?;
+        Some([Side::Local, Side::Remote].map(|side| self.negotiation.value(side, feature)))
+    }
+
     /// The service code that the client asked for.
     #[must_use]
     pub const fn service(&self) -> ServiceCode {
@@ -434,7 +442,7 @@ impl Connection {
         if before.is_none_or(|(_, ccid, form)| (ccid, form) != (receiving, losses)) {
             let row = self.options.row(Ccid(receiving));
             self.receiver = row.map(|row| Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
-            let ratio = self.negotiation.value(Side::Remote, crate::Feature::ACK_RATIO);
+            let ratio = self.negotiation.value(Side::Remote, Feature::ACK_RATIO);
             if let Some(receiver) = &mut self.receiver {
                 receiver.set_ack_ratio(ratio as u16);
             }

@@ -1,0 +1,183 @@
+//! What must hold for the options that CCIDs 2, 3 and 4 need, whatever bytes stand in them: each is read as the RFCs lay it
+//! out, by a second reading here, and written again as it was. Shared by the fuzz targets and by the test that replays
+//! `fuzz/corpus`.
+
+use super::choices::Choices;
+use headway_dccp::{
+    AckState, Ccid, CcidOption, DccpOption, OptionArea, OptionFault, OptionWriter, PacketType, arrivals,
+};
+use headway_rate::Arrival;
+use headway_units::Seq48;
+
+const MOST: usize = 1008;
+
+/// Ack Vectors (RFC 4340 section 11.4): an acknowledgement number, then options, a length and so many bytes each.
+pub(crate) fn ccid2(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let newest = Seq48::new(choices.wide());
+    let (mut area, mut wanted) = (vec![], vec![]);
+    let mut seq = newest;
+    while let Some(len) = choices.step() {
+        let nonce = choices.byte() & 1;
+        let vector = choices.bytes(usize::from(len).min(253));
+        if area.len() + vector.len() + 2 > MOST {
+            break;
+        }
+        area.extend([38 + nonce, vector.len() as u8 + 2]);
+        area.extend_from_slice(vector);
+        // "The second Ack Vector begins where the first left off."
+        for byte in vector {
+            for _ in 0..=byte & 63 {
+                wanted.push((seq, byte >> 6));
+                seq -= 1;
+            }
+        }
+    }
+    let area = padded(area);
+    let area = OptionArea::new(&area).expect("a whole number of words");
+    assert!(area.process(PacketType::Data).all(|option| option.is_err()), "Data acknowledges nothing");
+    let options: Vec<_> = area.process(PacketType::Ack).map(|option| option.expect("an Ack Vector").option).collect();
+    let vectors = || {
+        options.iter().map(|option| match option {
+            DccpOption::AckVector(vector) => *vector,
+            other => panic!("{other:?}"),
+        })
+    };
+    let mut start = newest;
+    let read: Vec<_> = vectors()
+        .flat_map(|vector| {
+            let packets: Vec<_> = vector.packets(start).collect();
+            start -= packets.len() as u64;
+            packets
+        })
+        .map(|(seq, state)| (seq, state as u8))
+        .collect();
+    assert_eq!(read, wanted);
+
+    let mut runs = vec![];
+    arrivals(vectors(), &mut runs);
+    let told = runs.iter().flat_map(|run| std::iter::repeat_n(run.arrival, run.packets as usize));
+    // State 2 is reserved: it tells nothing.
+    let fate =
+        |state| [Arrival::Received, Arrival::Marked, Arrival::NotReceived, Arrival::NotReceived][usize::from(state)];
+    assert!(told.eq(wanted.iter().map(|(_, state)| fate(*state))));
+    assert_eq!(fate(AckState::NotYetReceived as u8), Arrival::NotReceived);
+    written_again(&area);
+}
+
+/// The options of CCID 3 (RFC 4342 section 8): a type of packet, then options.
+pub(crate) fn ccid3(bytes: &[u8]) {
+    of_ccid(Ccid::TFRC, bytes);
+}
+
+/// The options of CCID 4 (RFC 5622 section 8): those of CCID 3 and Dropped Packets.
+pub(crate) fn ccid4(bytes: &[u8]) {
+    of_ccid(Ccid::TFRC_SP, bytes);
+}
+
+fn of_ccid(ccid: Ccid, bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let Some(kind) = PacketType::from_number(choices.byte() & 15) else { return };
+    let mut area = vec![];
+    while let Some(what) = choices.step() {
+        let number = if what & 7 < 7 { 192 + what % 5 } else { choices.byte() | 128 };
+        // Mostly of a length that the option may have.
+        let len = match number {
+            192 | 194 if what & 128 == 0 => 4,
+            193 if what & 128 == 0 => 1 + 9 * usize::from(what >> 3 & 15),
+            195 if what & 128 == 0 => 3 * usize::from(what >> 3 & 15),
+            _ => usize::from(choices.byte()).min(253),
+        };
+        let data = choices.bytes(len);
+        if area.len() + data.len() + 2 > MOST {
+            break;
+        }
+        area.extend([number, data.len() as u8 + 2]);
+        area.extend_from_slice(data);
+    }
+    let area = padded(area);
+    let area = OptionArea::new(&area).expect("a whole number of words");
+    for option in area.process(kind) {
+        let Ok(processed) = option else { continue };
+        let DccpOption::Ccid(raw) = processed.option else { panic!("{processed:?}") };
+        let decoded = CcidOption::decode(ccid, raw, kind);
+        assert_eq!(decoded.is_ok(), is_right(ccid, kind, raw.number, raw.data), "{raw:?} on {kind}: {decoded:?}");
+        // A CCID without such options knows none of them.
+        for stranger in [Ccid::TCP_LIKE, Ccid(250)] {
+            assert_eq!(CcidOption::decode(stranger, raw, kind), Err(OptionFault::NotUnderstood));
+        }
+        match decoded {
+            Ok(option) => {
+                says(option, raw.data);
+                let mut buffer = [0; 260];
+                let mut writer = OptionWriter::new(&mut buffer);
+                writer.push_ccid(option).expect("what was read can be written");
+                let len = writer.len();
+                assert_eq!((buffer[0], usize::from(buffer[1]), &buffer[2..len]), (raw.number, len, raw.data));
+            }
+            Err(fault) => assert!(!processed.error(fault).to_string().is_empty()),
+        }
+    }
+    written_again(&area);
+}
+
+/// Whether these RFCs let a receiver of the packet process the option.
+fn is_right(ccid: Ccid, kind: PacketType, number: u8, data: &[u8]) -> bool {
+    // Acknowledgement Numbers stand on all but these (RFC 4340 section 5.1, RFC 5596 section 2.2.1).
+    let has_ack = !matches!(kind, PacketType::Request | PacketType::Data | PacketType::Listen);
+    match (number, data) {
+        _ if kind == PacketType::Data => false,
+        // Section 8.5: an inverse, so not zero.
+        (192, [a, b, c, d]) => [a, b, c, d] != [&0; 4],
+        (194, [_, _, _, _]) => true,
+        // Section 8.6: 1 to 28 intervals behind a Skip Length of NDUPACK at most.
+        (193, [skip, intervals @ ..]) => {
+            has_ack && *skip <= 3 && intervals.len() % 9 == 0 && (9..=252).contains(&intervals.len())
+        }
+        // RFC 5622 section 8.7: 1 to 84 counts.
+        (195, counts) => ccid == Ccid::TFRC_SP && has_ack && counts.len() % 3 == 0 && (3..=252).contains(&counts.len()),
+        _ => false,
+    }
+}
+
+/// The option says what stands in its bytes, most significant first.
+fn says(option: CcidOption<'_>, data: &[u8]) {
+    let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number * 256 + u32::from(*byte));
+    match option {
+        CcidOption::LossEventRate(inverse) => {
+            assert_eq!(inverse.map_or(0xffff_ffff, std::num::NonZeroU32::get), number(data));
+        }
+        CcidOption::ReceiveRate(rate) => assert_eq!(rate, number(data)),
+        CcidOption::DroppedPackets(counts) => assert!(counts.iter().eq(data.chunks(3).map(number))),
+        CcidOption::LossIntervals(intervals) => {
+            assert_eq!(intervals.skip_length(), data[0]);
+            assert_eq!(intervals.iter().len(), data.len() / 9);
+            for (interval, bytes) in intervals.iter().zip(data[1..].chunks(9)) {
+                assert_eq!(interval.lossless_length, number(&bytes[..3]));
+                // The ECN Nonce Echo is the bit above Loss Length's 23.
+                assert_eq!(interval.loss_length, number(&bytes[3..6]) % (1 << 23));
+                assert_eq!(interval.nonce, bytes[3] >= 128);
+                assert_eq!(interval.data_length, number(&bytes[6..]));
+                assert_eq!(interval.sequence_length(), interval.lossless_length + interval.loss_length);
+                assert_eq!(interval.to_bytes().as_ref().map(|bytes| &bytes[..]), Some(bytes));
+            }
+        }
+    }
+}
+
+fn padded(mut area: Vec<u8>) -> Vec<u8> {
+    area.resize(area.len().next_multiple_of(4), 0);
+    area
+}
+
+/// Every option comes back as it was.
+fn written_again(area: &OptionArea<'_>) {
+    let mut buffer = vec![0; area.as_bytes().len()];
+    let mut writer = OptionWriter::new(&mut buffer);
+    for option in area.iter() {
+        let Ok(option) = option else { return };
+        writer.push(option).expect("what was read can be written");
+    }
+    let again = writer.finish().expect("a whole number of words");
+    assert_eq!(again.as_bytes(), area.as_bytes());
+}

@@ -1,0 +1,172 @@
+//! What must hold for TCP-like congestion control whose receiver lies: it acknowledges anything that was sent, come or not,
+//! and its Elapsed Times make a round trip as short as it likes. Shared by the fuzz target and by the test that replays
+//! `fuzz/corpus`.
+
+use super::choices::Choices;
+use headway_rate::{
+    Arrival, ControllerOptions, Feedback, Next, Permit, Report, Run, Sender, SenderContext, SenderHalf, Sending,
+};
+use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
+use std::collections::{BTreeMap, BTreeSet};
+
+const SIZE: Bytes = Bytes::new(1000);
+/// More than the sender itself remembers.
+const REMEMBERED: usize = 70_000;
+
+/// What an end that cannot be deceived would write down.
+struct Truth {
+    sender: Sender,
+    now: Instant,
+    next: u64,
+    /// When each packet went, and whether it carried data.
+    sent: BTreeMap<u64, (Instant, bool)>,
+    /// Data packets of which the receiver has said that they came.
+    told: BTreeSet<u64>,
+    initial: u64,
+    /// Data packets sent since the last report or timeout.
+    since: u64,
+}
+
+/// Bytes as what happens to a sender: the first chooses the dialect, and whether the handshake measured a round trip.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let choice = choices.byte();
+    let dialect = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux][usize::from(choice % 3)];
+    let options = ControllerOptions::preset("tcp-like", dialect).expect("a kind of this crate");
+    let rtt = (choice & 64 != 0).then_some(Duration::from_millis(40));
+    let now = Instant::from_secs(1);
+    let context = SenderContext { now, rtt, packet_size: SIZE, random: Random::new(1, "fuzz") };
+    let sender = Sender::new(&options, context);
+    let next = if choice & 32 == 0 { 0 } else { u64::from(u32::MAX) - 20 };
+    let mut truth = Truth { sender, now, next, sent: BTreeMap::new(), told: BTreeSet::new(), initial: 0, since: 0 };
+    truth.initial = truth.window();
+
+    while let Some(step) = choices.step() {
+        truth.now += Duration::from_millis(u64::from(step >> 4));
+        match step & 15 {
+            0..5 => truth.send(choices.byte(), true),
+            5 => truth.send(choices.byte() & 7, false),
+            6..13 => truth.report(&mut choices),
+            13 => truth.now += Duration::from_millis(1 << (choices.byte() & 31)),
+            _ => truth.timeout(),
+        }
+        truth.holds();
+    }
+    assert!(format!("{:?}", truth.sender).len() < 8 << 20, "what it remembers is bounded");
+}
+
+impl Truth {
+    fn window(&self) -> u64 {
+        self.sender.status().window.expect("it has a window") as u64
+    }
+
+    /// As many packets as may go.
+    fn send(&mut self, many: u8, data: bool) {
+        for _ in 0..=many {
+            if data {
+                if self.sender.poll_send(self.now, Next { size: SIZE }) != Permit::Now {
+                    break;
+                }
+                self.since += 1;
+            }
+            self.sender.on_send(self.now, &Sending { number: self.next, size: SIZE, data });
+            self.sent.insert(self.next, (self.now, data));
+            if self.sent.len() > REMEMBERED {
+                self.sent.pop_first();
+            }
+            self.next += 1;
+            // Nothing was acknowledged and nothing timed out: the pipe only fills.
+            assert!(self.since <= self.window().max(1), "{} packets at once", self.since);
+        }
+    }
+
+    fn report(&mut self, choices: &mut Choices<'_>) {
+        // Mostly what was sent, now and then what was not.
+        let back = choices.byte();
+        let never_sent = back == 255;
+        let acknowledged =
+            if never_sent { self.next + choices.wide() } else { self.next.saturating_sub(1 + u64::from(back)) };
+        let flags = choices.byte();
+        let mut runs = vec![];
+        for _ in 0..flags & 7 {
+            let run = choices.byte();
+            let arrival = choices.one(&[Arrival::Received, Arrival::Received, Arrival::Marked, Arrival::NotReceived]);
+            runs.push(Run { arrival, packets: if run == 255 { u64::MAX } else { run.into() } });
+        }
+        // What the receiver says it held back is taken off.
+        let sample = match self.sent.get(&acknowledged) {
+            Some((at, _)) if flags & 8 == 0 => {
+                Some(Duration::from_secs_f64(self.now.since(*at).as_secs_f64() * choices.part()))
+            }
+            _ => None,
+        };
+        let feedback = Feedback {
+            acknowledged,
+            rtt_sample: sample,
+            report: Report::Arrivals(&runs),
+            lost_acks: if flags & 16 == 0 { 0 } else { choices.wide() },
+            slow_receiver: flags & 32 != 0,
+            receive_buffer_drops: if flags & 64 == 0 { 0 } else { choices.wide() },
+        };
+
+        let claimed = self.claim(acknowledged, &runs);
+        let (before, ratio) = (self.window(), u64::from(self.sender.status().ack_ratio.unwrap_or(1)));
+        self.sender.on_feedback(self.now, &feedback);
+        self.since = 0;
+        let after = self.window();
+        if never_sent {
+            assert!(after <= before, "an acknowledgement of what was never sent opened the window");
+        }
+        // RFC 4341 section 5.1 in slow start: one for two packets, as many as the Ack Ratio counted, and what was left over
+        // (ns-2 and Linux count one for one); else one for each window of data, and what was left over.
+        let slow_start = claimed.min(ratio.next_multiple_of(2)) + 1;
+        let avoidance = (claimed + before) / before;
+        assert!(after <= before + slow_start.max(avoidance), "{before} to {after} for {claimed} packets");
+
+        // The same again says nothing new.
+        self.sender.on_feedback(self.now, &feedback);
+        assert!(self.window() <= after, "said twice, a report counts twice");
+    }
+
+    /// How many data packets this report newly says have come.
+    fn claim(&mut self, acknowledged: u64, runs: &[Run]) -> u64 {
+        let (mut end, mut new) = (acknowledged.saturating_add(1), 0);
+        if acknowledged >= self.next {
+            return 0;
+        }
+        for run in runs {
+            let start = end.saturating_sub(run.packets);
+            if run.arrival != Arrival::NotReceived {
+                let data = self.sent.range(start..end).filter(|(_, (_, data))| *data);
+                new += data.filter(|(number, _)| self.told.insert(**number)).count() as u64;
+            }
+            end = start;
+        }
+        new
+    }
+
+    fn timeout(&mut self) {
+        let Some(at) = self.sender.poll_timeout() else { return };
+        self.now = self.now.max(at);
+        self.sender.handle_timeout(self.now);
+        self.since = 0;
+        assert_eq!(self.sender.poll_timeout(), None, "nothing is under way");
+        assert_eq!(self.window(), 1, "RFC 4341 section 5: a timeout leaves one packet");
+        assert_eq!(self.sender.poll_send(self.now, Next { size: SIZE }), Permit::Now);
+    }
+
+    fn holds(&mut self) {
+        let permit = self.sender.poll_send(self.now, Next { size: SIZE });
+        assert!(permit == Permit::Now || self.sender.poll_timeout().is_some(), "it waits for nothing");
+        assert!(!matches!(permit, Permit::At(_)), "a window knows no time");
+        let status = self.sender.status();
+        let window = self.window();
+        assert!((1..=32_384).contains(&window), "{window}");
+        // Each packet that was sent opens the window once, by one at most.
+        let most = self.initial + self.told.len() as u64;
+        assert!(window <= most, "a window of {window} after {} acknowledged packets", self.told.len());
+        // RFC 4341 section 6.1.2.
+        let ratio = u64::from(status.ack_ratio.unwrap_or(0));
+        assert!(ratio >= 1 && ratio <= window.div_ceil(2).max(2), "{ratio} of {window}");
+    }
+}

@@ -1,0 +1,255 @@
+//! What must hold for TFRC and TFRC-SP whose receiver lies: about the receive rate, about losses in either form, about how
+//! long it held a report back, and about which packet it has seen. Shared by the fuzz target and by the test that replays
+//! `fuzz/corpus`.
+//!
+//! The bounds are those of RFC 5348: section 4.3 for the rate, section 3.1 for the equation, section 4.6 for bursts. They
+//! are checked in dialect `rfc`; the others round and double by rules of their own.
+
+use super::choices::Choices;
+use headway_rate::{
+    ControllerOptions, Feedback, LossInterval, Losses, Next, Permit, Report, Sender, SenderContext, SenderHalf,
+    Sending, TfrcReport,
+};
+use headway_units::{Bytes, Dialect, Duration, Instant, Probability, Random, Rate, Registry};
+use std::collections::VecDeque;
+
+const SIZE: Bytes = Bytes::new(1000);
+const S: f64 = 1000.0;
+/// `W_init` of packets of that size: `min(4 MSS, max(2 MSS, 4380 B))`.
+const W_INIT: f64 = 4000.0;
+/// CCID 4 counts 36 bytes of header with each packet, and asks the equation about packets of 1460 bytes.
+const SP: (f64, f64) = (1460.0, 36.0);
+/// Rates are told in whole bits a second, round trips in whole nanoseconds.
+const ROUNDING: f64 = 1.0 + 1e-3;
+
+struct Truth {
+    sender: Sender,
+    small: bool,
+    rfc: bool,
+    now: Instant,
+    next: u64,
+    sent: VecDeque<(u64, Instant)>,
+    /// The greatest round trip so far that a report made believe, and the newest, in s.
+    samples: (f64, f64),
+    /// What was reported as received in a second.
+    greatest_x_recv: f64,
+    /// The greatest `W_init / R` so far.
+    greatest_initial: f64,
+    first_report: Option<Instant>,
+    /// When the rate last changed, and packets since.
+    period: (Instant, f64),
+}
+
+/// Bytes as what happens to a sender: the first chooses the kind, the dialect, and whether the handshake measured a round
+/// trip.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let choice = choices.byte();
+    let dialect = if choice & 1 == 0 { Dialect::Rfc } else { choices.one(&[Dialect::Ns2, Dialect::Linux]) };
+    let small = choice & 16 != 0;
+    let kind = if small { "tfrc-sp" } else { "tfrc" };
+    let options = ControllerOptions::preset(kind, dialect).expect("a kind of this crate");
+    let rtt = (choice & 64 != 0).then_some(Duration::from_millis(40));
+    let now = Instant::from_secs(100);
+    let context = SenderContext { now, rtt, packet_size: SIZE, random: Random::new(1, "fuzz") };
+    let mut truth = Truth {
+        sender: Sender::new(&options, context),
+        small,
+        rfc: dialect == Dialect::Rfc,
+        now,
+        next: 0,
+        sent: VecDeque::new(),
+        samples: (0.04, 0.04),
+        greatest_x_recv: 0.0,
+        greatest_initial: if rtt.is_some() { W_INIT / 0.04 } else { 0.0 },
+        first_report: None,
+        period: (now, 0.0),
+    };
+
+    while let Some(step) = choices.step() {
+        truth.now += Duration::from_millis(u64::from(step >> 4));
+        match step & 15 {
+            0..5 => truth.send(choices.byte()),
+            5 => {
+                truth.sender.on_send(truth.now, &Sending { number: truth.next, size: Bytes::new(0), data: false });
+                truth.sender.on_application_limited(truth.now);
+                truth.next += 1;
+            }
+            6..13 => truth.report(&mut choices),
+            13 => truth.now += Duration::from_micros(1 << choices.byte().min(35)),
+            _ => truth.silence(choices.byte() & 15),
+        }
+        truth.holds();
+    }
+    assert!(format!("{:?}", truth.sender).len() < 16 << 20, "what it remembers is bounded");
+}
+
+impl Truth {
+    /// X in bytes a second, upwards of what the status says in whole bits.
+    fn x(&self) -> f64 {
+        let rate = self.sender.status().rate.expect("it has a rate");
+        (rate.bits_per_second() as f64 + 1.0) / 8.0
+    }
+
+    /// R in s.
+    fn r(&self) -> f64 {
+        self.sender.status().rtt.map_or(0.0, |rtt| rtt.as_secs_f64() + 1e-9)
+    }
+
+    fn send(&mut self, many: u8) {
+        for _ in 0..=many & 63 {
+            match self.sender.poll_send(self.now, Next { size: SIZE }) {
+                Permit::Now => {}
+                Permit::At(at) => {
+                    assert!(at > self.now, "a packet that may go now is told to wait");
+                    if at.since(self.now) > Duration::from_secs(100) {
+                        break;
+                    }
+                    self.now = at;
+                    continue;
+                }
+                Permit::Blocked => panic!("a rate blocks nobody"),
+            }
+            let stamp = self.sender.on_send(self.now, &Sending { number: self.next, size: SIZE, data: true });
+            assert!(stamp.ccval < 16);
+            self.sent.push_back((self.next, self.now));
+            if self.sent.len() > 1000 {
+                self.sent.pop_front();
+            }
+            self.next += 1;
+            self.period.1 += 1.0;
+            self.paced();
+        }
+    }
+
+    /// Section 4.6: s/X_inst apart, and what was not used in the last round trip. Section 4.5: X_inst is X times
+    /// `R_sqmean / sqrt(R_sample)`, whose mean is no greater than the greatest of its samples.
+    fn paced(&self) {
+        if !self.rfc {
+            return;
+        }
+        let x_inst = self.x() * (self.samples.0 / self.samples.1).sqrt().max(1.0);
+        let elapsed = self.now.since(self.period.0).as_secs_f64();
+        let most = (elapsed + self.r()) * x_inst / S * ROUNDING + 2.0;
+        assert!(self.period.1 <= most, "{} packets in {elapsed} s, {most} allowed", self.period.1);
+        if self.small {
+            // RFC 4828 section 4.3.
+            assert!(self.period.1 <= elapsed / 0.01 + 1.001, "closer than 10 ms");
+        }
+    }
+
+    fn report(&mut self, choices: &mut Choices<'_>) {
+        let flags = choices.byte();
+        let back = choices.byte();
+        let acknowledged = if back == 255 { choices.wide() } else { self.next.saturating_sub(1 + u64::from(back)) };
+        let sent = self.sent.binary_search_by_key(&acknowledged, |sent| sent.0).ok();
+        let sample = sent.and_then(|at| self.sent.get(at)).filter(|_| flags & 1 == 0).map(|(_, at)| {
+            // What the receiver says it held back is taken off.
+            Duration::from_secs_f64(self.now.since(*at).as_secs_f64() * choices.part())
+        });
+        let x_recv = match flags >> 1 & 3 {
+            0 => self.x() * 8.0 * choices.part(),
+            1 => self.x() * 16.0,
+            _ => choices.wide() as f64,
+        } as u64;
+        let intervals: Vec<_> = (0..choices.byte() & 31)
+            .map(|_| {
+                let mut wide = |bits: u32| (choices.wide() & ((1 << bits) - 1)) as u32;
+                LossInterval { lossless: wide(24), lossy: wide(23), data: wide(24), dropped: wide(24) }
+            })
+            .collect();
+        let losses = match flags >> 3 & 3 {
+            0 => Losses::EventRate(Probability::ZERO),
+            1 => Losses::EventRate(Probability::new(1.0 / choices.wide().max(1) as f64).expect("0 to 1")),
+            2 => Losses::EventRate(Probability::new(choices.part()).expect("0 to 1")),
+            _ => Losses::Intervals { skip: choices.byte() & 3, intervals: &intervals },
+        };
+        let feedback = Feedback {
+            acknowledged,
+            rtt_sample: sample,
+            report: Report::Tfrc(TfrcReport {
+                x_recv: Rate::from_bits_per_second(x_recv),
+                losses,
+                new_loss_event: flags & 32 != 0,
+            }),
+            lost_acks: choices.wide(),
+            slow_receiver: flags & 64 != 0,
+            receive_buffer_drops: if flags & 128 == 0 { 0 } else { choices.wide() },
+        };
+        let before = (self.x(), self.sender.status());
+        self.sender.on_feedback(self.now, &feedback);
+        let Some(sample) = sample else {
+            assert_eq!(self.sender.status(), before.1, "a report without a round trip is no feedback");
+            return;
+        };
+        let sample = sample.as_secs_f64().max(1e-6);
+        self.samples = (self.samples.0.max(sample), sample);
+        self.greatest_x_recv = self.greatest_x_recv.max(x_recv as f64 / 8.0);
+        self.period = (self.now, 0.0);
+        if self.rfc {
+            self.bounded(before.0);
+        }
+        assert!(self.sender.poll_timeout().is_some_and(|at| at > self.now), "the nofeedback timer starts again");
+    }
+
+    /// Section 4.3, step 4.
+    fn bounded(&mut self, before: f64) {
+        let (x, r, status) = (self.x(), self.r(), self.sender.status());
+        let initial = W_INIT / (r - 2e-9).max(1e-9);
+        self.greatest_initial = self.greatest_initial.max(initial);
+        let p = status.loss_event_rate.map_or(0.0, Probability::value);
+        if self.first_report.is_none() {
+            self.first_report = Some(self.now);
+            // Section 4.2: the first report gives the initial rate, whatever it says.
+            assert!(x <= self.greatest_initial * ROUNDING + 1.0, "{x} after one report");
+            return;
+        }
+        let least = S / 64.0;
+        if p > 0.0 {
+            let allowed = self.equation(p, r).max(least);
+            assert!(x <= allowed * ROUNDING + 1.0, "{x} where the equation allows {allowed} (p = {p}, R = {r})");
+        } else {
+            let allowed = (2.0 * before).max(self.greatest_initial);
+            assert!(x <= allowed * ROUNDING + 1.0, "{x} after {before}: more than twice");
+        }
+        // `recv_limit`: for two round trips behind the first report Infinity stands in X_recv_set.
+        let since = self.first_report.map_or(0.0, |first| self.now.since(first).as_secs_f64());
+        if since > 2.0 * r {
+            let allowed = before.max(2.0 * self.greatest_x_recv).max(self.greatest_initial).max(least);
+            assert!(x <= allowed * ROUNDING + 1.0, "{x} after {before}, {} received", self.greatest_x_recv);
+        }
+    }
+
+    /// Section 3.1, with b = 1 and t_RTO = 4R; RFC 4828 section 3 for small packets.
+    fn equation(&self, p: f64, r: f64) -> f64 {
+        let r = r - 2e-9;
+        let f = (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+        let (s, share) = if self.small { (SP.0, S / (S + SP.1)) } else { (S, 1.0) };
+        s / (r.max(1e-9) * f) * share
+    }
+
+    /// Nobody reports, and the timer expires some times.
+    fn silence(&mut self, times: u8) {
+        for _ in 0..=times {
+            let Some(at) = self.sender.poll_timeout() else { return };
+            self.now = self.now.max(at);
+            let before = self.x();
+            self.sender.handle_timeout(self.now);
+            self.period = (self.now, 0.0);
+            let x = self.x();
+            assert!(!self.rfc || x <= before.max(S / 64.0 + 1.0), "silence makes it faster: {before} to {x}");
+            assert!(self.sender.poll_timeout().is_some_and(|next| next > self.now), "the timer stands still");
+        }
+    }
+
+    fn holds(&mut self) {
+        let permit = self.sender.poll_send(self.now, Next { size: SIZE });
+        assert!(!matches!(permit, Permit::At(at) if at <= self.now), "it waits for what has passed");
+        assert_ne!(permit, Permit::Blocked, "a rate blocks nobody");
+        let status = self.sender.status();
+        let p = status.loss_event_rate.expect("a probability").value();
+        assert!((0.0..=1.0).contains(&p), "{p}");
+        assert!(status.rtt.is_none_or(|rtt| rtt < Duration::MAX));
+        assert!(!self.rfc || self.x() >= S / 64.0, "less than a packet in 64 s");
+    }
+}

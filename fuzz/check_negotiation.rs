@@ -1,0 +1,281 @@
+//! What must hold for feature negotiation (RFC 4340 section 6) between two ends and a man between them, who loses, repeats,
+//! reorders, strips and, if the input wants it, edits. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//!
+//! Once he is gone the ends agree on every feature, unless he has put words into their mouths: nothing in section 6 proves
+//! who said what. But in no case do they negotiate for ever.
+
+use super::choices::Choices;
+use headway_dccp::{
+    Connection, ConnectionOptions, DccpOption, Decoded, Feature, InitCookies, Listener, Network, NoData, OptionArea,
+    OptionWriter, Outcome, Packet, Ports, ServiceCode, State,
+};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
+use std::collections::VecDeque;
+
+const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
+/// Packets under way in one direction at most: more are lost.
+const UNDER_WAY: usize = 16;
+const WAY: Duration = Duration::from_millis(5);
+/// Changes are repeated each 64 s at the latest (section 6.6.3), CCIDs may change again after 60 s (section 10.5), and a
+/// client repeats its Request each 64 s. Four of them will do.
+const HEALING: Duration = Duration::from_secs(260);
+/// Nothing is negotiated any more behind that.
+const AFTERWARDS: Duration = Duration::from_secs(130);
+const FEATURES: [Feature; 10] = [
+    Feature::CCID,
+    Feature::ALLOW_SHORT_SEQNOS,
+    Feature::SEQUENCE_WINDOW,
+    Feature::ECN_INCAPABLE,
+    Feature::ACK_RATIO,
+    Feature::SEND_ACK_VECTOR,
+    Feature::SEND_NDP_COUNT,
+    Feature::MINIMUM_CHECKSUM_COVERAGE,
+    Feature::CHECK_DATA_CHECKSUM,
+    Feature::SEND_LOSS_EVENT_RATE,
+];
+
+struct World {
+    now: Instant,
+    /// The client and the server.
+    ends: [Option<Connection>; 2],
+    listener: Listener,
+    /// What is under way to each.
+    coming: [VecDeque<Vec<u8>>; 2],
+    /// When an end last said something of features that is no answer.
+    last_change: Instant,
+}
+
+/// Bytes as two ends' wishes and what the man does: six bytes of wishes, then a byte a deed.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let edits = choices.byte() & 1 != 0;
+    let [client, server] = [options(&mut choices), options(&mut choices)];
+    let now = Instant::from_secs(1);
+    let ports = Ports { local: 50_000, remote: 5004 };
+    let connection = Connection::connect(now, &client, ports, SERVICE, Random::new(1, "client"));
+    let mut world = World {
+        now,
+        ends: [Some(connection), None],
+        listener: Listener::new(now, &server, &[SERVICE], Random::new(2, "listener")),
+        coming: Default::default(),
+        last_change: now,
+    };
+    world.drain();
+    while let Some(step) = choices.step() {
+        world.now += WAY;
+        let to = usize::from(step >> 7);
+        let Some(packet) = world.coming[to].pop_front() else {
+            world.next_timeout(world.now + Duration::from_secs(u64::from(step & 127)));
+            continue;
+        };
+        match step & 15 {
+            0..5 => world.arrive(to, &packet),
+            5 => {}
+            6 => {
+                world.arrive(to, &packet);
+                world.coming[to].push_back(packet);
+            }
+            7 => world.coming[to].push_back(packet),
+            8..10 => world.arrive(to, &stripped(&packet, &mut choices)),
+            10..14 if edits => world.arrive(to, &edited(&packet, &mut choices)),
+            _ => {
+                world.coming[to].push_front(packet);
+                world.next_timeout(world.now + Duration::from_secs(u64::from(step & 127)));
+            }
+        }
+        world.settle();
+    }
+    world.heal(edits);
+}
+
+fn options(choices: &mut Choices<'_>) -> ConnectionOptions {
+    const CCIDS: [&[u8]; 8] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 3, 2], &[3, 4], &[2, 4]];
+    let (wishes, more) = (choices.byte(), choices.byte());
+    let dialect = if more & 128 == 0 { Dialect::Rfc } else { Dialect::Linux };
+    ConnectionOptions {
+        send_ccids: CCIDS[usize::from(wishes & 7)].to_vec(),
+        receive_ccids: CCIDS[usize::from(wishes >> 3 & 7)].to_vec(),
+        ecn: wishes & 64 == 0,
+        init_cookies: if wishes & 128 == 0 { InitCookies::WhenBusy } else { InitCookies::Always },
+        ndp_counts: more & 1 != 0,
+        loss_event_rate: more & 2 != 0,
+        data_checksum: more & 4 != 0,
+        send_coverage: more >> 3 & 1,
+        minimum_coverage: more >> 4 & 3,
+        sequence_window: if more & 64 == 0 { 100 } else { 1000 },
+        ..ConnectionOptions::preset(dialect)
+    }
+}
+
+impl World {
+    fn drain(&mut self) {
+        for from in [0, 1] {
+            let Some(connection) = &mut self.ends[from] else { continue };
+            for sent in 0.. {
+                assert!(sent < 256, "it talks without end");
+                while connection.poll_event().is_some() {}
+                let mut outbox = NoData;
+                let Some(out) = connection.poll_transmit(self.now, &mut outbox) else { break };
+                let changes = out.packet.options.iter().flatten().any(|option| match option {
+                    DccpOption::Feature(option) => option.action.is_change(),
+                    _ => false,
+                });
+                if changes {
+                    self.last_change = self.now;
+                }
+                let bytes = encoded(&out.packet);
+                if self.coming[1 - from].len() < UNDER_WAY {
+                    self.coming[1 - from].push_back(bytes);
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, to: usize, bytes: &[u8]) {
+        let packet = Packet::decode(bytes, Network::Udp).expect("only options are others");
+        if let Some(connection) = &mut self.ends[to] {
+            connection.handle(self.now, Ecn::Ect0, &packet);
+            return;
+        }
+        let reply = match self.listener.handle(self.now, b"client", Ecn::Ect0, &packet) {
+            Outcome::Accepted(connection, _) => {
+                self.ends[1] = Some(*connection);
+                None
+            }
+            Outcome::Reply(out) => Some(encoded(&out.packet)),
+            Outcome::Ignored(_) => None,
+        };
+        self.coming[0].extend(reply);
+    }
+
+    fn settle(&mut self) {
+        for connection in self.ends.iter_mut().flatten() {
+            if connection.poll_timeout().is_some_and(|at| at <= self.now) {
+                connection.handle_timeout(self.now);
+                assert!(connection.poll_timeout().is_none_or(|at| at > self.now), "a timer that has fired is set anew");
+            }
+        }
+        self.drain();
+        for connection in self.ends.iter().flatten() {
+            self.are_values(connection);
+        }
+    }
+
+    /// Sections 6.4, 7.5.2, 9.2.1, 10 and 11: no feature has a value that it cannot have.
+    fn are_values(&self, connection: &Connection) {
+        for feature in FEATURES {
+            for value in connection.feature_values(feature).expect("a known feature") {
+                let good = match feature {
+                    Feature::CCID => (2..=4).contains(&value),
+                    // This end never sends short numbers, nor takes any.
+                    Feature::ALLOW_SHORT_SEQNOS => value == 0,
+                    Feature::SEQUENCE_WINDOW => (32..1 << 46).contains(&value),
+                    Feature::ACK_RATIO => value <= 0xffff,
+                    Feature::MINIMUM_CHECKSUM_COVERAGE => value <= 15,
+                    _ => value <= 1,
+                };
+                assert!(good, "{feature} is {value}");
+            }
+        }
+    }
+
+    /// Goes to when a timer expires, but not beyond.
+    fn next_timeout(&mut self, until: Instant) {
+        let timeouts = self.ends.iter().flatten().filter_map(Connection::poll_timeout);
+        self.now = timeouts.min().map_or(until, |at| at.clamp(self.now, until));
+        self.settle();
+    }
+
+    /// Nothing is lost any more.
+    fn heal(&mut self, edited: bool) {
+        let until = self.now + HEALING + AFTERWARDS;
+        let quiet = self.now + HEALING;
+        for steps in 0.. {
+            assert!(steps < 100_000, "it never rests");
+            if let Some(to) = [0, 1].into_iter().find(|to| !self.coming[*to].is_empty()) {
+                self.now += WAY;
+                let packet = self.coming[to].pop_front().unwrap_or_default();
+                self.arrive(to, &packet);
+                self.settle();
+            } else if self.now < until {
+                self.next_timeout(until);
+            } else {
+                break;
+            }
+        }
+        let [Some(client), Some(server)] = &self.ends else { return };
+        let open = |end: &Connection| end.state() == State::Open;
+        if !open(client) || !open(server) {
+            return;
+        }
+        assert!(self.last_change <= quiet, "they negotiate for ever");
+        for feature in FEATURES {
+            let [ours, theirs] = client.feature_values(feature).expect("a known feature");
+            let of_server = server.feature_values(feature).expect("a known feature");
+            assert!(edited || of_server == [theirs, ours], "{feature}: {ours} and {theirs}, but {of_server:?}");
+        }
+    }
+}
+
+fn encoded(packet: &Packet<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; packet.encoded_len()];
+    let len = packet.encode(&mut bytes, Network::Udp);
+    assert_eq!(len, Ok(bytes.len()), "what an end sends has a form on the wire");
+    bytes
+}
+
+/// The packet with other options.
+fn with_options(bytes: &[u8], write: impl FnOnce(&[DccpOption<'_>], &mut OptionWriter<'_>)) -> Vec<u8> {
+    let Ok(Decoded::Long(packet)) = Packet::decode(bytes, Network::Udp) else { return bytes.to_vec() };
+    let options: Vec<_> = packet.options.iter().flatten().filter(|option| *option != DccpOption::Padding).collect();
+    let mut buffer = [0; 900];
+    let mut writer = OptionWriter::new(&mut buffer);
+    write(&options, &mut writer);
+    let options = writer.finish().unwrap_or(OptionArea::EMPTY);
+    encoded(&Packet { options, ..packet })
+}
+
+/// Without its Changes, its Confirms or both, and the Mandatory before each.
+fn stripped(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
+    let which = choices.byte();
+    with_options(bytes, |options, writer| {
+        let goes = |option: Option<&DccpOption<'_>>| match option {
+            Some(DccpOption::Feature(option)) => which & (if option.action.is_change() { 1 } else { 2 }) == 0,
+            _ => false,
+        };
+        for (place, option) in options.iter().enumerate() {
+            let mandatory = *option == DccpOption::Mandatory && goes(options.get(place + 1));
+            if !mandatory && !goes(Some(option)) {
+                let _ = writer.push(*option);
+            }
+        }
+    })
+}
+
+/// Some of its negotiation options have other values or are about other features, and one more stands there.
+fn edited(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
+    with_options(bytes, |options, writer| {
+        for option in options {
+            let mut option = *option;
+            if let DccpOption::Feature(feature) = &mut option {
+                let what = choices.byte();
+                if what & 1 != 0 {
+                    feature.feature = Feature(choices.byte());
+                }
+                if what & 2 != 0 {
+                    feature.values = choices.bytes(usize::from(what >> 4));
+                }
+            }
+            let _ = writer.push(option);
+        }
+        let kind = choices.byte();
+        if kind & 4 != 0 {
+            let _ = writer.push(DccpOption::Mandatory);
+        }
+        use headway_dccp::{FeatureAction as A, FeatureOption};
+        let action = [A::ChangeL, A::ConfirmL, A::ChangeR, A::ConfirmR][usize::from(kind & 3)];
+        let feature = Feature(choices.byte() % 12);
+        let values = choices.bytes(usize::from(kind >> 4));
+        let _ = writer.push(DccpOption::Feature(FeatureOption { action, feature, values }));
+    })
+}

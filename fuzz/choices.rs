@@ -1,0 +1,43 @@
+//! Bytes as choices: what has run out is zero, so that every input is one.
+
+/// The bytes that are left.
+pub(crate) struct Choices<'a>(&'a [u8]);
+
+#[allow(dead_code, reason = "each check takes what it needs")]
+impl<'a> Choices<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn step(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        self.step().unwrap_or_default()
+    }
+
+    /// One of several.
+    pub(crate) fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::from(self.byte()) % of.len()]
+    }
+
+    /// Any of 64 bits, one byte of precision: small numbers, and any power of two up to the largest.
+    pub(crate) fn wide(&mut self) -> u64 {
+        let (value, shift) = (u64::from(self.byte()), self.byte() & 63);
+        if shift == 63 { u64::MAX - value } else { value << shift }
+    }
+
+    /// Part of a whole, from none to all of it.
+    pub(crate) fn part(&mut self) -> f64 {
+        f64::from(self.byte()) / 255.0
+    }
+
+    pub(crate) fn bytes(&mut self, many: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(many.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+}

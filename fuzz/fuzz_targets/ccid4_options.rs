@@ -1,0 +1,10 @@
+//! Any bytes as the options of CCID 4.
+#![no_main]
+
+#[path = "../check_ccid_options.rs"]
+#[allow(dead_code, reason = "each target checks one thing")]
+mod check_ccid_options;
+#[path = "../choices.rs"]
+mod choices;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check_ccid_options::ccid4(bytes));
