@@ -244,7 +244,7 @@ impl Victim {
 /// One option of a kind that there is, with any values.
 fn option(choices: &mut Choices<'_>, writer: &mut OptionWriter<'_>, data: &[u8]) {
     use FeatureAction as A;
-    let elapsed = |choices: &mut Choices<'_>| Elapsed::from_duration(Duration::from_micros(choices.wide()));
+    let elapsed = |choices: &mut Choices<'_>| Elapsed::from_duration(Duration::from_nanos(choices.wide()));
     let (what, many) = (choices.byte(), usize::from(choices.byte()));
     // What finds no room is left out.
     let _ = match what & 15 {

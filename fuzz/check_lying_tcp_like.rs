@@ -84,8 +84,11 @@ impl Truth {
         // Mostly what was sent, now and then what was not.
         let back = choices.byte();
         let never_sent = back == 255;
-        let acknowledged =
-            if never_sent { self.next + choices.wide() } else { self.next.saturating_sub(1 + u64::from(back)) };
+        let acknowledged = if never_sent {
+            self.next.saturating_add(choices.wide())
+        } else {
+            self.next.saturating_sub(1 + u64::from(back))
+        };
         let flags = choices.byte();
         let mut runs = vec![];
         for _ in 0..flags & 7 {

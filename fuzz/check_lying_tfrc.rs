@@ -22,6 +22,9 @@ const SP: (f64, f64) = (1460.0, 36.0);
 /// Rates are told in whole bits a second, round trips in whole nanoseconds.
 const ROUNDING: f64 = 1.0 + 1e-3;
 
+/// Two hundred years.
+const END: Instant = Instant::from_secs(1 << 33);
+
 struct Truth {
     sender: Sender,
     small: bool,
@@ -231,7 +234,8 @@ impl Truth {
     /// Nobody reports, and the timer expires some times.
     fn silence(&mut self, times: u8) {
         for _ in 0..=times {
-            let Some(at) = self.sender.poll_timeout() else { return };
+            // Without a minimum rate (ns-2) a timer may be longer than time is.
+            let Some(at) = self.sender.poll_timeout().filter(|at| *at < END) else { return };
             self.now = self.now.max(at);
             let before = self.x();
             self.sender.handle_timeout(self.now);

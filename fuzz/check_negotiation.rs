@@ -192,7 +192,7 @@ impl World {
         let quiet = self.now + HEALING;
         for steps in 0.. {
             assert!(steps < 100_000, "it never rests");
-            if let Some(to) = [0, 1].into_iter().find(|to| !self.coming[*to].is_empty()) {
+            if let Some(to) = [steps % 2, 1 - steps % 2].into_iter().find(|to| !self.coming[*to].is_empty()) {
                 self.now += WAY;
                 let packet = self.coming[to].pop_front().unwrap_or_default();
                 self.arrive(to, &packet);

@@ -28,9 +28,9 @@ pub(crate) fn check(bytes: &[u8]) {
             0..6 => ledger.enqueue(&mut choices),
             6..10 => ledger.dequeue(),
             10 => ledger.report(&mut choices),
-            11 => ledger.queue.set_round_trip(Duration::from_micros(choices.wide())),
-            12 => ledger.queue.on_round_trip(Duration::from_micros(choices.wide())),
-            13 => ledger.queue.on_one_way_delay(Duration::from_micros(choices.wide())),
+            11 => ledger.queue.set_round_trip(Duration::from_nanos(choices.wide())),
+            12 => ledger.queue.on_round_trip(Duration::from_nanos(choices.wide())),
+            13 => ledger.queue.on_one_way_delay(Duration::from_nanos(choices.wide())),
             _ => ledger.now += Duration::from_micros(choices.wide() & ((1 << 40) - 1)),
         }
         ledger.holds();
@@ -66,8 +66,8 @@ fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
     if other & 8 != 0 {
         rules.rtt_share = choices.part();
         rules.margin = choices.part() * 100.0;
-        rules.priority_weight = Duration::from_millis(choices.wide());
-        rules.size_weight = Duration::from_millis(choices.wide());
+        rules.priority_weight = Duration::from_nanos(choices.wide());
+        rules.size_weight = Duration::from_nanos(choices.wide());
     }
     rules.resend = other & 16 != 0;
     match options.check() {

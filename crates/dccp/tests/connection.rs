@@ -4,8 +4,8 @@
 mod pipe;
 
 use headway_dccp::{
-    Closed, Connection, ConnectionOptions, Decoded, Event, InitCookies, Listener, Network, NoData, Outcome, Packet,
-    Reset, ResetCode, State,
+    Closed, Connection, ConnectionOptions, DccpOption, Decoded, Event, InitCookies, Listener, Network, NoData,
+    OptionWriter, Outcome, Packet, Reset, ResetCode, State,
 };
 use headway_units::{Duration, Ecn, Instant, Random};
 use pipe::{PORTS, Pipe, SERVICE, options, perfect};
@@ -134,4 +134,39 @@ fn nothing_is_kept_before_the_handshake_ends() {
     let status = pipe.server.connection.as_ref().unwrap().status();
     assert_eq!(status.rtt, Some(Duration::from_millis(20)));
     assert!(!pipe.log.iter().skip(2).any(|line| line.contains("Change")), "all is agreed: {:#?}", pipe.log);
+}
+
+/// Section 6.6.3: a Change without an answer goes again after a round trip at least, then less and less often. So does one that
+/// the listener sent with a cookie, to a client that brings the cookie back and never confirms.
+#[test]
+fn a_client_that_never_confirms() {
+    let mut now = Instant::from_secs(1);
+    let rules = ConnectionOptions { init_cookies: InitCookies::Always, sequence_window: 1000, ..options() };
+    let mut listener = Listener::new(now, &rules, &[SERVICE], Random::new(1, "listener"));
+    let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "client"));
+    let (mut no_data, mut bytes) = (NoData, [0; 1500]);
+    let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
+    let Outcome::Reply(response) = listener.handle(now, b"peer", Ecn::NotEct, &request) else { panic!("no cookie") };
+    assert!(response.packet.to_string().contains("ChangeL(SequenceWindow 1000)"));
+    let len = response.packet.encode(&mut bytes, Network::Udp).unwrap();
+    client.handle(now, Ecn::NotEct, &Packet::decode(&bytes[..len], Network::Udp).unwrap());
+
+    let ack = client.poll_transmit(now, &mut no_data).unwrap().packet;
+    let mut area = [0; 200];
+    let mut writer = OptionWriter::new(&mut area);
+    let cookies = ack.options.iter().flatten().filter(|option| matches!(option, DccpOption::InitCookie(_)));
+    cookies.for_each(|cookie| writer.push(cookie).unwrap());
+    let ack = Packet { options: writer.finish().unwrap(), ..ack };
+    now += Duration::from_millis(10);
+    let Outcome::Accepted(mut server, _) = listener.handle(now, b"peer", Ecn::NotEct, &Decoded::Long(ack)) else {
+        panic!("the cookie is good")
+    };
+    let (until, mut sent) = (now + Duration::from_secs(10), 0);
+    while now < until && sent < 1000 {
+        sent += std::iter::from_fn(|| server.poll_transmit(now, &mut NoData).map(|_| ())).count();
+        now = server.poll_timeout().map_or(until, |at| at.max(now));
+        server.handle_timeout(now);
+    }
+    // After two round trips of 0.2 s, four more, and so on: at 0.4, 1.2, 2.8 and 6 s; and the Ack of the Ack.
+    assert!((4..=6).contains(&sent), "{sent} packets in ten seconds");
 }

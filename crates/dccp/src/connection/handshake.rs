@@ -48,6 +48,11 @@ impl Connection {
         let changing = server.negotiation.restore(kept.features)?;
         server.apply_features(now);
         server.negotiation.resume(changing, kept.isr, seq);
+        if server.negotiation.is_open() {
+            // The Response's Changes: who kept nothing has set no timer for them.
+            server.change_wait = server.rtt() * 2;
+            server.timers.set(Timer::Change, now + server.change_wait);
+        }
         server.agree();
         Some(server)
     }
