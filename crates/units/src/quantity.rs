@@ -265,22 +265,26 @@ impl FromStr for Threshold {
             what: WHAT,
             example: EXAMPLE,
         })?;
-        if !(0.0..=1e18).contains(&number) {
+        let threshold = match unit {
+            "packets" | "packet" => Self::Packets(number),
+            "B" => Self::Bytes(number),
+            "kB" => Self::Bytes(number * 1e3),
+            "MB" => Self::Bytes(number * 1e6),
+            "" => return Err(ParseError::NoUnit { text: shorten(text), what: WHAT, example: EXAMPLE }),
+            _ => {
+                return Err(ParseError::UnknownUnit {
+                    text: shorten(text),
+                    unit: shorten(unit),
+                    what: WHAT,
+                    known: "packets, B, kB, MB".into(),
+                });
+            }
+        };
+        let (Self::Packets(count) | Self::Bytes(count)) = threshold;
+        if !(0.0..=1e18).contains(&count) {
             return Err(ParseError::OutOfRange { text: shorten(text), what: WHAT, range: "from 0 to 1e18" });
         }
-        match unit {
-            "packets" | "packet" => Ok(Self::Packets(number)),
-            "B" => Ok(Self::Bytes(number)),
-            "kB" => Ok(Self::Bytes(number * 1e3)),
-            "MB" => Ok(Self::Bytes(number * 1e6)),
-            "" => Err(ParseError::NoUnit { text: shorten(text), what: WHAT, example: EXAMPLE }),
-            _ => Err(ParseError::UnknownUnit {
-                text: shorten(text),
-                unit: shorten(unit),
-                what: WHAT,
-                known: "packets, B, kB, MB".into(),
-            }),
-        }
+        Ok(threshold)
     }
 }
 
@@ -371,6 +375,15 @@ mod tests {
             assert!(text.parse::<Probability>().is_err(), "{text}");
         }
         assert!(Probability::new(f64::NAN).is_none());
+    }
+
+    /// The range is that of the value, not of the number before its unit: what is printed is in it too.
+    #[test]
+    fn thresholds_end_at_ten_to_the_eighteen() {
+        assert_eq!("1000000000000MB".parse(), Ok(Threshold::Bytes(1e18)));
+        for text in ["1000000000001MB", "1e16kB", "1.1e18B", "1.1e18packets", "-1B"] {
+            assert!(text.parse::<Threshold>().is_err(), "{text}");
+        }
     }
 
     proptest! {
