@@ -179,7 +179,8 @@ impl Victim {
         // Section 7.5.1, with the least windows: GSR + 1 to GSR + 24 acknowledging GSS.
         let invalid = delivery == Delivery::Dropped(Ignored::SequenceInvalid);
         assert!(!invalid || !synchronized || how & 7 > 4 || back > 0, "a valid packet is called invalid: {body:?}");
-        if !invalid && synchronized && seq.is_after(self.gsr) {
+        // A Listen belongs to no connection.
+        if !invalid && synchronized && seq.is_after(self.gsr) && !matches!(body, Body::Listen { .. }) {
             self.gsr = seq;
         }
     }

@@ -323,6 +323,9 @@ impl Allowed {
         // Update_Limits().
         let limit = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 }.max(at_least);
         self.set.replace(moment.now, limit / 2.0);
-        self.x = self.x_bps.min(self.lift(moment, limit)).max(least);
+        let x = self.x_bps.min(self.lift(moment, limit)).max(least);
+        // "The allowed sending rate is halved": Update_Limits() would raise one that the first report, or an earlier expiry,
+        // has left below half of the equation's. Linux raises an idle sender's on purpose.
+        self.x = if self.idle == Idle::Linux { x } else { x.min(self.x) };
     }
 }

@@ -176,6 +176,19 @@ fn idle() {
     assert!((x - 40_000.0).abs() < 1.0, "{x}");
 }
 
+/// RFC 5348 section 4.4 step 1, "cut the allowed sending rate in half", never raises it. The first report's rate, 4000 B in 0.1 s,
+/// is below half of the equation's 112332.2 B/s, to which `Update_Limits(X_Bps/2)` alone would bring it.
+#[test]
+fn silence_does_not_make_it_faster() {
+    let mut sender = sender(&rfc(), 1000);
+    send(&mut sender, ms(0), 0);
+    sender.on_feedback(ms(100), &feedback(report(1e6, 0.01), 0.1));
+    assert_eq!(sender.allowed.x().round(), 40_000.0);
+    send(&mut sender, ms(100), 1);
+    sender.handle_timeout(sender.poll_timeout().unwrap());
+    assert_eq!(sender.allowed.x().round(), 40_000.0);
+}
+
 /// ns-2's `idleFix_`: an application that had nothing to send is left the initial rate.
 #[test]
 fn idle_in_ns2() {
