@@ -45,8 +45,17 @@ pub(crate) fn options(bytes: &[u8]) {
 pub(crate) fn udp(bytes: &[u8]) {
     for addresses in [V4, V6] {
         match UdpPorts::decode(bytes, addresses) {
-            Ok((ports, decoded)) => assert!(encapsulated(ports, decoded, addresses).len() <= bytes.len()),
-            Err(error) => assert!(!error.to_string().is_empty()),
+            Ok((ports, decoded)) => {
+                assert!(is_datagram(bytes, addresses));
+                assert_eq!([ports.source.to_be_bytes(), ports.destination.to_be_bytes()].as_flattened(), &bytes[..4]);
+                let length = usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
+                // Behind the datagram's length may stand what a link has padded.
+                assert_eq!(encapsulated(ports, decoded, addresses).len(), length);
+            }
+            Err(error) => {
+                assert_eq!(is_datagram(bytes, addresses), matches!(error, DatagramError::Packet(_)), "{error}");
+                assert!(!error.to_string().is_empty());
+            }
         }
         let Some((ports, payload)) = bytes.split_first_chunk::<4>() else { continue };
         let Ok(decoded) = Packet::decode(payload, Network::Udp) else { continue };
@@ -62,6 +71,30 @@ pub(crate) fn udp(bytes: &[u8]) {
             assert!(matches!(error, DatagramError::Checksum { .. } | DatagramError::NoChecksum), "{error}");
         }
     }
+}
+
+/// The rules of RFC 768 and of RFC 6773 section 3.3 for what is around the packet: room for both headers within a Length that is
+/// there, and a checksum, right over addresses, protocol, length and all, and never zero.
+fn is_datagram(bytes: &[u8], addresses: Addresses) -> bool {
+    let word = |at: usize| u16::from_be_bytes([bytes[at], bytes.get(at + 1).copied().unwrap_or(0)]);
+    if bytes.len() < 20 {
+        return false;
+    }
+    let length = usize::from(word(4));
+    if length < 20 || length > bytes.len() || word(6) == 0 {
+        return false;
+    }
+    let mut pseudo = match addresses {
+        Addresses::V4 { source, destination } => [source.octets(), destination.octets()].concat(),
+        Addresses::V6 { source, destination } => [source.octets(), destination.octets()].concat(),
+    };
+    pseudo.extend([0, 17, bytes[4], bytes[5]]);
+    let datagram = &bytes[..length];
+    let sum = |bytes: &[u8]| -> u64 {
+        bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0))).sum()
+    };
+    // One's complement: what is carried out comes in again.
+    (sum(&pseudo) + sum(datagram)) % 0xffff == 0
 }
 
 /// Bytes as arrivals at a receiver of data, and what it is told of its own packets.
