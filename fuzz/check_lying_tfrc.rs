@@ -254,6 +254,8 @@ impl Truth {
         let p = status.loss_event_rate.expect("a probability").value();
         assert!((0.0..=1.0).contains(&p), "{p}");
         assert!(status.rtt.is_none_or(|rtt| rtt < Duration::MAX));
-        assert!(!self.rfc || self.x() >= S / 64.0, "less than a packet in 64 s");
+        // Section 4.3: s / t_mbi, or before a loss the initial rate, which a round trip of minutes makes less.
+        let least = (S / 64.0).min(0.99 * W_INIT / self.samples.0);
+        assert!(!self.rfc || self.x() >= least, "less than a packet in 64 s");
     }
 }

@@ -188,10 +188,14 @@ impl World {
 
     /// Nothing is lost any more.
     fn heal(&mut self, edited: bool) {
-        let until = self.now + HEALING + AFTERWARDS;
-        let quiet = self.now + HEALING;
+        let (healed, mut quiet) = (self.now, self.now + HEALING);
         for steps in 0.. {
             assert!(steps < 100_000, "it never rests");
+            // Confirms go once a round trip (section 6.6.1), and he may have held one up for minutes.
+            let rtts = self.ends.iter().flatten().filter_map(|end| end.status().rtt);
+            let rtt = rtts.max().unwrap_or_default();
+            quiet = quiet.max(healed + HEALING + rtt * 3);
+            let until = quiet + AFTERWARDS;
             if let Some(to) = [steps % 2, 1 - steps % 2].into_iter().find(|to| !self.coming[*to].is_empty()) {
                 self.now += WAY;
                 let packet = self.coming[to].pop_front().unwrap_or_default();
