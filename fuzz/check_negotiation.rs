@@ -49,6 +49,7 @@ struct World {
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let edits = choices.byte() & 1 != 0;
+    let mut edited = edits;
     let [client, server] = [options(&mut choices), options(&mut choices)];
     let now = Instant::from_secs(1);
     let ports = Ports { local: 50_000, remote: 5004 };
@@ -76,8 +77,12 @@ pub(crate) fn check(bytes: &[u8]) {
                 world.coming[to].push_back(packet);
             }
             7 => world.coming[to].push_back(packet),
-            8..10 => world.arrive(to, &stripped(&packet, &mut choices)),
-            10..14 if edits => world.arrive(to, &edited(&packet, &mut choices)),
+            8..10 => {
+                // A listener that keeps nothing answers each Request as if there were no other.
+                edited |= to == 1 && world.ends[1].is_none();
+                world.arrive(to, &stripped(&packet, &mut choices));
+            }
+            10..14 if edits => world.arrive(to, &with_edits(&packet, &mut choices)),
             _ => {
                 world.coming[to].push_front(packet);
                 world.next_timeout(world.now + Duration::from_secs(u64::from(step & 127)));
@@ -85,7 +90,7 @@ pub(crate) fn check(bytes: &[u8]) {
         }
         world.settle();
     }
-    world.heal(edits);
+    world.heal(edited);
 }
 
 fn options(choices: &mut Choices<'_>) -> ConnectionOptions {
@@ -257,7 +262,7 @@ fn stripped(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
 }
 
 /// Some of its negotiation options have other values or are about other features, and one more stands there.
-fn edited(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
+fn with_edits(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     with_options(bytes, |options, writer| {
         for option in options {
             let mut option = *option;
