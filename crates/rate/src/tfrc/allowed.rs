@@ -321,11 +321,11 @@ impl Allowed {
             return;
         }
         // Update_Limits().
-        let limit = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 }.max(at_least);
+        let limit = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 };
+        // "Cut the allowed sending rate in half": half of the equation's may be more than the first report, or an earlier expiry,
+        // has left. Linux raises an idle sender's on purpose.
+        let limit = if self.idle == Idle::Linux { limit } else { limit.min(self.x) }.max(at_least);
         self.set.replace(moment.now, limit / 2.0);
-        let x = self.x_bps.min(self.lift(moment, limit)).max(least);
-        // "The allowed sending rate is halved": Update_Limits() would raise one that the first report, or an earlier expiry,
-        // has left below half of the equation's. Linux raises an idle sender's on purpose.
-        self.x = if self.idle == Idle::Linux { x } else { x.min(self.x) };
+        self.x = self.x_bps.min(self.lift(moment, limit)).max(least);
     }
 }
