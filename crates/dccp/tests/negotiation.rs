@@ -202,6 +202,20 @@ mod in_the_middle {
         assert_eq!(client.send(1000, "Data 1042", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
     }
 
+    /// FGSR is the greatest sequence number received (section 6.6.4): a packet that was overtaken does not lower it, and lets
+    /// none in behind it that was overtaken too.
+    #[test]
+    fn overtaken_changes_in_a_row_are_ignored() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1004 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
+        client.recv(30, "Ack 2 (1004) | ConfirmR(SequenceWindow 50)");
+        for (ms, packet) in [(31, "Ack 1002 (1)"), (32, "Ack 1003 (1)")] {
+            client.send(ms, packet, &[32, 9, 3, 0, 0, 0, 0, 0, 99], b"");
+        }
+        client.silence(1000);
+        assert_eq!(client.send(1000, "Data 1043", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
+    }
+
     /// Second condition: a Confirm must acknowledge the latest Change.
     #[test]
     fn old_confirms_are_ignored() {

@@ -135,9 +135,11 @@ impl Negotiation {
     fn answers_latest(&self, arrived: Arrived) -> bool {
         arrived.ack.is_some_and(|ack| !ack.is_before(self.fgss))
     }
-    /// A valid packet with negotiation options has been processed.
-    pub(crate) const fn end_packet(&mut self, seq: Seq48) {
-        self.fgsr = Some(seq);
+    /// A valid packet with negotiation options has been processed: FGSR is the greatest of their numbers.
+    pub(crate) fn end_packet(&mut self, seq: Seq48) {
+        if self.is_in_order(seq) {
+            self.fgsr = Some(seq);
+        }
     }
 
     /// The pseudocode of section 6.6.2. Says whether a value may have changed.
