@@ -16,9 +16,9 @@ const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 /// Packets under way in one direction at most: more are lost.
 const UNDER_WAY: usize = 16;
 const WAY: Duration = Duration::from_millis(5);
-/// Changes are repeated each 64 s at the latest (section 6.6.3), CCIDs may change again after 60 s (section 10.5), and a
-/// client repeats its Request each 64 s. Four of them will do.
-const HEALING: Duration = Duration::from_secs(260);
+/// Changes are repeated each 64 s at the latest (section 6.6.3), CCIDs may change again after 60 s (section 10.5), a client
+/// repeats its Request each 64 s, and ends whose numbers have left the windows need some of these to find together again.
+const HEALING: Duration = Duration::from_secs(2000);
 /// Nothing is negotiated any more behind that.
 const AFTERWARDS: Duration = Duration::from_secs(130);
 const FEATURES: [Feature; 10] = [
@@ -199,7 +199,7 @@ impl World {
             // Confirms go once a round trip (section 6.6.1), and he may have held one up for minutes.
             let rtts = self.ends.iter().flatten().filter_map(|end| end.status().rtt);
             let rtt = rtts.max().unwrap_or_default();
-            quiet = quiet.max(healed + HEALING + rtt * 3);
+            quiet = quiet.max(healed + HEALING + rtt * 10);
             let until = quiet + AFTERWARDS;
             if let Some(to) = [steps % 2, 1 - steps % 2].into_iter().find(|to| !self.coming[*to].is_empty()) {
                 self.now += WAY;
