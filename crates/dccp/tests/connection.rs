@@ -5,7 +5,7 @@ mod pipe;
 
 use headway_dccp::{
     Closed, Connection, ConnectionOptions, DccpOption, Decoded, Event, InitCookies, Listener, Network, NoData,
-    OptionWriter, Outcome, Packet, Reset, ResetCode, State,
+    OptionArea, OptionWriter, Outcome, Packet, Reset, ResetCode, State,
 };
 use headway_units::{Duration, Ecn, Instant, Random};
 use pipe::{PORTS, Pipe, SERVICE, options, perfect};
@@ -169,4 +169,25 @@ fn a_client_that_never_confirms() {
     }
     // After two round trips of 0.2 s, four more, and so on: at 0.4, 1.2, 2.8 and 6 s; and the Ack of the Ack.
     assert!((4..=6).contains(&sent), "{sent} packets in ten seconds");
+}
+
+/// Section 8.1.3: Resets are few, be it for want of a place or for an option that the listener must and cannot follow.
+#[test]
+fn refusals_for_options_are_few_too() {
+    let now = Instant::from_secs(1);
+    for init_cookies in [InitCookies::Always, InitCookies::WhenBusy] {
+        let rules = ConnectionOptions { init_cookies, refusals_per_second: 8, ..options() };
+        let mut listener = Listener::new(now, &rules, &[SERVICE], Random::new(1, "listener"));
+        let mut answered = 0;
+        for peer in 0..100u32 {
+            let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(peer.into(), "client"));
+            let mut no_data = NoData;
+            let request = client.poll_transmit(now, &mut no_data).unwrap().packet;
+            // Mandatory Change L of a feature that nobody knows.
+            let request = Packet { options: OptionArea::new(&[1, 32, 4, 99, 1, 0, 0, 0]).unwrap(), ..request };
+            let outcome = listener.handle(now, &peer.to_be_bytes(), Ecn::NotEct, &Decoded::Long(request));
+            answered += u32::from(!matches!(outcome, Outcome::Ignored(_)));
+        }
+        assert_eq!(answered, 8, "{init_cookies:?}");
+    }
 }

@@ -132,6 +132,9 @@ impl Listener {
                 let mut server = Box::new(self.respond(now, long, service, iss));
                 server.place_in_backlog = Some(Arc::clone(&self.backlog));
                 let delivery = server.handle(now, ecn, packet);
+                if server.state() == State::Closed && !self.refusals.permits(now) {
+                    return Outcome::Ignored(Ignored::OptionError);
+                }
                 Outcome::Accepted(server, delivery)
             }
         }
@@ -167,6 +170,9 @@ impl Listener {
             }
             server.response_limit = Some(limit);
             server.go(Cause::SndInitCookie);
+        } else if !self.refusals.permits(now) {
+            // A Reset for an option's sake is a refusal as any other.
+            return Outcome::Ignored(Ignored::OptionError);
         }
         if !fits {
             // A Request that is too short for what its answer must say.
