@@ -216,6 +216,22 @@ mod in_the_middle {
         assert_eq!(client.send(1000, "Data 1043", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
     }
 
+    /// Section 6.6.1: packets for negotiation's sake go once a round trip, but a round trip of minutes, which a packet that was
+    /// held up makes, is not waited for longer than Changes wait to be repeated.
+    #[test]
+    fn confirms_do_not_wait_for_hours() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(170_000, "Response 1000 (0)", &confirms(&options()), b"");
+        client.drain_said(170_000);
+        client.send(170_010, "Ack 1001 (0)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
+        let said = client.drain_said(170_010);
+        assert!(said.last().unwrap().contains("ConfirmR(SequenceWindow 50)"), "{said:?}");
+        client.send(171_000, "Ack 1002 (0)", &[32, 9, 3, 0, 0, 0, 0, 0, 60], b"");
+        let said = client.drain_said(170_010 + 64_000);
+        assert!(said.last().is_some_and(|said| said.contains("ConfirmR(SequenceWindow 60)")), "{said:?}");
+    }
+
     /// Second condition: a Confirm must acknowledge the latest Change.
     #[test]
     fn old_confirms_are_ignored() {

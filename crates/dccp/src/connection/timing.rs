@@ -81,10 +81,12 @@ impl Connection {
         // PARTOPEN repeats its Confirms by its own timer.
         let confirms = state == State::Open && self.negotiation.confirms_due();
         if confirms || self.negotiation.changes_due() {
-            // A Change can wait for the next data to ride on, unless that waits for the Change.
+            // A Change can wait for the next data to ride on, unless that waits for the Change. A packet that was held up for
+            // hours makes no round trip for which the other end should wait.
+            let rtt = self.rtt().min(LONGEST_WAIT);
             let patient = !confirms && state == State::Open && self.agreed.data_may_go;
-            let soonest = if patient { now + self.rtt() } else { now };
-            let at = self.negotiated.map_or(soonest, |last| soonest.max(last + self.rtt()));
+            let soonest = if patient { now + rtt } else { now };
+            let at = self.negotiated.map_or(soonest, |last| soonest.max(last + rtt));
             self.negotiated = Some(at);
             self.timers.set(Timer::DelayedAck, at);
         } else if self.acknowledge.has_news_of_drops() {
