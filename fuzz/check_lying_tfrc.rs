@@ -36,6 +36,8 @@ struct Truth {
     samples: (f64, f64),
     /// What was reported as received in a second.
     greatest_x_recv: f64,
+    /// The greatest rate at which the nofeedback timer expired.
+    greatest_expired: f64,
     /// The greatest `W_init / R` so far.
     greatest_initial: f64,
     first_report: Option<Instant>,
@@ -64,6 +66,7 @@ pub(crate) fn check(bytes: &[u8]) {
         sent: VecDeque::new(),
         samples: (0.04, 0.04),
         greatest_x_recv: 0.0,
+        greatest_expired: 0.0,
         greatest_initial: if rtt.is_some() { W_INIT / 0.04 } else { 0.0 },
         first_report: None,
         period: (now, 0.0),
@@ -221,7 +224,8 @@ impl Truth {
         // `recv_limit`: for two round trips behind the first report Infinity stands in X_recv_set.
         let since = self.first_report.map_or(0.0, |first| self.now.since(first).as_secs_f64());
         if since > 2.0 * r {
-            let allowed = before.max(2.0 * self.greatest_x_recv).max(self.greatest_initial).max(least);
+            let reported = (2.0 * self.greatest_x_recv).max(self.greatest_expired);
+            let allowed = before.max(reported).max(self.greatest_initial).max(least);
             assert!(x <= allowed * ROUNDING + 1.0, "{x} after {before}, {} received", self.greatest_x_recv);
         }
     }
@@ -241,6 +245,8 @@ impl Truth {
             let Some(at) = self.sender.poll_timeout().filter(|at| *at < END) else { return };
             self.now = self.now.max(at);
             let before = self.x();
+            // Section 4.4: the timer puts half of what it allows into X_recv_set.
+            self.greatest_expired = self.greatest_expired.max(before);
             self.sender.handle_timeout(self.now);
             self.period = (self.now, 0.0);
             let x = self.x();
