@@ -1,0 +1,178 @@
+"""The mutants that cargo-mutants knows: which there are, which have been run, which are judged."""
+
+import csv
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+JUDGED = HERE / "judged.csv"
+
+# How cargo-mutants names an outcome, and how we do.
+OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "survived", "Unviable": "unviable"}
+# What tests read beside their own crate.
+SHARED = ["Cargo.lock", "Cargo.toml", "fuzz", "scenarios/media", "validation/mutants/limits"]
+
+
+def listed(crates):
+    """All mutants of these crates, in the order of their names."""
+    packages = [word for crate in crates for word in ("--package", f"headway-{crate}")]
+    text = subprocess.run(["cargo", "mutants", "--list", "--json", *packages], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    found = []
+    for entry in json.loads(text):
+        function = entry["function"]
+        found.append({"name": entry["name"], "crate": entry["package"].removeprefix("headway-"), "file": entry["file"],
+                      "function": function["function_name"] if function else "", "mutant": entry["name"].split(": ", 1)[1],
+                      "code": code(entry), "package": entry["package"]})
+    return sorted(found, key=lambda mutant: mutant["name"])
+
+
+def code(entry):
+    """The line with the mutated part between «», where that part is within one line: what names a mutant when lines have moved."""
+    start, end = entry["span"]["start"], entry["span"]["end"]
+    if entry["genre"] == "FnValue" or start["line"] != end["line"]:
+        return ""
+    line = (ROOT / entry["file"]).read_text().splitlines()[start["line"] - 1]
+    first, last = start["column"] - 1, end["column"] - 1
+    return (line[:first] + "«" + line[first:last] + "»" + line[last:]).strip()
+
+
+def judged(mutants):
+    """The reasons of those that no test can kill: {name: reason}. A row that fits no mutant, or two, is an error."""
+    names = {}
+    keys = ("crate", "file", "function", "mutant", "code")
+    for mutant in mutants:
+        names.setdefault(tuple(mutant[key] for key in keys), []).append(mutant["name"])
+    crates = {mutant["crate"] for mutant in mutants}
+    reasons = {}
+    with JUDGED.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["crate"] not in crates:
+                continue
+            fits = names.get(tuple(row[key] for key in keys), [])
+            if len(fits) != 1 or not row["reason"].strip():
+                sys.exit(f"{JUDGED.name}: a row must fit one mutant and have a reason, this one fits {len(fits)}: {row}")
+            reasons[fits[0]] = row["reason"]
+    return reasons
+
+
+def source_hashes(crates):
+    """What decides the outcomes of a crate's mutants, as 12 digits: the sources of the crate and of what it uses, and what its tests read."""
+    text = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")]
+            for package in json.loads(text)["packages"]}
+
+    def closure(name):
+        return {name}.union(*(closure(other) for other in uses[name]))
+
+    hashes = {}
+    for crate in crates:
+        folders = [f"crates/{name.removeprefix('headway-')}" for name in sorted(closure(f"headway-{crate}"))]
+        arguments = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *folders, *SHARED]
+        files = subprocess.run(arguments, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+        digest = hashlib.sha256()
+        for path in sorted(set(filter(None, files))):
+            if (ROOT / path).is_file():
+                digest.update(path.encode() + b"\0" + hashlib.sha256((ROOT / path).read_bytes()).digest())
+        hashes[crate] = digest.hexdigest()[:12]
+    return hashes
+
+
+class Store:
+    """Outcomes by mutant, a file a state of a crate: out/mutants/rate-0123456789ab.jsonl. A line is written as soon as it is known."""
+
+    def __init__(self, folder, hashes):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.paths = {crate: folder / f"{crate}-{digest}.jsonl" for crate, digest in hashes.items()}
+        self.outcomes = {}
+        for path in self.paths.values():
+            for line in path.read_text().splitlines() if path.exists() else []:
+                entry = json.loads(line)
+                self.outcomes[entry["name"]] = entry["outcome"]
+
+    def add(self, mutant, outcome):
+        if mutant["name"] not in self.outcomes:
+            self.outcomes[mutant["name"]] = outcome
+            with self.paths[mutant["crate"]].open("a") as file:
+                file.write(json.dumps({"name": mutant["name"], "outcome": outcome}) + "\n")
+
+
+def execute(drawn, everything, store, folder, tasks):
+    """Runs those drawn of which no outcome is stored, with the tests of their own crates."""
+    by_name = {mutant["name"]: mutant for mutant in drawn}
+    todo = {name for name in by_name if name not in store.outcomes}
+    if not todo:
+        return
+    # Its regular expressions leave in every removed field of a struct, so it is told that all others are done.
+    made = folder / "mutants.out"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    (made / "caught.txt").write_text("".join(f"{mutant['name']}\n" for mutant in everything if mutant["name"] not in todo))
+    host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M).group(1)
+    environment = os.environ | {
+        "CARGO_TARGET_DIR": str(folder / "target"), "CARGO_INCREMENTAL": "1", "CARGO_BUILD_JOBS": str(tasks),
+        "CARGO_PROFILE_TEST_OPT_LEVEL": "1", "CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "RUST_TEST_THREADS": str(tasks),
+        "PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
+        f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": str(HERE / "limits")}
+    packages = [word for package in sorted({mutant["package"] for mutant in everything}) for word in ("--package", package)]
+    # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
+    arguments = ["nice", "-n", "10", "cargo", "mutants", "--iterate", "--gitignore", "true", *packages, "--output", str(folder), "--jobs", "1",
+                 "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300", "--no-times", "--colors", "never", "--cargo-arg=--tests"]
+    done = len(store.outcomes)
+    began = time.monotonic()
+    report = made / "outcomes.json"
+    with (folder / "log.txt").open("w") as log:
+        process = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            while True:
+                running = process.poll() is None
+                collect(report, by_name, store)
+                if sys.stderr.isatty():
+                    print(f"\r{len(store.outcomes) - done} of {len(todo)} run, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr, flush=True)
+                if not running:
+                    break
+                time.sleep(1)
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            collect(report, by_name, store)
+            sys.exit(f"\nstopped; {len(store.outcomes) - done} of {len(todo)} are kept: the same command goes on from there")
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    left = [name for name in todo if name not in store.outcomes]
+    if left:
+        sys.exit(f"cargo-mutants ended with {process.returncode} and left {len(left)} mutants: see {folder / 'log.txt'}")
+
+
+def collect(report, by_name, store):
+    """Takes over what cargo-mutants has found out."""
+    try:
+        entries = json.loads(report.read_text())["outcomes"]
+    except (FileNotFoundError, json.JSONDecodeError):  # not yet there, or being written
+        return
+    for entry in entries:
+        if entry["scenario"] == "Baseline":
+            continue
+        name, outcome = entry["scenario"]["Mutant"]["name"], OUTCOMES.get(entry["summary"])
+        if name in by_name and outcome:
+            store.add(by_name[name], outcome)
+
+
+def wilson(killed, of):
+    """The 95 % interval of a share (E. B. Wilson, JASA 22, 1927)."""
+    if not of:
+        return [0.0, 1.0]
+    z = 1.959964
+    share = killed / of
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    return [middle - half, middle + half]
