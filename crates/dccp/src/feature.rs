@@ -37,7 +37,8 @@ pub enum Reconciliation {
 impl Feature {
     /// Which CCID the half-connection uses.
     pub const CCID: Self = Self(1);
-    /// Whether short sequence numbers may be sent (section 7.6.1).
+    /// Whether short sequence numbers may be sent (section 7.6.1). This endpoint declines: what they save is not worth the
+    /// easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
     pub const ALLOW_SHORT_SEQNOS: Self = Self(2);
     /// W, six bytes, 32 to 2^46 - 1 (section 7.5.2).
     pub const SEQUENCE_WINDOW: Self = Self(3);

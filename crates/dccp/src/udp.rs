@@ -38,6 +38,7 @@ impl UdpPorts {
         }
         let datagram = datagram.get(..usize::from(length)).filter(|_| length >= 20);
         let datagram = datagram.ok_or(DatagramError::Length { length, available })?;
+        // DCCP has no checksum of its own in UDP: it must have UDP's (RFC 6773 section 3.1).
         if found == 0 {
             return Err(DatagramError::NoChecksum);
         }

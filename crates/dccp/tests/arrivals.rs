@@ -49,7 +49,8 @@ fn told(rules: &ConnectionOptions) -> Vec<Option<Arrival>> {
     pipe.log.iter().filter(of_data).filter_map(number).map(|number: u64| told.get(&number).copied()).collect()
 }
 
-/// With CCID 2, and with any other CCID whose data receiver sends Ack Vectors (Send Ack Vector, section 11.5), each packet's fate
+/// With CCID 2, and with any other CCID whose data receiver sends Ack Vectors (Send Ack Vector, section 11.5;
+/// RFC 4341 section 6), each packet's fate
 /// under the number with which it went.
 #[test]
 fn ack_vectors_tell_the_fate_of_each_packet() {

@@ -51,11 +51,18 @@ fn every_ccid_carries_data() {
     }
 }
 
-/// One way only: the acknowledgements of CCID 2 are acknowledged, so that Ack Vectors stay short.
+/// One way only: the acknowledgements of CCID 2 are acknowledged, so that Ack Vectors stay short (RFC 4340 section 11.1,
+/// RFC 4341 section 6.2), and so are those of CCID 3 if they have Ack Vectors (RFC 4342 section 6.3).
 #[test]
 fn one_way_data_keeps_its_vectors_short() {
-    for row in rules(Dialect::Rfc, Ccid(0)).controllers {
-        let rules = rules(Dialect::Rfc, row.ccid);
+    let ccids = rules(Dialect::Rfc, Ccid(0)).controllers;
+    for (row, ack_vectors) in ccids.iter().map(|row| (row, row.ack_vectors)).chain([(&ccids[1], true)]) {
+        let mut rules = rules(Dialect::Rfc, row.ccid);
+        rules
+            .controllers
+            .iter_mut()
+            .filter(|rule| rule.ccid == row.ccid)
+            .for_each(|rule| rule.ack_vectors = ack_vectors);
         let mut pipe = Pipe::new(&rules, &rules, path(50));
         for n in 0..2000u32 {
             pipe.client.outbox.push(&[n as u8; 500]);
@@ -87,5 +94,27 @@ fn one_way_data_keeps_its_vectors_short() {
                 .poll_transmit(idle, &mut NoData)
                 .is_none_or(|out| out.packet.data.is_empty())
         );
+    }
+}
+
+/// RFC 4342 sections 6, 8.2, 8.3, 8.4 and 8.6: feedback tells the receive rate, how long it waited, and the loss intervals, or
+/// the loss event rate if the sender asked for that.
+#[test]
+fn what_the_feedback_of_tfrc_tells() {
+    for (loss_event_rate, there, absent) in
+        [(false, "LossIntervals", "LossEventRate"), (true, "LossEventRate", "LossIntervals")]
+    {
+        let rules = ConnectionOptions { loss_event_rate, ..rules(Dialect::Rfc, Ccid::TFRC) };
+        let mut pipe = Pipe::new(&rules, &rules, path(50));
+        for n in 0..500u32 {
+            pipe.client.outbox.push(&[n as u8; 500]);
+            pipe.run(Duration::from_millis(10));
+        }
+        let feedback: Vec<_> =
+            pipe.log.iter().filter(|line| line.contains("server") && line.contains("ReceiveRate")).collect();
+        assert!(feedback.len() > 50, "{}", feedback.len());
+        for line in feedback {
+            assert!(line.contains("Elapsed") && line.contains(there) && !line.contains(absent), "{line}");
+        }
     }
 }

@@ -6,7 +6,7 @@ mod pipe;
 
 use dialogue::{Dialogue, changes, confirms};
 use headway_dccp::{
-    Ccid, CcidController, Closed, ConnectionOptions, Delivery, Event, Ignored, Reset, ResetCode, State, crc32c,
+    Ccid, CcidController, Closed, ConnectionOptions, CsCov, Delivery, Event, Ignored, Reset, ResetCode, State, crc32c,
 };
 use headway_units::{Dialect, Ecn, Options};
 use pipe::options;
@@ -35,6 +35,21 @@ mod first_packets {
         ] {
             Dialogue::client(&with(send, receive)).recv(0, &format!("Request 0 | {wanted}"));
         }
+    }
+
+    /// RFC 4341 section 4: Ack Vectors are negotiated with the connection, and no data goes before they are confirmed.
+    #[test]
+    fn ccid_2_waits_for_ack_vectors() {
+        let mut client = Dialogue::client(&with(&[2], &[248]));
+        let said = client.next(0);
+        assert!(said.contains("Mandatory ChangeR(SendAckVector 1)"), "{said}");
+        client.outbox.push(b"data");
+        client.send(10, "Response 1000 (0)", &[33, 5, 1, 248, 248], b"");
+        let said = client.next(10);
+        assert_eq!(said, "Ack 1 (1000)");
+        client.send(20, "Ack 1001 (1)", &[33, 5, 6, 1, 1], b"");
+        let said = client.next(20);
+        assert!(said.starts_with("DataAck 2 (1001) Len=4"), "{said}");
     }
 
     /// Features of CCID 3 stand behind a Mandatory Change of the CCID, or wait until that is settled (section 10.3).
@@ -164,7 +179,7 @@ mod in_the_middle {
         assert_eq!(client.events()[1..], [Event::Closed(why)]);
     }
 
-    /// We do not send short sequence numbers, nor may the peer (section 7.6.1).
+    /// We do not send short sequence numbers, nor may the peer (section 7.6.1; why: sections 7.5.5 and 7.6.2).
     #[test]
     fn short_sequence_numbers_are_declined() {
         let mut client = Dialogue::open_client(&options());
@@ -246,7 +261,7 @@ mod in_the_middle {
         client.recv(25, "Reset 2 (1002) Option Error, data=21c007");
     }
 
-    /// Section 6.6.8: a Confirm of a wrong value is an Option Error; one that nobody asked for is nothing.
+    /// Section 6.6.8: a Confirm of a wrong value is an Option Error; one that nobody asked for is nothing (section 6.6.2).
     #[test]
     fn wrong_confirms() {
         let mut client = Dialogue::client(&options());
@@ -359,7 +374,7 @@ mod data {
         assert_eq!(said, format!("Data 2 Len=4 | DataChecksum({:08x})", crc32c(b"data")));
     }
 
-    /// Section 7.7: the packet behind packets without data counts them.
+    /// Sections 7.7 and 7.7.2: the packet behind packets without data counts them, once the peer has asked for it.
     #[test]
     fn ndp_counts() {
         let mut client = Dialogue::open_client(&options());
@@ -371,7 +386,8 @@ mod data {
         client.recv(40, "Data 4 Len=4");
     }
 
-    /// Section 14.1: a message about a packet that was sent shrinks the MPS; one about another does not.
+    /// Sections 14 and 14.1: a message about a packet that was sent shrinks the MPS, and the application hears of it; one
+    /// about another does not.
     #[test]
     fn too_big() {
         let mut client = Dialogue::open_client(&options());
@@ -390,6 +406,22 @@ mod data {
         assert_eq!(fragmentable, Some((1200, false)));
         let whole = client.poll_transmit(now, &mut outbox).map(|out| (out.packet.data.len(), out.dont_fragment));
         assert_eq!(whole, Some((900, true)));
+    }
+
+    /// Section 11.2: an acknowledgement rides on a datagram, unless both together would be longer than a packet may be.
+    #[test]
+    fn acknowledgements_ride_on_data() {
+        for (len, said) in [(100, &["DataAck 2 (1002) Len=100"][..]), (1440, &["Ack 2 (1002)", "Data 3 Len=1440"])] {
+            let mut client = Dialogue::open_client(&options());
+            client.wait(30);
+            client.outbox.push(&vec![0; len]);
+            let change = client.bytes("Ack 1002 (1)", &[32, 5, 5, 0, 1], b"", CsCov::ALL);
+            client.hear(&change, Ecn::NotEct);
+            let told = client.drain_said(30);
+            let bare: Vec<_> = told.iter().map(|said| said.split(" | ").next().unwrap()).collect();
+            assert_eq!(bare, said);
+            assert!(told[0].ends_with("ConfirmR(AckRatio 1)"), "{}", told[0]);
+        }
     }
 
     /// Section 14.1: padded Syncs find a larger path MTU.

@@ -116,7 +116,7 @@ fn data_that_is_not_covered_may_be_corrupt() {
     assert!(Packet::decode(&bytes, IP).is_err());
 }
 
-/// Section 5.1: reserved bits are ignored on receipt and sent as zero.
+/// Sections 5.1 and 15: reserved bits are ignored on receipt and sent as zero.
 #[test]
 fn reserved_bits() {
     let mut bytes = header(6, 0, PacketType::Ack.number(), 1, 24);
@@ -143,6 +143,14 @@ fn packets_that_cannot_be_written() {
     assert_eq!(encode(Packet { cscov, ..data() }, 100), Err(EncodeError::Coverage { cscov: 2, data_len: 0 }));
     let packet = Packet { data: &long, ..data() };
     assert_eq!(encode(packet, 70_000), Err(EncodeError::PacketTooLong { len: 66_016, most: 65_535 }));
+    let packet = Packet { data: &long[..65_535 - 16], ..data() };
+    assert_eq!(packet.encode(&mut [0; 65_535], IP), Ok(65_535), "the longest");
+    let ports = headway_dccp::UdpPorts { source: 1, destination: 2 };
+    let addresses = Addresses::V4 { source: std::net::Ipv4Addr::LOCALHOST, destination: std::net::Ipv4Addr::LOCALHOST };
+    let wrong = ports.encode(&packet, addresses, &mut [0; 70_000]);
+    assert_eq!(wrong, Err(EncodeError::PacketTooLong { len: 65_535, most: 65_527 }), "not in UDP");
+    let packet = Packet { data: &long[..65_527 - 16], ..data() };
+    assert_eq!(ports.encode(&packet, addresses, &mut [0; 65_535]), Ok(65_535));
     let mut options = [0; 1024];
     let mut writer = OptionWriter::new(&mut options);
     (0..1005).for_each(|_| writer.push(DccpOption::SlowReceiver).unwrap());
@@ -182,13 +190,14 @@ mod options {
         Ok((false, option.to_owned()))
     }
 
-    /// "Any option may begin on any byte boundary"; Padding may stand between options.
+    /// "Any option may begin on any byte boundary"; Padding may stand between options (section 5.8.1).
     #[test]
     fn padding_may_be_anywhere() {
         assert_eq!(process(PacketType::Data, &[0, 37, 3, 7, 0, 2, 0, 0]), [fine("NDP(7)"), fine("SlowReceiver")]);
     }
 
-    /// "Options with unknown types MUST be ignored": they are handed on as bytes, and the next is processed.
+    /// "Options with unknown types MUST be ignored" (sections 5.8 and 15): they are handed on as bytes, and the next is
+    /// processed.
     #[test]
     fn unknown_options_are_bytes() {
         let options = process(PacketType::Ack, &[45, 5, 1, 2, 255, 30, 2, 0]);
@@ -229,7 +238,7 @@ mod options {
         }
     }
 
-    /// Table 3, column "DCCP-Data?".
+    /// Table 3, column "DCCP-Data?"; section 11: acknowledgement options are ignored there.
     #[test]
     fn on_data_packets() {
         let ignored: [&[u8]; 9] = [
@@ -260,7 +269,7 @@ mod options {
         }
     }
 
-    /// Sections 6.6.1, 8.1.4, 11.4, 11.7 and 13.2: no acknowledgement number, or no cookie yet.
+    /// Sections 6.6.1, 8.1.4, 11, 11.4, 11.7 and 13.2: no acknowledgement number, or no cookie yet.
     #[test]
     fn on_requests() {
         for number in [33, 35, 36, 38, 39, 40, 43] {
@@ -277,7 +286,8 @@ mod options {
     }
 }
 
-/// Numbers take the smallest form that holds them (sections 7.7, 13.2 and 13.3).
+/// Numbers take the smallest form that holds them (sections 7.7, 13.2 and 13.3), and Padding fills the last word
+/// (section 5.8.1).
 #[test]
 fn smallest_forms() {
     let echo = |elapsed| DccpOption::TimestampEcho { timestamp: Timestamp(1), elapsed: Elapsed(elapsed) };

@@ -125,7 +125,7 @@ mod partopen {
         assert_eq!(client.events(), [Event::Connected, Event::Closed(Closed::NoAnswer(State::PartOpen))]);
     }
 
-    /// "Clients in the PARTOPEN state that want to send data MUST do so using DCCP-DataAck packets."
+    /// Sections 4.3 and 8.1.5: "Clients in the PARTOPEN state that want to send data MUST do so using DCCP-DataAck packets."
     #[test]
     fn data_goes_with_an_acknowledgement() {
         let mut client = partopen();
@@ -278,6 +278,10 @@ mod listen {
         assert!(said.contains("InitCookie(") && said.contains("ConfirmL(CCID 248,248)"), "{said}");
         assert!(said.contains("DataDropped[Protocol Constraints 1]"), "{said}");
         assert_eq!(server.state(), State::Listen);
+        // Section 8.1.3, no amplification: the Response is at most three times as long as the Request, which is long enough
+        // without data too.
+        assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options), b""), Delivery::Nothing);
+        assert!(server.next(0).contains("InitCookie("));
         // A wrong cookie.
         server.send(5, "Ack 1001 (0)", &[36, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18], b"");
         server.recv(5, "Reset 0 (1001) Bad Init Cookie");
@@ -297,7 +301,7 @@ mod open {
         assert_eq!(server.send(1030, "Data 1103", &[], b"x"), Delivery::Data);
     }
 
-    /// The same from the other end: the Sync names a packet that this end did send.
+    /// The same from the other end: the Sync names a packet that this end did send. Section 8.2: a SyncAck at once.
     #[test]
     fn a_sync_is_answered() {
         let mut client = Dialogue::open_client(&options());
@@ -306,6 +310,17 @@ mod open {
         client.send(5000, "Sync 9000 (2)", &[], b"");
         client.recv(5000, "SyncAck 3 (9000)");
         assert_eq!(client.send(5001, "Data 9001", &[], b"x"), Delivery::Data, "GSR has moved");
+    }
+
+    /// Section 7.4: the Acknowledgement Number is the greatest number received, whatever came last.
+    #[test]
+    fn the_greatest_number_is_acknowledged() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(21, "Data 1004", &[], b"x");
+        client.send(22, "Data 1003", &[], b"x");
+        let now = client.now();
+        client.connection().close(now);
+        client.recv(22, "Close 2 (1004)");
     }
 
     /// The second example of section 7.5.6: a blind attack.
@@ -418,6 +433,46 @@ mod open {
         let short = [19, 140, 195, 80, 3, 0, 0, 0, 4, 0, 3, 234];
         client.wait(30);
         assert_eq!(client.hear(&short, headway_units::Ecn::NotEct), Delivery::Dropped(Ignored::ShortNumbers));
+    }
+
+    /// Section 11.7: the application dropped what had been delivered, and says so in time; of a packet that has not come it
+    /// has nothing to say.
+    #[test]
+    fn the_application_drops_data() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(21, "Data 1002", &[], b"x");
+        client.send(22, "Data 1003", &[], b"x");
+        let (now, seq) = (client.now(), headway_units::Seq48::new);
+        for number in [1004, 900, 1002] {
+            client.connection().report_dropped(now, seq(number), headway_dccp::DropCode::RECEIVE_BUFFER);
+        }
+        client.recv(222, "Ack 2 (1003) | ElapsedTime(20000) DataDropped[Normal 1 Receive Buffer 1]");
+        client.silence(10_000);
+    }
+
+    /// What is a sample of the round trip: the first acknowledgement of what is answered at once. One repeated, or that of an
+    /// Ack, which its receiver holds back, tells nothing, nor does an Elapsed Time that is longer than all of it.
+    #[test]
+    fn round_trip_samples() {
+        let mut client = Dialogue::open_client(&options());
+        let rtt = |client: &mut Dialogue| client.connection().status().rtt.map(|rtt| rtt.as_nanos() / 1_000_000);
+        assert_eq!(rtt(&mut client), Some(10));
+        client.send(5000, "Ack 1002 (1)", &[32, 5, 5, 0, 1], b"");
+        assert_eq!(rtt(&mut client), Some(10), "again");
+        client.recv(5000, "Ack 2 (1002) | ConfirmR(AckRatio 1)");
+        client.send(8000, "Ack 1003 (2)", &[], b"");
+        assert_eq!(rtt(&mut client), Some(10), "of an Ack");
+        client.push(9000, b"x");
+        client.send(9050, "Ack 1004 (3)", &[], b"");
+        assert_eq!(rtt(&mut client), Some(15), "an eighth of the way to 50 ms");
+        client.send(9900, "Ack 1005 (3)", &[], b"");
+        assert_eq!(rtt(&mut client), Some(15), "again");
+        // With Elapsed Time (section 13.2) any acknowledgement is one: 81 ms, of which 50 were waited.
+        client.push(10_000, b"x");
+        client.send(10_081, "Ack 1006 (4)", &[43, 4, 19, 136], b"");
+        assert_eq!(rtt(&mut client), Some(17));
+        client.send(10_082, "Ack 1007 (4)", &[43, 4, 39, 16], b"");
+        assert_eq!(rtt(&mut client), Some(17), "it waited for 100 ms of 82");
     }
 
     /// Section 13.3: a Timestamp is echoed by the next packet.

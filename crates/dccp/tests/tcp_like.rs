@@ -200,7 +200,7 @@ fn lost_acknowledgements_make_fewer_of_them() {
     assert!(lossy.status.ack_ratio > Some(8));
 }
 
-/// What the sender has acknowledged is not told again: for a window of some ten packets, one of them lost, three runs.
+/// RFC 4341 section 6.2: what the sender has acknowledged is not told again: for a window of some ten packets, one of them lost, three runs.
 #[test]
 fn vectors_stay_short() {
     let world = run(Dialect::Rfc, 60, |packet| packet % 50 == 49, |_| false);

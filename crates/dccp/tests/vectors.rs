@@ -180,6 +180,7 @@ fn reset_and_sync() {
 
 const IN_UDP: &str = "c738196f002c3d7b c350138c09000000 01000a1b2c3d4e5f 52545056 2205010302 2005010302 22040601 0000";
 
+/// To the port of RFC 6773 section 3.8; both pairs of ports tell whose packet it is.
 #[test]
 fn request_in_udp() {
     let wire = bytes(IN_UDP);
@@ -192,7 +193,7 @@ fn request_in_udp() {
     assert_eq!(buffer[..len], wire);
 }
 
-/// RFC 6773 section 3.3, rule by rule.
+/// RFC 6773 sections 3.1 and 3.3, rule by rule.
 #[test]
 fn datagrams_that_are_dropped() {
     let right = bytes(IN_UDP);

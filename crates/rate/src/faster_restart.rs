@@ -1,4 +1,5 @@
-//! Faster Restart for TFRC (draft-ietf-dccp-tfrc-faster-restart-06, July 2008, expired; never an RFC).
+//! Faster Restart for TFRC (draft-ietf-dccp-tfrc-faster-restart-06, July 2008, expired; never an RFC). RFC 5622 section 5.1
+//! looks forward to it.
 //!
 //! A sender that was idle or data-limited comes back to a rate that it had reached before faster than slow start would
 //! let it. The draft has expired; its idea, as its presentation at IETF 70 sums it up, is done so (the ages and the form of

@@ -211,7 +211,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Beside a map of packets: each acknowledgement tells the state of every packet of which the other end cannot yet
+    /// Beside a map of packets (appendix A.2): each acknowledgement tells the state of every packet of which the other end cannot yet
     /// know it, nothing that is not so, and without a byte too many.
     #[test]
     fn tells_what_is_not_yet_known(steps in prop::collection::vec(step(), 1..300), first: u64) {

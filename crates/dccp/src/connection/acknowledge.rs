@@ -173,3 +173,125 @@ impl Acknowledge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORRUPT: DropCode = DropCode::CORRUPT;
+
+    fn seq(number: u64) -> Seq48 {
+        Seq48::new(number)
+    }
+
+    /// Data Dropped as it is written on our packet `ours`, which acknowledges `ack`, with room for so many bytes.
+    fn dropped(acknowledge: &mut Acknowledge, ack: u64, ours: u64, room: usize) -> String {
+        let mut buffer = vec![0; room];
+        let mut writer = OptionWriter::new(&mut buffer);
+        acknowledge.write_dropped(seq(ack), seq(ours), &mut writer);
+        let options = writer.finish().unwrap().iter().map(|option| option.unwrap().to_string());
+        options.filter(|option| option != "Padding").collect()
+    }
+
+    /// Section 11.7: "the first block of the option covers the packet that is the packet's Acknowledgement Number"; blocks of
+    /// 128 packets at most cover those between.
+    #[test]
+    fn blocks_reach_down_from_the_acknowledgement_number() {
+        for (packet, wanted) in [
+            (100, "DataDropped[Corrupt 1]"),
+            (99, "DataDropped[Normal 1 Corrupt 1]"),
+            (0, "DataDropped[Normal 100 Corrupt 1]"),
+        ] {
+            let mut acknowledge = Acknowledge::new(Instant::ZERO);
+            acknowledge.on_dropped(seq(packet), CORRUPT);
+            assert_eq!(dropped(&mut acknowledge, 100, 1, 100), wanted);
+        }
+        for (packet, wanted) in [
+            (872, "DataDropped[Normal 128 Corrupt 1]"),
+            (871, "DataDropped[Normal 128 Normal 1 Corrupt 1]"),
+            (700, "DataDropped[Normal 128 Normal 128 Normal 44 Corrupt 1]"),
+        ] {
+            let mut acknowledge = Acknowledge::new(Instant::ZERO);
+            acknowledge.on_dropped(seq(packet), CORRUPT);
+            assert_eq!(dropped(&mut acknowledge, 1000, 1, 100), wanted);
+        }
+    }
+
+    /// In order, each packet once and with its first code ("SHOULD NOT let applications reduce the seriousness", section
+    /// 11.7.2), none beyond the acknowledgement number, none that is long gone.
+    #[test]
+    fn which_packets_are_told() {
+        let mut acknowledge = Acknowledge::new(Instant::ZERO);
+        for packet in [2000, 1995, 1998, 1995] {
+            acknowledge.on_dropped(seq(packet), CORRUPT);
+        }
+        acknowledge.on_dropped(seq(1998), DropCode::APPLICATION_NOT_LISTENING);
+        let all = "DataDropped[Normal 1 Corrupt 1 Normal 1 Corrupt 1 Normal 2 Corrupt 1]";
+        assert_eq!(dropped(&mut acknowledge, 2001, 1, 100), all);
+        // 1023 packets back are not too far, 1024 are.
+        assert_eq!(dropped(&mut acknowledge, 1995 + 1023, 2, 100).matches("Corrupt").count(), 3);
+        assert_eq!(dropped(&mut acknowledge, 1995 + 1024, 3, 100).matches("Corrupt").count(), 2);
+    }
+
+    /// It is repeated until one of our packets that told all of it has come.
+    #[test]
+    fn drops_are_told_until_they_are_known() {
+        let mut acknowledge = Acknowledge::new(Instant::ZERO);
+        assert!(!acknowledge.has_news_of_drops());
+        acknowledge.on_dropped(seq(10), CORRUPT);
+        acknowledge.on_dropped(seq(8), CORRUPT);
+        assert!(acknowledge.has_news_of_drops());
+        // No room for the older one: nothing is settled when this packet comes. Two bytes are the option's own.
+        assert_eq!(dropped(&mut acknowledge, 10, 1, 4), "DataDropped[Corrupt 1]");
+        assert!(acknowledge.has_news_of_drops());
+        acknowledge.on_ack_of(seq(1));
+        assert_eq!(dropped(&mut acknowledge, 10, 2, 8), "DataDropped[Corrupt 1 Normal 1 Corrupt 1]");
+        assert!(!acknowledge.has_news_of_drops());
+        assert_eq!(dropped(&mut acknowledge, 10, 3, 8), "DataDropped[Corrupt 1 Normal 1 Corrupt 1]");
+        acknowledge.on_ack_of(seq(1));
+        acknowledge.on_dropped(seq(11), CORRUPT);
+        assert!(acknowledge.has_news_of_drops(), "more is to be told");
+        acknowledge.on_ack_of(seq(2));
+        assert_eq!(dropped(&mut acknowledge, 11, 4, 8), "DataDropped[Corrupt 1 Corrupt 1 Normal 1 Corrupt 1]");
+        acknowledge.on_ack_of(seq(4));
+        assert_eq!(dropped(&mut acknowledge, 11, 5, 8), "");
+        assert!(!acknowledge.has_news_of_drops());
+    }
+
+    /// So many packets are remembered, the newest.
+    #[test]
+    fn drops_are_bounded() {
+        let mut acknowledge = Acknowledge::new(Instant::ZERO);
+        (0..200).for_each(|packet| acknowledge.on_dropped(seq(packet), CORRUPT));
+        assert_eq!(dropped(&mut acknowledge, 199, 1, 300).matches("Corrupt").count(), MOST_DROPPED);
+        assert!(dropped(&mut acknowledge, 199, 1, 300).starts_with("DataDropped[Corrupt 1"));
+    }
+
+    /// A run of our packets has come: the newest of those that carried vectors clears what it told, and forgets the older
+    /// ones.
+    #[test]
+    fn acknowledged_vectors() {
+        let written = |acknowledge: &mut Acknowledge, ours: u64| {
+            let mut buffer = [0; 40];
+            let mut writer = OptionWriter::new(&mut buffer);
+            acknowledge.write_vector(seq(ours), &mut writer);
+            writer.len()
+        };
+        let mut acknowledge = Acknowledge::new(Instant::ZERO);
+        assert_eq!(written(&mut acknowledge, 49), 0, "nothing has come");
+        // Every other packet: a byte each.
+        (0..10).for_each(|n| acknowledge.on_packet(Instant::ZERO, seq(100 + 2 * n), Ecn::NotEct, true));
+        assert_eq!((acknowledge.vector_len(), written(&mut acknowledge, 50)), (21, 21));
+        acknowledge.on_ack_of_run(seq(60), 10);
+        assert_eq!(acknowledge.vector_len(), 21, "51 to 60 told nothing");
+        acknowledge.on_ack_of_run(seq(60), 11);
+        assert!(acknowledge.vector_len() < 10, "{}", acknowledge.vector_len());
+        let mut small = [0; 2];
+        let mut writer = OptionWriter::new(&mut small);
+        acknowledge.write_vector(seq(61), &mut writer);
+        assert_eq!(writer.len(), 0, "there is no room");
+        assert!(acknowledge.carriers.is_empty());
+        (0..1000).for_each(|n| assert!(written(&mut acknowledge, 70 + n) > 0));
+        assert_eq!((acknowledge.carriers.len(), acknowledge.carriers.front()), (MOST_CARRIERS, Some(&seq(1070 - 64))));
+    }
+}

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 pub struct Outgoing<'a> {
     /// The packet. It borrows from the connection and from the outbox.
     pub packet: Packet<'a>,
-    /// What its IP header says of ECN.
+    /// What its IP header says of ECN, under UDP too (RFC 6773 section 3.5).
     pub ecn: Ecn,
     /// Whether routers may not fragment it (section 14.2).
     pub dont_fragment: bool,

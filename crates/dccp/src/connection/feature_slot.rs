@@ -143,6 +143,7 @@ impl Slot {
         self.list = list;
         self.decided = false;
         self.asked_otherwise |= self.asked;
+        // A Confirm of the old list says nothing about the new one (section 6.6.5).
         if self.phase == Phase::Changing {
             self.phase = Phase::Unstable;
         }
@@ -155,7 +156,8 @@ impl Slot {
         self.asked = true;
     }
 
-    /// A Change has come, in order.
+    /// A Change has come, in order. A Change of this end that is under way ends here too: both ends know both lists
+    /// (section 6.6.6).
     pub(super) fn change(
         &mut self,
         values: &[u8],
@@ -186,6 +188,7 @@ impl Slot {
                 None => {}
             }
         } else {
+            // "The feature remote MUST accept any valid value" (section 6.3.2).
             self.value = number(values);
         }
         self.phase = Phase::Stable;

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use std::num::NonZeroU32;
 
-    /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; section 8.5: p is the inverse.
+    /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; RFC 4342 section 8.5: p is the inverse.
     #[test]
     fn what_makes_a_report() {
         let heard = Heard { receive_rate: Some(1000), ..Heard::default() };

@@ -187,7 +187,7 @@ impl Connection {
     /// A client's end: the Request goes with the first [`Self::poll_transmit`].
     ///
     /// `random` belongs to this connection alone. Where the network can be attacked it is seeded from true randomness:
-    /// the initial sequence number comes from it (section 7.2).
+    /// the initial sequence number comes from it (section 7.2), far from those before a boot (section 7.3).
     #[must_use]
     pub fn connect(
         now: Instant,
@@ -337,7 +337,8 @@ impl Connection {
         }
     }
 
-    /// A router says that a packet was too big for the next hop of `mtu` bytes, 0 if it does not say (section 14.1).
+    /// A router says that a packet was too big for the next hop of `mtu` bytes, 0 if it does not say (section 14.1; RFC
+    /// 6773 section 3.6 for ICMP about the UDP packet around it).
     /// `quoted` is the sequence number in the quoted header: a message about a packet that was not sent recently may be
     /// forged, and is ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {

@@ -119,10 +119,11 @@ impl PathMtu {
 mod tests {
     use super::*;
 
-    /// Linux says 1440 for a client on a path of 1500 bytes.
+    /// Linux says 1440 for a client on a path of 1500 bytes. RFC 6773 section 3.7: in UDP it is 8 less.
     #[test]
     fn mps_on_ethernet() {
         assert_eq!(PathMtu::new(1500, 20, false).mps(), 1440);
+        assert_eq!(PathMtu::new(1500, 28, false).mps(), 1432);
     }
 
     /// RFC 1191 section 7, and section 14.1: a message with a larger MTU is ignored.

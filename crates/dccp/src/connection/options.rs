@@ -23,7 +23,7 @@ pub struct ConnectionOptions {
     pub sequence_window: u64,
     /// As far as it grows to five times the packets of a round trip.
     pub largest_sequence_window: u64,
-    /// Whether ECN marks can be read here, and packets be sent as capable (section 12.1).
+    /// Whether ECN marks can be read here (section 12.1), and packets be sent as capable (section 12).
     pub ecn: bool,
     /// Ask the peer for NDP Counts (section 7.7).
     pub ndp_counts: bool,

@@ -27,8 +27,10 @@ impl Seen {
     pub(crate) fn widen(&mut self, behind: u64) {
         if Self::words(behind) > self.bits.len() {
             let mut wider = Self { bits: vec![0; Self::words(behind)], ..*self };
-            for number in self.oldest()..=self.newest[0] {
-                if self.get(number) {
+            for number in wider.oldest()..=self.newest[0] {
+                // What has no bit any more may have come, unless it is among the newest; it stays a duplicate.
+                let forgotten = number < self.oldest();
+                if if forgotten { number <= self.newest[LATER - 1] } else { self.get(number) } {
                     wider.set(number);
                 }
             }
@@ -101,6 +103,8 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn lost(numbers: &[u64]) -> u64 {
         let mut seen = Seen::new(25);
@@ -130,5 +134,55 @@ mod tests {
         assert!(!seen.insert(5) && seen.insert(4));
         assert!(seen.insert(500));
         assert!(!seen.insert(4));
+    }
+
+    /// A window of 100 packets is kept in 128 bits, one of 1000 in 1024, none in less than two words or more than 64.
+    #[test]
+    fn how_far_back_it_reaches() {
+        for (behind, kept) in [(0, 128), (25, 128), (128, 128), (129, 256), (1000, 1024), (1 << 40, 4096)] {
+            for widened in [false, true] {
+                let mut seen = Seen::new(if widened { 25 } else { behind });
+                assert!(seen.insert(9_999));
+                seen.widen(behind);
+                assert!(seen.insert(10_000));
+                assert!(!seen.insert(10_000 - kept), "{behind}: too old");
+                assert!(seen.insert(10_001 - kept), "{behind}: the oldest");
+                assert!(!seen.insert(10_001 - kept) && !seen.insert(9_999), "{behind}: again");
+            }
+        }
+    }
+
+    proptest! {
+        /// Beside a set of all numbers that have come: what is a duplicate, and what was missing when a third later number
+        /// had come, in a window that is widened on the way.
+        #[test]
+        fn as_a_set_says(numbers in prop::collection::vec((0u64..300, any::<bool>()), 1..200), widened_at: prop::sample::Index) {
+            let (mut seen, mut all, mut judged, mut lost, mut kept) = (Seen::new(25), BTreeSet::new(), 0, 0, 128);
+            let widened_at = widened_at.index(numbers.len());
+            let mut base = 0;
+            for (at, (number, moves_on)) in numbers.iter().enumerate() {
+                if at == widened_at {
+                    // What was forgotten before stays so.
+                    let (newest, third) = (all.last().copied().unwrap_or(0), all.iter().rev().nth(2).copied().unwrap_or(0));
+                    all.extend(0..(newest + 1_u64).saturating_sub(kept).min(third + 1));
+                    seen.widen(512);
+                    kept = 512;
+                }
+                let number = base + number;
+                base += u64::from(*moves_on) * 7;
+                let newest = all.last().copied().unwrap_or(0);
+                let old = number + kept <= newest;
+                prop_assert_eq!(seen.insert(number), !old && !all.contains(&number), "{}", number);
+                if !old {
+                    all.insert(number);
+                }
+                let third = all.iter().rev().nth(2).copied().unwrap_or(0);
+                let oldest = (all.last().copied().unwrap_or(0) + 1).saturating_sub(kept);
+                lost += (judged + 1..third).filter(|number| *number < oldest || !all.contains(number)).count() as u64;
+                judged = judged.max(third);
+            }
+            prop_assert_eq!(seen.take_lost(), lost);
+            prop_assert_eq!(seen.take_lost(), 0);
+        }
     }
 }

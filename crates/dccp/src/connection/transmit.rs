@@ -204,7 +204,8 @@ impl Connection {
         if due && room < self.options_needed() {
             return Some(Plan::bare(Body::Ack { ack })); // "either send the options on a separate packet" (section 14)
         }
-        // Acks of acks: about one a round trip, where the peer repeats itself until then (section 11.1).
+        // Acks of acks: about one a round trip, where the peer repeats itself until then (section 11.1; RFC 4342 section 6.3 for
+        // CCIDs 3 and 4 with Ack Vectors or Data Dropped).
         let acknowledges_acks = (self.agreed.peer_sends_vectors || self.drops_heard)
             && self.acknowledge.unacknowledged
             && self.acknowledge.age(now) >= self.rtt();

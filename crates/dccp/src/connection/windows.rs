@@ -77,7 +77,7 @@ impl SeqWindows {
     pub(crate) const fn gsr(&self) -> Seq48 {
         self.gsr
     }
-    /// SWL. A quarter of W, rounded down, reaches down from GSR, but not below ISR at the beginning.
+    /// SWL (section 7.5.1). A quarter of W, rounded down, reaches down from GSR, but not below ISR at the beginning.
     pub(crate) fn swl(&self) -> Seq48 {
         self.gsr - (self.remote_window / 4).saturating_sub(1).min(self.gsr_number)
     }

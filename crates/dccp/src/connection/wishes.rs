@@ -65,7 +65,7 @@ pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOption
     for (side, ccids) in [(Side::Local, &options.send_ccids), (Side::Remote, &options.receive_ccids)] {
         let list = List::new(options.usable(ccids));
         // "If this is unacceptable ..., that endpoint MUST send Mandatory Change(CCID) options on its first packets"
-        // (section 10).
+        // (RFC 4340 section 10).
         let mandatory = !list.as_slice().contains(&Ccid::TCP_LIKE.0);
         if list.first().is_some() {
             negotiation.wish(side, Feature::CCID, list, mandatory);
@@ -101,7 +101,7 @@ pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptio
         let open = negotiation.is_changing(side, Feature::CCID);
         let preferred = if open { options.usable(ccids).next() } else { None };
         let ccid = Ccid(preferred.unwrap_or(negotiation.value(side, Feature::CCID) as u8));
-        // Features of a CCID are safe behind a Mandatory Change of it, or once it is settled (section 10.3).
+        // Features of a CCID are safe behind a Mandatory Change of it, or once it is settled (RFC 4340 section 10.3).
         let settled = !open || !options.usable(ccids).any(|ccid| Ccid(ccid) == Ccid::TCP_LIKE);
         (ccid, settled)
     };

@@ -24,8 +24,8 @@ impl<'a> CcidOption<'a> {
     /// Reads an option that came on a packet of this kind, and that belongs to a half-connection under this CCID: types
     /// 128 to 191 come from the half-connection's data sender, 192 to 255 from its data receiver (RFC 4340 section 10.3).
     ///
-    /// A second Loss Intervals option on one packet must have Skip Length 0; the caller, who sees both, ignores it if
-    /// not.
+    /// A second Loss Intervals option on one packet must have Skip Length 0 (RFC 4342 section 8.6.1); the caller, who sees
+    /// both, ignores it if not.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(read(&[0; 4]), None);
     }
 
-    /// RFC 4342 sections 8.3, 8.5 and 8.6: none on Data, Loss Intervals only beside an acknowledgement number.
+    /// RFC 4342 sections 8, 8.3, 8.5, 8.6 and 8.6.1, RFC 5622 section 8: none on Data, Loss Intervals only beside an acknowledgement number.
     #[test]
     fn packets_that_may_not_carry_them() {
         let ignored = |kind| Err(OptionFault::NotOnThisPacket { kind });

@@ -89,7 +89,7 @@ pub enum OptionFault {
 /// What the RFC wants done about a bad option. The packet that carries it stays valid unless it is answered by a Reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Go on with the next option.
+    /// Go on with the next option, as with everything that is not known (section 15).
     IgnoreOption,
     /// Ignore the rest of the options too (section 5.8).
     IgnoreRest,

@@ -163,7 +163,8 @@ impl Dialogue {
         self.hear(&bytes, Ecn::NotEct)
     }
 
-    fn bytes(&self, what: &str, options: &[u8], data: &[u8], cscov: CsCov) -> Vec<u8> {
+    /// The bytes of such a packet.
+    pub fn bytes(&self, what: &str, options: &[u8], data: &[u8], cscov: CsCov) -> Vec<u8> {
         let words: Vec<_> = what.split(' ').collect();
         let ack = words.get(2).map(|word| word.trim_matches(['(', ')']).parse::<i64>().unwrap());
         let base = self.iss.map_or(0, Seq48::value);

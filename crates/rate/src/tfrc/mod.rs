@@ -1,4 +1,4 @@
-//! TFRC: TCP-Friendly Rate Control (RFC 5348), as CCID 3 (RFC 4342) and as CCID 4 for small packets (RFC 4828, RFC 5622).
+//! TFRC: TCP-Friendly Rate Control (RFC 5348, which RFC 5348 section 1 puts in the place of RFC 3448 for CCIDs too), as CCID 3 (RFC 4342) and as CCID 4 for small packets (RFC 4828, RFC 5622).
 //!
 //! The receiver keeps a history of losses (`losses`), averages the intervals between loss events (`average`) and reports
 //! p and the receive rate about once a round trip (`receiver`). The sender puts p and its round trip (`rtt`) into TCP's

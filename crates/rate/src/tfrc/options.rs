@@ -91,7 +91,7 @@ pub struct TfrcOptions {
     pub nominal_segment: Option<Bytes>,
     /// Headers that count with each packet: the equation's rate is multiplied by s / (s + this) (H of RFC 4828 section 3).
     pub header: Bytes,
-    /// The least time between two packets (RFC 4828 section 4.3).
+    /// The least time between two packets (RFC 4828 section 4.3, RFC 5622 section 5).
     pub min_interval: Duration,
     /// Intervals of at most two round trips count packets lost, not loss events (RFC 4828 section 3).
     pub short_intervals: bool,

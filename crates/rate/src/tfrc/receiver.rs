@@ -255,6 +255,7 @@ impl ReceiverHalf for TfrcReceiver {
             }
             self.reports.loss_since = true;
         }
+        // RFC 5348 section 6.1: a new loss event is reported at once, and so is one that a late packet undoes.
         self.reports.due |= change.new_event || change.filled || self.is_time(now, newest);
     }
 

@@ -240,7 +240,7 @@ fn twice_the_last_receive_rate() {
     }
 }
 
-/// RFC 4342 section 8.1.
+/// RFC 4342 section 8.1, and RFC 5348 section 3.2.1: a "timestamp" of quarters of a round trip.
 #[test]
 fn ccval() {
     let vector = data("ccval");

@@ -54,7 +54,7 @@ fn the_first_packets() {
     assert_eq!(take(&mut receiver, ms(300), &timed(8, Some(100))), None);
 }
 
-/// RFC 5348 section 6.2: each R if data has come; if none has, the next packet is answered at once, and X_recv is one
+/// RFC 5348 sections 6 and 6.2: each R if data has come; if none has, the next packet is answered at once, and X_recv is one
 /// packet a round trip at least.
 #[test]
 fn the_feedback_timer() {
@@ -122,7 +122,8 @@ fn a_null_first_interval() {
     assert!((1.0 / p - 4.8443).abs() < 5e-5, "{}", 1.0 / p);
 }
 
-/// RFC 4342 section 10.3: when the counter is four above that at the last report. Section 8.3: X_recv since then.
+/// RFC 4342 section 10.3: when the counter is four above that at the last report. RFC 4342 section 8.3: X_recv since
+/// then.
 #[test]
 fn reports_by_the_window_counter() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);

@@ -222,7 +222,7 @@ fn data_limited_intervals() {
     }
 }
 
-/// s is the mean of the last four loss intervals, that of a full packet, or a moving average, which in whole bytes stops at
+/// RFC 5348 section 4.1, RFC 4342 section 5.3: s is the mean of the last four loss intervals, that of a full packet, or a moving average, which in whole bytes stops at
 /// 391 on its way up to 400: (9 * 391 + 400) / 10 = 391.9.
 #[test]
 fn segment_sizes() {
@@ -335,7 +335,7 @@ fn short_intervals_from_the_receiver() {
     assert!((read(&options, &[], &without) - 3.0 / (2.6 + 9.0 + 15.0)).abs() < 1e-12);
 }
 
-/// RFC 4828 section 4.3.
+/// RFC 4828 section 4.3, RFC 5622 section 5: no more than three packets in 30 ms.
 #[test]
 fn small_packets_are_ten_milliseconds_apart() {
     let options = crate::TfrcSpOptions::preset(Dialect::Rfc).0;
@@ -348,7 +348,7 @@ fn small_packets_are_ten_milliseconds_apart() {
     assert_eq!(sender.status().rate, Some(Rate::from_bits_per_second(80_000)));
 }
 
-/// Faster Restart: after an idle time, twice the initial rate, and four times as much in the next round trip.
+/// Faster Restart, which RFC 5622 section 5.1 looks forward to: after an idle time, twice the initial rate, and four times as much in the next round trip.
 #[test]
 fn faster_restart() {
     for (on, left, next) in [(false, 40_000.0, 80_000.0), (true, 80_000.0, 112_332.2)] {
