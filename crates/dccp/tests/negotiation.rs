@@ -406,12 +406,27 @@ mod data {
         assert_eq!(fragmentable, Some((1200, false)));
         let whole = client.poll_transmit(now, &mut outbox).map(|out| (out.packet.data.len(), out.dont_fragment));
         assert_eq!(whole, Some((900, true)));
+        // To the byte: 980 of DCCP, of which the header of a Data is 16.
+        for (len, dont_fragment) in [(964, true), (965, false)] {
+            outbox.push(&vec![0; len]);
+            assert_eq!(client.poll_transmit(now, &mut outbox).map(|out| out.dont_fragment), Some(dont_fragment));
+        }
+        // What no packet can carry is thrown away: 65535 bytes, less the longest header.
+        outbox.push(&[0; 64_516]);
+        outbox.push(&[0; 64_515]);
+        assert_eq!(client.poll_transmit(now, &mut outbox).map(|out| out.packet.data.len()), Some(64_515));
+        assert_eq!(client.poll_event(), Some(Event::DatagramTooLarge(64_516)));
     }
 
     /// Section 11.2: an acknowledgement rides on a datagram, unless both together would be longer than a packet may be.
     #[test]
     fn acknowledgements_ride_on_data() {
-        for (len, said) in [(100, &["DataAck 2 (1002) Len=100"][..]), (1440, &["Ack 2 (1002)", "Data 3 Len=1440"])] {
+        for (len, said) in [
+            (100, &["DataAck 2 (1002) Len=100"][..]),
+            (1200, &["DataAck 2 (1002) Len=1200"]),
+            (1230, &["Ack 2 (1002)", "Data 3 Len=1230"]),
+            (1440, &["Ack 2 (1002)", "Data 3 Len=1440"]),
+        ] {
             let mut client = Dialogue::open_client(&options());
             client.wait(30);
             client.outbox.push(&vec![0; len]);
@@ -433,6 +448,57 @@ mod data {
         client.send(30, "SyncAck 1002 (2)", &[], b"");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1440)]);
         client.silence(500_000);
+    }
+
+    /// A probe without an answer goes three times, a second apart, and then a smaller one: half way up from 1280. One that comes
+    /// through brings the MPS there; what is too large is tried again after ten minutes. An NDP Count takes its room from
+    /// the padding.
+    #[test]
+    fn what_does_not_come_through_is_too_large() {
+        let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
+        client.events();
+        assert_eq!(client.connection().status().maximum_packet_size, 1220);
+        for (n, ms) in [20, 1020, 2020].into_iter().enumerate() {
+            client.recv(ms, &format!("Sync {} (1001) Len=1456", n + 2));
+        }
+        // Half of 1280 and 1499 is 1390, less IP's 20 and the Sync's 24.
+        client.recv(3020, "Sync 5 (1001) Len=1346");
+        client.send(3030, "Ack 1002 (5)", &[34, 4, 7, 1], b"");
+        client.recv(3030, "Ack 6 (1002) | NDP(5) ConfirmL(SendNDPCount 1,0,1)");
+        assert_eq!(client.events(), []);
+        client.send(3040, "SyncAck 1003 (5)", &[], b"");
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1350 - 20)]);
+        let said = client.next(3040);
+        assert_eq!(said, "Sync 7 (1003) Len=1397 | NDP(6)", "half of 1390 and 1499, less a word of options");
+    }
+
+    /// Counted are packets of every sort, and bytes of data.
+    #[test]
+    fn counters() {
+        let mut client = Dialogue::open_client(&options());
+        client.push(21, b"four");
+        client.push(21, b"seven b");
+        client.send(22, "Data 1002", &[], b"x");
+        client.send(23, "Data 1003", &[], b"x");
+        client.send(24, "Data 1003", &[], b"x");
+        client.send(25, "Data 9000", &[], b"x");
+        client.send(26, "Ack 1004 (3)", &[], b"");
+        let counters = client.connection().status().counters;
+        // Request, Ack, two Data and a Sync went; Response, two Acks and two Data came, and what was invalid or a duplicate.
+        let sent = (counters.sent_packets, counters.sent_data_packets, counters.sent_data, counters.syncs);
+        assert_eq!(sent, (5, 2, 11, 1));
+        let received = (counters.received_packets, counters.delivered_packets, counters.dropped_packets);
+        assert_eq!(received, (5, 2, 2));
+    }
+
+    /// Section 9.3: a Data Checksum on a packet without data is one of no bytes.
+    #[test]
+    fn data_checksum_of_no_data() {
+        let mut client = Dialogue::open_client(&options());
+        client.send(30, "Ack 1002 (1)", &[44, 6, 0, 0, 0, 0], b"");
+        client.silence(1000);
+        client.send(1000, "Ack 1003 (1)", &[44, 6, 0, 0, 0, 1], b"");
+        client.recv(1200, "Ack 2 (1003) | ElapsedTime(20000) DataDropped[Corrupt 1]");
     }
 
     /// The preset of Linux is what its captures show.

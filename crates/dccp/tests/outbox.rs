@@ -4,7 +4,7 @@
 mod pipe;
 
 use headway_dccp::{Connection, ConnectionOptions, State};
-use headway_units::{Dialect, Duration, Options};
+use headway_units::{Dialect, Duration, Instant, Options};
 use pipe::{Fate, Pipe, Throws, options, perfect};
 
 /// The rules of RFC 4340 under one CCID.
@@ -108,4 +108,12 @@ fn acknowledgements_go_without_the_data_that_they_were_to_ride_on() {
             "CCID {ccid}: {status:?}"
         );
     }
+}
+
+/// Who has nothing has nothing.
+#[test]
+fn no_data() {
+    use headway_dccp::{NoData, Outbox};
+    let mut none = NoData;
+    assert_eq!((none.next_len(Instant::ZERO), none.take(Instant::ZERO)), (None, None));
 }

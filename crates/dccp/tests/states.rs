@@ -75,6 +75,29 @@ mod request {
         assert_eq!(client.state(), State::Closed);
     }
 
+    /// Section 8.1.1: data that goes with a Request is what fits a packet, if it is any.
+    #[test]
+    fn data_that_does_not_fit_waits() {
+        for (len, said) in [(0, ""), (1, " Len=1"), (1440, " Len=1440"), (1441, "")] {
+            let mut client = Dialogue::client(&ConnectionOptions { handshake_data: true, ..options() });
+            client.outbox.push(&vec![7; len]);
+            client.recv(0, &format!("Request 0{said}{ASK}"));
+        }
+        let mut client = Dialogue::client(&options());
+        client.outbox.push(b"x");
+        client.recv(0, &format!("Request 0{ASK}"));
+    }
+
+    /// Before the first Request nothing has begun: there is nothing to reset.
+    #[test]
+    fn nothing_goes_before_the_request() {
+        let mut client = Dialogue::client(&options());
+        let now = client.now();
+        client.connection().close(now);
+        client.silence(1_000_000);
+        assert_eq!((client.state(), client.events().len()), (State::Closed, 1));
+    }
+
     /// Closing before there is a connection.
     #[test]
     fn is_given_up_by_the_application() {
@@ -169,6 +192,19 @@ mod partopen {
         client.recv(40, "Data 4 Len=3");
     }
 
+    /// An older Response, overtaken by a newer one, brings no cookies.
+    #[test]
+    fn cookies_of_an_older_response() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(10, "Response 1000 (0)", &[confirms(&options()), vec![36, 3, 1]].concat(), b"");
+        client.recv(10, "Ack 1 (1000) | InitCookie(1 bytes)");
+        client.send(11, "Response 1002 (0)", &[36, 4, 1, 2], b"");
+        client.recv(11, "Ack 2 (1002) | InitCookie(2 bytes)");
+        client.send(12, "Response 1001 (0)", &[36, 5, 7, 7, 7], b"");
+        client.recv(12, "Ack 3 (1002) | InitCookie(2 bytes) ElapsedTime(100)");
+    }
+
     /// The server closes at once.
     #[test]
     fn a_close_req_comes() {
@@ -205,6 +241,16 @@ mod respond {
         assert_eq!(server.events(), [Event::Closed(Closed::NoAnswer(State::Respond))]);
     }
 
+    /// Step 11: a flood of Requests is answered once, and then eight times a second.
+    #[test]
+    fn a_flood_of_requests() {
+        let mut server = responding(&options());
+        (1001..1060).for_each(|seq| {
+            server.send(5, &format!("Request {seq}"), &[], b"");
+        });
+        assert_eq!(server.drain_said(900).iter().filter(|said| said.starts_with("Response")).count(), 9);
+    }
+
     /// Step 7: Data cannot tell that the client has the Response.
     #[test]
     fn data_is_challenged() {
@@ -239,7 +285,12 @@ mod respond {
         // It was lost: the client repeats its Ack.
         server.send(210, "Ack 1002 (0)", &[], b"");
         server.recv(210, "Ack 2 (1002)");
-        server.send(230, "Ack 1003 (2)", &[], b"");
+        // Once a round trip, of 10 ms here.
+        server.send(219, "Ack 1003 (0)", &[], b"");
+        server.silence(219);
+        server.send(220, "Ack 1004 (0)", &[], b"");
+        server.recv(220, "Ack 3 (1004)");
+        server.send(230, "Ack 1005 (2)", &[], b"");
         server.silence(100_000);
     }
 }
@@ -338,7 +389,31 @@ mod open {
     fn syncs_far_away_are_not_believed_while_packets_come() {
         let mut client = Dialogue::open_client(&options());
         assert_eq!(client.send(25, "Sync 5000 (1)", &[], b""), INVALID);
-        assert_eq!(client.send(1000, "Sync 5000 (1)", &[], b""), Delivery::Nothing);
+        // Active is who has heard in the last three round trips, of 10 ms here.
+        assert_eq!(client.send(50, "Sync 5000 (1)", &[], b""), INVALID);
+        assert_eq!(client.send(51, "Sync 5000 (1)", &[], b""), Delivery::Nothing);
+    }
+
+    /// Answers that wait are sixteen at most, however much comes before the driver asks; and so with 64 events.
+    #[test]
+    fn answers_are_bounded() {
+        let mut client = Dialogue::open_client(&options());
+        let mut other = Dialogue::open_client(&options());
+        for seq in 1002..1040 {
+            let sync = other.bytes(&format!("Sync {seq} (1)"), &[], b"", headway_dccp::CsCov::ALL);
+            let packet = headway_dccp::Packet::decode(&sync, headway_dccp::Network::Udp).unwrap();
+            let now = client.now();
+            client.connection().handle(now, headway_units::Ecn::NotEct, &packet);
+        }
+        let said = client.drain_said(20);
+        assert_eq!(said.iter().filter(|said| said.starts_with("SyncAck")).count(), 16);
+        other.events();
+        let (now, iss) = (other.now(), other.iss());
+        for mtu in (600..1400).rev() {
+            other.connection().handle_too_big(iss, mtu);
+        }
+        assert_eq!(other.events().len(), 64);
+        other.connection().handle_timeout(now);
     }
 
     /// Section 7.5.4: eight Syncs a second at most.

@@ -94,12 +94,79 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
         }
         // Counting them each time would be what is slow with many.
         if packets.len() < 1000 {
+            accounts_for_all(&link, &pool, now.at, &seen, packets);
             let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
             assert_eq!(link.on_link(&pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
         }
     }
     seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
     seen
+}
+
+/// What the link tells of its packets is what it did: transmissions that are settled and not over, and packets that wait without
+/// one.
+fn accounts_for_all(link: &Link, pool: &Pool<Numbered>, now: Instant, seen: &Seen, packets: &[(Moment, u64)]) {
+    let mut settled: Vec<_> = link.settled_after(pool, now).map(|(start, end, size)| (start.at, end, size)).collect();
+    settled.sort();
+    let told = seen.transmissions.iter().map(|(_, t)| (t.start, t.end, t.size)).filter(|(_, end, _)| *end > now);
+    let mut told: Vec<_> = told.collect();
+    told.sort();
+    assert_eq!(settled, told);
+    let begun = |id: &usize| seen.transmissions.iter().any(|(told, _)| *told as usize == *id);
+    let dropped = |id: &usize| seen.drops.iter().any(|(dropped, _)| *dropped as usize == *id);
+    let waiting = (0..seen.waiting.len()).filter(|id| !begun(id) && !dropped(id));
+    let waiting = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1)));
+    assert!(link.unsettled(pool).eq(waiting));
+}
+
+/// One event a packet: transmissions are told of ahead, until they begin. Two events: never.
+#[test]
+fn bytes_that_are_told_of_ahead() {
+    for (two_events, ahead) in [(false, [3000, 3000, 2000, 0]), (true, [0; 4])] {
+        let mut link = Link::new(&Config { two_events, ..config("2Mbps", droptail(50)) }, 1, "test");
+        let mut pool: Pool<Numbered> = Pool::default();
+        for id in 0..4 {
+            let packet = pool.insert(Numbered { id, size: 1000 });
+            link.offer(&mut pool, Moment::new(ms(0)), packet, |_, _| {});
+        }
+        assert_eq!((pool.alive(), link.average()), (4, None));
+        // 4 ms each.
+        let told = [0, 3, 4, 12].map(|millis| {
+            link.settle(&mut pool, Moment { lead_s: 0.004, sum_s: millis as f64 / 1000.0, ..Moment::new(ms(millis)) });
+            link.bytes_told_ahead()
+        });
+        assert_eq!(told, ahead);
+    }
+}
+
+/// A slot that was freed is taken again; the packets that are there are counted.
+#[test]
+fn slots_are_used_again() {
+    let mut pool: Pool<Numbered> = Pool::default();
+    let [first, second] = [7, 8].map(|id| pool.insert(Numbered { id, size: 1 }));
+    pool.remove(first);
+    assert_eq!(pool.alive(), 1);
+    let third = pool.insert(Numbered { id: 9, size: 1 });
+    assert_eq!((third, pool.alive()), (first, 2));
+    assert_eq!((pool.get(second).id, pool.get(third).id), (8, 9));
+    pool.get_mut(second).id = 10;
+    assert_eq!(pool.get(second).id, 10);
+    assert_ne!(pool.insert(Numbered { id: 11, size: 1 }), second);
+}
+
+/// RED tells its average, in packets.
+#[test]
+fn the_average_of_red() {
+    for in_bytes in [false, true] {
+        let red = red::Options { in_bytes, queue_weight: 1.0, ..red::Options::preset(Dialect::Rfc) };
+        let mut link = Link::new(&config("2Mbps", QueueOptions::Red(red)), 1, "test");
+        let mut pool: Pool<Numbered> = Pool::default();
+        for id in 0..4 {
+            let packet = pool.insert(Numbered { id, size: 500 });
+            link.offer(&mut pool, Moment::new(ms(0)), packet, |_, _| {});
+        }
+        assert_eq!(link.average(), Some(2.0), "what the last one found waiting");
+    }
 }
 
 #[test]
@@ -249,6 +316,40 @@ proptest! {
         let two = Config { two_events: true, ..one.clone() };
         let (one, two) = (drive(&one, &packets), drive(&two, &packets));
         prop_assert_eq!(one, two);
+    }
+
+    /// Queues that give up a packet that waits: the others go in order, and as many wait as the limit says, the newcomer too.
+    #[test]
+    fn queues_that_evict(
+        limit in 1u64..6,
+        random: bool,
+        in_bytes: bool,
+        gaps in prop::collection::vec((0u64..5, prop_oneof![Just(500u64), Just(1000)]), 1..120),
+    ) {
+        let queue = if random {
+            QueueOptions::Red(red::Options {
+                limit: QueueSize::Packets(limit),
+                min_threshold: Some(Threshold::Packets(1e6)),
+                max_threshold: Some(Threshold::Packets(2e6)),
+                drop: red::Victim::Random,
+                ..red::Options::preset(Dialect::Rfc)
+            })
+        } else {
+            QueueOptions::DropTail(droptail::Options {
+                limit: if in_bytes { QueueSize::Bytes(Bytes::new(limit * 1000)) } else { QueueSize::Packets(limit) },
+                drop: droptail::Victim::Front,
+                ..droptail::Options::preset(Dialect::Rfc)
+            })
+        };
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let seen = drive(&config("2Mbps", queue), &packets);
+        prop_assert_eq!(seen.delivered.len() + seen.drops.len(), packets.len());
+        prop_assert!(seen.delivered.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].1.end <= w[1].1.start));
+        if !in_bytes || random {
+            prop_assert!(seen.waiting.iter().all(|(packets, _)| *packets <= limit));
+        }
     }
 
     /// Packets are conserved, leave in order, and never overlap on the wire.

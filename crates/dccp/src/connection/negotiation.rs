@@ -436,6 +436,11 @@ mod tests {
             assert_eq!(client.empty.len(), MAX_EMPTY, "{round}");
         }
         assert_eq!(client.response_len(), 3 * MAX_EMPTY);
+        let mut buffer = [0; 200];
+        let mut writer = OptionWriter::new(&mut buffer);
+        client.propose(Feature::ACK_RATIO, 4);
+        let written = client.write(&mut writer, Seq48::new(10), false, false);
+        assert_eq!((written.confirms, writer.len()), (false, 5), "none on a packet without an acknowledgement number");
         let (written, said) = write(&mut client, 11);
         assert_eq!((written.confirms, said.split(' ').count()), (true, 2 * MAX_EMPTY));
         client.confirms_are_sent();

@@ -221,3 +221,215 @@ fn impossible_options_are_named() {
     assert_eq!(key(|o| o.cautious = 4), "cautious");
     assert_eq!(key(|o| o.alpha = f64::INFINITY), "alpha");
 }
+
+/// What stands just within the ranges is possible.
+#[test]
+fn possible_options() {
+    let check = |change: fn(&mut Options)| {
+        let mut options = Options::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().map_err(|error| error.key)
+    };
+    let right: [fn(&mut Options); 14] = [
+        |o| o.limit = QueueSize::Packets(1),
+        |o| (o.limit, o.in_bytes) = ("1B".parse().unwrap(), true),
+        |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
+        |o| o.mean_packet = Bytes::new(1),
+        |o| o.mean_packet = Bytes::new(1_000_000_000),
+        |o| o.idle_packet = Bytes::new(1),
+        |o| o.queue_weight = 1.0,
+        |o| o.queue_weight = 0.0,
+        |o| o.queue_weight = -2.0,
+        |o| o.min_threshold = Some(Threshold::Packets(15.0)),
+        |o| o.cautious = 3,
+        |o| o.alpha = 100.0,
+        |o| o.beta = 100.0,
+        |o| o.max_threshold = None,
+    ];
+    for (at, change) in right.into_iter().enumerate() {
+        assert_eq!(check(change), Ok(()), "{at}");
+    }
+    let wrong: [(fn(&mut Options), &str); 11] = [
+        (|o| (o.limit, o.in_bytes) = ("0B".parse().unwrap(), true), "limit"),
+        (|o| o.max_threshold = Some(Threshold::Bytes(9.0)), "max_threshold"),
+        (|o| o.mean_packet = Bytes::new(1_000_000_001), "mean_packet"),
+        (|o| o.idle_packet = Bytes::new(0), "idle_packet"),
+        (|o| o.idle_packet = Bytes::new(1_000_000_001), "idle_packet"),
+        (|o| o.queue_weight = -3.0, "queue_weight"),
+        (|o| o.queue_weight = -0.5, "queue_weight"),
+        (|o| o.alpha = 0.0, "alpha"),
+        (|o| o.beta = 0.0, "beta"),
+        (|o| o.beta = 100.1, "beta"),
+        (|o| o.max_threshold = Some(Threshold::Packets(4.9)), "max_threshold"),
+    ];
+    for (change, key) in wrong {
+        assert_eq!(check(change), Err(key));
+    }
+}
+
+/// A queue in bytes counts a threshold or limit in packets as so many mean packets.
+#[test]
+fn packets_become_bytes() {
+    let queue = red(|options| {
+        options.in_bytes = true;
+        options.limit = QueueSize::Packets(50);
+        options.max_threshold = Some(Threshold::Bytes(7000.0));
+    });
+    assert_eq!((queue.limit, queue.min_th, queue.max_th), (25_000, 2500.0, 7000.0));
+    let queue = red(|options| (options.in_bytes, options.limit) = (true, "9kB".parse().unwrap()));
+    assert_eq!(queue.limit, 9000);
+    let queue = red(|options| options.min_threshold = Some(Threshold::Packets(0.0)));
+    assert_eq!((queue.min_th, queue.max_th), (5.0, 15.0), "zero is automatic");
+}
+
+/// Self-configuring RED (Feng, Kandlur, Saha and Shin 1999): max_p falls by alpha when the average goes below the lower
+/// threshold, and grows by beta when it goes above the upper one; once for each crossing.
+#[test]
+fn feng_moves_max_p_at_each_crossing() {
+    let mut queue = red(|options| {
+        options.adaptive = Adaptive::Feng;
+        (options.alpha, options.beta) = (4.0, 2.0);
+        options.queue_weight = 1.0;
+    });
+    for (q, max_p) in [
+        (20, 0.1), // it begins above
+        (5, 0.1),
+        (4, 0.025),
+        (3, 0.025),
+        (15, 0.025),
+        (16, 0.05),
+        (20, 0.05),
+        (10, 0.05),
+        (16, 0.1),
+        (10, 0.1),
+        (4, 0.025),
+        (10, 0.025),
+        (4, 0.00625),
+    ] {
+        queue.update_average(Instant::ZERO, q, 0);
+        close(queue.max_p, max_p, 1e-12);
+    }
+}
+
+/// Adaptive RED's target is the inner fifth, between 9 and 11 here; max_p stays between 0.01 and 0.5, and grows by 0.01 or a
+/// quarter.
+#[test]
+fn adaptive_red_at_its_bounds() {
+    let after = |max_p: f64, q: u64| {
+        let mut queue = red(|options| {
+            options.adaptive = Adaptive::Aimd;
+            options.queue_weight = 1.0;
+        });
+        queue.max_p = max_p;
+        queue.update_average(Instant::from_millis(501), q, 0);
+        queue.max_p
+    };
+    for (max_p, q, wanted) in [
+        (0.1, 8, 0.09),
+        (0.1, 9, 0.1),
+        (0.1, 11, 0.1),
+        (0.1, 12, 0.11),
+        (0.02, 12, 0.025),
+        (0.01, 8, 0.01),
+        (0.5, 12, 0.5),
+        (0.495, 12, 0.505),
+    ] {
+        close(after(max_p, q), wanted, 1e-12);
+    }
+    // At 80 Mb/s the least is 0.001.
+    let mut options = Options::preset(Dialect::Rfc);
+    let facts = || LinkFacts { rate: "80Mbps".parse().unwrap(), delay: Duration::ZERO };
+    close(Red::new(&options, facts()).bottom, 0.001, 1e-15);
+    options.bottom = Probability::new(0.2).unwrap();
+    close(Red::new(&options, facts()).bottom, 0.2, 0.0);
+    // Not before the interval has passed, and from then on.
+    let mut queue = red(|options| (options.adaptive, options.queue_weight) = (Adaptive::Aimd, 1.0));
+    queue.update_average(Instant::from_millis(500), 8, 0);
+    close(queue.max_p, 0.1, 0.0);
+}
+
+/// Without `mark_limit` every packet is dropped from the upper threshold on; if `gentle`, from twice that on.
+#[test]
+fn beyond_the_upper_threshold() {
+    for (gentle, certain) in [(false, 15), (true, 30)] {
+        let verdict = |packets: u64| {
+            let mut queue = red(|options| (options.gentle, options.queue_weight) = (gentle, 1.0));
+            arrive(&mut queue, packets, Ecn::NotEct, &mut Random::new(1, "red"))
+        };
+        assert_eq!(verdict(certain - 1), Verdict::Admit, "the first that finds it so");
+        assert_eq!(verdict(certain), Verdict::Drop(DropCause::QueueFull));
+    }
+}
+
+/// A queue whose next packet is dropped early for sure, 12 packets on the average.
+fn certain(cautious: u8) -> Red {
+    let mut queue = red(|options| (options.cautious, options.wait) = (cautious, false));
+    (queue.avg, queue.above_min, queue.count, queue.count_bytes) = (12.0, true, 1000, 0);
+    queue
+}
+
+/// `cautious_` 1 and 2: "far below" is what the average falls to in 50 ms of idle time. At 1 Mb/s that is room for 12.5 packets
+/// of 500 B: 12 (0.998)^12.5 = 11.70.
+#[test]
+fn a_queue_far_below_its_average_is_spared() {
+    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct };
+    let dropped = |cautious: u8, q: u64| {
+        let mut random = Random::new(1, "red");
+        let early = |_: &u32| matches!(certain(cautious).decide_early(q, arrival, &mut random), Early::Drop);
+        (0..4000).filter(early).count()
+    };
+    assert_eq!((dropped(0, 2), dropped(0, 12)), (4000, 4000));
+    assert_eq!((dropped(1, 11), dropped(1, 12)), (0, 4000));
+    // 2 spares a share: 2 of 11.70 are dropped, 10 of 11.70.
+    assert_eq!(dropped(2, 12), 4000);
+    close(dropped(2, 2) as f64 / 4000.0, 0.171, 0.025);
+    close(dropped(2, 10) as f64 / 4000.0, 0.855, 0.025);
+}
+
+/// `cautious_` 3: idle time counts in packets of 100 B: at 1 Mb/s 1.25 a millisecond.
+#[test]
+fn idle_time_in_small_packets() {
+    let queue = red(|options| options.cautious = 3);
+    assert_eq!(queue.missed_arrivals(0.008_01), 10);
+}
+
+/// A drop begins the count anew. With `ns1_compat_` one by a full queue does not.
+#[test]
+fn what_a_drop_does_to_the_count() {
+    for (ns1_compat, left) in [(false, (0, 0)), (true, (8, 5000))] {
+        let mut queue = red(|options| options.ns1_compat = ns1_compat);
+        (queue.count, queue.count_bytes) = (7, 4000);
+        let verdict = arrive(&mut queue, 50, Ecn::NotEct, &mut Random::new(1, "red"));
+        assert_eq!(verdict, Verdict::Drop(DropCause::QueueFull));
+        assert_eq!((queue.count, queue.count_bytes), left);
+    }
+    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct };
+    let mut queue = certain(0);
+    assert!(matches!(queue.decide_early(12, arrival, &mut Random::new(1, "red")), Early::Drop));
+    assert_eq!((queue.count, queue.count_bytes), (0, 0));
+    // Below the lower threshold the next crossing spares a packet again.
+    let mut queue = red(|options| options.queue_weight = 1.0);
+    (queue.above_min, queue.count, queue.count_bytes) = (true, 7, 4000);
+    let mut random = Random::new(1, "red");
+    arrive(&mut queue, 4, Ecn::NotEct, &mut random);
+    assert!(!queue.above_min);
+    arrive(&mut queue, 5, Ecn::NotEct, &mut random);
+    assert_eq!((queue.above_min, queue.count, queue.count_bytes), (true, 1, 1000));
+}
+
+/// Whom a full queue gives up: any of those that wait and the newcomer, or the second to leave.
+#[test]
+fn victims() {
+    let place = |drop: Victim, packets: u64, random: &mut Random| {
+        let mut queue = red(|options| (options.drop, options.limit) = (drop, QueueSize::Packets(packets.max(1))));
+        match arrive(&mut queue, packets, Ecn::NotEct, random) {
+            Verdict::AdmitAndEvict { mark: false, place, cause: DropCause::QueueFull } => Some(place),
+            _ => None,
+        }
+    };
+    let mut random = Random::new(1, "red");
+    assert_eq!([1, 2, 9].map(|packets| place(Victim::Front, packets, &mut random)), [Some(1); 3]);
+    let mut seen = [0; 4];
+    (0..400).for_each(|_| seen[place(Victim::Random, 3, &mut random).unwrap()] += 1);
+    assert!(seen.iter().all(|times| *times > 60), "{seen:?}");
+}

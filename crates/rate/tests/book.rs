@@ -1,0 +1,63 @@
+//! What the book says of the presets is what they are: each row `key | rfc | ns2 | linux` of its tables.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_rate::ControllerOptions;
+use headway_units::{Dialect, Registry};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The values in the cells, by key; an absent value is a dash, and words in brackets explain.
+fn tables(pages: &[&str]) -> BTreeMap<String, [String; 3]> {
+    let rows = pages.iter().flat_map(|page| page.lines()).filter(|line| line.starts_with("| `"));
+    rows.filter_map(|row| {
+        let cells: Vec<_> = row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        let key = cells[0].strip_prefix('`')?.strip_suffix('`')?;
+        // Not the rows of results, whose first cell names a dialect.
+        let key = Some(key).filter(|key| !["rfc", "ns2", "linux"].iter().any(|dialect| key.starts_with(dialect)))?;
+        let word = |at: usize| cells.get(at).map(|cell: &&str| cell.split(' ').next().unwrap_or_default().to_owned());
+        Some((key.to_owned(), [word(1)?, word(2)?, word(3)?]))
+    })
+    .collect()
+}
+
+/// A cell as a scenario says it.
+fn value(cell: &str) -> Value {
+    if cell == "–" { Value::Null } else { serde_json::from_str(cell).unwrap_or_else(|_| cell.into()) }
+}
+
+/// The options that the pages tell, those of `elsewhere` taken from the preset, are the preset.
+fn compare(kind: &str, pages: &[&str], elsewhere: &[&str]) {
+    let table = tables(pages);
+    assert!(table.len() > 15, "{table:?}");
+    for (column, dialect) in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux].into_iter().enumerate() {
+        let preset = ControllerOptions::preset(kind, dialect).unwrap();
+        let mut told = serde_json::to_value(&preset).unwrap();
+        told.as_object_mut().unwrap().retain(|key, _| elsewhere.contains(&key.as_str()));
+        for (key, cells) in &table {
+            told[key] = value(&cells[column]);
+        }
+        assert_eq!(ControllerOptions::deserialize(kind, told).unwrap(), preset, "{kind}, {dialect}");
+    }
+}
+
+const TFRC: &str = include_str!("../../../docs/src/rate/tfrc.md");
+
+#[test]
+fn tfrc() {
+    compare("tfrc", &[TFRC], &["nominal_segment", "header", "min_interval", "short_intervals"]);
+    for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        let preset = serde_json::to_value(ControllerOptions::preset("tfrc", dialect).unwrap()).unwrap();
+        let rules = ["nominal_segment", "header", "min_interval", "short_intervals"].map(|key| preset[key].to_string());
+        assert_eq!(rules, ["null", "\"0B\"", "\"0s\"", "false"], "{dialect}: none for small packets");
+    }
+}
+
+#[test]
+fn tfrc_sp() {
+    compare("tfrc-sp", &[TFRC, include_str!("../../../docs/src/rate/tfrc-sp.md")], &[]);
+}
+
+#[test]
+fn tcp_like() {
+    compare("tcp-like", &[include_str!("../../../docs/src/rate/tcp-like.md")], &[]);
+}
