@@ -11,7 +11,8 @@ import pathlib
 import re
 
 NUMBER = r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[A-C](?:\.\d{1,2}){0,2})(?![\w%])(?!\.\d)"
-CITATION = re.compile(rf"(?:RFC (\d{{4}}),? (?:also )?)?\b(?:[Ss]ections?|[Aa]ppendix|[Aa]ppendices) ({NUMBER}(?:(?:, | and | or |, and | to |-){NUMBER})*)(?! of (?!RFC))(?: of RFC (\d{{4}}))?")
+CITATION = re.compile(rf"(?:RFC (\d{{4}}),? (?:also )?)?\b(?:[Ss]ections?|[Aa]ppendix|[Aa]ppendices) ({NUMBER}(?:(?:, | and | or |, and | to |-){NUMBER})*)")
+OF = re.compile(r" of (?:RFC (\d{4}))?")
 HEAD_RFC = re.compile(r"RFC (\d{4})")
 FUNCTION = re.compile(r"^( *)(?:pub(?:\([a-z]+\))? )?(?:const )?(?:async )?(?:unsafe )?fn (\w+)|^( *)def (\w+)")
 MODULE = re.compile(r"^( *)(?:pub(?:\([a-z]+\))? )?mod (\w+)")
@@ -159,7 +160,10 @@ def scan(root, known):
                 starts.append((len(joined), number))
                 joined += part.rstrip() + " "
             for match in CITATION.finditer(joined):
-                rfc = match.group(1) or match.group(3) or default
+                of = OF.match(joined, match.end())
+                if of and not of.group(1):
+                    continue
+                rfc = match.group(1) or (of and of.group(1)) or default
                 number = next(number for start, number in reversed(starts) if start <= match.start(2))
                 if rfc not in known:
                     continue
