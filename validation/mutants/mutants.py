@@ -1,6 +1,7 @@
 """The mutants that cargo-mutants knows: which there are, which have been run, which are judged."""
 
 import csv
+import fcntl
 import hashlib
 import json
 import math
@@ -20,7 +21,7 @@ JUDGED = HERE / "judged.csv"
 # How cargo-mutants names an outcome, and how we do.
 OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "survived", "Unviable": "unviable"}
 # What tests read beside their own crate.
-SHARED = ["Cargo.lock", "Cargo.toml", "fuzz", "scenarios/media", "validation/mutants/limits"]
+SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "fuzz", "scenarios/media", "validation/mutants/limits"]
 
 
 def listed(crates):
@@ -112,6 +113,12 @@ def execute(drawn, everything, store, folder, tasks):
     todo = {name for name in by_name if name not in store.outcomes}
     if not todo:
         return
+    # One run at a time: cargo-mutants has one folder for what it does.
+    lock = (folder / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"another run is at work in {folder}: wait for it, or name another folder with --keep")
     # Its regular expressions leave in every removed field of a struct, so it is told that all others are done.
     made = folder / "mutants.out"
     shutil.rmtree(made, ignore_errors=True)
@@ -127,11 +134,14 @@ def execute(drawn, everything, store, folder, tasks):
     # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
     arguments = ["nice", "-n", "10", "cargo", "mutants", "--iterate", "--gitignore", "true", *packages, "--output", str(folder), "--jobs", "1",
                  "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300", "--no-times", "--colors", "never", "--cargo-arg=--tests"]
+    # Also where SIGINT is ignored, as in the background of a script.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     done = len(store.outcomes)
     began = time.monotonic()
     report = made / "outcomes.json"
     with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             while True:
                 running = process.poll() is None

@@ -329,3 +329,6 @@ impl Allowed {
         self.x = self.x_bps.min(self.lift(moment, limit)).max(least);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,3 +51,57 @@ impl ReceiveRates {
         self.set.iter().map(|item| item.0).fold(0.0, f64::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// RFC 5348 section 4.3: the set begins with infinity, and forgets what is older than two round trips (of 100 ms here).
+    #[test]
+    fn two_round_trips_are_remembered() {
+        let mut set = ReceiveRates::new();
+        set.update(ms(0), 10.0, 0.1);
+        assert_eq!(set.max(), f64::INFINITY, "it has no time yet");
+        set.begin(ms(0));
+        set.update(ms(200), 10.0, 0.1);
+        assert_eq!(set.max(), f64::INFINITY);
+        set.update(ms(201), 20.0, 0.1);
+        assert_eq!(set.max(), 20.0);
+        set.update(ms(400), 5.0, 0.1);
+        assert_eq!(set.max(), 20.0);
+        set.update(ms(402), 6.0, 0.1);
+        assert_eq!(set.max(), 6.0);
+    }
+
+    /// RFC 5348 section 8.2.2: three values are enough.
+    #[test]
+    fn three_values_are_kept() {
+        let mut set = ReceiveRates::new();
+        set.begin(ms(0));
+        for (n, max) in [(1, f64::INFINITY), (2, f64::INFINITY), (3, 9.0), (4, 8.0)] {
+            set.update(ms(n), 10.0 - n as f64, 0.1);
+            assert_eq!(set.max(), max, "{n}");
+        }
+    }
+
+    /// "Maximize X_recv_set()": the greatest of the set and the new one, without infinity, is all that stays.
+    #[test]
+    fn the_greatest_stays() {
+        let mut set = ReceiveRates::new();
+        set.begin(ms(0));
+        set.maximize(ms(1), 7.0);
+        assert_eq!(set.max(), 7.0);
+        set.maximize(ms(150), 5.0);
+        assert_eq!(set.max(), 7.0);
+        set.update(ms(350), 1.0, 0.1);
+        assert_eq!(set.max(), 7.0, "it is as young as the new one");
+        set.halve();
+        assert_eq!(set.max(), 3.5);
+        set.replace(ms(400), 2.0);
+        assert_eq!(set.max(), 2.0);
+    }
+}

@@ -120,3 +120,69 @@ impl Estimator {
         (((self.rttvar << 3) + self.srtt) >> 3) as f64 * self.tick
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dialect, Options};
+
+    fn close(found: Option<f64>, wanted: f64) {
+        assert!(found.is_some_and(|found| (found - wanted).abs() < 1e-12), "found {found:?}, wanted {wanted}");
+    }
+
+    /// RFC 5348 section 4.3 steps 1 and 2: R = q R + (1 - q) R_sample with q = 0.9; t_RTO = 4 R. Section 4.5: R_sqmean is that
+    /// of roots.
+    #[test]
+    fn averages() {
+        let mut rtt = RoundTrip::new(&TfrcOptions::preset(Dialect::Rfc), None);
+        assert_eq!((rtt.r(), rtt.t_rto(), rtt.stamp(), rtt.relief()), (None, None, [None; 2], 1.0));
+        rtt.on_sample(0.04);
+        close(rtt.r(), 0.04);
+        close(Some(rtt.relief()), 1.0);
+        rtt.on_sample(0.09);
+        close(rtt.r(), 0.045);
+        close(rtt.t_rto(), 0.18);
+        close(Some(rtt.relief()), (0.9 * 0.2 + 0.1 * 0.3) / 0.3);
+        assert_eq!(rtt.stamp(), [Some(Duration::from_millis(45)), Some(Duration::from_millis(180))]);
+        rtt.on_sample(0.0);
+        close(rtt.r(), 0.9 * 0.045 + 0.1 * 1e-6);
+    }
+
+    /// The handshake's round trip: the first sample takes its place, or is averaged with it (Linux).
+    #[test]
+    fn a_round_trip_known_before() {
+        for (handshake_rtt_counts, wanted) in [(false, 0.04), (true, 0.9 * 0.09 + 0.1 * 0.04)] {
+            let options = TfrcOptions { handshake_rtt_counts, ..TfrcOptions::preset(Dialect::Rfc) };
+            let mut rtt = RoundTrip::new(&options, Some(0.09));
+            close(rtt.r(), 0.09);
+            rtt.on_sample(0.04);
+            close(rtt.r(), wanted);
+            let root = if handshake_rtt_counts { 0.9 * 0.3 + 0.1 * 0.2 } else { 0.2 };
+            close(Some(rtt.relief()), root / 0.2);
+        }
+    }
+
+    /// TCP's estimator in ticks (Jacobson 1988): SRTT takes an eighth of the difference, RTTVAR a quarter of what it differs
+    /// from that; the first sample is SRTT, half of it RTTVAR. In ticks of 10 ms: 10, then 18, then 2.
+    #[test]
+    fn ticks() {
+        let options = TfrcOptions {
+            t_rto: RtoRule::Tcp,
+            tcp_tick: Duration::from_millis(10),
+            ..TfrcOptions::preset(Dialect::Ns2)
+        };
+        let mut rtt = RoundTrip::new(&options, None);
+        rtt.on_sample(0.1);
+        // SRTT 10, RTTVAR 5.
+        close(rtt.t_rto(), 0.3);
+        rtt.on_sample(0.18);
+        // SRTT 10 + 8/8 = 11; RTTVAR 5 + (8 - 5)/4 = 5.75: 11 + 23.
+        close(rtt.t_rto(), 0.34);
+        rtt.on_sample(0.02);
+        // A difference of 9: SRTT 79/8, RTTVAR 27/4 (23 + 9 - 5 quarters): (216 + 79)/8, rounded down.
+        close(rtt.t_rto(), 0.36);
+        let mut short = RoundTrip::new(&TfrcOptions { min_rto: Duration::from_secs(1), ..options }, None);
+        short.on_sample(0.001);
+        close(short.t_rto(), 1.0);
+    }
+}

@@ -64,3 +64,40 @@ impl SegmentSize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 5348 section 4.1: the mean over the last four loss intervals and the one that is open.
+    #[test]
+    fn the_mean_of_four_intervals() {
+        let mut size = SegmentSize::new(Segment::Average, 1000);
+        assert_eq!((size.s(), size.largest()), (1000.0, 1000.0), "before the first");
+        for interval in 1..=7_u64 {
+            (0..2).for_each(|_| size.add(interval * 100));
+            size.on_loss_event();
+            size.on_loss_event(); // Without packets between them they are one.
+            let oldest = interval.saturating_sub(3).max(1);
+            let mean = (oldest + interval) as f64 * 50.0;
+            assert_eq!((size.s(), size.largest()), (mean, interval as f64 * 100.0), "{interval}");
+        }
+        size.add(0);
+        assert_eq!(size.s(), (2.0 * (400.0 + 500.0 + 600.0 + 700.0) + 1.0) / 9.0, "no packet is smaller than a byte");
+    }
+
+    /// Linux's moving average: whole bytes, a tenth for the newest. ns-2: a full packet, whatever goes.
+    #[test]
+    fn other_rules() {
+        let mut size = SegmentSize::new(Segment::Smoothed, 1000);
+        assert_eq!((size.s(), size.largest()), (1000.0, 1000.0));
+        size.add(100);
+        assert_eq!(size.s(), 100.0);
+        size.add(205);
+        assert_eq!((size.s(), size.largest()), (110.0, 110.0), "110.5");
+        let mut size = SegmentSize::new(Segment::Full, 1000);
+        size.add(100);
+        assert_eq!((size.s(), size.largest()), (1000.0, 1000.0));
+        assert_eq!(SegmentSize::new(Segment::Full, 0).s(), 1.0);
+    }
+}

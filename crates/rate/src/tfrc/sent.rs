@@ -91,3 +91,53 @@ impl SentLog {
         Some(at(to)?.since(at(from)?).as_secs_f64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(number: u64) -> Sent {
+        Sent { number, at: Instant::from_millis(number * 10), counter: number / 4 }
+    }
+
+    /// A report names a packet, maybe one without data: the newest data packet up to it is meant, and older ones are forgotten.
+    #[test]
+    fn what_a_report_names() {
+        let mut log = SentLog::default();
+        [2, 3, 5, 8].into_iter().for_each(|number| log.add(sent(number)));
+        let mut named = |number| log.acknowledge(number).map(|sent| sent.number);
+        assert_eq!(
+            [named(1), named(4), named(3), named(2), named(7), named(100), named(100)],
+            [None, Some(3), Some(3), None, Some(5), Some(8), Some(8)]
+        );
+    }
+
+    /// Runs of packets without data are counted within any numbers, as long as they are remembered.
+    #[test]
+    fn packets_without_data() {
+        let mut log = SentLog::default();
+        [3, 4, 5, 9, 12].into_iter().for_each(|number| log.add_without_data(number));
+        for (from, to, count) in
+            [(0, 20, 5), (4, 20, 4), (5, 9, 1), (5, 10, 2), (6, 9, 0), (0, 3, 0), (0, 4, 1), (9, 9, 0), (12, 13, 1)]
+        {
+            assert_eq!(log.count_without_data(from, to), Some(count), "{from} to {to}");
+        }
+        (0..RUNS as u64).for_each(|n| log.add_without_data(100 + 2 * n));
+        // The three oldest runs are gone: 12 was the last of them.
+        assert_eq!((log.count_without_data(12, 200), log.count_without_data(13, 103)), (None, Some(2)));
+        assert_eq!(log.without_data.len(), RUNS);
+    }
+
+    /// Times are told to a step of the counter, as far back as steps are remembered.
+    #[test]
+    fn times_between_packets() {
+        let mut log = SentLog::default();
+        (4..4 * (TICKS as u64 + 1)).for_each(|number| log.add(sent(number)));
+        assert_eq!(log.between(4, 12), Some(0.08));
+        assert_eq!(log.between(7, 15), Some(0.08), "of the first with the same counter");
+        assert_eq!(log.between(3, 12), None);
+        log.add(sent(4 * (TICKS as u64 + 1)));
+        assert_eq!((log.between(7, 12), log.between(8, 12)), (None, Some(0.04)));
+        assert_eq!(log.ticks.len(), TICKS);
+    }
+}

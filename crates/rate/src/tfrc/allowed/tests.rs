@@ -1,0 +1,295 @@
+//! Steps of RFC 5348 sections 4.3 and 4.4, each worked by hand: s is 1000 B, R is 0.1 s, so that the initial rate is 40000 B/s, a
+//! packet a round trip 10000 and one in 64 s 15.625.
+
+use super::*;
+use headway_units::{Dialect, Options};
+
+fn options(change: impl FnOnce(&mut TfrcOptions)) -> TfrcOptions {
+    let mut options = TfrcOptions::preset(Dialect::Rfc);
+    change(&mut options);
+    options
+}
+
+fn at(seconds: f64) -> Moment {
+    Moment {
+        now: Instant::from_nanos((seconds * 1e9) as u64),
+        s: 1000.0,
+        r: Some(0.1),
+        w_init: 4000.0,
+        idle: false,
+        recently_limited: false,
+        round: 10,
+    }
+}
+
+fn idle(seconds: f64) -> Moment {
+    Moment { idle: true, ..at(seconds) }
+}
+
+fn news(p: f64, x_bps: f64, x_recv: f64) -> News {
+    News { p, x_bps, x_recv, new_loss: false, limited: false, overloaded: false }
+}
+
+/// After a first report at 1 s; then p, X, X_Bps and X_recv_set are as given.
+fn steady(options: &TfrcOptions, p: f64, x: f64, x_bps: f64, x_recv: f64) -> Allowed {
+    let mut allowed = Allowed::new(options, 1000.0);
+    allowed.begin(&at(0.9));
+    allowed.on_report(&at(1.0), &news(0.0, f64::INFINITY, 1e4));
+    (allowed.p, allowed.x, allowed.x_bps, allowed.seen_loss) = (p, x, x_bps, p > 0.0);
+    allowed.set.replace(at(1.0).now, x_recv);
+    allowed
+}
+
+fn after(mut allowed: Allowed, moment: &Moment, news: &News) -> f64 {
+    allowed.on_report(moment, news);
+    allowed.x()
+}
+
+fn close(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() <= 1e-9 * wanted, "found {found}, wanted {wanted}");
+}
+
+/// Section 4.2: a packet a second, or what `start_rate` says, until a round trip is known; then `W_init` in one.
+#[test]
+fn the_first_rates() {
+    let unknown = Moment { r: None, s: 700.0, ..at(0.0) };
+    let mut allowed = Allowed::new(&options(|_| ()), 1000.0);
+    close(allowed.x(), 1000.0);
+    allowed.begin(&unknown);
+    close(allowed.x(), 700.0);
+    allowed.begin(&at(0.0));
+    close(allowed.x(), 40_000.0);
+    let mut told = Allowed::new(&options(|o| o.start_rate = Some("2400bps".parse().unwrap())), 1000.0);
+    told.begin(&unknown);
+    close(told.x(), 300.0);
+}
+
+/// Section 4.3 step 4: X = max(min(X_Bps, recv_limit), s / t_mbi), and recv_limit is twice the greatest of X_recv_set.
+#[test]
+fn the_equation_and_its_limits() {
+    let rfc = options(|_| ());
+    for (x_bps, x_recv, wanted) in
+        [(50_000.0, 40_000.0, 50_000.0), (90_000.0, 40_000.0, 80_000.0), (1.0, 40_000.0, 15.625)]
+    {
+        let allowed = steady(&rfc, 0.01, 60_000.0, 60_000.0, 30_000.0);
+        close(after(allowed, &at(1.1), &news(0.01, x_bps, x_recv)), wanted);
+    }
+    let unbounded = options(|o| o.minimum_rate = false);
+    close(after(steady(&unbounded, 0.01, 6e4, 6e4, 3e4), &at(1.1), &news(0.01, 1.0, 4e4)), 1.0);
+}
+
+/// Section 4.3 step 4 for data-limited intervals: after a loss event or a greater p X_recv_set is halved, and takes 85 % of
+/// X_recv; without, it keeps the greatest.
+#[test]
+fn data_limited_intervals() {
+    let rfc = options(|_| ());
+    let report = |p: f64, x_recv: f64, new_loss: bool| {
+        let allowed = steady(&rfc, 0.01, 60_000.0, 60_000.0, 100_000.0);
+        after(allowed, &at(1.1), &News { limited: true, new_loss, ..news(p, 1e6, x_recv) })
+    };
+    close(report(0.01, 40_000.0, true), 50_000.0);
+    close(report(0.01, 80_000.0, true), 68_000.0);
+    close(report(0.02, 40_000.0, false), 50_000.0);
+    close(report(0.01, 40_000.0, false), 200_000.0);
+    close(report(0.01, 110_000.0, false), 220_000.0);
+}
+
+/// Slow start: twice as much once in R, not beyond recv_limit, not below the initial rate (ns-3 and Linux: a packet a round
+/// trip).
+#[test]
+fn doubling() {
+    let rfc = options(|_| ());
+    let report = |options: &TfrcOptions, seconds: f64, x: f64, x_recv: f64| {
+        after(steady(options, 0.0, x, f64::INFINITY, x_recv), &at(seconds), &news(0.0, f64::INFINITY, x_recv))
+    };
+    close(report(&rfc, 1.1, 60_000.0, 100_000.0), 120_000.0);
+    close(report(&rfc, 1.099, 60_000.0, 100_000.0), 60_000.0);
+    close(report(&rfc, 1.1, 60_000.0, 50_000.0), 100_000.0);
+    close(report(&rfc, 1.1, 60_000.0, 5_000.0), 40_000.0);
+    let from_one = options(|o| o.slow_start = SlowStart::DoublingFromOne);
+    close(report(&from_one, 1.1, 60_000.0, 2_000.0), 10_000.0);
+}
+
+/// ns-2's `conservative_`: 1.5 X_recv, X_recv after a loss, and 2 X_recv in slow start.
+#[test]
+fn conservative() {
+    let careful = options(|o| o.receive_limit = ReceiveLimit::Conservative);
+    let lossy = || steady(&careful, 0.01, 60_000.0, 60_000.0, 30_000.0);
+    close(after(lossy(), &at(1.1), &news(0.01, 1e6, 40_000.0)), 60_000.0);
+    close(after(lossy(), &at(1.1), &News { new_loss: true, ..news(0.01, 1e6, 40_000.0) }), 40_000.0);
+    let clean = steady(&careful, 0.0, 60_000.0, f64::INFINITY, 30_000.0);
+    close(after(clean, &at(1.1), &news(0.0, f64::INFINITY, 50_000.0)), 100_000.0);
+}
+
+/// RFC 4342 section 5.2: what an overloaded receiver reports is the limit at once, whatever was reported before.
+#[test]
+fn an_overloaded_receiver() {
+    let rfc = options(|_| ());
+    for (overloaded, wanted) in [(false, 400_000.0), (true, 60_000.0)] {
+        let allowed = steady(&rfc, 0.01, 60_000.0, 60_000.0, 200_000.0);
+        close(after(allowed, &at(1.1), &News { overloaded, ..news(0.01, 1e6, 30_000.0) }), wanted);
+    }
+}
+
+/// ns-2: after the first loss it jumps to the equation; then a packet a round trip for each round trip, two at most.
+#[test]
+fn a_packet_a_round_trip() {
+    let ns2 = options(|o| {
+        (o.increase, o.receive_limit, o.minimum_rate) = (Increase::PacketPerRtt, ReceiveLimit::Last, false)
+    });
+    let first = steady(&ns2, 0.0, 60_000.0, f64::INFINITY, 30_000.0);
+    close(after(first, &at(1.1), &news(0.01, 99_000.0, 1_000.0)), 99_000.0);
+    let later = |moment: &Moment, x_bps: f64, x_recv: f64| {
+        after(steady(&ns2, 0.01, 60_000.0, 60_000.0, 30_000.0), moment, &news(0.01, x_bps, x_recv))
+    };
+    close(later(&at(1.1), 99_000.0, 90_000.0), 70_000.0);
+    close(later(&at(1.15), 99_000.0, 90_000.0), 75_000.0);
+    close(later(&at(2.0), 99_000.0, 90_000.0), 80_000.0);
+    close(later(&at(2.0), 65_000.0, 90_000.0), 65_000.0);
+    close(later(&at(1.1), 99_000.0, 33_000.0), 66_000.0);
+    // It falls at once, to a packet a round trip at least where the limit is lower.
+    close(later(&at(1.1), 20_000.0, 90_000.0), 20_000.0);
+    close(later(&at(1.1), 20_000.0, 1_000.0), 10_000.0);
+    // A limited application is left the initial rate.
+    let limited = Moment { recently_limited: true, ..at(1.1) };
+    close(later(&limited, 99_000.0, 1_000.0), 40_000.0);
+    close(later(&at(1.1), 99_000.0, 1_000.0), 10_000.0);
+}
+
+fn timeout(options: &TfrcOptions, moment: &Moment, p: f64, x: f64, x_bps: f64, x_recv: f64) -> f64 {
+    let mut allowed = steady(options, p, x, x_bps, x_recv);
+    allowed.on_timeout(moment);
+    allowed.x()
+}
+
+/// Section 4.4, a sender that was not idle: half of X without losses; with losses half of what limits it, X_Bps or twice the
+/// greatest of X_recv_set; s / t_mbi at least.
+#[test]
+fn the_nofeedback_timer() {
+    let rfc = options(|_| ());
+    let busy = at(1.4);
+    close(timeout(&rfc, &busy, 0.0, 60_000.0, f64::INFINITY, 30_000.0), 30_000.0);
+    close(timeout(&rfc, &busy, 0.0, 20.0, f64::INFINITY, 30_000.0), 15.625);
+    close(timeout(&rfc, &busy, 0.01, 60_000.0, 100_000.0, 30_000.0), 30_000.0);
+    close(timeout(&rfc, &busy, 0.01, 50_000.0, 50_000.0, 30_000.0), 25_000.0);
+    close(timeout(&rfc, &busy, 0.01, 60_000.0, 60_000.0, 30_000.0), 30_000.0);
+    let mut allowed = steady(&rfc, 0.01, 60_000.0, 100_000.0, 30_000.0);
+    for wanted in [30_000.0, 15_000.0, 7_500.0] {
+        allowed.on_timeout(&busy);
+        close(allowed.x(), wanted);
+    }
+}
+
+/// Section 4.4 before any report: half, but for an idle sender, which keeps its rate while no round trip is known.
+#[test]
+fn the_timer_before_any_report() {
+    for (idle, wanted) in [(false, 500.0), (true, 1000.0)] {
+        let mut allowed = Allowed::new(&options(|_| ()), 1000.0);
+        allowed.on_timeout(&Moment { r: None, idle, ..at(2.0) });
+        close(allowed.x(), wanted);
+    }
+    let mut allowed = Allowed::new(&options(|_| ()), 1000.0);
+    allowed.begin(&at(0.0));
+    allowed.p = 0.01;
+    allowed.on_timeout(&at(2.0));
+    close(allowed.x(), 20_000.0);
+}
+
+/// What an idle sender keeps. RFC 5348 section 4.4: nothing changes while X_recv (with losses) or X (without) is below the
+/// initial rate, or twice that. RFC 3448 section 4.4: two packets a round trip, as halves of four. RFC 4342 section 5.1: the
+/// initial rate.
+#[test]
+fn an_idle_sender() {
+    let by = |idle: Idle| options(|o| o.idle = idle);
+    let rfc5348 = by(Idle::Rfc5348);
+    close(timeout(&rfc5348, &idle(1.4), 0.01, 60_000.0, 90_000.0, 39_000.0), 60_000.0);
+    close(timeout(&rfc5348, &idle(1.4), 0.01, 60_000.0, 90_000.0, 40_000.0), 40_000.0);
+    close(timeout(&rfc5348, &idle(1.4), 0.0, 79_000.0, f64::INFINITY, 90_000.0), 79_000.0);
+    close(timeout(&rfc5348, &idle(1.4), 0.0, 80_000.0, f64::INFINITY, 90_000.0), 40_000.0);
+    let rfc3448 = by(Idle::Rfc3448);
+    close(timeout(&rfc3448, &idle(1.4), 0.0, 60_000.0, f64::INFINITY, 39_000.0), 60_000.0);
+    close(timeout(&rfc3448, &idle(1.4), 0.0, 60_000.0, f64::INFINITY, 40_000.0), 30_000.0);
+    let rfc4342 = by(Idle::Rfc4342);
+    for (x, wanted) in [(100_000.0, 50_000.0), (60_000.0, 40_000.0), (30_000.0, 30_000.0)] {
+        close(timeout(&rfc4342, &idle(1.4), 0.0, x, f64::INFINITY, 30_000.0), wanted);
+    }
+    close(timeout(&rfc4342, &idle(1.4), 0.01, 60_000.0, 100_000.0, 30_000.0), 40_000.0);
+}
+
+/// With Faster Restart an idle sender keeps twice the initial rate.
+#[test]
+fn an_idle_sender_with_faster_restart() {
+    let restart = options(|o| (o.faster_restart, o.idle) = (true, Idle::Rfc4342));
+    close(timeout(&restart, &idle(1.4), 0.0, 100_000.0, f64::INFINITY, 30_000.0), 80_000.0);
+}
+
+/// ns-2: a busy sender's rate is halved, an idle one's is the initial rate at most, or halved from more than twice that.
+#[test]
+fn an_idle_sender_in_ns2() {
+    let ns2 = options(|o| o.idle = Idle::Ns2);
+    for (moment, x, wanted) in [
+        (at(1.4), 60_000.0, 30_000.0),
+        (idle(1.4), 60_000.0, 40_000.0),
+        (idle(1.4), 80_000.0, 40_000.0),
+        (idle(1.4), 90_000.0, 45_000.0),
+        (idle(1.4), 30_000.0, 30_000.0),
+    ] {
+        close(timeout(&ns2, &moment, 0.01, x, 90_000.0, 30_000.0), wanted);
+    }
+    let mut allowed = Allowed::new(&ns2, 1000.0);
+    allowed.on_timeout(&Moment { r: None, idle: true, ..at(2.0) });
+    close(allowed.x(), 1000.0);
+}
+
+/// Linux: halved idle or not, but who sent nothing for two round trips is lifted to the initial rate by the limit; a report
+/// right after the timer does not double.
+#[test]
+fn an_idle_sender_in_linux() {
+    let linux = options(|o| (o.idle, o.receive_limit) = (Idle::Linux, ReceiveLimit::Last));
+    close(timeout(&linux, &idle(1.4), 0.0, 60_000.0, f64::INFINITY, 30_000.0), 30_000.0);
+    close(timeout(&linux, &at(1.4), 0.01, 60_000.0, 100_000.0, 30_000.0), 30_000.0);
+    close(timeout(&linux, &idle(1.4), 0.01, 60_000.0, 100_000.0, 30_000.0), 40_000.0);
+    close(after(steady(&linux, 0.01, 6e4, 6e4, 3e4), &idle(1.4), &news(0.01, 1e6, 1_000.0)), 40_000.0);
+    close(after(steady(&linux, 0.01, 6e4, 6e4, 3e4), &at(1.4), &news(0.01, 1e6, 1_000.0)), 2_000.0);
+    let mut allowed = steady(&linux, 0.0, 60_000.0, f64::INFINITY, 30_000.0);
+    allowed.on_timeout(&at(1.4));
+    allowed.on_report(&at(1.5), &news(0.0, f64::INFINITY, 90_000.0));
+    close(allowed.x(), 30_000.0);
+    allowed.on_report(&at(1.6), &news(0.0, f64::INFINITY, 90_000.0));
+    close(allowed.x(), 60_000.0);
+}
+
+/// ns-2's slow start: each step is spread over the packets of a round trip, from the third round trip on.
+#[test]
+fn spread_slow_start() {
+    let ns2 =
+        options(|o| (o.slow_start, o.receive_limit, o.minimum_rate) = (SlowStart::Spread, ReceiveLimit::Last, false));
+    let mut allowed = steady(&ns2, 0.0, 40_000.0, f64::INFINITY, 30_000.0);
+    allowed.on_report(&at(1.2), &news(0.0, f64::INFINITY, 50_000.0));
+    close(allowed.x(), 80_000.0);
+    // Eight packets in R at 80000 B/s: 5000 B/s each.
+    assert_eq!((allowed.rising(2), allowed.rising(3)), (None, Some(40_000.0)));
+    for _ in 0..7 {
+        allowed.on_send(3);
+    }
+    close(allowed.rising(3).unwrap(), 75_000.0);
+    allowed.on_send(3);
+    assert_eq!(allowed.rising(3), None);
+    // Not within a round trip of the last change; down to half the limit at once.
+    allowed.on_report(&at(1.29), &news(0.0, f64::INFINITY, 90_000.0));
+    close(allowed.x(), 80_000.0);
+    allowed.on_report(&at(1.31), &news(0.0, f64::INFINITY, 30_000.0));
+    close(allowed.x(), 30_000.0);
+    assert_eq!(allowed.rising(3), None, "it falls at once");
+    allowed.on_report(&at(1.32), &news(0.0, f64::INFINITY, 0.0));
+    close(allowed.x(), 10_000.0);
+    // Of the first two round trips, and where the application is the limit, the initial rate is the least.
+    let held = |moment: &Moment, x_recv: f64| {
+        after(steady(&ns2, 0.0, 20_000.0, f64::INFINITY, 30_000.0), moment, &news(0.0, f64::INFINITY, x_recv))
+    };
+    close(held(&Moment { round: 2, ..at(1.2) }, 5_000.0), 40_000.0);
+    close(held(&Moment { round: 3, ..at(1.2) }, 5_000.0), 5_000.0);
+    close(held(&Moment { recently_limited: true, ..at(1.2) }, 5_000.0), 40_000.0);
+    close(held(&Moment { recently_limited: true, ..at(1.2) }, 30_000.0), 40_000.0);
+    close(held(&Moment { recently_limited: true, ..at(1.2) }, 0.0), 10_000.0);
+}
