@@ -222,15 +222,17 @@ fn impossible_options_are_named() {
     assert_eq!(key(|o| o.alpha = f64::INFINITY), "alpha");
 }
 
+type Change = fn(&mut Options);
+
 /// What stands just within the ranges is possible.
 #[test]
 fn possible_options() {
-    let check = |change: fn(&mut Options)| {
+    let check = |change: Change| {
         let mut options = Options::preset(Dialect::Rfc);
         change(&mut options);
         options.check().map_err(|error| error.key)
     };
-    let right: [fn(&mut Options); 14] = [
+    let right: [Change; 14] = [
         |o| o.limit = QueueSize::Packets(1),
         |o| (o.limit, o.in_bytes) = ("1B".parse().unwrap(), true),
         |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
@@ -249,7 +251,7 @@ fn possible_options() {
     for (at, change) in right.into_iter().enumerate() {
         assert_eq!(check(change), Ok(()), "{at}");
     }
-    let wrong: [(fn(&mut Options), &str); 11] = [
+    let wrong: [(Change, &str); 11] = [
         (|o| (o.limit, o.in_bytes) = ("0B".parse().unwrap(), true), "limit"),
         (|o| o.max_threshold = Some(Threshold::Bytes(9.0)), "max_threshold"),
         (|o| o.mean_packet = Bytes::new(1_000_000_001), "mean_packet"),

@@ -135,7 +135,7 @@ fn an_overloaded_receiver() {
 #[test]
 fn a_packet_a_round_trip() {
     let ns2 = options(|o| {
-        (o.increase, o.receive_limit, o.minimum_rate) = (Increase::PacketPerRtt, ReceiveLimit::Last, false)
+        (o.increase, o.receive_limit, o.minimum_rate) = (Increase::PacketPerRtt, ReceiveLimit::Last, false);
     });
     let first = steady(&ns2, 0.0, 60_000.0, f64::INFINITY, 30_000.0);
     close(after(first, &at(1.1), &news(0.01, 99_000.0, 1_000.0)), 99_000.0);
