@@ -107,7 +107,7 @@ class Store:
                 file.write(json.dumps({"name": mutant["name"], "outcome": outcome}) + "\n")
 
 
-def execute(drawn, everything, store, folder, tasks):
+def execute(drawn, everything, store, folder, tasks, nice):
     """Runs those drawn of which no outcome is stored, with the tests of their own crates."""
     by_name = {mutant["name"]: mutant for mutant in drawn}
     todo = {name for name in by_name if name not in store.outcomes}
@@ -132,7 +132,7 @@ def execute(drawn, everything, store, folder, tasks):
         f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": str(HERE / "limits")}
     packages = [word for package in sorted({mutant["package"] for mutant in everything}) for word in ("--package", package)]
     # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
-    arguments = ["nice", "-n", "10", "cargo", "mutants", "--iterate", "--gitignore", "true", *packages, "--output", str(folder), "--jobs", "1",
+    arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--gitignore", "true", *packages, "--output", str(folder), "--jobs", "1",
                  "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300", "--no-times", "--colors", "never", "--cargo-arg=--tests"]
     # Also where SIGINT is ignored, as in the background of a script.
     for number in (signal.SIGINT, signal.SIGTERM):
