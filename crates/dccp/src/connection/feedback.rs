@@ -131,9 +131,7 @@ impl Connection {
         let (age, held) = match (echoed, heard.elapsed) {
             (Some(echoed), _) => echoed,
             (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed.duration()),
-            (None, None) if at_once && self.ledger.is_prompt(number) => {
-                (self.ledger.age(number, now)?, Duration::ZERO)
-            }
+            (None, None) if at_once && self.ledger.is_prompt(number) => (self.ledger.age(number, now)?, Duration::ZERO),
             // One repeated, that of an Ack, or one on another packet: nobody knows for how long it was held back.
             (None, None) => return None,
         };
