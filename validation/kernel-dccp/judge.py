@@ -8,7 +8,7 @@ import subprocess
 
 # Packet types by their numbers.
 TYPES = ["Request", "Response", "Data", "Ack", "DataAck", "CloseReq", "Close", "Reset", "Sync", "SyncAck"]
-FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstport", "dccp.type", "dccp.reset_code", "dccp.seq_raw", "dccp.checksum.status",
+FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstport", "dccp.type", "dccp.reset_code", "dccp.checksum.status",
           "_ws.malformed", "dccp.option_type", "dccp.feature_number"]
 
 
@@ -20,7 +20,6 @@ class Packet:
     by: str
     kind: str
     code: int | None
-    seq: int
     good: bool
     malformed: bool
     # The options of feature negotiation: (32 Change L, 33 Confirm L, 34 Change R or 35 Confirm R, the feature).
@@ -51,14 +50,14 @@ def capture(path):
                              "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
     ports, port = {}, None
     for line in listed.stdout.splitlines():
-        at, four, six, source, destination, kind, code, seq, status, malformed, options, features = line.split("\t")
+        at, four, six, source, destination, kind, code, status, malformed, options, features = line.split("\t")
         if not kind:
             continue
         by = "headway" if (four or six).endswith((".2", ":2")) else "kernel"
         # The numbers of the features belong to the options 32 to 35, in their order.
         negotiation = [int(option) for option in options.split(",") if option and 32 <= int(option) <= 35]
         negotiated = list(zip(negotiation, [int(feature) for feature in features.split(",") if feature]))
-        packet = Packet(float(at), by, TYPES[int(kind)], int(code) if code else None, int(seq), status == "1", bool(malformed), negotiated)
+        packet = Packet(float(at), by, TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved", int(code) if code else None, status == "1", bool(malformed), negotiated)
         # What the path has spoilt may have another port: it belongs to the case of the packet before.
         if packet.good or port is None or by == "headway":
             port = min(int(source), int(destination))

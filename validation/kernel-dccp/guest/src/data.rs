@@ -1,7 +1,9 @@
 //! What an application sends, and how it knows what it got.
 
+use headway_dccp::Outbox;
+use headway_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// What an end sends.
@@ -43,6 +45,61 @@ fn fill(index: u32, bytes: usize) -> Vec<u8> {
     datagram.extend((4..bytes).map(|place| (index as usize).wrapping_mul(31).wrapping_add(place) as u8));
     datagram.truncate(bytes);
     datagram
+}
+
+/// The data of an application over Headway, of which a datagram is there once its time has come.
+#[derive(Debug)]
+pub(crate) struct Data {
+    spec: Sending,
+    /// When the first one was there.
+    begun: Option<Instant>,
+    index: u32,
+    back: VecDeque<Vec<u8>>,
+    taken: Vec<u8>,
+}
+
+impl Data {
+    /// `begun`: the first datagram is there already.
+    pub(crate) fn new(spec: Sending, begun: Option<Instant>) -> Self {
+        Self { spec, begun, index: 0, back: VecDeque::new(), taken: Vec::new() }
+    }
+    /// The first datagram is there, unless it has been before.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.begun = self.begun.or(Some(now));
+    }
+    /// What came goes back.
+    pub(crate) fn send_back(&mut self, datagram: &[u8]) {
+        self.back.push_back(datagram.to_vec());
+    }
+    /// Nothing waits to go back.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.back.is_empty()
+    }
+    /// When the next datagram is there. `None` if there is no more.
+    pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
+        let begun = self.begun?;
+        let since = Duration::from_nanos(now.since(begun).as_nanos());
+        let due = self.spec.due(self.index).filter(|_| !self.spec.is_over(since))?;
+        Some(Instant::from_nanos(begun.as_nanos() + due.as_nanos() as u64))
+    }
+}
+
+impl Outbox for Data {
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        let own = self.due(now).is_some_and(|due| due <= now);
+        self.back.front().map(Vec::len).or_else(|| own.then_some(self.spec.bytes))
+    }
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        self.taken = match self.back.pop_front() {
+            Some(datagram) => datagram,
+            None => {
+                self.due(now)?;
+                self.index += 1;
+                self.spec.datagram(self.index - 1)
+            }
+        };
+        Some(&self.taken)
+    }
 }
 
 /// What an end received.

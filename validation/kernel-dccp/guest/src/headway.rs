@@ -1,16 +1,16 @@
 //! Headway's end: `headway_dccp` on a TUN device, whose address the kernel routes to but does not own.
 
-use crate::data::{Sending, Tally};
+use crate::data::{Data, Sending, Tally};
 use crate::meddle::{self, Change, Loss};
 use crate::{ip, sys};
 use headway_dccp::{
-    Body, Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, Listener, Network, Outbox, Outcome,
-    Outgoing, Packet, Ports, Reset, ResetCode, ServiceCode, State, refusal,
+    Body, Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, Listener, Network, Outcome, Outgoing,
+    Packet, Ports, Reset, ResetCode, ServiceCode, State, refusal,
 };
 use headway_units::{Dialect, Ecn, Instant, Options, Random};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -86,7 +86,8 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     }
     let read: ConnectionOptions = serde_json::from_value(options)?;
     // Controllers and CCIDs are no keys.
-    let ConnectionOptions { send_ccids, receive_ccids, controllers, .. } = ConnectionOptions::preset(dialect(&spec.dialect)?);
+    let ConnectionOptions { send_ccids, receive_ccids, controllers, .. } =
+        ConnectionOptions::preset(dialect(&spec.dialect)?);
     let or = |wanted: &[u8], preset: Vec<u8>| if wanted.is_empty() { preset } else { wanted.to_vec() };
     let options = ConnectionOptions {
         send_ccids: or(&spec.send_ccids, send_ccids),
@@ -109,7 +110,8 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     });
     let start = std::time::Instant::now();
     let now = Instant::ZERO;
-    let services: Vec<ServiceCode> = if spec.services.is_empty() { vec![0] } else { spec.services.clone() }.into_iter().map(ServiceCode).collect();
+    let services: Vec<ServiceCode> =
+        if spec.services.is_empty() { vec![0] } else { spec.services.clone() }.into_iter().map(ServiceCode).collect();
     let mut end = End {
         wire: Wire {
             there: ip::network(spec.address, spec.peer),
@@ -122,7 +124,7 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
         },
         listener: spec.server.then(|| Listener::new(now, &options, &services, Random::new(spec.seed, "listener"))),
         connection: None,
-        data: Data { spec: spec.send, begun: options.handshake_data.then_some(now), index: 0, back: VecDeque::new(), taken: Vec::new() },
+        data: Data::new(spec.send, options.handshake_data.then_some(now)),
         tally: Tally::default(),
         ignored: BTreeMap::new(),
         states: Vec::new(),
@@ -178,50 +180,13 @@ impl Wire {
         if self.loses(now, true, packet) {
             return;
         }
-        let changed = self.change.iter_mut().find_map(|change| change.applies(kind).then(|| change.make(packet, self.there)));
+        let changed =
+            self.change.iter_mut().find_map(|change| change.applies(kind).then(|| change.make(packet, self.there)));
         for bytes in changed.unwrap_or_else(|| vec![meddle::encode(packet, self.there)]) {
             let mut whole = ip::header(self.address, self.peer, outgoing.ecn, outgoing.dont_fragment, bytes.len());
             whole.extend(bytes);
             self.tun.write_all(&whole).expect("the TUN device takes what has a form on the wire");
         }
-    }
-}
-
-/// The application's data, of which a datagram is there once its time has come.
-struct Data {
-    spec: Sending,
-    /// When the first one was there.
-    begun: Option<Instant>,
-    index: u32,
-    back: VecDeque<Vec<u8>>,
-    taken: Vec<u8>,
-}
-
-impl Data {
-    /// When the next datagram is there. `None` if there is no more.
-    fn due(&self, now: Instant) -> Option<Instant> {
-        let begun = self.begun?;
-        let since = Duration::from_nanos(now.since(begun).as_nanos());
-        let due = self.spec.due(self.index).filter(|_| !self.spec.is_over(since))?;
-        Some(Instant::from_nanos(begun.as_nanos() + due.as_nanos() as u64))
-    }
-}
-
-impl Outbox for Data {
-    fn next_len(&mut self, now: Instant) -> Option<usize> {
-        let own = self.due(now).is_some_and(|due| due <= now);
-        self.back.front().map(Vec::len).or_else(|| own.then_some(self.spec.bytes))
-    }
-    fn take(&mut self, now: Instant) -> Option<&[u8]> {
-        self.taken = match self.back.pop_front() {
-            Some(datagram) => datagram,
-            None => {
-                self.due(now)?;
-                self.index += 1;
-                self.spec.datagram(self.index - 1)
-            }
-        };
-        Some(&self.taken)
     }
 }
 
@@ -274,7 +239,7 @@ impl End {
                         }
                         all_sent = None;
                     }
-                    None if self.data.back.is_empty() => all_sent = all_sent.or(Some(now.max(connected))),
+                    None if self.data.is_empty() => all_sent = all_sent.or(Some(now.max(connected))),
                     None => {}
                 }
                 if let (Some(at), Some(wait)) = (all_sent, self.spec.close_after_ms) {
@@ -332,14 +297,16 @@ impl End {
             Decoded::Long(packet) => (packet.source_port, packet.destination_port),
             Decoded::Short(packet) => (packet.source_port, packet.destination_port),
         };
-        let ours = |connection: &Connection| connection.ports() == Ports { local: destination_port, remote: source_port };
+        let ours =
+            |connection: &Connection| connection.ports() == Ports { local: destination_port, remote: source_port };
         let delivery = match (&mut self.connection, &mut self.listener) {
             (Some(connection), _) if ours(connection) => connection.handle(now, ecn, decoded),
             (_, Some(listener)) if destination_port == self.spec.port => {
                 if let (Some(code), Decoded::Long(packet)) = (self.spec.refuse, decoded) {
                     if let Some(reset) = refusal(packet, Reset { code: ResetCode(code), data: [0; 3] }) {
                         self.wire.send(now, &reset);
-                        self.closed = self.closed.or(Some((now, Closed::ByUs(Reset { code: ResetCode(code), data: [0; 3] }))));
+                        self.closed =
+                            self.closed.or(Some((now, Closed::ByUs(Reset { code: ResetCode(code), data: [0; 3] }))));
                     }
                     return;
                 }
@@ -365,7 +332,7 @@ impl End {
             (Delivery::Data | Delivery::CorruptData, Decoded::Long(packet)) => {
                 self.tally.count(packet.data);
                 if self.spec.echo {
-                    self.data.back.push_back(packet.data.to_vec());
+                    self.data.send_back(packet.data);
                 }
             }
             (Delivery::Dropped(why), _) => *self.ignored.entry(why.to_string()).or_default() += 1,
@@ -386,7 +353,7 @@ impl End {
                 match event {
                     Event::Connected => {
                         self.connected = Some(now);
-                        self.data.begun = self.data.begun.or(Some(now));
+                        self.data.begin(now);
                     }
                     Event::Closed(closed) => self.closed = self.closed.or(Some((now, closed))),
                     _ => {}
@@ -401,8 +368,12 @@ impl End {
 
     fn report(self, timed_out: bool) -> Value {
         let closed = self.closed.map(|(at, closed)| match closed {
-            Closed::ByPeer(reset) => json!({ "at": at.as_secs_f64(), "by": "peer", "code": reset.code.0, "data": reset.data }),
-            Closed::ByUs(reset) => json!({ "at": at.as_secs_f64(), "by": "us", "code": reset.code.0, "data": reset.data }),
+            Closed::ByPeer(reset) => {
+                json!({ "at": at.as_secs_f64(), "by": "peer", "code": reset.code.0, "data": reset.data })
+            }
+            Closed::ByUs(reset) => {
+                json!({ "at": at.as_secs_f64(), "by": "us", "code": reset.code.0, "data": reset.data })
+            }
             Closed::NoAnswer(state) => json!({ "at": at.as_secs_f64(), "by": "nobody", "state": state.to_string() }),
         });
         let status = self.connection.as_ref().map(|connection| connection.status());

@@ -19,7 +19,8 @@ pub(crate) fn unwrap(bytes: &[u8]) -> Option<(IpAddr, IpAddr, Ecn, &[u8])> {
             .and_then(|()| Some((address(12)?, address(16)?, ecn(*bytes.get(1)?), bytes.get(header..total)?)))
     } else {
         let len = usize::from(u16::from_be_bytes([*bytes.get(4)?, *bytes.get(5)?]));
-        let address = |at| bytes.get(at..at + 16)?.first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
+        let address =
+            |at| bytes.get(at..at + 16)?.first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
         let traffic_class = first << 4 | bytes.get(1)? >> 4;
         (first >> 4 == 6 && *bytes.get(6)? == DCCP)
             .then_some(())
@@ -83,7 +84,8 @@ const fn ecn(traffic_class: u8) -> Ecn {
 
 /// The one's complement sum of 16-bit words.
 fn sum(header: &[u8]) -> u16 {
-    let mut sum: u32 = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();
+    let mut sum: u32 =
+        header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -98,7 +98,9 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
         socket.set_read_timeout(Some(Duration::from_millis(spec.limit_ms)))?;
         match socket.accept() {
             Ok((accepted, _)) => accepted,
-            Err(error) => return Ok(json!({ "connect_errno": error.raw_os_error(), "connect_s": start.elapsed().as_secs_f64() })),
+            Err(error) => {
+                return Ok(json!({ "connect_errno": error.raw_os_error(), "connect_s": start.elapsed().as_secs_f64() }));
+            }
         }
     } else {
         if let Err(error) = socket.connect(&SockAddr::from(address)) {
