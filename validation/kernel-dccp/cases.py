@@ -80,8 +80,8 @@ for role in ROLES:
     for ccid in (2, 3):
         for v6 in (False, True):
             other = "kernel" if role == "headway" else "headway"
-            CASES.append(session(f"plain-ccid{ccid}-{IS[role]}{'-v6' if v6 else ''}", role, (ccid, ccid), v6=v6,
-                                 also=[resets((other, 1)), exchange(f"{role} Request", f"{other} Response", f"{role} Close", f"{other} Reset")]))
+            order = exchange(f"{role} Request", f"{other} Response", f"{role} Close", f"{other} Reset")
+            CASES.append(session(f"plain-ccid{ccid}-{IS[role]}{'-v6' if v6 else ''}", role, (ccid, ccid), v6=v6, also=[resets((other, 1)), order]))
     # A CCID a half-connection.
     for ccids in ((3, 2), (2, 3)):
         CASES.append(session(f"ccid{ccids[0]}-there-ccid{ccids[1]}-back-{IS[role]}", role, ccids))
@@ -93,8 +93,8 @@ for role in ROLES:
     CASES.append(session(f"mtu-{IS[role]}", role, (2, 2), packets=30, headway=send(30, 1424) if role == "headway" else None,
                          kernel=send(30, 1424) if role == "kernel" else None))
     # The Sequence Window of Linux is 100 packets at first: more of them a round trip make it, and Headway, ask for more (section 7.5.2).
-    CASES.append(session(f"fast-{IS[role]}", role, (2, 2), packets=1500, also=[renegotiated("headway", SEQUENCE_WINDOW), renegotiated("kernel", SEQUENCE_WINDOW),
-                         renegotiated("kernel", ACK_RATIO), *([renegotiated("headway", ACK_RATIO)] if role == "headway" else [])],
+    changed = [("headway", SEQUENCE_WINDOW), ("kernel", SEQUENCE_WINDOW), ("kernel", ACK_RATIO)] + [("headway", ACK_RATIO)] * (role == "headway")
+    CASES.append(session(f"fast-{IS[role]}", role, (2, 2), packets=1500, also=[renegotiated(*change) for change in changed],
                          **({"headway": send(1500, 300, 1000)} if role == "headway" else {"kernel": send(1500, 300, 1000)})))
 
 # The server's order decides (section 6.3.1).
@@ -108,8 +108,9 @@ CASES += [
     # CCID 4 the kernel does not know.
     session("lists-ccid4-client", "headway", (3, 3), (3, 3), headway={"send_ccids": [4, 3], "receive_ccids": [4, 3]}),
     session("lists-ccid4-server", "kernel", (3, 3), (3, 3), headway={"send_ccids": [4, 3], "receive_ccids": [4, 3]}),
-    failing("ccid-none-in-common-client", "headway", [closed("peer", 6), resets(("kernel", 6))], ccids=(2, 2), headway={"send_ccids": [3], "receive_ccids": [3]}),
-    failing("ccid-none-in-common-server", "kernel", [refused(errno.EILSEQ), resets(("headway", 5))], ccids=(2, 2), headway={"send_ccids": [3], "receive_ccids": [3]}),
+    # Headway's Change is Mandatory, Linux's is not (sections 10 and 6.6.9).
+    failing("ccid-none-in-common-client", "headway", [closed("peer", 6), resets(("kernel", 6))], headway={"send_ccids": [3], "receive_ccids": [3]}),
+    failing("ccid-none-in-common-server", "kernel", [refused(errno.EILSEQ), resets(("headway", 5))], headway={"send_ccids": [3], "receive_ccids": [3]}),
 ]
 
 # Refusals, both ways. Linux turns Reset codes into errnos (dccp_reset_code_convert); without a listener it says No Connection, not Refused.
@@ -137,7 +138,8 @@ CASES += [
 LATE = (quick, round_trip)
 CASES += [
     session("request-lost-client", "headway", headway={"lose": [{"sent": True, "kind": "Request", "first": 1}]}, skip=LATE, also=[took(1.04, 1.06)]),
-    session("request-lost-server", "kernel", headway={"lose": [{"kind": "Request", "first": 1}]}, skip=LATE, also=[took(3.04, 3.45), gaps("Request", "kernel", 3)]),
+    session("request-lost-server", "kernel", headway={"lose": [{"kind": "Request", "first": 1}]}, skip=LATE,
+            also=[took(3.04, 3.45), gaps("Request", "kernel", 3)]),
     session("response-lost-client", "headway", headway={"lose": [{"kind": "Response", "first": 1}]}, skip=LATE, also=[took(1.04, 1.06),
             count("Response", "kernel", 2, 2)]),
     session("response-lost-server", "kernel", headway={"lose": [{"sent": True, "kind": "Response", "first": 1}]}, skip=LATE, also=[took(3.04, 3.45)]),
@@ -172,19 +174,22 @@ for role in ROLES:
     # Aborts: Reset 2.
     for by in ROLES:
         aborts = {"abort": True, "close_after_ms": 1000}
-        CASES.append(Case(f"abort-by-{by}-{IS[role]}", **ends(role, (2, 2), headway={**(aborts if by == "headway" else {}), **(send() if role == "headway" else {})},
-                          kernel={**(aborts if by == "kernel" else {}), **(send() if role == "kernel" else {})}),
-                          expect=[connected, honest, resets((by, 2)), closed("us" if by == "headway" else "peer", 2),
+        both = ends(role, (2, 2))
+        both[role].update(send())
+        both[by].update(aborts)
+        CASES.append(Case(f"abort-by-{by}-{IS[role]}", **both, expect=[connected, honest, resets((by, 2)), closed("us" if by == "headway" else "peer", 2),
                                   kernel_end(errno.ECONNRESET if by == "headway" else None)]))
 
 # What Headway would not send. 32 04 63 01: Change L of feature 99; 3c 04 01 02: option 60, which nobody knows.
 ODD = {"tampered": True}
 CASES += [
-    session("unknown-option", "headway", headway={"change": [{"kind": "Request", "options": "3c040102"}, {"kind": "DataAck", "options": "3c040102"}]}, **ODD),
+    session("unknown-option", "headway", headway={"change": [{"kind": kind, "options": "3c040102"} for kind in ("Request", "DataAck")]}, **ODD),
     session("unknown-feature", "headway", headway={"change": [{"kind": "Request", "options": "20046301"}]}, **ODD),
     failing("unknown-mandatory", "headway", [closed("peer", 6)], headway={"change": [{"kind": "Request", "options": "0000000120046301"}]}, **ODD),
-    failing("not-confirmed", "headway", [closed("peer", 9)], headway={"change": [{"kind": kind, "bare": True} for kind in ("Ack", "DataAck")], **send(3)}, **ODD),
-    session("checksum-wrong", "headway", headway={"change": [{"kind": "Request", "count": 1, "checksum": True}]}, skip=LATE, also=[took(1.04, 1.06)], **ODD),
+    failing("not-confirmed", "headway", [closed("peer", 9)], headway={"change": [{"kind": kind, "bare": True} for kind in ("Ack", "DataAck")], **send(3)},
+            **ODD),
+    session("checksum-wrong", "headway", headway={"change": [{"kind": "Request", "count": 1, "checksum": True}]}, skip=LATE, also=[took(1.04, 1.06)],
+            **ODD),
     # Changes of the CCID in the middle: Linux ignores them, Mandatory or not, where sections 6.6.1 and 6.6.9 want an answer.
     session("ccid-change-ignored", "headway", headway={"change": [{"kind": "DataAck", "skip": 5, "count": 1, "options": "20040103"}]},
             also=[unanswered("headway", CCID)], **ODD),
@@ -195,11 +200,14 @@ CASES += [
 ]
 
 # What Linux does not have: data on the Request, of which it says nothing; Init Cookies, without which the client's Ack finds no connection; ECN.
-# Data Checksums it promises to check, and does not know the option.
+# Data Checksums it promises to check (section 9.3.1), and delivers data whose Data Checksum is wrong.
 CASES += [
     session("data-checksum-client", "headway", headway={"options": {"data_checksum": True}}),
+    session("data-checksum-wrong", "headway", (3, 2), headway={"options": {"data_checksum": True},
+            "change": [{"kind": "Data", "skip": 3, "count": 1, "bare": True, "options": "2c06deadbeef0000"}]}, **ODD),
     session("data-on-request-client", "headway", headway={"options": {"handshake_data": True}}, skip=(delivered,), also=[delivered(39, 39)]),
-    failing("cookies-server", "kernel", [kernel_end(errno.ECONNREFUSED), count("Reset", "kernel", 0, 0)], headway={"options": {"init_cookies": "always"}, "limit_ms": 3000}, kernel={**send(3), "limit_ms": 3000}),
+    failing("cookies-server", "kernel", [kernel_end(errno.ECONNREFUSED), count("Reset", "kernel", 0, 0)],
+            headway={"options": {"init_cookies": "always"}, "limit_ms": 3000}, kernel={**send(3), "limit_ms": 3000}),
     session("ecn-blind-client", "headway", headway={"options": {"ecn": False}}),
 ]
 
@@ -216,7 +224,8 @@ CASES += [
 # Idle and deaf.
 for role in ROLES:
     for ccid in (2, 3):
-        CASES.append(session(f"idle-gap-ccid{ccid}-{IS[role]}", role, (ccid, ccid), close_after_ms=20_000, **{role: send(40, 300, 20_000, gap_us=5_000_000)}))
+        CASES.append(session(f"idle-gap-ccid{ccid}-{IS[role]}", role, (ccid, ccid), close_after_ms=20_000,
+                             **{role: send(40, 300, 20_000, gap_us=5_000_000)}))
 
 # Paths that lose, overtake, duplicate, spoil; 300 datagrams one way, in the dialect that has Linux's timers. Of 300 packets of which each is hit with
 # 5 %, up to 40 are; the acknowledgements are hit too. What the path spoils nobody may deliver (section 9.1); Linux delivers duplicates.
@@ -250,10 +259,11 @@ PAIRS = [(f"loss{loss}", f"{DELAY} loss {loss}%", loss / 100) for loss in (1, 5)
 for name, netem, p in PAIRS:
     for ccid in (2, 3):
         reference = f"greedy-{name}-ccid{ccid}-kernels"
-        CASES.append(Case(reference, "both", {"send_ccids": [ccid], "receive_ccids": [ccid]}, {"send_ccids": [ccid], "receive_ccids": [ccid], **GREEDY},
-                          [honest], to_kernel=netem, to_headway=netem))
+        lists = {"send_ccids": [ccid], "receive_ccids": [ccid]}
+        CASES.append(Case(reference, "both", lists, {**lists, **GREEDY}, [honest], to_kernel=netem, to_headway=netem))
         pace = window_of(p) if p and ccid == 2 else like(reference)
         for role in ROLES:
             both = ends(role, (ccid, ccid), headway={"dialect": "linux"})
             both[role].update(GREEDY)
-            CASES.append(Case(f"greedy-{name}-ccid{ccid}-{IS[role]}", **both, expect=[connected, honest, accounted, pace], to_kernel=netem, to_headway=netem))
+            CASES.append(Case(f"greedy-{name}-ccid{ccid}-{IS[role]}", **both, expect=[connected, honest, accounted, pace], to_kernel=netem,
+                              to_headway=netem))

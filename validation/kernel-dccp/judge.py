@@ -46,8 +46,7 @@ class Seen:
 def capture(path):
     """Every packet of the capture, by the server's port."""
     fields = [argument for field in FIELDS for argument in ("-e", field)]
-    listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.relative_sequence_numbers:false", "-o", "dccp.check_checksum:true", "-T", "fields",
-                             "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.check_checksum:true", "-T", "fields", "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
     ports, port = {}, None
     for line in listed.stdout.splitlines():
         at, four, six, source, destination, kind, code, status, malformed, options, features = line.split("\t")
@@ -57,7 +56,8 @@ def capture(path):
         # The numbers of the features belong to the options 32 to 35, in their order.
         negotiation = [int(option) for option in options.split(",") if option and 32 <= int(option) <= 35]
         negotiated = list(zip(negotiation, [int(feature) for feature in features.split(",") if feature]))
-        packet = Packet(float(at), by, TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved", int(code) if code else None, status == "1", bool(malformed), negotiated)
+        kind = TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved"
+        packet = Packet(float(at), by, kind, int(code) if code else None, status == "1", bool(malformed), negotiated)
         # What the path has spoilt may have another port: it belongs to the case of the packet before.
         if packet.good or port is None or by == "headway":
             port = min(int(source), int(destination))
@@ -189,7 +189,12 @@ def calm(seen):
 
 def closed(by, code):
     """How the connection ended at Headway: by a Reset of the peer's or of ours, with this code."""
-    return lambda seen: same("Headway's end", (seen.headway["closed"] or {}).get("by"), by) + same("with Reset", (seen.headway["closed"] or {}).get("code"), code)
+
+    def question(seen):
+        found = seen.headway["closed"] or {}
+        return same("Headway's end: by whom, with which Reset", (found.get("by"), found.get("code")), (by, code))
+
+    return question
 
 
 def kernel_end(wanted):

@@ -101,7 +101,8 @@ def image(scratch, program, cases, unpacked, version):
     (root / "init").chmod(0o755)
     order = []
     for module in MODULES:
-        shown = subprocess.run([find("modprobe"), "-d", unpacked, "-S", version, "--show-depends", module], capture_output=True, text=True, check=False)
+        shown = subprocess.run([find("modprobe"), "-d", unpacked, "-S", version, "--show-depends", module], capture_output=True, text=True,
+                               check=False)
         for path in re.findall(r"^insmod (\S+)", shown.stdout, re.MULTILINE):
             name = pathlib.Path(path).name
             if name not in order:
@@ -123,8 +124,8 @@ def boot(elf, archive, out, limit, progress):
                "-fsdev", f"local,id=o,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=o,mount_tag=out"]
     log = []
     # What never ends is ended, by the clock of the host.
-    with subprocess.Popen(["timeout", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace") as machine:
+    with subprocess.Popen(["timeout", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
         for line in machine.stdout:
             log.append(line.rstrip())
             progress(log[-1])
