@@ -43,11 +43,11 @@ class Seen:
         return [packet for packet in self.packets if packet.kind == kind and by in (None, packet.by) and code in (None, packet.code)]
 
 
-def capture(path):
-    """Every packet of the capture, by the server's port."""
+def capture(path, spoiling):
+    """Every packet of the capture, by the server's port. On the paths of the ports in `spoiling` bits are spoilt."""
     fields = [argument for field in FIELDS for argument in ("-e", field)]
     listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.check_checksum:true", "-T", "fields", "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
-    ports, port = {}, None
+    ports, port, waiting = {}, None, []
     for line in listed.stdout.splitlines():
         at, four, six, source, destination, kind, code, status, malformed, options, features = line.split("\t")
         if not kind:
@@ -58,10 +58,15 @@ def capture(path):
         negotiated = list(zip(negotiation, [int(feature) for feature in features.split(",") if feature]))
         kind = TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved"
         packet = Packet(float(at), by, kind, int(code) if code else None, status == "1", bool(malformed), negotiated)
-        # What the path has spoilt may have another port: it belongs to the case of the packet before.
-        if packet.good or port is None or by == "headway":
+        # What the path has spoilt may have any port: it belongs to the session before, or to the one behind.
+        if not packet.good and by == "kernel" and port not in spoiling:
+            waiting.append(packet)
+            continue
+        if packet.good or by == "headway":
             port = min(int(source), int(destination))
-        ports.setdefault(port, []).append(packet)
+        ports.setdefault(port, []).extend([*waiting, packet])
+        waiting.clear()
+    ports.setdefault(port, []).extend(waiting)
     return ports
 
 
@@ -107,7 +112,7 @@ def within(what, found, low, high):
 
 
 def connected(seen):
-    """Both ends say that they are connected; the handshake took a round trip of 40 ms and no more than a timer's tick."""
+    """Both ends say that they are connected."""
     if seen.headway.get("connect_s") is None:
         return ["Headway is not connected"]
     return [f"the kernel is not connected: {name(seen.kernel)}"] if "connect_errno" in seen.kernel else []
