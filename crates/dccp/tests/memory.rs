@@ -47,6 +47,7 @@ fn request(random: &mut Random, ports: Ports) -> Packet<'static> {
 }
 
 /// Bytes held before, and after each thousand of so many Requests; what is kept; the longest answer by its Request's length.
+#[allow(clippy::vec_box, reason = "as whoever drives them keeps them, so that they are counted")]
 fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Vec<Box<Connection>>, f64) {
     let mut random = Random::new(1, "flood");
     let mut listener = Listener::new(Instant::ZERO, rules, &[SERVICE], Random::new(1, "listener"));

@@ -299,10 +299,36 @@ mod tests {
             interval: Interval { from: 0.0, to: 10.0 },
             flows: (0..flows).map(flow).collect(),
             links: (0..links).map(link).collect(),
+            attackers: Vec::new(),
             jain_index: None,
             packet_hops: 0,
             fingerprint: String::new(),
         }
+    }
+
+    /// 3000 bytes answer 2000.
+    #[test]
+    fn an_attacker_and_what_answered() {
+        let mut summary = summary(1, 0);
+        assert_eq!(attacker_table(&summary), "");
+        summary.attackers.push(AttackerSummary {
+            name: "mallory".into(),
+            target: "flow1".into(),
+            kind: "flood".into(),
+            sent_packets: 50,
+            sent_bytes: 2000,
+            accepted_packets: 1,
+            answer_packets: 40,
+            answer_bytes: 3000,
+            most_connections: 7,
+            ..AttackerSummary::default()
+        });
+        let expected = "\
+attacker  target  attack     sent  changed  delayed    taken  accepted  delivered  answers  answers  kept
+                          packets  packets  packets  packets   packets    packets  packets      B/B  most
+mallory   flow1   flood        50        0        0        0         1          0       40     1.50     7
+";
+        assert_eq!(attacker_table(&summary), expected);
     }
 
     #[test]

@@ -160,6 +160,7 @@ fn the_summary_has_the_agreed_names() {
         jain_index: Summary::fairness(std::slice::from_ref(&flow)),
         flows: vec![flow],
         links: vec![],
+        attackers: Vec::new(),
         packet_hops: 1,
         fingerprint: "00c0ffee00c0ffee".to_owned(),
     };

@@ -77,7 +77,7 @@ fn what_is_wrong_is_told_with_its_place() {
         let error = load(&FORGE.replace(from, to), transport).unwrap_err().to_string();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
     }
-    let two = format!("{0}\non_path = true\n[[attacker]]\n{0}\non_path = true", FORGE);
+    let two = format!("{FORGE}\non_path = true\n[[attacker]]\n{FORGE}\non_path = true");
     let error = load(&two, DCCP).unwrap_err().to_string();
     assert!(error.contains("two attackers are called \"mallory\""), "{error}");
     assert!(error.contains("there is another attacker on the path of \"call\""), "{error}");
