@@ -118,6 +118,8 @@ impl Window {
             if used < self.cwnd {
                 self.remember();
                 self.cwnd = (self.cwnd + used) / 2;
+                // What did not open the larger window must not open the smaller one by itself.
+                self.credit = 0;
             }
             (self.full, self.used) = (now, 0);
         }
@@ -126,5 +128,30 @@ impl Window {
     /// Lets slow start find back to three quarters of the window that is given up (RFC 2861).
     fn remember(&mut self) {
         self.ssthresh = self.ssthresh.max(self.cwnd - self.cwnd / 4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dialect, Options};
+
+    /// RFC 4341 section 5.1: a window grows by one for a window of data acknowledged. 29 of 30 packets have been; a timeout with one
+    /// packet under way makes (30 + 3) / 2 of it (RFC 2861, initial window 3), and a report of nothing leaves that.
+    #[test]
+    fn a_window_that_shrinks_does_not_grow_of_what_came_before() {
+        let options = TcpLikeOptions {
+            initial_window: headway_units::QueueSize::Packets(3),
+            ..TcpLikeOptions::preset(Dialect::Linux)
+        };
+        let mut window = Window::new(&options, Bytes::new(1000), Instant::ZERO);
+        (window.cwnd, window.ssthresh) = (30, 10);
+        window.grow(&options, 29, 2);
+        assert_eq!(window.cwnd, 30);
+        window.on_send(&options, Instant::from_secs(10), 1, Duration::from_secs(1));
+        window.grow(&options, 0, 2);
+        assert_eq!((window.cwnd, window.ssthresh), (16, 23));
+        window.grow(&options, 2, 2);
+        assert_eq!(window.cwnd, 17);
     }
 }
