@@ -251,7 +251,8 @@ impl Truth {
             self.period = (self.now, 0.0);
             let x = self.x();
             assert!(!self.rfc || x <= before.max(S / 64.0 + 1.0), "silence makes it faster: {before} to {x}");
-            assert!(self.sender.poll_timeout().is_some_and(|next| next > self.now), "the timer stands still");
+            let woken = self.sender.poll_timeout().map(|next| next.since(self.now));
+            assert!(woken.is_some_and(|wait| wait >= Duration::from_millis(1)), "the timer keeps it awake: {woken:?}");
         }
     }
 

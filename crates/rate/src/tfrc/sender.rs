@@ -18,6 +18,10 @@ use std::collections::VecDeque;
 /// Times remembered at which the application was not the limit.
 const NOT_LIMITED: usize = 256;
 
+/// The nofeedback timer waits so long at least, in s: timers are no finer (RFC 5348 section 8.3), and a receiver whose Elapsed Times
+/// leave nothing of the round trip must not keep this end awake.
+const LEAST_WAIT: f64 = 1e-3;
+
 /// The sender half of `tfrc` and `tfrc-sp`.
 #[derive(Debug)]
 pub struct TfrcSender {
@@ -150,8 +154,7 @@ impl TfrcSender {
             Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
             Nofeedback::TwoRtt => 2.0 * r,
         };
-        // A microsecond at least, so that absurd rates do not stop time.
-        let wait = least.max(2.0 * self.segment.s() / x).max(1e-6);
+        let wait = least.max(2.0 * self.segment.s() / x).max(LEAST_WAIT);
         self.nofeedback = Some(now + Duration::from_secs_f64(wait));
         self.sent_since_timer = false;
     }

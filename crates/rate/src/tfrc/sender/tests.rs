@@ -176,6 +176,23 @@ fn idle() {
     assert!((x - 40_000.0).abs() < 1.0, "{x}");
 }
 
+/// A receiver says that it held every report back for all of its round trip, and the application falls silent: an idle sender's
+/// rate is not halved (RFC 4342 section 5.1), so that nothing but its least keeps the timer from expiring each 4 us.
+#[test]
+fn round_trips_of_nothing_keep_nobody_awake() {
+    let mut sender = sender(&rfc(), 1000);
+    send(&mut sender, ms(0), 0);
+    for t in [100, 101] {
+        sender.on_feedback(ms(t), &feedback(report(1e12, 0.0), 0.0));
+    }
+    let (mut expired, end) = (0, ms(1101));
+    while let Some(at) = sender.poll_timeout().filter(|at| *at <= end) {
+        sender.handle_timeout(at);
+        expired += 1;
+    }
+    assert_eq!(expired, 1000);
+}
+
 /// RFC 5348 section 4.4 step 1, "cut the allowed sending rate in half", never raises it. The first report's rate, 4000 B in 0.1 s,
 /// is below half of the equation's 112332.2 B/s, to which `Update_Limits(X_Bps/2)` alone would bring it.
 #[test]
