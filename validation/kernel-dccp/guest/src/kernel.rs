@@ -99,7 +99,9 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
         match socket.accept() {
             Ok((accepted, _)) => accepted,
             Err(error) => {
-                return Ok(json!({ "connect_errno": error.raw_os_error(), "connect_s": start.elapsed().as_secs_f64() }));
+                return Ok(
+                    json!({ "connect_errno": error.raw_os_error(), "connect_s": start.elapsed().as_secs_f64() }),
+                );
             }
         }
     } else {
