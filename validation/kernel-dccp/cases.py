@@ -7,7 +7,7 @@ Linux does by its sources (net/dccp of 6.1).
 import dataclasses
 import errno
 
-from judge import (accounted, agreed, all_sent, calm, closed, connected, count, delivered, exchange, gaps, honest, ignored, kernel_end, like, missing,
+from judge import (accounted, agreed, all_sent, calm, closed, connected, count, delivered, exchange, gaps, gaps_in_numbers, honest, ignored, kernel_end, like, missing,
                    quick, refused, resets, renegotiated, resumes, round_trip, some_spoilt, spoilt, took, unanswered, window_of)
 
 DELAY = "delay 20ms"
@@ -220,6 +220,12 @@ CASES += [
     session("coverage-1-corrupt-server", "kernel", headway={"options": {"minimum_coverage": 1}}, kernel={"send_coverage": 1}, to_headway=f"{DELAY} corrupt 5%",
             partial=True, packets=300, skip=(calm, delivered), also=[some_spoilt]),
 ]
+
+# One number in twenty is passed over, to see whether the receiver lies (RFC 4342 section 9): Linux's Ack Vectors tell the truth, the losses of
+# what never went do no harm, and no Reset 11 goes. CCID 3 is out: Linux sends no Loss Intervals.
+for role in ROLES:
+    CASES.append(session(f"passed-over-{IS[role]}", role, packets=400, headway={"options": {"passed_over_interval": 20}, **(send(400) if role == "headway" else {})},
+                         kernel=send(400) if role == "kernel" else None, also=[gaps_in_numbers(5)]))
 
 # Idle and deaf.
 for role in ROLES:

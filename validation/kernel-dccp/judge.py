@@ -8,8 +8,8 @@ import subprocess
 
 # Packet types by their numbers.
 TYPES = ["Request", "Response", "Data", "Ack", "DataAck", "CloseReq", "Close", "Reset", "Sync", "SyncAck"]
-FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstport", "dccp.type", "dccp.reset_code", "dccp.checksum.status",
-          "_ws.malformed", "dccp.option_type", "dccp.feature_number"]
+FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstport", "dccp.type", "dccp.reset_code", "dccp.seq_raw",
+          "dccp.checksum.status", "_ws.malformed", "dccp.option_type", "dccp.feature_number"]
 
 
 @dataclasses.dataclass
@@ -20,6 +20,8 @@ class Packet:
     by: str
     kind: str
     code: int | None
+    # Of 48 bits; none where it is short.
+    seq: int | None
     good: bool
     malformed: bool
     # The options of feature negotiation: (32 Change L, 33 Confirm L, 34 Change R or 35 Confirm R, the feature).
@@ -49,7 +51,7 @@ def capture(path, spoiling):
     listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.check_checksum:true", "-T", "fields", "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
     ports, port, waiting = {}, None, []
     for line in listed.stdout.splitlines():
-        at, four, six, source, destination, kind, code, status, malformed, options, features = line.split("\t")
+        at, four, six, source, destination, kind, code, seq, status, malformed, options, features = line.split("\t")
         if not kind:
             continue
         by = "headway" if (four or six).endswith((".2", ":2")) else "kernel"
@@ -57,7 +59,7 @@ def capture(path, spoiling):
         negotiation = [int(option) for option in options.split(",") if option and 32 <= int(option) <= 35]
         negotiated = list(zip(negotiation, [int(feature) for feature in features.split(",") if feature]))
         kind = TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved"
-        packet = Packet(float(at), by, kind, int(code) if code else None, status == "1", bool(malformed), negotiated)
+        packet = Packet(float(at), by, kind, int(code) if code else None, int(seq) if seq else None, status == "1", bool(malformed), negotiated)
         # What the path has spoilt may have any port: it belongs to the session before, or to the one behind.
         if not packet.good and by == "kernel" and port not in spoiling:
             waiting.append(packet)
@@ -183,6 +185,16 @@ def resets(*codes):
 
     def question(seen):
         return same("Resets", [(packet.by, packet.code) for packet in seen.of("Reset")], list(codes))
+
+    return question
+
+
+def gaps_in_numbers(least):
+    """Headway passed over so many numbers at least."""
+
+    def question(seen):
+        numbers = [packet.seq for packet in seen.packets if packet.by == "headway"]
+        return within("numbers that Headway passed over", sum(after - before - 1 for before, after in zip(numbers, numbers[1:])), least, len(numbers))
 
     return question
 
