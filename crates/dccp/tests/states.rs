@@ -17,7 +17,7 @@ const ASK: &str = " | Mandatory ChangeL(CCID 248) Mandatory ChangeR(CCID 248)";
 mod request {
     use super::*;
 
-    /// Section 8.1.1: after about a second, backing off to 64 s; after three minutes a Reset with acknowledgement number 0.
+    /// Sections 5.2 and 8.1.1: after about a second, backing off to 64 s; after three minutes a Reset with acknowledgement number 0.
     #[test]
     fn is_repeated_until_the_client_gives_up() {
         let mut client = Dialogue::client(&options());
@@ -42,7 +42,7 @@ mod request {
         client.recv(221_000, "Reset 7 (0) Aborted");
     }
 
-    /// Step 4: anything but a Response or Reset is answered by Reset 4, whose data is the packet's type, and the state
+    /// Section 5.6, step 4: anything but a Response or Reset is answered by Reset 4, whose data is the packet's type, and the state
     /// stays (the half-open example of section 7.5.6).
     #[test]
     fn other_packets_are_reset() {
@@ -226,7 +226,7 @@ mod respond {
         server
     }
 
-    /// Section 8.1.3: each valid Request elicits a Response with the next number, and no timer does. After 8 minutes Reset 2.
+    /// Sections 5.3 and 8.1.3: each valid Request elicits a Response with the next number, and no timer does. After 8 minutes Reset 2.
     #[test]
     fn each_request_gets_a_response() {
         let mut server = responding(&options());
@@ -352,7 +352,8 @@ mod open {
         assert_eq!(server.send(1030, "Data 1103", &[], b"x"), Delivery::Data);
     }
 
-    /// The same from the other end: the Sync names a packet that this end did send. Section 8.2: a SyncAck at once.
+    /// The same from the other end: the Sync names a packet that this end did send. Sections 5.7 and 8.2: a SyncAck at once,
+    /// whose Acknowledgement Number is the Sync's own.
     #[test]
     fn a_sync_is_answered() {
         let mut client = Dialogue::open_client(&options());
@@ -559,7 +560,7 @@ mod open {
         client.recv(25, "Data 2 Len=1 | TimestampEcho(99, elapsed 400)");
     }
 
-    /// Section 11.7.2: Drop Code 1 ends our data, and theirs if we say it.
+    /// Section 11.7.2: Drop Code 1 ends our data, and theirs if we say it; Slow Receiver (section 11.6) rides along.
     #[test]
     fn nobody_listens() {
         let mut client = Dialogue::open_client(&options());
@@ -586,7 +587,7 @@ mod open {
 mod close {
     use super::*;
 
-    /// Section 8.3: two round trips (of 10 ms here), backing off; the Reset ends in TIMEWAIT of 4 minutes, where anything
+    /// Sections 5.5 and 8.3: two round trips (of 10 ms here), backing off; the Reset ends in TIMEWAIT of 4 minutes, where anything
     /// but a Reset gets Reset 3 by section 8.3.1.
     #[test]
     fn by_the_client() {
