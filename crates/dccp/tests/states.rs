@@ -551,6 +551,24 @@ mod open {
         assert_eq!(rtt(&mut client), Some(17), "it waited for 100 ms of 82");
     }
 
+    /// Section 13.3: the Echo of our Timestamp tells the round trip, less the time that it was held; any other Echo nothing.
+    #[test]
+    fn an_echo_tells_the_round_trip() {
+        let options = ConnectionOptions { timestamps: true, ..options() };
+        for (echoed, wanted) in [(0, Some(6)), (1, None)] {
+            let mut client = Dialogue::client(&options);
+            let said = client.next(0);
+            let timestamp = said.split("Timestamp(").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+            let timestamp = timestamp.parse::<u32>().unwrap() + echoed;
+            // It was held for 4 ms, 400 units of 10 us.
+            let echo = [&[42, 8][..], &timestamp.to_be_bytes(), &[1, 144]].concat();
+            client.send(10, "Response 1000 (0)", &[confirms(&options), echo].concat(), b"");
+            let rtt = client.connection().status().rtt.map(|rtt| rtt.as_nanos() / 1_000_000);
+            // Without an Echo the acknowledgement of the Request is a sample.
+            assert_eq!(rtt, wanted.or(Some(10)));
+        }
+    }
+
     /// Section 13.3: a Timestamp is echoed by the next packet.
     #[test]
     fn timestamps_are_echoed() {

@@ -49,6 +49,14 @@ fn example() -> AckVectorBuffer {
     buffer
 }
 
+/// The same as a controller reads it.
+#[test]
+fn the_example_as_runs() {
+    use headway_rate::Arrival::{Marked, NotReceived, Received};
+    let runs: Vec<_> = example().runs().map(|run| (run.arrival, run.packets)).collect();
+    assert_eq!(runs, [(Received, 1), (NotReceived, 3), (Received, 5), (Marked, 1), (Received, 1)]);
+}
+
 /// Appendix A.1.1: "if HC-Sender packet 11 arrived ECN marked", without, and "if HC-Sender packet 12 arrived".
 #[test]
 fn appendix_a_1_1_new_packets() {

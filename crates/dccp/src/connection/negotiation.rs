@@ -422,9 +422,13 @@ mod tests {
         let mut writer = OptionWriter::new(&mut buffer);
         let written = client.write(&mut writer, Seq48::new(11), false, true);
         assert!(written.changes && !written.complete && client.changes_due());
-        let (written, said) = write(&mut client, 12);
-        assert_eq!(said, "ChangeL(SequenceWindow 1000) ChangeL(AckRatio 4)");
-        assert!(written.complete && !client.changes_due());
+        // 9 and 5 bytes are all that is needed.
+        let mut buffer = [0; 14];
+        let mut writer = OptionWriter::new(&mut buffer);
+        let written = client.write(&mut writer, Seq48::new(12), false, true);
+        assert!(written.complete && writer.len() == 14 && !client.changes_due());
+        client.retransmit();
+        assert_eq!(write(&mut client, 13).1, "ChangeL(SequenceWindow 1000) ChangeL(AckRatio 4)");
     }
 
     /// Sections 6.6.7 and 6.6.8: so many empty Confirms wait, none of them twice.
@@ -478,6 +482,13 @@ mod tests {
             "of no Response"
         );
         assert_eq!(receive(&mut again, 102, 11, confirm, Feature::SEND_NDP_COUNT, &[1, 1]), Ok(true));
+        // What the Response had no room for is asked for now, unless it was Mandatory, which had to be there.
+        for (mandatory, due) in [(false, true), (true, false)] {
+            let mut later = Negotiation::new(true, Seq48::new(10));
+            later.wish(Side::Local, Feature::SEND_NDP_COUNT, List::new([1, 0]), mandatory);
+            later.resume(0, Seq48::new(100), Seq48::new(11));
+            assert_eq!(later.changes_due(), due);
+        }
         assert_eq!(again.restore(&[5, 0, 0]), None);
         assert_eq!(again.restore(&[127]), None);
     }

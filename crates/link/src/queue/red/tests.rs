@@ -47,6 +47,9 @@ fn spacing_makes_drops_uniform() {
         (0.02, 30, 0.0, 0.05),
         (0.02, 39, 0.0, 0.090_909_1),
         (0.02, 60, 0.025, 1.0),
+        // The average has jumped.
+        (0.05, 40, 1.0, 1.0),
+        (0.5, 40, 1.0, 1.0),
     ] {
         for (is_wait, expected) in [(true, wait), (false, plain)] {
             let mut queue = red(|options| options.wait = is_wait);

@@ -448,6 +448,13 @@ fn section_5_1_unused_window_decays() {
     talk.now = ms(300);
     talk.send(true);
     assert_eq!(talk.windows(), ((40 + 4) / 2, 30));
+    // The initial window is not given up, so there is nothing to remember.
+    let mut talk = Talk::with_window(Dialect::Linux, 4);
+    (talk.sender.window.cwnd, talk.sender.window.ssthresh) = (4, 2);
+    talk.send(true);
+    talk.now = ms(300);
+    talk.send(true);
+    assert_eq!(talk.windows(), (4, 2));
 }
 
 /// Section 5.2: one packet less for each that was dropped in the receiver's buffer, one at least; slow start ends.

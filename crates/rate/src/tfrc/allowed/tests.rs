@@ -154,6 +154,7 @@ fn a_packet_a_round_trip() {
     let limited = Moment { recently_limited: true, ..at(1.1) };
     close(later(&limited, 99_000.0, 1_000.0), 40_000.0);
     close(later(&at(1.1), 99_000.0, 1_000.0), 10_000.0);
+    close(later(&limited, 20_000.0, 1_000.0), 10_000.0);
 }
 
 fn timeout(options: &TfrcOptions, moment: &Moment, p: f64, x: f64, x_bps: f64, x_recv: f64) -> f64 {

@@ -65,6 +65,25 @@ fn interpolation_over_a_wrap() {
     assert!((lost.at - data["loss_interpolation"]["wrap24"].as_f64().unwrap()).abs() < 1e-12, "{lost:?}");
 }
 
+/// RFC 5348 section 5.2: one hole can hold many events. A packet each 10 ms and R = 45 ms: five packets an event, each of which
+/// ends where the next begins; of a long hole the newest events are the same as if all had been gone through.
+#[test]
+fn many_events_in_one_hole() {
+    for lost in [10, 1000] {
+        let mut history = history(LossEvents::ArrivalTime);
+        let time = |number: u64| 1.0 + (number - 10) as f64 / 100.0;
+        for number in [10, 11 + lost, 12 + lost, 13 + lost] {
+            history.on_packet(&Arrival { r: 0.045, ..packet(number, time(number)) });
+        }
+        let events: Vec<_> = history.events.list.iter().map(|event| (event.start, event.last, event.dropped)).collect();
+        let first = 11 + lost - 5 * events.len() as u64;
+        let wanted: Vec<_> = (0..events.len() as u64).map(|n| (first + 5 * n, first + 5 * n + 4, 5)).collect();
+        assert_eq!(events, wanted);
+        assert!(events.len() == 2 && first == 11 || events.len() > 8 && lost == 1000);
+        assert!(history.events.list.iter().all(|event| (event.at - time(event.start)).abs() < 1e-9));
+    }
+}
+
 /// RFC 5348 section 5.1: lost after three later packets, late ones fill the hole again.
 #[test]
 fn three_later_packets_and_a_late_one() {

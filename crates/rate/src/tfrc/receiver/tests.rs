@@ -71,6 +71,36 @@ fn the_feedback_timer() {
     assert_eq!(receiver.poll_timeout(), Some(ms(1000)));
 }
 
+/// ns-2's `NumFeedback_`: so many reports a round trip, by a timer or by the first packet after one and a half of such a part.
+#[test]
+fn more_reports_a_round_trip() {
+    for (feedback, at) in [(FeedbackClock::Timer, 50), (FeedbackClock::Arrival, 75)] {
+        let mut receiver = receiver(|o| (o.feedback, o.reports_per_rtt) = (feedback, 2), LossForm::EventRate);
+        take(&mut receiver, ms(0), &timed(0, Some(100)));
+        assert_eq!(receiver.poll_timeout(), Some(ms(at)), "{feedback:?}");
+    }
+}
+
+/// A packet without data can be the third that proves a loss: the report says that the event is new, and the next one not.
+#[test]
+fn a_loss_that_a_packet_without_data_proves() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    let bare = |number| Received { data: false, timing: None, ..counted(number, 0) };
+    for number in [2, 3] {
+        assert_eq!(take(&mut receiver, ms(10 * number), &bare(number)), None);
+    }
+    receiver.on_packet(ms(40), &bare(4));
+    let is_new = |receiver: &mut TfrcReceiver, at| match receiver.poll_report(at) {
+        Some(Report::Tfrc(report)) => Some(report.new_loss_event),
+        _ => None,
+    };
+    assert_eq!(is_new(&mut receiver, ms(40)), Some(true));
+    receiver.on_packet(ms(50), &timed(5, Some(100)));
+    receiver.handle_timeout(ms(140));
+    assert_eq!(is_new(&mut receiver, ms(140)), Some(false));
+}
+
 /// RFC 5348 section 6.1: a new loss event is reported at once, and so is one that turns out to be none.
 #[test]
 fn a_loss_event_is_reported_at_once() {

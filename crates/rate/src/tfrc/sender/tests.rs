@@ -340,6 +340,26 @@ fn loss_intervals_from_the_receiver() {
     assert!((p - 2.0 / f64::max(23.0 + 9.0, 9.0 + 15.0)).abs() < 1e-12, "{p}");
 }
 
+/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". Packet 43 was lost
+/// late: 50 acknowledges up to 48 an interval from 32 on, and 60 two of them.
+#[test]
+fn intervals_that_are_known() {
+    let sent = SentLog::default();
+    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
+    let mut read = |acknowledged, skip, intervals: &[LossInterval]| {
+        let reading = reported.read(acknowledged, skip, intervals, &sent, 0.08);
+        (1.0 / reading.p, reading.new_event)
+    };
+    let one = |lossless| LossInterval { lossless, lossy: 1, data: lossless + 1, dropped: 1 };
+    // 11, 13, 9 and 15: the closed three.
+    assert_eq!(read(44, 2, &EXAMPLE), (37.0 / 3.0, true));
+    // 17, and 13, 9, 15 from before: the newest three are more.
+    assert_eq!(read(50, 2, &[one(16)]), ((17.0 + 13.0 + 9.0) / 3.0, false));
+    // A new event: 11 and 18, and 13, 9, 15 from before: the closed four are more.
+    assert_eq!(read(60, 0, &[one(10), one(17)]), ((18.0 + 13.0 + 9.0 + 15.0) / 4.0, true));
+    assert!(!read(60, 0, &[one(10), one(17)]).1, "the same again");
+}
+
 /// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms, 2R are 160.
 #[test]
 fn short_intervals_from_the_receiver() {
