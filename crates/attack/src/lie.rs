@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const LOSS_EVENT_RATE: u8 = 192;
 const LOSS_INTERVALS: u8 = 193;
 const RECEIVE_RATE: u8 = 194;
-/// The longest lengths of a loss interval (section 8.6.1).
+/// The longest lengths of a loss interval (RFC 4342 section 8.6.1).
 const LONGEST: u32 = (1 << 24) - 1;
 const LONGEST_LOSSY: u32 = (1 << 23) - 1;
 /// What Data Offset leaves for options (RFC 4340 section 5.1).

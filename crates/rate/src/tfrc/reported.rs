@@ -115,7 +115,8 @@ impl Reported {
             // The newest event has what follows the losses.
             for part in self.part(start, lossy_end, sent) {
                 let newer = sent.count_without_data(part, end).map_or(0, |count| (end - part).saturating_sub(count));
-                let newer = (newer as f64 + std::mem::take(&mut joined)).clamp(1.0, length);
+                // A short interval, whose losses count, may be less than a packet long.
+                let newer = (newer as f64 + std::mem::take(&mut joined)).max(1.0).min(length);
                 intervals.push(Interval { start: part, length: newer });
                 length = (length - newer).max(1.0);
                 end = part;

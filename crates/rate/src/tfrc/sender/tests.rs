@@ -288,6 +288,20 @@ mod lies {
         assert!((p - 1.0 / 40.0).abs() < 1e-12, "{p}");
     }
 
+    /// Events of more losses than packets: what falls apart may be shorter than a packet, and p is 1 at most.
+    #[test]
+    fn short_events_fall_apart_too() {
+        let options = TfrcOptions { short_intervals: true, ..plain() };
+        let long = LossInterval { lossless: 0, lossy: 40, data: 1, dropped: 40 };
+        for r in [0.001, 0.08, 0.3, 10.0] {
+            let mut sent = SentLog::default();
+            (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+            (5..44).for_each(|number| sent.add_without_data(number));
+            let p = Reported::new(&options).read(44, 2, &[long, interval(3, 0, 3)], &sent, r).p;
+            assert!((0.0..=1.0).contains(&p), "{p}");
+        }
+    }
+
     /// No interval is longer than all that was sent: 43 packets.
     #[test]
     fn intervals_begin_with_the_first_packet() {
