@@ -180,3 +180,23 @@ fn elapsed_times_do_not_shorten_the_round_trip() {
     println!("{rtt}");
     assert!(rtt > Duration::from_millis(15), "{rtt}");
 }
+
+/// Section 7.7: an NDP Count tells of the packets right before its own. A number that was passed over behind packets without data is
+/// none that it may name: whoever believes it counts the number among what was not lost (RFC 4342 section 6.1).
+#[test]
+fn ndp_counts_accuse_nobody() {
+    for ccid in [3, 4] {
+        let rules = ConnectionOptions { ndp_counts: true, ..rules(ccid, 50) };
+        let mut pipe = Pipe::new(&rules, &rules, pipe::perfect);
+        for ms in 0..20_000 {
+            for (end, every) in [(&mut pipe.client, 2), (&mut pipe.server, 3)] {
+                if end.outbox.0.len() < 10 && ms % every == 0 {
+                    end.outbox.push(&[0; 500]);
+                }
+            }
+            pipe.run(Duration::from_millis(1));
+        }
+        assert_eq!((pipe.client.state(), pipe.server.state()), (State::Open, State::Open), "CCID {ccid}");
+        assert_eq!(counters(&pipe).lies, 0, "CCID {ccid}");
+    }
+}

@@ -356,8 +356,10 @@ impl Connection {
         finish(writer)
     }
 
-    /// The next number goes with no packet. No NDP Count tells of it.
+    /// The next number goes with no packet, as if it were one with data that is lost: otherwise the next NDP Count would name it
+    /// (section 7.7), and whoever believes that counts it among what has not been lost (RFC 4342 section 6.1).
     fn pass_over(&mut self, now: Instant) {
+        self.ndp_run = 0;
         let number = self.windows.upcoming_number();
         self.windows.next();
         self.ledger.push(number, now, false);
