@@ -9,6 +9,8 @@ use headway_dccp::{
 };
 use headway_units::{Dialect, Duration, Options, Random};
 use pipe::{Fate, Lie, Pipe, addresses};
+use std::cell::Cell;
+use std::rc::Rc;
 
 fn rules(ccid: u8, passed_over_interval: u64) -> ConnectionOptions {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
@@ -199,4 +201,40 @@ fn ndp_counts_accuse_nobody() {
         assert_eq!((pipe.client.state(), pipe.server.state()), (State::Open, State::Open), "CCID {ccid}");
         assert_eq!(counters(&pipe).lies, 0, "CCID {ccid}");
     }
+}
+
+/// RFC 4342 section 8.6: Skip Length is 3 at most, so that behind an outage of 150 ms, as many packets here, what is missing counts as
+/// received until three packets behind it have come.
+#[test]
+fn outages_accuse_nobody() {
+    let rules = rules(3, 20);
+    let outage = Rc::new(Cell::new(false));
+    let there = Rc::clone(&outage);
+    let fate = move |_| Fate { lost: there.get(), ..pipe::perfect(0) };
+    let mut pipe = Pipe::new(&rules, &rules, fate);
+    for ms in 0..60_000 {
+        if pipe.client.outbox.0.len() < 10 {
+            pipe.client.outbox.push(&[0; 500]);
+        }
+        outage.set(ms > 5000 && ms % 5000 < 150);
+        pipe.run(Duration::from_millis(1));
+    }
+    assert_eq!((counters(&pipe).lies, pipe.client.state()), (0, State::Open));
+}
+
+/// An Ack Vector beside a Loss Event Rate is held against what went, but the controller goes by the rate.
+#[test]
+fn an_ack_vector_does_not_vouch_for_a_loss_event_rate() {
+    fn beside(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        with_options(packet, |option, writer| match option {
+            DccpOption::Ccid(raw) if raw.number == 193 => {
+                writer.push_ccid(CcidOption::LossEventRate(None)).unwrap();
+                let one = AckRun { state: AckState::Received, packets: 1 }.to_byte().unwrap();
+                writer.push(DccpOption::AckVector(AckVector::new(false, &[one]))).unwrap();
+            }
+            other => writer.push(other).unwrap(),
+        })
+    }
+    let sent = counters(&played(&rules(Ccid::TFRC.0, 200), Some(beside), 20, 7)).sent_data_packets;
+    assert!(sent < 200, "{sent}");
 }

@@ -2,18 +2,17 @@
 //! is caught (RFC 4342 section 9, "by occasionally not sending a packet"; RFC 4340 section 12.3).
 //!
 //! Controllers take such a number for a packet without data, whose loss is no congestion. So an honest receiver loses
-//! nothing by it. A Loss Event Rate does not tell which losses it means: alone it is then no feedback (RFC 4342 section 6).
+//! nothing by it. A Loss Event Rate does not tell which losses it means: it is then no feedback (RFC 4342 section 6).
 
-use super::heard::Heard;
-use headway_rate::{Arrival, LossInterval, Run};
+use headway_rate::{Arrival, LossInterval, Losses, Report, Run, TfrcReport};
 use headway_units::Random;
 use std::collections::VecDeque;
 
 /// Numbers passed over that are remembered.
 const REMEMBERED: usize = 32;
-/// A receiver of TFRC may count the newest packets as come until three behind them have (RFC 4342 section 8.6.1): it is
-/// held to loss intervals only so far below.
-const SETTLED: u64 = 64;
+/// A receiver of TFRC counts a packet as lost once so many behind it have come (NDUPACK, RFC 4342 section 6.1), however far
+/// behind: loss intervals say nothing about it before.
+const SETTLED: u8 = 3;
 /// Who has lied once is tested so many times as often.
 const HASTE: u64 = 8;
 /// "Only as last resorts, after multiple round-trip times of verified aggression" (RFC 4340 section 12.3).
@@ -42,8 +41,9 @@ pub(crate) enum Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Whether the packet so many below the acknowledgement number has come; `None` if nothing is said of it.
-    fn has_come(self, below: u64) -> Option<bool> {
+    /// Whether the packet so many below the acknowledgement number has come; `None` if nothing is said of it. So many packets
+    /// behind it are known to have come, at least.
+    fn has_come(self, below: u64, behind: u8) -> Option<bool> {
         let mut end = 0u64;
         match self {
             _ if below == 0 => Some(true),
@@ -61,7 +61,7 @@ impl Claim<'_> {
                     let lossless = end.saturating_add(interval.lossless.into());
                     // The first of all reaches to the beginning.
                     if (end..lossless).contains(&below) || interval.lossy == 0 && below >= end {
-                        return Some(below >= SETTLED).filter(|settled| *settled);
+                        return Some(behind >= SETTLED).filter(|settled| *settled);
                     }
                     end = lossless.saturating_add(interval.lossy.into());
                     if (lossless..end).contains(&below) {
@@ -74,12 +74,22 @@ impl Claim<'_> {
     }
 }
 
+/// A number that was passed over.
+#[derive(Clone, Copy, Debug)]
+struct PassedOver {
+    number: u64,
+    /// Packets behind it that reports have named.
+    behind: u8,
+}
+
 /// The numbers that were passed over, and how often the peer lied about them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Honesty {
     /// Data packets from one to the next, in the mean; 0: none is passed over.
     interval: u64,
-    passed_over: VecDeque<u64>,
+    passed_over: VecDeque<PassedOver>,
+    /// The greatest number acknowledged.
+    greatest: u64,
     /// Reports have come that can be held against it.
     verifiable: bool,
     lies: u32,
@@ -103,7 +113,7 @@ impl Honesty {
         if self.passed_over.len() == REMEMBERED {
             self.passed_over.pop_front();
         }
-        self.passed_over.push_back(number);
+        self.passed_over.push_back(PassedOver { number, behind: 0 });
     }
 
     /// A report names `acknowledged`; the next packet that goes is `upcoming`.
@@ -112,8 +122,15 @@ impl Honesty {
             Claim::Runs(_) | Claim::Intervals(..) => self.verifiable = true,
             Claim::Nothing => {}
         }
-        let lie = self.passed_over.iter().position(|number| {
-            acknowledged.checked_sub(*number).is_some_and(|below| claim.has_come(below) == Some(true))
+        // Each number that is greater than all before names one more packet that has come.
+        if acknowledged > self.greatest {
+            self.greatest = acknowledged;
+            for passed_over in self.passed_over.iter_mut().filter(|passed_over| passed_over.number < acknowledged) {
+                passed_over.behind = passed_over.behind.saturating_add(1);
+            }
+        }
+        let lie = self.passed_over.iter().position(|PassedOver { number, behind }| {
+            acknowledged.checked_sub(*number).is_some_and(|below| claim.has_come(below, *behind) == Some(true))
         });
         let Some(lie) = lie else { return Verdict::Believed };
         self.passed_over.remove(lie);
@@ -124,9 +141,15 @@ impl Honesty {
         if self.lies >= LIES_FOR_A_PENALTY { Verdict::Penalty } else { Verdict::Lie }
     }
 
-    /// Whether this is feedback: who is to be verified says which packets have come.
-    pub(crate) const fn accepts(&self, heard: &Heard) -> bool {
-        self.interval == 0 || heard.skip.is_some() || heard.vector
+    /// Whether this is feedback: who is to be verified says which packets have come, and the controller goes by that alone.
+    pub(crate) const fn accepts(&self, report: &Report<'_>) -> bool {
+        self.interval == 0 || !matches!(report, Report::Tfrc(TfrcReport { losses: Losses::EventRate(_), .. }))
+    }
+
+    /// A receiver that begins anew, under another CCID, knows nothing of the numbers before.
+    pub(crate) fn begin_anew(&mut self) {
+        self.passed_over.clear();
+        self.verifiable = false;
     }
 }
 
@@ -146,18 +169,19 @@ mod tests {
     #[test]
     fn what_a_report_claims() {
         let runs = [run(Received, 3), run(NotReceived, 2), run(Marked, 1)];
-        let vector = [0, 2, 3, 4, 5, 6].map(|below| Claim::Runs(&runs).has_come(below));
+        let vector = [0, 2, 3, 4, 5, 6].map(|below| Claim::Runs(&runs).has_come(below, 0));
         assert_eq!(vector, [Some(true), Some(true), Some(false), Some(false), Some(true), None]);
         // Two of open fate, 98 received, 10 with losses, and the first interval with 50.
         let intervals = [interval(98, 10), interval(50, 0)];
-        let open = [1, 2, 63, 64, 99, 100, 109, 110, 159, 1000].map(|below| {
-            // What nobody has to know yet counts as not said.
-            Claim::Intervals(2, &intervals).has_come(below)
-        });
+        let said = |behind| {
+            [1, 2, 99, 100, 109, 110, 159, 1000].map(|below| Claim::Intervals(2, &intervals).has_come(below, behind))
+        };
         let (yes, no) = (Some(true), Some(false));
-        assert_eq!(open, [None, None, None, yes, yes, no, no, yes, yes, yes]);
-        assert_eq!(Claim::Nothing.has_come(0), Some(true));
-        assert_eq!(Claim::Nothing.has_come(1), None);
+        assert_eq!(said(3), [None, yes, yes, no, no, yes, yes, yes]);
+        // What nobody has to know yet counts as not said.
+        assert_eq!(said(2), [None, None, None, no, no, None, None, None]);
+        assert_eq!(Claim::Nothing.has_come(0, 0), Some(true));
+        assert_eq!(Claim::Nothing.has_come(1, 3), None);
     }
 
     /// RFC 4340 section 12.3: a reset only after several round trips; two lies in one round trip are one.
@@ -174,6 +198,22 @@ mod tests {
         assert_eq!(judge(45, 70), Verdict::Lie);
         assert_eq!(judge(69, 80), Verdict::Lie);
         assert_eq!(judge(70, 90), Verdict::Believed, "there is no other number");
+    }
+
+    /// RFC 4340 section 10: another CCID begins with nothing. The first interval of its receiver does not reach below its beginning,
+    /// whatever it seems to say.
+    #[test]
+    fn another_ccid_begins_anew() {
+        let mut honesty = Honesty::new(100);
+        let judge = |honesty: &mut Honesty, acknowledged| {
+            honesty.judge(acknowledged, acknowledged + 1, Claim::Intervals(0, &[interval(5, 0)]))
+        };
+        honesty.on_passed_over(10);
+        honesty.begin_anew();
+        assert_eq!([1000, 1001, 1002, 1003].map(|ack| judge(&mut honesty, ack)), [Verdict::Believed; 4]);
+        honesty.on_passed_over(1004);
+        assert_eq!([1005, 1006].map(|ack| judge(&mut honesty, ack)), [Verdict::Believed; 2]);
+        assert_eq!(judge(&mut honesty, 1007), Verdict::Lie);
     }
 
     /// One of 50 in the mean, and one of 7 behind the first lie; none before a report can be verified.

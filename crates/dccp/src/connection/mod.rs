@@ -435,6 +435,7 @@ impl Connection {
         }
         let packet_size = Bytes::new(self.mtu.mps() as u64);
         if before.is_none_or(|(ccid, ..)| ccid != sending) {
+            self.honesty.begin_anew();
             let random = Random::new(self.random.bits(), "sender");
             let rtt = self.smoothed_rtt;
             let row = self.options.row(Ccid(sending));
