@@ -76,10 +76,12 @@ impl Reported {
         let mut open_counts = true;
         // What an interval without losses of data hands to the one before it.
         let mut joined = 0.0;
+        let mut to_the_beginning = false;
         for one in reported.iter().take(LOOKED_AT) {
             let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
             let sequence = end - start;
             if one.lossy == 0 {
+                to_the_beginning = true;
                 // The first of all: its length is synthetic, and zero as long as nothing was lost.
                 if one.data > 0 {
                     let length = f64::from(one.data).min(self.longest_first());
@@ -131,7 +133,9 @@ impl Reported {
         intervals.truncate(INTERVALS);
         self.parts.retain(|part| *part >= end);
         self.short = short;
-        if intervals.last().is_some_and(|oldest| oldest.start != u64::MAX) {
+        // "The receiver need not send loss intervals that the sender already knows about" (RFC 4342 section 8.6.1), also where it
+        // sends none in which data was lost.
+        if intervals.last().map_or(!to_the_beginning, |oldest| oldest.start != u64::MAX) {
             let wanted = INTERVALS.saturating_sub(intervals.len());
             intervals
                 .extend(self.known.iter().filter(|known| known.start < end || known.start == u64::MAX).take(wanted));

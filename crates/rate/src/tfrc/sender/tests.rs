@@ -374,6 +374,21 @@ fn intervals_that_are_known() {
     assert!(!read(60, 0, &[one(10), one(17)]).1, "the same again");
 }
 
+/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". The only one that it
+/// sends began with packet 43, which carried no data: what is known stays, and p with it, be the newest interval longer.
+#[test]
+fn intervals_that_are_not_repeated_are_remembered() {
+    let mut sent = SentLog::default();
+    (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
+    reported.allowed(5.0);
+    let first = reported.read(42, 0, &EXAMPLE, &sent, 0.08);
+    sent.add_without_data(43);
+    let second = reported.read(43, 0, &[LossInterval { lossless: 0, lossy: 1, data: 1, dropped: 1 }], &sent, 0.08);
+    assert!(first.p > 0.0);
+    assert_eq!((second.p, second.new_event), (first.p, false));
+}
+
 /// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms, 2R are 160.
 #[test]
 fn short_intervals_from_the_receiver() {
