@@ -77,7 +77,7 @@ impl Connection {
                 }
                 None => report,
             };
-            if let Some(report) = report.filter(|report| self.honesty.accepts(report)) {
+            if let Some(report) = report.filter(|report| self.honesty.accepts(number, report)) {
                 let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
                 let slow_receiver = heard.slow_receiver || lied;
                 let feedback = Feedback {

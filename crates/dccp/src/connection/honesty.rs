@@ -13,6 +13,8 @@ const REMEMBERED: usize = 32;
 /// A receiver of TFRC counts a packet as lost once so many behind it have come (NDUPACK, RFC 4342 section 6.1), however far
 /// behind: loss intervals say nothing about it before.
 const SETTLED: u8 = 3;
+/// "At least the most recent NINTERVAL + 1 = 9 loss intervals" (section 8.6.1).
+const INTERVALS: usize = 9;
 /// Who has lied once is tested so many times as often.
 const HASTE: u64 = 8;
 /// "Only as last resorts, after multiple round-trip times of verified aggression" (RFC 4340 section 12.3).
@@ -88,6 +90,8 @@ pub(crate) struct Honesty {
     /// Data packets from one to the next, in the mean; 0: none is passed over.
     interval: u64,
     passed_over: VecDeque<PassedOver>,
+    /// Of all packets before this one something was told.
+    told: u64,
     /// The greatest number acknowledged.
     greatest: u64,
     /// Reports have come that can be held against it.
@@ -141,9 +145,24 @@ impl Honesty {
         if self.lies >= LIES_FOR_A_PENALTY { Verdict::Penalty } else { Verdict::Lie }
     }
 
-    /// Whether this is feedback: who is to be verified says which packets have come, and the controller goes by that alone.
-    pub(crate) const fn accepts(&self, report: &Report<'_>) -> bool {
-        self.interval == 0 || !matches!(report, Report::Tfrc(TfrcReport { losses: Losses::EventRate(_), .. }))
+    /// Whether this is feedback: who is to be verified says which packets have come, and the controller goes by that alone. Its
+    /// intervals go back to what was told before, to the beginning, or are as many as section 8.6.1 of RFC 4342 wants: who
+    /// leaves packets out says nothing false of them.
+    pub(crate) fn accepts(&mut self, acknowledged: u64, report: &Report<'_>) -> bool {
+        let Report::Tfrc(TfrcReport { losses, .. }) = report else { return true };
+        if self.interval == 0 {
+            return true;
+        }
+        let Losses::Intervals { skip, intervals } = losses else { return false };
+        let end = acknowledged.saturating_add(1).saturating_sub(u64::from(*skip));
+        let told = intervals.iter().map(|interval| u64::from(interval.lossless) + u64::from(interval.lossy)).sum();
+        let accepted = end.saturating_sub(told) <= self.told
+            || intervals.len() >= INTERVALS
+            || intervals.iter().any(|interval| interval.lossy == 0);
+        if accepted {
+            self.told = self.told.max(end);
+        }
+        accepted
     }
 
     /// A receiver that begins anew, under another CCID, knows nothing of the numbers before.
@@ -157,6 +176,7 @@ impl Honesty {
 mod tests {
     use super::*;
     use Arrival::{Marked, NotReceived, Received};
+    use headway_units::Rate;
 
     fn run(arrival: Arrival, packets: u64) -> Run {
         Run { arrival, packets }
@@ -198,6 +218,25 @@ mod tests {
         assert_eq!(judge(45, 70), Verdict::Lie);
         assert_eq!(judge(69, 80), Verdict::Lie);
         assert_eq!(judge(70, 90), Verdict::Believed, "there is no other number");
+    }
+
+    /// RFC 4342 section 8.6.1: intervals follow one another without a gap. Otherwise a receiver could speak of nothing but a packet
+    /// without data, such as the SyncAck that it has asked for, and of no loss.
+    #[test]
+    fn nothing_is_left_out() {
+        let mut honesty = Honesty::new(100);
+        let mut accepts = |acknowledged, skip, intervals: &[LossInterval]| {
+            let losses = Losses::Intervals { skip, intervals };
+            let report = TfrcReport { x_recv: Rate::from_bits_per_second(8), losses, new_loss_event: false };
+            honesty.accepts(acknowledged, &Report::Tfrc(report))
+        };
+        assert!(!accepts(100, 0, &[interval(0, 1)]), "what of 0 to 99?");
+        assert!(accepts(100, 0, &[interval(10, 1), interval(50, 0)]), "to the beginning");
+        assert!(accepts(200, 2, &[interval(90, 8)]), "from 101 to 198");
+        assert!(!accepts(300, 0, &[interval(100, 1)]), "199 is left out");
+        assert!(accepts(300, 0, &[interval(101, 1)]));
+        assert!(accepts(250, 0, &[interval(5, 1)]), "an older one that was overtaken");
+        assert!(accepts(900, 0, &[interval(1, 1); 9]) && !accepts(1900, 0, &[interval(1, 1); 8]));
     }
 
     /// RFC 4340 section 10: another CCID begins with nothing. The first interval of its receiver does not reach below its beginning,
