@@ -149,6 +149,16 @@ impl Slot {
         }
     }
 
+    /// This end proposes another value.
+    pub(super) const fn propose(&mut self, value: u64) {
+        self.proposed = value;
+        self.wanted = true;
+        self.asked_otherwise |= self.asked;
+        if matches!(self.phase, Phase::Changing) {
+            self.phase = Phase::Unstable;
+        }
+    }
+
     /// Its Change goes.
     pub(super) const fn on_change_sent(&mut self) {
         self.phase = Phase::Changing;
@@ -213,16 +223,21 @@ impl Slot {
                     (_, false) => reconcile(theirs, ours),
                 };
                 if expected.map_or(self.value, u64::from) != u64::from(*value) {
-                    return if self.asked_otherwise { Ok(()) } else { Err(OptionFault::FeatureValue) };
+                    return self.wrong_confirm();
                 }
                 self.value = u64::from(*value);
             }
-            Some(_) if number(values) != self.proposed => return Ok(()),
+            Some(_) if number(values) != self.proposed => return self.wrong_confirm(),
             Some(_) => self.value = self.proposed,
         }
         self.phase = Phase::Stable;
         self.decided = true;
         Ok(())
+    }
+
+    /// It selects a value that the latest Change does not lead to: invalid (section 6.6.8), unless it may answer another one.
+    const fn wrong_confirm(&self) -> Result<(), OptionFault> {
+        if self.asked_otherwise { Ok(()) } else { Err(OptionFault::FeatureValue) }
     }
 
     /// A value in the length of this feature (section 6.4).
@@ -289,10 +304,11 @@ mod tests {
     #[test]
     fn a_confirm_of_an_older_value_is_no_error() {
         let mut slot = slot(Feature::ACK_RATIO);
-        slot.proposed = 3;
+        slot.propose(3);
         slot.on_change_sent();
+        assert_eq!(slot.confirm(&[0, 4], false), Err(OptionFault::FeatureValue), "nobody has ever asked for 4");
         assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 3));
-        slot.proposed = 2;
+        slot.propose(2);
         slot.on_change_sent();
         assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Changing, 3));
         assert_eq!((slot.confirm(&[0, 2], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 2));

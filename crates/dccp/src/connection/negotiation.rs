@@ -110,11 +110,7 @@ impl Negotiation {
         if value == current {
             return;
         }
-        slot.proposed = value;
-        slot.wanted = true;
-        if slot.phase == Phase::Changing {
-            slot.phase = Phase::Unstable;
-        }
+        slot.propose(value);
         self.changes_due = true;
     }
 
