@@ -238,3 +238,38 @@ fn an_ack_vector_does_not_vouch_for_a_loss_event_rate() {
     let sent = counters(&played(&rules(Ccid::TFRC.0, 200), Some(beside), 20, 7)).sent_data_packets;
     assert!(sent < 200, "{sent}");
 }
+
+/// Whatever a path does to data and acknowledgements, there and back, beside NDP Counts, probes of the path's MTU and dropped data.
+#[test]
+fn no_path_accuses_anybody() {
+    for (seed, ccid) in (0..12).flat_map(|seed| [2, 3, 4].map(|ccid| (seed, ccid))) {
+        let mut random = Random::new(seed, "path");
+        let rules = ConnectionOptions {
+            ndp_counts: seed % 2 == 0,
+            probe_mtu: seed % 3 == 0,
+            ..rules(ccid, 1 + random.below(60))
+        };
+        let (loss, jitter) = ([0.01, 0.1, 0.3][seed as usize % 3], 1 + random.below(40));
+        let outage = Rc::new(Cell::new(false));
+        let there = Rc::clone(&outage);
+        let mut pipe = Pipe::new(&rules, &rules, move |sent| Fate {
+            lost: there.get() || sent > 20 && random.uniform() < loss,
+            copies: 1 + random.below(10) / 9,
+            delay: Duration::from_millis(if random.uniform() < 0.2 { 5 + random.below(jitter) } else { 5 }),
+        });
+        for ms in 0..20_000 {
+            let talks = [ms / 1000 % 2 == 0, ms % (1 + seed) == 0];
+            for (end, talks) in [&mut pipe.client, &mut pipe.server].into_iter().zip(talks) {
+                if talks && end.outbox.0.len() < 10 {
+                    end.outbox.push(&[0; 500]);
+                }
+            }
+            outage.set(ms > 3000 && ms % 3000 < 200);
+            pipe.run(Duration::from_millis(1));
+        }
+        for end in [&pipe.client, &pipe.server] {
+            let lies = end.connection.as_ref().unwrap().status().counters.lies;
+            assert_eq!((end.state(), lies), (State::Open, 0), "CCID {ccid}, seed {seed}");
+        }
+    }
+}

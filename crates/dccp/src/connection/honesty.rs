@@ -133,8 +133,11 @@ impl Honesty {
                 passed_over.behind = passed_over.behind.saturating_add(1);
             }
         }
+        // A report that was overtaken may have been made before they came.
+        let overtaken = acknowledged < self.greatest;
         let lie = self.passed_over.iter().position(|PassedOver { number, behind }| {
-            acknowledged.checked_sub(*number).is_some_and(|below| claim.has_come(below, *behind) == Some(true))
+            let behind = if overtaken { 0 } else { *behind };
+            acknowledged.checked_sub(*number).is_some_and(|below| claim.has_come(below, behind) == Some(true))
         });
         let Some(lie) = lie else { return Verdict::Believed };
         self.passed_over.remove(lie);
