@@ -40,6 +40,8 @@ def check():
 def kernel(cache, package):
     """The kernel, unpacked: (its ELF file, the folder above lib/modules, its version). Fetched once, unless a package is given."""
     unpacked = cache / "kernel"
+    if package and not package.is_file():
+        sys.exit(f"there is no kernel package {package}: it should be Debian 12's linux-image-6.1.0-*-amd64, a .deb file")
     if package or not list(unpacked.glob("boot/vmlinuz-*")):
         shutil.rmtree(unpacked, ignore_errors=True)
         unpacked.mkdir(parents=True)

@@ -42,6 +42,19 @@ registry! {
 }
 
 impl AttackOptions {
+    /// The packets that it sends by itself in so long; those that answer or repeat others do not count.
+    #[must_use]
+    pub const fn shots_within(&self, length: Duration) -> u64 {
+        let interval = match self {
+            Self::Flood(options) => options.interval,
+            Self::Forge(options) => options.interval,
+            Self::Drop(_) | Self::Lie(_) | Self::Reorder(_) | Self::Replay(_) | Self::Tamper(_) | Self::Truncate(_) => {
+                return 0;
+            }
+        };
+        if interval.is_zero() { u64::MAX } else { length.as_nanos() / interval.as_nanos() }
+    }
+
     /// Whether the attacker must stand on the path, where it gets the packets that it keeps, copies or changes.
     #[must_use]
     pub const fn needs_path(&self) -> bool {

@@ -291,4 +291,16 @@ fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
             return;
         }
     }
+    for (number, attacker) in scenario.attackers.iter().enumerate() {
+        let end = Instant::ZERO + scenario.duration;
+        let length = attacker.stop.unwrap_or(end).min(end).since(attacker.start);
+        all = all.saturating_add(attacker.attack.shots_within(length));
+        if all > MOST_PACKETS {
+            let message = format!(
+                "with this attack the scenario sends more than {MOST_PACKETS} packets: make its interval longer, or the duration shorter"
+            );
+            reader.wrong(&Path::default().key("attacker").index(number).key("attack"), message);
+            return;
+        }
+    }
 }

@@ -8,6 +8,7 @@ use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};
+use headway_attack::AttackOptions;
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant};
 use std::collections::BTreeSet;
@@ -225,6 +226,13 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
         if table.on_path && attackers.iter().any(|other| other.on_path && other.target == target) {
             let message = format!("there is another attacker on the path of \"{}\": at most one is", flow.name);
             reader.wrong(&path.key("on_path"), message);
+        }
+        let floods = |attack: &AttackOptions| matches!(attack, AttackOptions::Flood(_));
+        if floods(&table.attack.options)
+            && attackers.iter().any(|other| floods(&other.attack) && other.target == target)
+        {
+            let message = format!("another attacker floods \"{}\": at most one does", flow.name);
+            reader.wrong(&path.key("attack"), message);
         }
         attackers.push(Attacker {
             name: table.name.clone(),

@@ -81,4 +81,8 @@ fn what_is_wrong_is_told_with_its_place() {
     let error = load(&two, DCCP).unwrap_err().to_string();
     assert!(error.contains("two attackers are called \"mallory\""), "{error}");
     assert!(error.contains("there is another attacker on the path of \"call\""), "{error}");
+    let floods = FORGE.replace("forge", "flood");
+    let two = format!("{floods}\n[[attacker]]\n{}", floods.replace("mallory", "oscar"));
+    let error = load(&two, DCCP).unwrap_err().to_string();
+    assert!(error.contains("attacker[1].attack: another attacker floods \"call\": at most one does"), "{error}");
 }

@@ -12,6 +12,7 @@ use crate::packet::Body;
 use crate::routes::Routes;
 use crate::series::Series;
 use crate::strangers::Strangers;
+use headway_attack::AttackOptions;
 use headway_link::Handle;
 use headway_media::{Context, Source};
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
@@ -405,7 +406,11 @@ fn attackers<O: Observer>(
         let (described_flow, flow) = (&scenario.flows[described.target], &mut flows[described.target]);
         let path = described.on_path.then(|| [flow.forward, flow.reverse].map(|place| network.end_of_route(place)));
         let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
-        if let Transport::Dccp { server, .. } = &mut flow.transport {
+        // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
+        let floods = matches!(described.attack, AttackOptions::Flood(_));
+        if let Transport::Dccp { server, .. } = &mut flow.transport
+            && (floods || server.strangers.is_none())
+        {
             let [client, own] = [described_flow.from, described_flow.to].map(connection::address);
             server.strangers = Some(Box::new(Strangers::new(client, own, places[2])));
         }

@@ -115,6 +115,9 @@ pub enum InitCookies {
     Always,
 }
 
+/// Data packets for a number passed over, at least: with fewer, an honest receiver's reports are hard to tell from lies.
+const LEAST_PASSED_OVER: u64 = 20;
+
 /// The kind of controller of each standard CCID.
 const STANDARD: [(Ccid, &str); 3] = [(Ccid::TCP_LIKE, "tcp-like"), (Ccid::TFRC, "tfrc"), (Ccid::TFRC_SP, "tfrc-sp")];
 
@@ -208,6 +211,18 @@ impl Options for ConnectionOptions {
                 return wrong(key, "a checksum coverage is 0 to 15");
             }
         }
+        if (1..LEAST_PASSED_OVER).contains(&self.passed_over_interval) {
+            return wrong(
+                "passed_over_interval",
+                "at least 20 data packets for a number passed over, or 0 for none: more of them would look like losses",
+            );
+        }
+        if self.passed_over_interval > 0 && self.loss_event_rate {
+            return wrong(
+                "passed_over_interval",
+                "who verifies needs Loss Intervals, which loss_event_rate = true (dialect linux and ns2) does without",
+            );
+        }
         if !(576..=9216).contains(&self.mtu.count()) {
             return wrong("mtu", "an MTU is 576 to 9216 bytes");
         }
@@ -264,6 +279,8 @@ mod tests {
             (ConnectionOptions { largest_sequence_window: 99, ..rfc() }, "largest_sequence_window"),
             (ConnectionOptions { send_coverage: 16, ..rfc() }, "send_coverage"),
             (ConnectionOptions { mtu: Bytes::new(500), ..rfc() }, "mtu"),
+            (ConnectionOptions { passed_over_interval: 19, ..rfc() }, "passed_over_interval"),
+            (ConnectionOptions { passed_over_interval: 20, loss_event_rate: true, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { default_rtt: Duration::ZERO, ..rfc() }, "default_rtt"),
         ] {
             assert_eq!(wrong.check().unwrap_err().key, key);

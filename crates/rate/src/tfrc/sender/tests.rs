@@ -360,6 +360,7 @@ fn loss_intervals_from_the_receiver() {
 fn intervals_that_are_known() {
     let sent = SentLog::default();
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
+    reported.allowed(5.0);
     let mut read = |acknowledged, skip, intervals: &[LossInterval]| {
         let reading = reported.read(acknowledged, skip, intervals, &sent, 0.08);
         (1.0 / reading.p, reading.new_event)
