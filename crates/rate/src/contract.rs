@@ -60,6 +60,10 @@ pub trait ReceiverHalf {
 
     /// The sender asks for one acknowledgement for so many data packets (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
+
+    /// The sender has another form of telling of losses in mind (Send Loss Event Rate, RFC 4342 section 8.4). What is known
+    /// of them stays.
+    fn set_loss_form(&mut self, _form: LossForm) {}
 }
 
 /// What a sender half starts with.

@@ -1,8 +1,8 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Feedback, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, SenderContext, SenderHalf, Sending, Stamp,
-    Status,
+    Feedback, LossForm, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, SenderContext, SenderHalf,
+    Sending, Stamp, Status,
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
@@ -108,5 +108,8 @@ impl ReceiverHalf for Receiver {
     }
     fn set_ack_ratio(&mut self, packets: u16) {
         each_receiver!(self, receiver => receiver.set_ack_ratio(packets));
+    }
+    fn set_loss_form(&mut self, form: LossForm) {
+        each_receiver!(self, receiver => receiver.set_loss_form(form));
     }
 }

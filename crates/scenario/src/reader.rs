@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         let Some(table) = value.table() else {
             // Whoever writes a kind by itself is shown how it is written.
             let written = R::KINDS.iter().find(|kind| value.text() == Some(kind)).unwrap_or(&R::KINDS[0]);
-            self.wrong(path, format!("a {what} is a table, such as {{ kind = \"{written}\" }}"));
+            self.wrong(path, format!("the {what} is a table, such as {{ kind = \"{written}\" }}"));
             return None;
         };
         let Some(entry) = table.get("kind") else {

@@ -91,7 +91,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "\"droptail\"",
-            "link[0].queue: a queue is a table, such as { kind =",
+            "link[0].queue: the queue is a table, such as { kind =",
         ),
         (
             "kind = \"droptail\", ",

@@ -99,8 +99,8 @@ pub struct Connection {
     sender: Option<Sender>,
     /// The controller of the peer's data.
     receiver: Option<Receiver>,
-    /// Under which CCIDs they run, and in which form losses are reported.
-    running: Option<(u8, u8, LossForm)>,
+    /// Under which CCIDs they run.
+    running: Option<(u8, u8)>,
     /// When a CCID last changed after the handshake.
     ccid_changed: Option<Instant>,
 
@@ -429,25 +429,28 @@ impl Connection {
     fn run_controllers(&mut self, now: Instant) {
         let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
         let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
-        let before = self.running.replace((sending, receiving, losses));
-        if before.is_some_and(|(sent, received, _)| (sent, received) != (sending, receiving)) {
+        let before = self.running.replace((sending, receiving));
+        if before.is_some_and(|before| before != (sending, receiving)) {
             self.ccid_changed = Some(now);
         }
         let packet_size = Bytes::new(self.mtu.mps() as u64);
-        if before.is_none_or(|(ccid, ..)| ccid != sending) {
+        if before.is_none_or(|(ccid, _)| ccid != sending) {
             self.honesty.begin_anew();
             let random = Random::new(self.random.bits(), "sender");
             let rtt = self.smoothed_rtt;
             let row = self.options.row(Ccid(sending));
             self.sender = row.map(|row| Sender::new(&row.controller, SenderContext { now, rtt, packet_size, random }));
         }
-        if before.is_none_or(|(_, ccid, form)| (ccid, form) != (receiving, losses)) {
+        if before.is_none_or(|(_, ccid)| ccid != receiving) {
             let row = self.options.row(Ccid(receiving));
             self.receiver = row.map(|row| Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
             let ratio = self.negotiation.value(Side::Remote, Feature::ACK_RATIO);
             if let Some(receiver) = &mut self.receiver {
                 receiver.set_ack_ratio(ratio as u16);
             }
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.set_loss_form(losses);
         }
     }
 }

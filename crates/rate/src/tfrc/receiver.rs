@@ -295,6 +295,10 @@ impl ReceiverHalf for TfrcReceiver {
         }))
     }
 
+    fn set_loss_form(&mut self, form: LossForm) {
+        self.form = form;
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         if self.reports.timer.is_none_or(|at| at > now) {
             return;

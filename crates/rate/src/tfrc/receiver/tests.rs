@@ -225,3 +225,27 @@ fn short_intervals() {
         assert!(open_counts);
     }
 }
+
+/// RFC 4342 section 8.4 may be negotiated at any time; the losses stay known: packet 10 was lost, as an Event Rate and then as an
+/// interval.
+#[test]
+fn another_form_of_report_forgets_nothing() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    for number in (0..20).filter(|number| *number != 10) {
+        receiver.on_packet(ms(10 * number), &timed(number, Some(100)));
+        let _ = receiver.poll_report(ms(10 * number));
+    }
+    assert!(due_after(&mut receiver, 400).is_some_and(|p| p > 0.0));
+    receiver.set_loss_form(LossForm::Intervals);
+    receiver.on_packet(ms(500), &timed(20, Some(100)));
+    receiver.handle_timeout(ms(700));
+    let Some(Report::Tfrc(report)) = receiver.poll_report(ms(700)) else { panic!("nothing is due") };
+    let Losses::Intervals { intervals, .. } = report.losses else { panic!("{report:?}") };
+    assert_eq!((intervals[0].lossy, intervals[0].lossless), (1, 10));
+}
+
+/// p of the report that the feedback timer makes, a packet having come before.
+fn due_after(receiver: &mut TfrcReceiver, at: u64) -> Option<f64> {
+    receiver.handle_timeout(ms(at));
+    due(receiver, ms(at)).map(|(_, p)| p)
+}
