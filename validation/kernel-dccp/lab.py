@@ -90,7 +90,7 @@ def install(program, root, name):
 def image(scratch, program, cases, unpacked, version):
     """The guest's files as an archive: busybox, a few programs of the host, the kernel's modules, both ends and the cases."""
     root = scratch / "root"
-    for folder in ("bin", "sbin", "proc", "sys", "dev", "tmp", "out", "modules", "lab", "etc"):
+    for folder in ("bin", "sbin", "proc", "sys", "dev", "results", "out", "modules", "lab", "etc"):
         (root / folder).mkdir(parents=True)
     install(find("busybox"), root, "bin/busybox")
     for name in ("ip", "tc", "tcpdump"):

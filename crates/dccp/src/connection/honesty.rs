@@ -63,7 +63,7 @@ impl Claim<'_> {
                     let lossless = end.saturating_add(interval.lossless.into());
                     // The first of all reaches to the beginning.
                     if (end..lossless).contains(&below) || interval.lossy == 0 && below >= end {
-                        return Some(behind >= SETTLED).filter(|settled| *settled);
+                        return (behind >= SETTLED).then_some(true);
                     }
                     end = lossless.saturating_add(interval.lossy.into());
                     if (lossless..end).contains(&below) {
@@ -106,7 +106,8 @@ impl Honesty {
         Self { interval, ..Self::default() }
     }
 
-    /// Whether the next packet's number is to be passed over. A peer cannot guess which: each has the same chance.
+    /// Whether the next packet's number is to be passed over. No number tells which: each has the same
+    /// chance. On a path that keeps the sender's gaps, timing may.
     pub(crate) fn passes_over(&mut self, random: &mut Random) -> bool {
         let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
         self.verifiable && interval > 0 && random.below(interval) == 0
