@@ -3,7 +3,7 @@
 
 use crate::{Context, Fate, Way, packets};
 use headway_dccp::{
-    AckRun, AckState, AckVector, Body, CcidOption, DccpOption, Elapsed, EncodeError, LossInterval, LossIntervals,
+    AckRun, AckState, AckVector, Body, Ccid, CcidOption, DccpOption, Elapsed, EncodeError, LossInterval, LossIntervals,
     OptionWriter, Packet,
 };
 use headway_units::{Dialect, Duration, Instant, OptionError};
@@ -51,6 +51,18 @@ pub enum Claim {
     Elapsed,
     /// Data comes at the greatest rate that can be said.
     ReceiveRate,
+}
+
+impl Claim {
+    /// Whether receivers of a CCID ever say what this changes.
+    #[must_use]
+    pub const fn concerns(self, ccid: Ccid) -> bool {
+        match self {
+            Self::NoLosses | Self::Ahead | Self::Elapsed => true,
+            Self::NoMarks => ccid.0 == Ccid::TCP_LIKE.0,
+            Self::OneEvent | Self::FirstInterval | Self::ReceiveRate => ccid.0 != Ccid::TCP_LIKE.0,
+        }
+    }
 }
 
 impl headway_units::Options for Options {

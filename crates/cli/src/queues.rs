@@ -64,6 +64,12 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
 
 fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, &asked.overrides)?;
+    let key = |set: &String| set.split('=').next().map(str::trim) == Some("seed");
+    if asked.overrides.iter().any(key) {
+        return Err(Failure::Queues(
+            "--set seed: here --first-seed says which seeds are run, --seeds how many".to_owned(),
+        ));
+    }
     let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
     if plan(&file, &text, &overrides).map_err(|error| wrong(&error))?.runs.len() > 1 {
         eprintln!("warning: {file}: what [vary] says does not count here");

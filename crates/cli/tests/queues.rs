@@ -162,6 +162,7 @@ fn mistakes_are_sentences() {
             &["--set", "flow[call].transport={ kind = \"udp\" }"],
             "no flow has a send queue that packets with a lifetime come to",
         ),
+        (&["--set", "seed = 7"], "--set seed: here --first-seed says which seeds are run, --seeds how many"),
         (&["--first-seed", "9223372036854775807", "--seeds", "2"], "seeds are from 0 to 9223372036854775807"),
         (
             &["--queue", "sfdps2,resend=true"],

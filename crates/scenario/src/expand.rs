@@ -8,7 +8,8 @@ use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};
-use headway_attack::AttackOptions;
+use headway_attack::{AttackOptions, Way};
+use headway_dccp::Ccid;
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant};
 use std::collections::BTreeSet;
@@ -233,6 +234,25 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
         {
             let message = format!("another attacker floods \"{}\": at most one does", flow.name);
             reader.wrong(&path.key("attack"), message);
+        }
+        if let (AttackOptions::Lie(lie), Transport::Dccp(carried)) = (&table.attack.options, &flow.transport) {
+            let path = path.key("attack");
+            let mut ccids = carried.carrier.connection.send_ccids.iter();
+            if let Some(ccid) = ccids.find(|ccid| !lie.claim.concerns(Ccid(**ccid))) {
+                let own = if Ccid(*ccid) == Ccid::TCP_LIKE {
+                    "no-marks"
+                } else {
+                    "one-event, first-interval or receive-rate"
+                };
+                let message = format!(
+                    "a receiver of CCID {ccid} says nothing that this changes: it may claim no-losses, ahead, elapsed, {own}"
+                );
+                reader.wrong(&path.key("claim"), message);
+            }
+            if lie.towards == Way::ToServer {
+                let message = "all data goes to the server, and who sends is lied to: write to-client, or leave it out";
+                reader.wrong(&path.key("towards"), message);
+            }
         }
         attackers.push(Attacker {
             name: table.name.clone(),

@@ -36,6 +36,8 @@ source = {{ kind = "cbr", interval = "20ms", payload = "160B" }}
 }
 
 const DCCP: &str = r#"{ kind = "dccp", ccid = 3 }"#;
+const TWO: &str = r#"{ kind = "dccp", ccid = 2 }"#;
+const FORGE_ATTACK: &str = r#"attack = { kind = "forge" }"#;
 const FORGE: &str = r#"name = "mallory"
 at = "b"
 target = "call"
@@ -54,6 +56,22 @@ fn an_attacker_is_read_and_written_out() {
     assert_eq!((attacker.start, attacker.stop), (Instant::from_secs(2), Some(Instant::ZERO + Duration::from_secs(3))));
 }
 
+fn lie(claim: &str) -> String {
+    format!("on_path = true\nattack = {{ kind = \"lie\", claim = \"{claim}\" }}")
+}
+
+#[test]
+fn each_ccid_has_its_own_lies() {
+    for (transport, claims) in [
+        (TWO, ["no-losses", "ahead", "elapsed", "no-marks"].as_slice()),
+        (DCCP, &["no-losses", "ahead", "elapsed", "one-event", "first-interval", "receive-rate"]),
+    ] {
+        for claim in claims {
+            load(&FORGE.replace(FORGE_ATTACK, &lie(claim)), transport).unwrap();
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     let udp = r#"{ kind = "udp" }"#;
@@ -69,6 +87,21 @@ fn what_is_wrong_is_told_with_its_place() {
         ("\"forge\"", "\"forge\", unknown_bits = 20", DCCP, "attacker[0].attack: this attacker needs to see"),
         ("\"forge\"", "\"forge\", unknown_bits = 49", DCCP, "attacker[0].attack.unknown_bits: 49 is out of range"),
         ("\"forge\"", "\"forge\", interval = \"1ns\"", DCCP, "attacker[0].attack.interval: 1ns is too short"),
+        (
+            FORGE_ATTACK,
+            &lie("no-marks"),
+            DCCP,
+            "attacker[0].attack.claim: a receiver of CCID 3 says nothing that this changes",
+        ),
+        (FORGE_ATTACK, &lie("one-event"), TWO, "it may claim no-losses, ahead, elapsed, no-marks"),
+        (FORGE_ATTACK, &lie("first-interval"), TWO, "a receiver of CCID 2"),
+        (FORGE_ATTACK, &lie("receive-rate"), TWO, "a receiver of CCID 2"),
+        (
+            FORGE_ATTACK,
+            &lie("ahead\", towards = \"to-server"),
+            DCCP,
+            "attacker[0].attack.towards: all data goes to the server",
+        ),
         ("\"forge\"", "\"flood\", sources = 0", DCCP, "attacker[0].attack.sources: 0 is out of range"),
         ("attack =", "stop = \"0s\"\nattack =", DCCP, "attacker[0].stop: 0s is not after the start at 0s"),
         ("attack =", "onpath = true\nattack =", DCCP, "unknown key \"onpath\"; did you mean \"on_path\"?"),

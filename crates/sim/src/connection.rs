@@ -46,6 +46,8 @@ pub(crate) struct Client {
     ports: [u16; 2],
     codec: bool,
     connected: bool,
+    /// The flow has stopped while the connection was there.
+    stopped: bool,
     closed: Option<Closed>,
 }
 
@@ -84,6 +86,7 @@ pub(crate) fn pair(
         ports: [remote, local],
         codec: *codec,
         connected: false,
+        stopped: false,
         closed: None,
     };
     let listener = Listener::new(now, connection, &[SERVICE], random("server"));
@@ -173,7 +176,9 @@ impl Client {
     /// Why there is no connection, or why it ended before anybody wanted it to.
     pub(crate) fn failure(&self) -> Option<String> {
         match self.closed {
-            Some(Closed::ByPeer(reset) | Closed::ByUs(reset)) if reset.code == ResetCode::CLOSED => None,
+            Some(Closed::ByPeer(reset) | Closed::ByUs(reset)) if reset.code == ResetCode::CLOSED => {
+                (!self.stopped).then(|| "the other end closed the connection".to_owned())
+            }
             Some(Closed::ByPeer(reset)) => Some(format!("the other end reset the connection: {}", reset.code)),
             Some(Closed::ByUs(reset)) => Some(format!("this end reset the connection: {}", reset.code)),
             Some(Closed::NoAnswer(state)) => Some(format!("the other end did not answer in {state}")),
@@ -197,6 +202,7 @@ impl Client {
 
     /// The flow stops: the connection is closed.
     pub(crate) fn close(&mut self, now: Instant) {
+        self.stopped |= self.closed.is_none();
         self.connection.close(now);
     }
 

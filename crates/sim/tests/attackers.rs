@@ -170,15 +170,23 @@ fn on_the_path_what_holds() {
 #[test]
 fn on_the_path_what_does_not_hold() {
     let base = off("", NOBODY);
-    for attack in [
-        r#"{ kind = "forge", packet = "reset", unknown_bits = 0 }"#,
-        r#"{ kind = "forge", packet = "close", unknown_bits = 0 }"#,
-        r#"{ kind = "tamper", change = "mandatory", towards = "to-client" }"#,
-        r#"{ kind = "tamper", change = "not-listening", towards = "to-client" }"#,
-        r#"{ kind = "drop" }"#,
+    for (attack, why) in [
+        (
+            r#"{ kind = "forge", packet = "reset", unknown_bits = 0 }"#,
+            Some("the other end reset the connection: No Connection"),
+        ),
+        (r#"{ kind = "forge", packet = "close", unknown_bits = 0 }"#, Some("the other end closed the connection")),
+        (
+            r#"{ kind = "tamper", change = "mandatory", towards = "to-client" }"#,
+            Some("this end reset the connection: Mandatory Error"),
+        ),
+        (r#"{ kind = "tamper", change = "not-listening", towards = "to-client" }"#, None),
+        (r#"{ kind = "drop" }"#, None),
     ] {
         let record = on(attack);
         assert!(call(&record).goodput_bps < 0.5 * call(&base).goodput_bps, "{attack}");
+        let failure = call(&record).connection_failure.as_deref();
+        assert_eq!(failure, why, "{attack}");
     }
     for attack in
         [r#"{ kind = "forge", packet = "data", unknown_bits = 0 }"#, r#"{ kind = "truncate", fix_checksum = true }"#]
