@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from common import program
 import jobs
 
 STORED = jobs.HERE / "instructions.csv"
@@ -24,9 +25,9 @@ CASES = [(jobs.Job("tcp-50", "tcp", 50, 20), 5), (jobs.Job("cbr-50", "cbr", 50, 
          (jobs.Job("dccp-50", "dccp", 50, 8), 2)]
 
 
-def count(program, job, seconds, folder):
+def count(headway, job, seconds, folder):
     """Instructions and packet-hops of a run."""
-    command, record = jobs.headway_command(program, job, seconds, folder)
+    command, record = jobs.headway_command(headway, job, seconds, folder)
     log = folder / "cachegrind.log"
     subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={log}", *command],
                    stdout=subprocess.DEVNULL, check=True)
@@ -34,9 +35,9 @@ def count(program, job, seconds, folder):
     return instructions, json.loads((record / "summary.json").read_text())["packet_hops"]
 
 
-def per_hop(program, job, short_s):
+def per_hop(headway, job, short_s):
     with tempfile.TemporaryDirectory() as scratch:
-        short, long = (count(program, job, seconds, pathlib.Path(scratch)) for seconds in (short_s, job.seconds))
+        short, long = (count(headway, job, seconds, pathlib.Path(scratch)) for seconds in (short_s, job.seconds))
     return (long[0] - short[0]) / (long[1] - short[1])
 
 
@@ -79,11 +80,11 @@ def main(store_them, as_json):
             sys.exit(f"{STORED.name} holds for {made_by}, this is {platform.machine()}: nothing to compare with")
         if missing := {job.name for job, _ in CASES} - kept.keys():
             sys.exit(f"{STORED.name} has no {', '.join(sorted(missing))}: run bench/simulator/run --instructions --store")
-    program = jobs.headway()
+    headway = program.headway()
     counts = {}
     for job, short_s in CASES:
         print(f"{job.name} under cachegrind ...", file=sys.stderr, flush=True)
-        counts[job.name] = per_hop(program, job, short_s)
+        counts[job.name] = per_hop(headway, job, short_s)
     if store_them:
         store(counts)
         kept, made_by = stored()

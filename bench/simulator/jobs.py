@@ -1,12 +1,9 @@
 """The jobs: a star of N clients, as a scenario for Headway."""
 
 import dataclasses
-import os
 import pathlib
-import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 # A run this short is all start-up and record: nothing has crossed the bottleneck yet.
 STARTUP_S = 0.02
 
@@ -29,14 +26,6 @@ JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-5
 
 # As many data packets as cbr-50 sends, under rate control.
 CONTROLLED = [Job("tfrc-50", "tfrc", 50, 100), Job("dccp-50", "dccp", 50, 100)]
-
-
-def headway():
-    """A built headway."""
-    if "HEADWAY" in os.environ:
-        return os.environ["HEADWAY"]
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--package", "headway-cli"], cwd=ROOT, check=True)
-    return str(ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "headway")
 
 
 def link(ends, rate_mbps, delay_ms, queue, one_way=False):
@@ -70,8 +59,8 @@ def scenario(job, seconds):
     ])
 
 
-def headway_command(program, job, seconds, folder):
+def headway_command(headway, job, seconds, folder):
     """What runs the job, and the folder that its record is in afterwards."""
     path, record = folder / "scenario.toml", folder / "record"
     path.write_text(scenario(job, seconds))
-    return [program, "run", path, "--out", record, "--quiet"], record
+    return [headway, "run", path, "--out", record, "--quiet"], record

@@ -1,11 +1,10 @@
 """What a command costs."""
 
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
+
+from common import program
 
 # GNU time, for the peak memory. What Python itself is told of a child starts at Python's own size: a child is a copy of it until
 # it becomes another program.
@@ -15,12 +14,7 @@ TIME = shutil.which("time")
 def cost(command):
     """Runs a command: CPU seconds (user and system), peak memory in MiB, what it printed. Both CPU times count GNU time's 0.3 ms."""
     with tempfile.NamedTemporaryFile("r") as peak:
-        process = subprocess.Popen([TIME, "--format=%M", f"--output={peak.name}", *map(str, command)], stdout=subprocess.PIPE)
-        output = process.stdout.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            sys.exit(f"failed: {' '.join(map(str, command))}")
+        output, usage = program.cost([TIME, "--format=%M", f"--output={peak.name}", *command])
         return usage.ru_utime + usage.ru_stime, int(peak.read()) / 1024, output
 
 

@@ -9,11 +9,11 @@ server's link carries all that comes, and only reported where it does not.
 """
 
 import collections
-import json
 import pathlib
 import random
 import subprocess
 
+from common import program
 import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,13 +83,12 @@ def scenario(cell, seed, begins, phases):
     return "".join(text)
 
 
-def run_headway(program, cell, seed, begins, phases, folder):
+def run_headway(headway, cell, seed, begins, phases, folder):
     """The metrics by Headway."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "lan.toml"
     path.write_text(scenario(cell, seed, begins, phases))
-    subprocess.run([program, "run", path, "--out", folder / "record", "--quiet", "--again"], check=True, stdout=subprocess.DEVNULL)
-    return metrics(json.loads((folder / "record" / "summary.json").read_text()))
+    return metrics(program.simulate(headway, path, folder / "record"))
 
 
 def metrics(summary):
@@ -124,16 +123,16 @@ def metrics(summary):
             "utilisation_pct": 100 * bottleneck["utilisation"]}
 
 
-def run(program, cell, seed, begins, folder):
+def run(headway, cell, seed, begins, folder):
     """One run by both programs."""
     ns2, phases = run_ns(cell, seed, begins)
-    return Run(seed, begins, phases, ns2, run_headway(program, cell, seed, begins, phases, folder))
+    return Run(seed, begins, phases, ns2, run_headway(headway, cell, seed, begins, phases, folder))
 
 
 def judge(cell, runs, in_phase):
     """A case a metric."""
     for metric in COMPARED:
-        ns2, headway = ([getattr(run, program)[metric] for run in runs] for program in ("ns2", "headway"))
+        ns2, headway = ([getattr(run, side)[metric] for run in runs] for side in ("ns2", "headway"))
         if in_phase:
             verdict = agreement.by_run(ns2, headway, agreement.SINGLE)
         elif cell.tcp:
@@ -144,20 +143,20 @@ def judge(cell, runs, in_phase):
         yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **verdict}
 
 
-def compare(program, folder, show):
+def compare(headway, folder, show):
     """All cells. Returns their cases, those that are only reported, and all runs: {cell: [a run a seed]}."""
     cases, reported, all_runs = [], [], {}
     if show:
         print(f"{'cell':24} {'compared':11}" + "".join(f"{metric:>20}" for metric in SHOWN))
     for cell in cells():
-        runs = [run(program, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
+        runs = [run(headway, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
         all_runs[cell] = runs
         cases += judge(cell, runs, in_phase=False)
         if show:
             show_row(cases[-len(COMPARED):])
     for cell in cells():
         if cell.queue == "DropTail" and not cell.udp:
-            single = run(program, cell, 1, ["0"] * cell.tcp, folder / f"{cell.name}-in-phase")
+            single = run(headway, cell, 1, ["0"] * cell.tcp, folder / f"{cell.name}-in-phase")
             found = list(judge(cell, [single], in_phase=True))
             # Five clients send no more than the server's link carries.
             if cell.tcp <= 5:

@@ -16,6 +16,8 @@ import shutil
 import subprocess
 from fractions import Fraction
 
+from common import program
+
 HERE = pathlib.Path(__file__).resolve().parent
 # ns-2 rounds to 1 us, Headway to 1 ns and then to 1 us.
 TOLERANCE_US = 2
@@ -201,12 +203,11 @@ def scenario(case, phases):
     return "".join(text)
 
 
-def run_headway(program, case, phases, folder):
+def run_headway(headway, case, phases, folder):
     """The trace that Headway makes."""
     path = folder / "case.toml"
     path.write_text(scenario(case, phases))
-    subprocess.run([program, "run", path, "--out", folder / "record", "--trace", "ns2", "--quiet", "--again"],
-                   check=True, stdout=subprocess.DEVNULL)
+    program.simulate(headway, path, folder / "record", "--trace", "ns2")
     return folder / "record" / "trace.tr"
 
 
@@ -283,12 +284,12 @@ def describe(case):
             f"{red}, {case['duration']} s; " + " + ".join(map(of, case["flows"])))
 
 
-def check(program, number, case, folder):
+def check(headway, number, case, folder):
     """Runs a case twice and compares."""
     folder.mkdir(parents=True, exist_ok=True)
     trace, phases = run_ns(case, folder)
     theirs = read(trace, case)
-    ours = read(run_headway(program, case, phases, folder), case)
+    ours = read(run_headway(headway, case, phases, folder), case)
     difference = first_difference(theirs, ours)
     parts = difference is not None and not whole(case) and tie(case, theirs, difference)
     return {"name": f"{number:03} {case['what']}", "pass": difference is None or parts, "equal": difference is None,
@@ -297,13 +298,13 @@ def check(program, number, case, folder):
             "first_difference": None if difference is None else f"{difference[0] / 1e6:.6f} s, {difference[1]}, {difference[2]}"}
 
 
-def compare(program, runs, seed, folder, keep, show):
+def compare(headway, runs, seed, folder, keep, show):
     """Draws and compares so many runs; those in `folder` are removed unless they are kept."""
     draw = random.Random(seed)
     cases = []
     for number in range(runs):
         place = folder / f"{number:03}"
-        case = check(program, number, draw_case(draw), place)
+        case = check(headway, number, draw_case(draw), place)
         cases.append(case)
         if not keep:
             shutil.rmtree(place)

@@ -4,13 +4,12 @@ import shutil
 import statistics
 import subprocess
 
-import agreement
+from common import program, student
 import lan
 
-ROOT = lan.HERE.parent.parent
 # For the tables of a paper, and for an ordinary test.
-FIGURES = ROOT / "papers" / "lan-queues" / "ns2.csv"
-RUNS = ROOT / "crates" / "sim" / "tests" / "data" / "ns2-lan" / "udp-mix.csv"
+FIGURES = program.ROOT / "papers" / "lan-queues" / "ns2.csv"
+RUNS = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-lan" / "udp-mix.csv"
 # Seeds of the cells of UDP that the test runs; those of the mixed ones it runs all.
 UDP_SEEDS = range(1, 4)
 NETWORK = f"N clients -10 Mb/s, 3 ms- router -50 Mb/s, 10 ms- server, {lan.SECONDS} s, packets of 1500 B"
@@ -49,7 +48,7 @@ def figures(source, all_runs):
     for cell, runs in all_runs.items():
         for metric in lan.METRICS:
             values = [run.ns2[metric] for run in runs]
-            yield f"{cell.name},{metric},{statistics.fmean(values):.7g},{agreement.interval(values):.3g},{len(values)}"
+            yield f"{cell.name},{metric},{statistics.fmean(values):.7g},{student.interval(values):.3g},{len(values)}"
 
 
 def runs(source, all_runs):

@@ -12,12 +12,12 @@ crates/rate/tests/ns2.rs holds all of them against stored traces, from equal pha
 """
 
 import collections
-import json
 import math
 import pathlib
 import statistics
 import subprocess
 
+from common import program, student
 import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -106,14 +106,13 @@ def scenario(cell, seed, start, end):
 RFC_RULES = 'tcp_tick = "1ms", min_rto = "{t_rto_ms}ms"'
 
 
-def run_headway(program, cell, seed, folder):
+def run_headway(headway, cell, seed, folder):
     """The figures by Headway, a dict a window."""
     folder.mkdir(parents=True, exist_ok=True)
     path, found = folder / "tfrc.toml", []
     for start, end in cell.windows:
         path.write_text(scenario(cell, seed, start, end))
-        subprocess.run([program, "run", path, "--out", folder / "record", "--quiet", "--again"], check=True, stdout=subprocess.DEVNULL)
-        summary = json.loads((folder / "record" / "summary.json").read_text())
+        summary = program.simulate(headway, path, folder / "record")
         flow, = summary["flows"]
         queue, = (link for link in summary["links"] if link["name"] == "r->d")
         found.append({"sent_kBps": flow["sent_packets"] * PACKET / 1000 / (end - start), "received_kbps": flow["throughput_bps"] / 1000,
@@ -129,7 +128,7 @@ def equation_kBps(p, rtt_s):
 def within(ns2, headway, margin):
     """The means differ by less than the margin, chance included."""
     theirs, ours = statistics.fmean(ns2), statistics.fmean(headway)
-    chance = agreement.welch(ns2, headway) if len(ns2) > 1 else 0.0
+    chance = student.welch(ns2, headway) if len(ns2) > 1 else 0.0
     return {"pass": abs(ours - theirs) + chance <= margin * theirs, "compared": f"mean of {len(ns2)}" if len(ns2) > 1 else "one run",
             "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours),
             "chance_percent": agreement.percent(theirs, theirs + chance), "bound": f"{100 * margin:g} %, chance included"}
@@ -149,7 +148,7 @@ def judge(cell, ns2, headway):
                "compared": "one run", "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours), "bound": "0.1 % of the equation"}
 
 
-def compare(program, folder, show):
+def compare(headway, folder, show):
     """All cells. Returns their cases, and those that are only reported."""
     cases, reported = [], []
     if show:
@@ -157,8 +156,8 @@ def compare(program, folder, show):
     for cell in cells():
         seeds = range(1, cell.seeds + 1)
         ns2 = [run_ns(cell, seed) for seed in seeds]
-        headway = [run_headway(program, cell, seed, folder / f"{cell.name}-{seed}") for seed in seeds]
-        found = list(judge(cell, ns2, headway))
+        ours = [run_headway(headway, cell, seed, folder / f"{cell.name}-{seed}") for seed in seeds]
+        found = list(judge(cell, ns2, ours))
         (cases if cell.judged else reported).extend(found)
         for case in found if show else ():
             print(f"{case['cell']:40} {case['metric']:14} {case['compared']:11} {case['ns2']:>11.5g} {case['headway']:>11.5g} "

@@ -7,7 +7,6 @@ none, to the first RFC that the file's head (`//!`) names; if there is none eith
 """
 
 import dataclasses
-import pathlib
 import re
 
 NUMBER = r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[A-C](?:\.\d{1,2}){0,2})(?![\w%])(?!\.\d)"

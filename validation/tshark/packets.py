@@ -21,6 +21,8 @@ import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
+from common import program
+
 # Those that tshark does not name; of the others it must know the name that this code gives them.
 UNNAMED_RESETS = {"Encapsulated Port Reuse": "12", "Reserved 13": "13", "Reserved 127": "127"} | {f"CCID-specific {n}": f"{n}" for n in range(128, 256)}
 KNOWN_FEATURES = {*map(str, range(1, 10)), "192"}
@@ -28,11 +30,11 @@ SPOILT = "spoilt"
 SILENT = {"Comment", "Chat"}
 
 
-def compare(root, folder):
+def compare(folder):
     """The cases: packets by the beginning of their name."""
     capture = folder / "every_packet.pcapng"
-    example = ["cargo", "run", "--release", "--quiet", "--package", "headway-dccp", "--example", "every_packet", "--", capture.resolve()]
-    written = subprocess.run(example, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    example = program.build("--package", "headway-dccp", "--example", "every_packet")
+    written = subprocess.run([example, capture], check=True, capture_output=True, text=True).stdout.splitlines()
     command = ["tshark", "-r", capture, "-o", "dccp.check_checksum:TRUE", "-o", "dccp.relative_sequence_numbers:FALSE", "-T", "pdml"]
     dissected = ElementTree.fromstring(subprocess.run(command, check=True, capture_output=True, text=True).stdout).findall("packet")
     cases = collections.defaultdict(lambda: {"packets": 0, "fields": 0, "wrong": []})

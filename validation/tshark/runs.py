@@ -6,9 +6,10 @@ became of them. tshark dissects; here is only bookkeeping, and the meaning of th
 """
 
 import collections
-import json
 import pathlib
 import subprocess
+
+from common import program
 
 PATH = (pathlib.Path(__file__).resolve().parent / "path.toml").read_text()
 LOSS, RARE, NONE = (f'{{ kind = "bernoulli", probability = {p} }}' for p in (0.02, 0.005, 0))
@@ -54,7 +55,7 @@ class Row(dict):
         return [bytes.fromhex(text.replace(":", "")) for text in self[field].split(",")] if self[field] else []
 
 
-def compare(program, seed, folder):
+def compare(headway, seed, folder):
     cases = []
     for name, ccid, connection, loss, queue in RUNS:
         text = PATH
@@ -65,8 +66,8 @@ def compare(program, seed, folder):
         scenario = out / "path.toml"
         scenario.write_text(text)
         record = out / "record"
-        subprocess.run([program, "run", scenario, "--seed", str(seed), "--out", record, "--trace", "pcapng", "--json"], check=True, capture_output=True)
-        checks = Checks(dissect(record / "trace.pcapng"), json.loads((record / "summary.json").read_text()), ccid)
+        summary = program.simulate(headway, scenario, record, "--trace", "pcapng", seed=seed)
+        checks = Checks(dissect(record / "trace.pcapng"), summary, ccid)
         checks.all()
         wrong = [f"{count} times: {what}" for what, count in checks.wrong.items()]
         cases.append({"name": f"runs: {name}", "pass": not wrong, **checks.counts, "wrong": wrong})

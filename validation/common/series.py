@@ -59,9 +59,10 @@ def _buffers(data, batch, body):
     return [data[body + at:body + at + length] for at, length in batch.structs(2, "<qq")]
 
 
-def read(path):
-    """{(entity, metric): [(seconds, value)]} in the order of time."""
-    data = pathlib.Path(path).read_bytes()
+def of(record):
+    """{(entity, metric): [(seconds, value)]} in the order of time, of the record in this folder."""
+    path = pathlib.Path(record) / "series.arrow"
+    data = path.read_bytes()
     if data[:6] != b"ARROW1" or data[-6:] != b"ARROW1":
         raise ValueError(f"{path} is no Arrow file")
     footer = _root(data, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0])

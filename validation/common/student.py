@@ -1,0 +1,30 @@
+"""Intervals of means by Student's t (Student, Biometrika 6, 1908)."""
+
+import math
+import statistics
+
+# 97.5 %, by degrees of freedom from 1 on.
+SMALL = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447]
+
+
+def quantile(freedom):
+    """The 97.5 % quantile of Student's t within 0.001: from a table, and from 7 degrees of freedom on after Cornish and Fisher. A part of
+    a degree below that does not count."""
+    if round(freedom, 6) < len(SMALL) + 1:
+        return SMALL[int(round(freedom, 6)) - 1]
+    z = 1.959964
+    return (z + (z ** 3 + z) / (4 * freedom) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * freedom ** 2)
+            + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * freedom ** 3))
+
+
+def interval(values):
+    """Half the 95 % interval of a mean."""
+    return quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def welch(one, other):
+    """Half the 95 % interval of the difference of two means (B. L. Welch, Biometrika 34, 1947)."""
+    a, b = (statistics.variance(values) / len(values) for values in (one, other))
+    if a + b == 0:
+        return 0.0
+    return quantile((a + b) ** 2 / (a ** 2 / (len(one) - 1) + b ** 2 / (len(other) - 1))) * math.sqrt(a + b)
