@@ -128,9 +128,14 @@ def boot(elf, archive, out, limit, progress):
     # What never ends is ended, by the clock of the host.
     with subprocess.Popen(["timeout", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
-        for line in machine.stdout:
-            log.append(line.rstrip())
-            progress(log[-1])
+        try:
+            for line in machine.stdout:
+                log.append(line.rstrip())
+                progress(log[-1])
+        except KeyboardInterrupt:
+            # It does not reach what `timeout` runs, which is a group of processes of its own.
+            machine.terminate()
+            raise
     if not (out / "done").exists():
         sys.exit("\n".join(["the guest ended without results:", *log[-20:]]))
     return log
