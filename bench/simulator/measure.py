@@ -1,21 +1,6 @@
-"""What a command costs."""
+"""What many measurements say."""
 
-import shutil
 import statistics
-import tempfile
-
-from common import program
-
-# GNU time, for the peak memory. What Python itself is told of a child starts at Python's own size: a child is a copy of it until
-# it becomes another program.
-TIME = shutil.which("time")
-
-
-def cost(command):
-    """Runs a command: CPU seconds (user and system), peak memory in MiB, what it printed. Both CPU times count GNU time's 0.3 ms."""
-    with tempfile.NamedTemporaryFile("r") as peak:
-        output, usage = program.cost([TIME, "--format=%M", f"--output={peak.name}", *command])
-        return usage.ru_utime + usage.ru_stime, int(peak.read()) / 1024, output
 
 
 def spread(values):

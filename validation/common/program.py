@@ -40,23 +40,17 @@ def build(*what, folder=ROOT, instead=""):
     return program
 
 
+def words(program, scenario, record, seed=None, settings=()):
+    """The command that runs a scenario with some keys set (`key=value`)."""
+    seeds = [] if seed is None else ["--seed", str(seed)]
+    sets = [word for setting in settings for word in ("--set", setting)]
+    return [program, "run", scenario, "--out", record, "--again", "--quiet", *seeds, *sets]
+
+
 def simulate(program, scenario, record, *more, seed=None, settings=()):
-    """Runs a scenario with some keys set (`key=value`). Returns its summary; all else is in the folder of the record."""
-    command = [program, "run", scenario, "--out", record, "--again", "--quiet", *more]
-    command += [] if seed is None else ["--seed", str(seed)]
-    command += [word for setting in settings for word in ("--set", setting)]
+    """Runs a scenario. Returns its summary; all else is in the folder of the record."""
+    command = [*words(program, scenario, record, seed, settings), *more]
     done = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     # Warnings.
     sys.stderr.write(done.stderr)
     return json.loads((pathlib.Path(record) / "summary.json").read_text())
-
-
-def cost(command):
-    """Runs a command: what it printed, and what it used (CPU seconds, memory), as `resource.struct_rusage`."""
-    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True) as process:
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, process.args)
-    return output, usage
