@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+from common import command
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 JUDGED = HERE / "judged.csv"
@@ -155,7 +157,8 @@ def execute(drawn, everything, store, folder, tasks, nice):
             process.send_signal(signal.SIGINT)
             process.wait()
             collect(report, by_name, store)
-            sys.exit(f"\nstopped; {len(store.outcomes) - done} of {len(todo)} are kept: the same command goes on from there")
+            print(f"\nstopped; {len(store.outcomes) - done} of {len(todo)} are kept: the same command goes on from there", file=sys.stderr)
+            sys.exit(command.INTERRUPTED)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     left = [name for name in todo if name not in store.outcomes]
