@@ -1,14 +1,16 @@
 //! Whatever the path does, the ends connect, deliver and close; whatever a peer sends, nothing breaks.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod dialogue;
 mod pipe;
 
+use dialogue::Dialogue;
 use headway_dccp::{
-    Body, CcVal, Ccid, CcidController, Closed, Connection, ConnectionOptions, CsCov, Decoded, Event, InitCookies,
-    NoData, OptionArea, Packet, Reset, ResetCode, ServiceCode, State,
+    Body, CcVal, Ccid, CcidController, Closed, Connection, ConnectionOptions, CsCov, Decoded, Delivery, Event,
+    InitCookies, NoData, OptionArea, Packet, Reset, ResetCode, ServiceCode, State,
 };
 use headway_rate::{ControllerOptions, NoneOptions};
-use headway_units::{Duration, Ecn, Instant, Random, Seq48};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use pipe::{Fate, Pipe, Queue, SERVICE, addresses, options, perfect};
 use proptest::prelude::*;
 
@@ -294,5 +296,28 @@ proptest! {
             }
             prop_assert!(listener.half_open() <= 4);
         }
+    }
+}
+
+/// Section 7.5.2: a Sequence Window of nearly 2^46 lets a peer's numbers jump by three quarters of it. The 64-bit count behind them is
+/// used up after 350,000 packets: what comes then is not believed, and nothing breaks.
+#[test]
+fn a_peer_may_use_up_all_numbers() {
+    for ccid in [248, 2, 3, 4] {
+        let preset = ConnectionOptions::preset(Dialect::Rfc);
+        let controllers = [options().controllers, preset.controllers.clone()].concat();
+        let rules = ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], controllers, ..preset };
+        let mut client = Dialogue::open_client(&rules);
+        client.send(30, "Ack 1002 (1)", &[32, 9, 3, 0x3f, 255, 255, 255, 255, 255], b"");
+        let (mut seq, mut delivered) = (Seq48::new(1002), 0);
+        for n in 0..360_000 {
+            seq += 3 << 44;
+            seq -= 10;
+            delivered += u32::from(client.send(40 + n / 1000, &format!("Data {seq}"), &[], b"x") == Delivery::Data);
+        }
+        // 2^64 / (3 * 2^44) = 349,525.
+        assert!((349_000..350_000).contains(&delivered), "CCID {ccid}: {delivered}");
+        assert_eq!(client.state(), State::Open);
+        client.drain_said(100_000);
     }
 }

@@ -43,7 +43,7 @@ impl Seen {
     }
     /// The oldest number that has a bit.
     const fn oldest(&self) -> u64 {
-        (self.newest[0] + 1).saturating_sub(self.span())
+        self.newest[0].saturating_sub(self.span() - 1)
     }
     const fn word(&self, number: u64) -> usize {
         (number / 64) as usize & (self.bits.len() - 1)
