@@ -17,6 +17,15 @@ const SMOOTHING: u64 = 8;
 /// (section 7.5.2).
 const WINDOWS_A_ROUND_TRIP: u64 = 5;
 
+/// The receiver's own troubles, told on any acknowledgement, until the next that is feedback.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Troubles {
+    /// Packets that found no room in its buffer (Drop Code 2).
+    receive_buffer_drops: u64,
+    /// It cannot keep up, or has lied.
+    slow_receiver: bool,
+}
+
 impl Connection {
     /// A valid packet other than a Sync acknowledges ours. `advanced`: it names a greater number than any before.
     pub(super) fn on_acknowledgement(
@@ -46,18 +55,19 @@ impl Connection {
         if heard.slow_receiver {
             self.slow_receiver_until = Some(now + self.rtt());
         }
-        let receive_buffer_drops = self.on_data_dropped(number);
+        self.troubles.receive_buffer_drops += self.on_data_dropped(number);
+        self.troubles.slow_receiver |= heard.slow_receiver;
         let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
         // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
         let arrivals = heard.vector && told <= number.saturating_add(1);
-        let lied = match self.judge(number, arrivals, heard) {
-            Verdict::Believed => false,
-            Verdict::Lie => true,
+        match self.judge(number, arrivals, heard) {
+            Verdict::Believed => {}
+            Verdict::Lie => self.troubles.slow_receiver = true,
             Verdict::Penalty => {
                 self.reset(now, Reset { code: ResetCode::AGGRESSION_PENALTY, data: [0; 3] });
                 return ControlFlow::Break(Delivery::Nothing);
             }
-        };
+        }
         if arrivals {
             self.scratch.mark_dropped();
             self.arrivals_from = Some(ack);
@@ -79,7 +89,7 @@ impl Connection {
             };
             if let Some(report) = report.filter(|report| self.honesty.accepts(number, report)) {
                 let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
-                let slow_receiver = heard.slow_receiver || lied;
+                let Troubles { receive_buffer_drops, slow_receiver } = std::mem::take(&mut self.troubles);
                 let feedback = Feedback {
                     acknowledged: number,
                     rtt_sample,

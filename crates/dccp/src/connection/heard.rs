@@ -40,10 +40,10 @@ impl Connection {
     /// Step 8, first half: processes the options in their order.
     pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>) -> Step<Heard> {
         let mut heard = Heard::default();
+        self.scratch.clear();
         if packet.options.as_bytes().is_empty() {
             return ControlFlow::Continue(heard);
         }
-        self.scratch.clear();
         let arrived = Arrived {
             seq: packet.seq,
             ack: packet.body.ack(),

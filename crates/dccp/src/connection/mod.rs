@@ -49,6 +49,7 @@ use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use feature_slot::Side;
+use feedback::Troubles;
 use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Run, Sender, SenderContext, SenderHalf};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
 use heard::Scratch;
@@ -122,6 +123,7 @@ pub struct Connection {
     drops_heard: bool,
     /// Acknowledgements that were marked since the last report.
     lost_acks: u64,
+    troubles: Troubles,
     slow_receiver_until: Option<Instant>,
     /// The peer's application no longer listens; ours does not.
     peer_stopped: bool,
@@ -248,6 +250,7 @@ impl Connection {
             round_trip_began: 0,
             drops_heard: false,
             lost_acks: 0,
+            troubles: Troubles::default(),
             slow_receiver_until: None,
             peer_stopped: false,
             we_stopped: false,

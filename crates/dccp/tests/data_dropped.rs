@@ -1,0 +1,73 @@
+//! What a sender makes of Data Dropped and Slow Receiver (RFC 4340 sections 11.6 and 11.7.2).
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod dialogue;
+mod pipe;
+
+use dialogue::{Dialogue, confirms};
+use headway_dccp::ConnectionOptions;
+use headway_units::{Dialect, Options};
+
+/// A client that has sent packets 2, 3 and 4 with data at 30 ms; the peer's next number is 1002.
+fn client(ccid: u8) -> Dialogue {
+    let preset = ConnectionOptions::preset(Dialect::Rfc);
+    let rules = ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], ..preset };
+    let mut client = Dialogue::client(&rules);
+    client.next(0);
+    let vectors: &[u8] = if ccid == 2 { &[33, 5, 6, 1, 1] } else { &[] };
+    client.send(10, "Response 1000 (0)", &[&confirms(&rules), vectors].concat(), b"");
+    client.next(10);
+    client.send(20, "Ack 1001 (1)", &[], b"");
+    for _ in 0..3 {
+        client.outbox.push(b"x");
+    }
+    let said = client.drain_said(50);
+    assert_eq!(said.iter().filter(|said| said.contains("Len=1")).count(), 3, "{said:?}");
+    client
+}
+
+fn window(client: &mut Dialogue) -> f64 {
+    client.connection().status().sender.unwrap().window.unwrap()
+}
+
+fn rate(client: &mut Dialogue) -> u64 {
+    client.connection().status().sender.unwrap().rate.unwrap().bits_per_second()
+}
+
+/// Section 11.7: the first block covers the packet's own acknowledgement number. A packet without options says nothing, least of all what
+/// the packet before it said.
+#[test]
+fn a_packet_without_options_drops_nothing() {
+    let (dropped, received) = ([40, 3, 0xa0], [38, 3, 2]);
+    let mut client = client(2);
+    assert_eq!(window(&mut client), 3.0);
+    client.send(60, "Ack 1002 (2)", &[dropped, received].concat(), b"");
+    assert_eq!(window(&mut client), 2.0, "one less for packet 2");
+    client.send(70, "Ack 1003 (4)", &[], b"");
+    client.send(80, "Ack 1004 (4)", &[dropped, received].concat(), b"");
+    assert_eq!(window(&mut client), 1.0, "and one for packet 4, of which nothing was said before");
+}
+
+/// Section 11.7.2: "Every packet newly acknowledged as Drop Code 2 SHOULD reduce the sender's instantaneous rate by one packet per
+/// round-trip time". Data Dropped and Slow Receiver may ride on any acknowledgement, also on one that is no feedback (RFC 4342
+/// section 6): then they count with the next that is.
+#[test]
+fn what_was_told_without_feedback_counts_with_the_next() {
+    // Receive Rate 150 B/s; nothing was lost; no time has passed.
+    let feedback = [&[194, 6, 0, 0, 0, 150][..], &[193, 12, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0], &[43, 4, 0, 0]].concat();
+    for trouble in [&[40, 4, 0xa0, 0xa0][..], &[2]] {
+        let rates = [[false, false], [false, true], [true, false]].map(|told| {
+            let mut client = client(3);
+            client.send(60, "Ack 1002 (3)", &feedback, b"");
+            for (seq, told) in (1003..).zip(told) {
+                let is_feedback: &[u8] = if seq == 1004 { &feedback } else { &[] };
+                let said = if told { trouble } else { &[] };
+                client.send(200, &format!("Ack {seq} (4)"), &[is_feedback, said].concat(), b"");
+            }
+            rate(&mut client)
+        });
+        let [none, with_feedback, before] = rates;
+        assert!(with_feedback < none, "{trouble:?}: {rates:?}");
+        assert_eq!(before, with_feedback, "{trouble:?}: {rates:?}");
+    }
+}
