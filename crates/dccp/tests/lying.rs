@@ -1,15 +1,17 @@
 //! A receiver that says what is not so, to be sent more than its share (RFC 4340 section 12.3, RFC 4342 section 9).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod dialogue;
 mod pipe;
 
+use dialogue::Dialogue;
 use headway_dccp::{
     AckRun, AckState, AckVector, Ccid, CcidOption, Closed, ConnectionOptions, DccpOption, Elapsed, Event, LossInterval,
     LossIntervals, OptionWriter, Packet, ResetCode, State,
 };
-use headway_units::{Dialect, Duration, Options, Random};
+use headway_units::{Dialect, Duration, Options, Random, Seq48};
 use pipe::{Fate, Lie, Pipe, addresses};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 fn rules(ccid: u8, passed_over_interval: u64) -> ConnectionOptions {
@@ -272,4 +274,82 @@ fn no_path_accuses_anybody() {
             assert_eq!((end.state(), lies), (State::Open, 0), "CCID {ccid}, seed {seed}");
         }
     }
+}
+
+/// A report that names a lesser number than one before was not overtaken for that. The liar names its newest packet on an Ack
+/// that says nothing else, and an older one on the report: what it had to know when the older one was the newest, it still had to.
+#[test]
+fn old_numbers_excuse_nobody() {
+    thread_local!(static NAMED: RefCell<Vec<Seq48>> = const { RefCell::new(Vec::new()) });
+    fn older(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        let headway_dccp::Body::Ack { ack } = packet.body else { return None };
+        if packet.options.iter().flatten().all(|option| !matches!(option, DccpOption::Ccid(_))) {
+            return None;
+        }
+        let (bare, named) = NAMED.with_borrow_mut(|named| {
+            named.push(ack);
+            // Of every second Ack the options go with the number of the fourth before, which has come as this one has.
+            (named.len() % 2 == 1, named[named.len().saturating_sub(4)])
+        });
+        if bare {
+            return with_options(packet, |_, _| ());
+        }
+        let packet = Packet { body: headway_dccp::Body::Ack { ack: named }, ..*packet };
+        hides_losses(&packet)
+    }
+    let pipe = played(&rules(3, 200), Some(older), 20, 7);
+    assert!(penalised(&pipe), "{:?}, {:?}", pipe.client.events, counters(&pipe));
+}
+
+/// RFC 4342 section 8.6.1. A receiver may speak of the newest packets alone, of which it need not know yet that they are lost, and let
+/// the intervals begin with packets without data, SyncAcks that it has asked for: so it would say nothing that is held against it.
+#[test]
+fn who_speaks_of_the_newest_packets_alone_gets_no_feedback() {
+    const SYNCS: usize = 9;
+    let mut client = Dialogue::open_client(&rules(3, 50));
+    let (mut seq, mut newest) = (1002, 1);
+    for round in 0..200 {
+        let ms = 40 + 20 * round;
+        while client.outbox.0.len() < 1000 {
+            client.outbox.push(&[0; 500]);
+        }
+        let mut sync_acks = Vec::new();
+        for said in client.drain_said(ms - 10) {
+            newest = said.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
+            if said.starts_with("SyncAck") {
+                sync_acks.push(newest);
+            }
+        }
+        let mut end = newest + 1;
+        let mut intervals: Vec<[u8; 9]> = sync_acks
+            .iter()
+            .rev()
+            .map(|sync_ack| {
+                let lossless_length = end - sync_ack - 1;
+                end = *sync_ack;
+                let interval =
+                    LossInterval { lossless_length, loss_length: 1, nonce: false, data_length: lossless_length };
+                interval.to_bytes().unwrap()
+            })
+            .collect();
+        if round == 0 {
+            let all = LossInterval { lossless_length: end, loss_length: 0, nonce: false, data_length: 0 };
+            intervals = vec![all.to_bytes().unwrap()];
+        }
+        let mut area = [0; 1008];
+        let mut writer = OptionWriter::new(&mut area);
+        writer.push(DccpOption::ElapsedTime(Elapsed(0))).unwrap();
+        writer.push_ccid(CcidOption::ReceiveRate(10_000_000)).unwrap();
+        if let Some(intervals) = LossIntervals::new(0, &intervals) {
+            writer.push_ccid(CcidOption::LossIntervals(intervals)).unwrap();
+        }
+        client.send(ms, &format!("Ack {seq} ({newest})"), writer.finish().unwrap().as_bytes(), b"");
+        for sync in 1..=SYNCS {
+            client.send(ms, &format!("Sync {} ({newest})", seq + sync), &[], b"");
+        }
+        seq += 1 + SYNCS;
+    }
+    let status = client.connection().status();
+    println!("{status:?}");
+    assert!(status.counters.sent_data_packets < 200, "{status:?}");
 }

@@ -13,8 +13,6 @@ const REMEMBERED: usize = 32;
 /// A receiver of TFRC counts a packet as lost once so many behind it have come (NDUPACK, RFC 4342 section 6.1), however far
 /// behind: loss intervals say nothing about it before.
 const SETTLED: u8 = 3;
-/// "At least the most recent NINTERVAL + 1 = 9 loss intervals" (section 8.6.1).
-const INTERVALS: usize = 9;
 /// Who has lied once is tested so many times as often.
 const HASTE: u64 = 8;
 /// "Only as last resorts, after multiple round-trip times of verified aggression" (RFC 4340 section 12.3).
@@ -43,9 +41,9 @@ pub(crate) enum Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Whether the packet so many below the acknowledgement number has come; `None` if nothing is said of it. So many packets
-    /// behind it are known to have come, at least.
-    fn has_come(self, below: u64, behind: u8) -> Option<bool> {
+    /// Whether the packet so many below the acknowledgement number has come; `None` if nothing is said of it. `settled`: enough
+    /// packets behind it had come when this was said.
+    fn has_come(self, below: u64, settled: bool) -> Option<bool> {
         let mut end = 0u64;
         match self {
             _ if below == 0 => Some(true),
@@ -63,7 +61,7 @@ impl Claim<'_> {
                     let lossless = end.saturating_add(interval.lossless.into());
                     // The first of all reaches to the beginning.
                     if (end..lossless).contains(&below) || interval.lossy == 0 && below >= end {
-                        return (behind >= SETTLED).then_some(true);
+                        return settled.then_some(true);
                     }
                     end = lossless.saturating_add(interval.lossy.into());
                     if (lossless..end).contains(&below) {
@@ -80,8 +78,18 @@ impl Claim<'_> {
 #[derive(Clone, Copy, Debug)]
 struct PassedOver {
     number: u64,
-    /// Packets behind it that reports have named.
+    /// Packets behind it that reports have named, until there are enough.
     behind: u8,
+    /// The last of them.
+    settled_by: u64,
+}
+
+impl PassedOver {
+    /// Whether the receiver had to know that it had not come when the newest packet was `acknowledged`. What a report names was the
+    /// newest when it was written: all lesser ones that were ever named had come by then, in whatever order reports arrive.
+    const fn is_settled(&self, acknowledged: u64) -> bool {
+        self.behind >= SETTLED && acknowledged >= self.settled_by
+    }
 }
 
 /// The numbers that were passed over, and how often the peer lied about them.
@@ -90,10 +98,10 @@ pub(crate) struct Honesty {
     /// Data packets from one to the next, in the mean; 0: none is passed over.
     interval: u64,
     passed_over: VecDeque<PassedOver>,
-    /// Of all packets before this one something was told.
+    /// Of all packets before this one something was told that stands.
     told: u64,
-    /// The greatest number acknowledged.
-    greatest: u64,
+    /// The greatest numbers acknowledged, the greatest first.
+    greatest: [u64; SETTLED as usize],
     /// Reports have come that can be held against it.
     verifiable: bool,
     lies: u32,
@@ -118,7 +126,7 @@ impl Honesty {
         if self.passed_over.len() == REMEMBERED {
             self.passed_over.pop_front();
         }
-        self.passed_over.push_back(PassedOver { number, behind: 0 });
+        self.passed_over.push_back(PassedOver { number, behind: 0, settled_by: 0 });
     }
 
     /// A report names `acknowledged`; the next packet that goes is `upcoming`.
@@ -128,17 +136,19 @@ impl Honesty {
             Claim::Nothing => {}
         }
         // Each number that is greater than all before names one more packet that has come.
-        if acknowledged > self.greatest {
-            self.greatest = acknowledged;
-            for passed_over in self.passed_over.iter_mut().filter(|passed_over| passed_over.number < acknowledged) {
-                passed_over.behind = passed_over.behind.saturating_add(1);
+        if acknowledged > self.greatest[0] {
+            self.greatest.rotate_right(1);
+            self.greatest[0] = acknowledged;
+            for passed_over in &mut self.passed_over {
+                if passed_over.number < acknowledged && passed_over.behind < SETTLED {
+                    passed_over.behind += 1;
+                    passed_over.settled_by = acknowledged;
+                }
             }
         }
-        // A report that was overtaken may have been made before they came.
-        let overtaken = acknowledged < self.greatest;
-        let lie = self.passed_over.iter().position(|PassedOver { number, behind }| {
-            let behind = if overtaken { 0 } else { *behind };
-            acknowledged.checked_sub(*number).is_some_and(|below| claim.has_come(below, behind) == Some(true))
+        let lie = self.passed_over.iter().position(|passed_over| {
+            let below = acknowledged.checked_sub(passed_over.number);
+            below.is_some_and(|below| claim.has_come(below, passed_over.is_settled(acknowledged)) == Some(true))
         });
         let Some(lie) = lie else { return Verdict::Believed };
         self.passed_over.remove(lie);
@@ -150,8 +160,11 @@ impl Honesty {
     }
 
     /// Whether this is feedback: who is to be verified says which packets have come, and the controller goes by that alone. Its
-    /// intervals go back to what was told before, to the beginning, or are as many as section 8.6.1 of RFC 4342 wants: who
-    /// leaves packets out says nothing false of them.
+    /// intervals go back to what was told before, or to the beginning (section 8.6.1 of RFC 4342): who leaves packets out says
+    /// nothing false of them. What has not had to be known yet is to be told again.
+    ///
+    /// Nine intervals are not enough by themselves: packets without data, as many as a receiver asks for, make them as short as it
+    /// likes. Who has lost so many reports that its intervals leave something out loses one more.
     pub(crate) fn accepts(&mut self, acknowledged: u64, report: &Report<'_>) -> bool {
         let Report::Tfrc(TfrcReport { losses, .. }) = report else { return true };
         if self.interval == 0 {
@@ -159,14 +172,11 @@ impl Honesty {
         }
         let Losses::Intervals { skip, intervals } = losses else { return false };
         let end = acknowledged.saturating_add(1).saturating_sub(u64::from(*skip));
-        let told = intervals.iter().map(|interval| u64::from(interval.lossless) + u64::from(interval.lossy)).sum();
-        let accepted = end.saturating_sub(told) <= self.told
-            || intervals.len() >= INTERVALS
-            || intervals.iter().any(|interval| interval.lossy == 0);
-        if accepted {
-            self.told = self.told.max(end);
-        }
-        accepted
+        let said = intervals.iter().map(|interval| u64::from(interval.lossless) + u64::from(interval.lossy)).sum();
+        let before = self.told;
+        let [.., settled] = self.greatest;
+        self.told = before.max(end.min(settled));
+        end.saturating_sub(said) <= before || intervals.iter().any(|interval| interval.lossy == 0)
     }
 
     /// A receiver that begins anew, under another CCID, knows nothing of the numbers before.
@@ -193,19 +203,19 @@ mod tests {
     #[test]
     fn what_a_report_claims() {
         let runs = [run(Received, 3), run(NotReceived, 2), run(Marked, 1)];
-        let vector = [0, 2, 3, 4, 5, 6].map(|below| Claim::Runs(&runs).has_come(below, 0));
+        let vector = [0, 2, 3, 4, 5, 6].map(|below| Claim::Runs(&runs).has_come(below, false));
         assert_eq!(vector, [Some(true), Some(true), Some(false), Some(false), Some(true), None]);
         // Two of open fate, 98 received, 10 with losses, and the first interval with 50.
         let intervals = [interval(98, 10), interval(50, 0)];
-        let said = |behind| {
-            [1, 2, 99, 100, 109, 110, 159, 1000].map(|below| Claim::Intervals(2, &intervals).has_come(below, behind))
+        let said = |settled| {
+            [1, 2, 99, 100, 109, 110, 159, 1000].map(|below| Claim::Intervals(2, &intervals).has_come(below, settled))
         };
         let (yes, no) = (Some(true), Some(false));
-        assert_eq!(said(3), [None, yes, yes, no, no, yes, yes, yes]);
+        assert_eq!(said(true), [None, yes, yes, no, no, yes, yes, yes]);
         // What nobody has to know yet counts as not said.
-        assert_eq!(said(2), [None, None, None, no, no, None, None, None]);
-        assert_eq!(Claim::Nothing.has_come(0, 0), Some(true));
-        assert_eq!(Claim::Nothing.has_come(1, 3), None);
+        assert_eq!(said(false), [None, None, None, no, no, None, None, None]);
+        assert_eq!(Claim::Nothing.has_come(0, false), Some(true));
+        assert_eq!(Claim::Nothing.has_come(1, true), None);
     }
 
     /// RFC 4340 section 12.3: a reset only after several round trips; two lies in one round trip are one.
@@ -224,23 +234,39 @@ mod tests {
         assert_eq!(judge(70, 90), Verdict::Believed, "there is no other number");
     }
 
-    /// RFC 4342 section 8.6.1: intervals follow one another without a gap. Otherwise a receiver could speak of nothing but a packet
-    /// without data, such as the SyncAck that it has asked for, and of no loss.
+    /// RFC 4342 section 8.6.1: intervals follow one another without a gap. Otherwise a receiver could speak of nothing but packets
+    /// without data, such as the SyncAcks that it has asked for, and of no loss.
     #[test]
     fn nothing_is_left_out() {
         let mut honesty = Honesty::new(100);
         let mut accepts = |acknowledged, skip, intervals: &[LossInterval]| {
+            honesty.judge(acknowledged, acknowledged + 1, Claim::Intervals(skip, intervals));
             let losses = Losses::Intervals { skip, intervals };
             let report = TfrcReport { x_recv: Rate::from_bits_per_second(8), losses, new_loss_event: false };
             honesty.accepts(acknowledged, &Report::Tfrc(report))
         };
-        assert!(!accepts(100, 0, &[interval(0, 1)]), "what of 0 to 99?");
         assert!(accepts(100, 0, &[interval(10, 1), interval(50, 0)]), "to the beginning");
-        assert!(accepts(200, 2, &[interval(90, 8)]), "from 101 to 198");
-        assert!(!accepts(300, 0, &[interval(100, 1)]), "199 is left out");
-        assert!(accepts(300, 0, &[interval(101, 1)]));
-        assert!(accepts(250, 0, &[interval(5, 1)]), "an older one that was overtaken");
-        assert!(accepts(900, 0, &[interval(1, 1); 9]) && !accepts(1900, 0, &[interval(1, 1); 8]));
+        assert!(accepts(200, 2, &[interval(188, 11)]), "what of 0 to 100? Two behind 100 are still to be named");
+        assert!(!accepts(300, 2, &[interval(297, 1)]), "0 is left out");
+        assert!(accepts(400, 2, &[interval(298, 1)]), "from 100 on: 200, 300 and 400 were named");
+        assert!(!accepts(500, 0, &[interval(299, 1)]), "200 is left out");
+        assert!(accepts(600, 0, &[interval(300, 1)]), "so much for 200; now from 300 on");
+        assert!(accepts(550, 0, &[interval(250, 1)]), "an older one that was overtaken");
+        assert!(!accepts(1600, 0, &[interval(1, 1); 28]), "many intervals, and next to nothing told");
+    }
+
+    /// A packet is lost for sure once three behind it have come: until then each report tells of it again, and at last truly. One
+    /// that names a lesser number than reports before says what was known when that was the newest.
+    #[test]
+    fn what_is_not_settled_is_told_again() {
+        let mut honesty = Honesty::new(100);
+        honesty.on_passed_over(95);
+        let intervals = [interval(1000, 1)];
+        let all = Claim::Intervals(0, &intervals);
+        assert_eq!([100, 110].map(|ack| honesty.judge(ack, 500, all)), [Verdict::Believed; 2]);
+        assert_eq!([130, 140].map(|ack| honesty.judge(ack, 500, Claim::Nothing)), [Verdict::Believed; 2]);
+        assert_eq!(honesty.judge(120, 500, all), Verdict::Believed, "130 may have come later");
+        assert_eq!(honesty.judge(135, 500, all), Verdict::Lie, "100, 110 and 130 had");
     }
 
     /// RFC 4340 section 10: another CCID begins with nothing. The first interval of its receiver does not reach below its beginning,
