@@ -206,6 +206,19 @@ mod in_the_middle {
         assert_eq!(gaps.last(), Some(&64_000));
     }
 
+    /// "Not less than one round-trip time", but never at once, where a coarse clock finds none.
+    #[test]
+    fn changes_are_not_repeated_at_once() {
+        let mut client = Dialogue::client(&ConnectionOptions { loss_event_rate: true, ..with(&[3, 2], &[3]) });
+        client.next(0);
+        client.send(0, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 3, 3], b"");
+        client.send(0, "Ack 1001 (0)", &[], b"");
+        let said = client.drain_said(1000);
+        let changes = said.iter().filter(|said| said.contains("ChangeR(SendLossEventRate 1,0)")).count();
+        // At 0, 2, 6, 14, ... up to 510 ms, and no more than one round trip later each.
+        assert!((5..=10).contains(&changes), "{changes}: {said:?}");
+    }
+
     /// Section 6.6.4, first condition: options of a packet that was overtaken are ignored.
     #[test]
     fn overtaken_changes_are_ignored() {

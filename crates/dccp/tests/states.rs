@@ -669,6 +669,22 @@ mod close {
         assert_eq!(client.state(), State::Closing);
     }
 
+    /// Two round trips of no time at all, by a clock that is coarser than the path: the Close is not repeated without end.
+    #[test]
+    fn at_once() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        client.send(0, "Response 1000 (0)", &confirms(&options()), b"");
+        client.recv(0, "Ack 1 (1000)");
+        client.send(0, "Ack 1001 (1)", &[], b"");
+        assert_eq!(client.connection().status().rtt, Some(headway_units::Duration::ZERO));
+        let now = client.now();
+        client.connection().close(now);
+        for (n, ms) in [0, 2, 6, 14, 30, 62].into_iter().enumerate() {
+            client.recv(ms, &format!("Close {} (1001)", n + 2));
+        }
+    }
+
     /// Both close at once: each answers the other's Close.
     #[test]
     fn at_the_same_time() {

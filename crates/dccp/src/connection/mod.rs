@@ -69,6 +69,8 @@ use wishes::Agreed;
 
 /// The longest options: what Data Offset can say, less the shortest header (section 5.1).
 const BUFFER: usize = 1020;
+/// Timers are no finer.
+const LEAST_RTT: Duration = Duration::from_millis(1);
 /// Answers to other packets that wait at most. The driver drains them after each packet.
 const MOST_CONTROL: usize = 16;
 
@@ -391,8 +393,10 @@ impl Connection {
         self.machine.state()
     }
 
+    /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
+    /// nothing is no wait.
     fn rtt(&self) -> Duration {
-        self.smoothed_rtt.unwrap_or(self.options.default_rtt)
+        self.smoothed_rtt.unwrap_or(self.options.default_rtt).max(LEAST_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {

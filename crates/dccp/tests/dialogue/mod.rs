@@ -102,6 +102,7 @@ impl Dialogue {
         while let Some(out) = connection.poll_transmit(self.now, &mut self.outbox) {
             let iss = *self.iss.get_or_insert(out.packet.seq);
             self.said.push_back((self.now, show(&out.packet, iss)));
+            assert!(self.said.len() < 1_000_000, "it talks without end");
         }
     }
 
