@@ -185,6 +185,32 @@ fn elapsed_times_do_not_shorten_the_round_trip() {
     assert!(rtt > Duration::from_millis(15), "{rtt}");
 }
 
+/// RFC 4342 section 5 lets the first round trip set the first rate. A client that says it has waited for nearly all of it, in the handshake
+/// and again and again while the server has nothing to send, makes it half of what it is, if the server verifies.
+#[test]
+fn elapsed_times_in_a_pause_halve_the_round_trip_at_most() {
+    let ccid = Ccid::TFRC.0;
+    // 9.99 ms of 10.
+    let waited = [43, 4, 999_u16.to_be_bytes()[0], 999_u16.to_be_bytes()[1]];
+    for (interval, least) in [(0, Duration::from_micros(10)), (200, Duration::from_millis(5))] {
+        let rules = rules(ccid, interval);
+        let mut server = Dialogue::server(&rules);
+        server.send(0, "Request 1000", &dialogue::changes(&rules), b"");
+        server.next(0);
+        server.send(10, "Ack 1001 (0)", &waited, b"");
+        (1002..1050).for_each(|seq| {
+            server.send(10, &format!("Ack {seq} (0)"), &waited, b"");
+        });
+        let status = server.connection().status();
+        assert_eq!((status.rtt, status.sender.unwrap().rtt), (Some(least), Some(least)), "{interval}");
+        for _ in 0..10_000 {
+            server.outbox.push(&[0; 1000]);
+        }
+        let sent = server.drain_said(15).iter().filter(|said| said.contains("Len=1000")).count();
+        assert!(if interval == 0 { sent > 700 } else { sent < 10 }, "{interval}: {sent}");
+    }
+}
+
 /// Section 7.7: an NDP Count tells of the packets right before its own. A number that was passed over behind packets without data is
 /// none that it may name: whoever believes it counts the number among what was not lost (RFC 4342 section 6.1).
 #[test]

@@ -6,7 +6,7 @@ use super::feature_slot::Side;
 use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
 use super::state::State;
-use crate::{DropCode, Feature, Packet, PacketType, Reset, ResetCode};
+use crate::{Ccid, DropCode, Feature, Packet, PacketType, Reset, ResetCode};
 use headway_rate::{Arrival, Feedback, Losses, Report, SenderHalf, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
 use std::ops::ControlFlow;
@@ -151,7 +151,11 @@ impl Connection {
         }
         // Who waited for longer than the next packet was behind would have named that one. So a lie wins the time between
         // two packets at most, and the sample is too long where that one was lost or late.
-        let held = self.ledger.until_next(number).filter(|_| echoed.is_none()).map_or(held, |next| held.min(next));
+        let next = self.ledger.until_next(number).filter(|_| echoed.is_none());
+        // That is no bound where the next one went late or not at all, as in a handshake and before a pause: who is to be verified
+        // is believed half of the time at most. A window does not go by it, and its receivers do wait.
+        let half = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
+        let held = held.min(next.unwrap_or(held)).min(if half { age / 2 } else { held });
         let sample = Duration::from_nanos(age.as_nanos() - held.as_nanos());
         self.smoothed_rtt = Some(match self.smoothed_rtt {
             Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
