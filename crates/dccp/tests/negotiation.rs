@@ -325,6 +325,9 @@ mod in_the_middle {
         server.wait(100);
         server.send(100, "Ack 1003 (1)", &[32, 4, 1, 2], b"");
         assert_eq!(server.connection().status().receive_ccid, Ccid(3), "too soon");
+        server.wait(61_000);
+        server.send(61_000, "Ack 1004 (1)", &[32, 4, 1, 2], b"");
+        assert_eq!(server.connection().status().receive_ccid, Ccid(2), "a minute later");
     }
 
     /// The Sequence Window grows to five times the packets of a round trip (section 7.5.2).

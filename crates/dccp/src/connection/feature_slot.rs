@@ -73,6 +73,8 @@ pub(crate) struct Slot {
     pub(crate) value: u64,
     /// This end's preferences, the most preferred first; for features that are lists.
     pub(crate) list: List,
+    /// The same of CCIDs that change too soon, for which `list` is the value that stays.
+    wish: List,
     /// The order of the list means nothing to this end.
     pub(crate) indifferent: bool,
     /// The value that this end's Change names; for features that are not.
@@ -125,6 +127,7 @@ impl Slot {
                 side: if place % 2 == 0 { Side::Local } else { Side::Remote },
                 value,
                 list: if is_list(feature) { List::new([value as u8]) } else { List::default() },
+                wish: if is_list(feature) { List::new([value as u8]) } else { List::default() },
                 indifferent: false,
                 proposed: value,
                 phase: Phase::Stable,
@@ -140,7 +143,7 @@ impl Slot {
 
     /// This end accepts other values.
     pub(super) fn prefer(&mut self, list: List) {
-        self.list = list;
+        (self.list, self.wish) = (list, list);
         self.decided = false;
         self.asked_otherwise |= self.asked;
         // A Confirm of the old list says nothing about the new one (section 6.6.5).
@@ -176,8 +179,8 @@ impl Slot {
         frozen: bool,
     ) -> Result<(), OptionFault> {
         if is_list(self.feature) {
-            if frozen {
-                self.list = List::new([self.value as u8]);
+            if self.feature == Feature::CCID {
+                self.list = if frozen { List::new([self.value as u8]) } else { self.wish };
             }
             if is_server && self.indifferent {
                 // The server's order decides (section 6.3.1), and this server leaves it to the client.
