@@ -321,3 +321,46 @@ fn a_peer_may_use_up_all_numbers() {
         client.drain_said(100_000);
     }
 }
+
+/// Sections 8.1.4 and 8.5 step 7: a CloseReq with a good cookie makes a connection in RESPOND, which it does not open. Those too have
+/// their places in the backlog, and there are no more of them.
+#[test]
+fn cookies_make_no_more_half_open_connections_than_the_backlog_holds() {
+    let rules = ConnectionOptions { init_cookies: InitCookies::Always, backlog: 4, ..options() };
+    let mut listener = headway_dccp::Listener::new(Instant::ZERO, &rules, &[SERVICE], Random::new(1, "listener"));
+    let mut handle = |peer: u8, body: Body, seq: u64, options: &[u8]| {
+        let mut bytes = [0; 2000];
+        let len = encode(body, Seq48::new(seq), 0, &[0; 100], options, &mut bytes);
+        let packet = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
+        let outcome = listener.handle(Instant::ZERO, &[peer], Ecn::NotEct, &packet);
+        let outcome = match outcome {
+            headway_dccp::Outcome::Accepted(connection, _) => Ok(Some(connection)),
+            headway_dccp::Outcome::Reply(out) => {
+                Err((out.packet.seq, [out.packet.options.as_bytes().to_vec(), vec![0; 4]].concat()))
+            }
+            headway_dccp::Outcome::Ignored(_) => Ok(None),
+        };
+        (outcome, listener.half_open())
+    };
+    let mut kept = Vec::new();
+    for peer in 0..10 {
+        let (Err((ack, options)), _) = handle(peer, Body::Request { service: SERVICE }, 1000, &[]) else {
+            panic!("no cookie")
+        };
+        let options = OptionArea::new(&options).unwrap();
+        let cookie = options.iter().flatten().find_map(|option| match option {
+            headway_dccp::DccpOption::InitCookie(cookie) => Some([&[36, cookie.len() as u8 + 2], cookie].concat()),
+            _ => None,
+        });
+        let mut cookie = cookie.unwrap();
+        cookie.resize(cookie.len().next_multiple_of(4), 0);
+        let (outcome, half_open) = handle(peer, Body::CloseReq { ack }, 1001, &cookie);
+        kept.extend(outcome.unwrap());
+        assert_eq!((kept.len(), half_open), (usize::from(peer + 1).min(4), usize::from(peer + 1).min(4)));
+        if peer == 9 {
+            let (outcome, half_open) = handle(peer, Body::Ack { ack }, 1002, &cookie);
+            assert_eq!((outcome.unwrap().unwrap().state(), half_open), (State::Open, 4), "who connects is served");
+        }
+    }
+    assert!(kept.iter().all(|connection| connection.state() == State::Respond));
+}

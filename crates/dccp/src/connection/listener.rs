@@ -224,7 +224,12 @@ impl Listener {
         else {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
+        server.place_in_backlog = Some(Arc::clone(&self.backlog));
         let delivery = server.handle(now, ecn, packet);
+        // A packet that is not valid, or a CloseReq, does not end the handshake.
+        if server.state() == State::Respond && self.half_open() > self.options.backlog {
+            return Outcome::Ignored(Ignored::NoConnection);
+        }
         Outcome::Accepted(server, delivery)
     }
 
