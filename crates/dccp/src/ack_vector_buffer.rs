@@ -217,8 +217,19 @@ impl AckVectorBuffer {
         if self.runs.len() + (self.packets / u64::from(AckRun::MAX_PACKETS)) as usize <= MAX_BYTES {
             return;
         }
+        self.keep_bytes(MAX_BYTES);
+    }
+
+    /// Forgets the oldest that do not fit into `room` bytes of options.
+    pub(crate) fn shorten(&mut self, room: usize) {
+        let options = if room > 2 + OPTION_BYTES { 2 } else { 1 };
+        self.keep_bytes(room.saturating_sub(2 * options).max(1));
+    }
+
+    /// Forgets the oldest of what takes more than so many bytes of vectors.
+    fn keep_bytes(&mut self, most: usize) {
         let mut bytes = self.bytes();
-        while bytes > MAX_BYTES
+        while bytes > most
             && let Some(run) = self.runs.back()
         {
             let last_byte = (run.packets - 1) % u64::from(AckRun::MAX_PACKETS) + 1;

@@ -1,10 +1,12 @@
 //! Every CCID that has a controller carries data over a path of a fixed rate, and its reports come back.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod dialogue;
 mod pipe;
 
+use dialogue::{Dialogue, changes};
 use headway_dccp::{Ccid, ConnectionOptions, NoData, State};
-use headway_units::{Dialect, Duration, Instant, Options};
+use headway_units::{Bytes, Dialect, Duration, Instant, Options};
 use pipe::{Fate, Pipe, options};
 
 /// The rules of a dialect under one CCID, data both ways.
@@ -115,6 +117,31 @@ fn what_the_feedback_of_tfrc_tells() {
         assert!(feedback.len() > 50, "{}", feedback.len());
         for line in feedback {
             assert!(line.contains("Elapsed") && line.contains(there) && !line.contains(absent), "{line}");
+        }
+    }
+}
+
+/// RFC 4340 section 11.4.2. An Ack has room for 500 bytes of options on the smallest path, IPv6 and UDP below: of a longer vector the newest
+/// part goes. Otherwise whoever takes every other packet away for a while, and what acknowledges the vectors, would silence a receiver for good.
+#[test]
+fn a_vector_too_long_for_the_path_is_cut() {
+    let rules = rules(Dialect::Rfc, Ccid::TCP_LIKE);
+    let rules = ConnectionOptions { mtu: Bytes::new(576), lower_headers: Bytes::new(48), ..rules };
+    let mut server = Dialogue::server(&rules);
+    server.send(0, "Request 1000", &[changes(&rules), vec![34, 4, 6, 1]].concat(), b"");
+    server.send(10, "Ack 1001 (0)", &[], b"");
+    let mut seq = 1002;
+    for (packets, step) in [(700, 2), (700, 1)] {
+        server.drain_said(1000 * step);
+        for ms in 0..packets {
+            seq += step;
+            server.send(5000 / step + ms, &format!("Data {seq}"), &[], b"x");
+        }
+        let said = server.drain_said(5000 / step + 900);
+        assert!(said.len() >= 350, "{}", said.len());
+        for said in said {
+            let vectors: Vec<_> = said.split("AckVector0[").skip(1).collect();
+            assert!(vectors.first().is_some_and(|vector| vector.starts_with('R')), "{said}");
         }
     }
 }

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 const MOST_DROPPED: usize = 64;
 /// Our packets with Ack Vectors that are remembered at most.
 const MOST_CARRIERS: usize = 64;
+/// A vector is not cut shorter than this, in bytes: an option.
+const LEAST_VECTOR: usize = 255;
 /// Packets back to which Data Dropped reaches: what is older the peer has long forgotten (section 11.7.2).
 const FURTHEST_DROPPED: u64 = 1024;
 
@@ -145,8 +147,12 @@ impl Acknowledge {
         self.vector.encoded_len()
     }
 
-    /// Writes an Ack Vector on our packet `seq`.
-    pub(crate) fn write_vector(&mut self, seq: Seq48, writer: &mut OptionWriter<'_>) {
+    /// Writes an Ack Vector on our packet `seq`. Where it does not fit beside data, there is none; on a packet of its own (`alone`) its
+    /// oldest part is given up, unless next to nothing would be left.
+    pub(crate) fn write_vector(&mut self, seq: Seq48, writer: &mut OptionWriter<'_>, alone: bool) {
+        if alone && (LEAST_VECTOR..self.vector_len()).contains(&writer.remaining()) {
+            self.vector.shorten(writer.remaining());
+        }
         if writer.remaining() >= self.vector_len() && self.vector.write(writer).is_ok() {
             self.vector.sent(seq);
             if self.carriers.len() == MOST_CARRIERS {
@@ -274,7 +280,7 @@ mod tests {
         let written = |acknowledge: &mut Acknowledge, ours: u64| {
             let mut buffer = [0; 40];
             let mut writer = OptionWriter::new(&mut buffer);
-            acknowledge.write_vector(seq(ours), &mut writer);
+            acknowledge.write_vector(seq(ours), &mut writer, false);
             writer.len()
         };
         let mut acknowledge = Acknowledge::new(Instant::ZERO);
@@ -288,7 +294,7 @@ mod tests {
         assert!(acknowledge.vector_len() < 10, "{}", acknowledge.vector_len());
         let mut small = [0; 2];
         let mut writer = OptionWriter::new(&mut small);
-        acknowledge.write_vector(seq(61), &mut writer);
+        acknowledge.write_vector(seq(61), &mut writer, false);
         assert_eq!(writer.len(), 0, "there is no room");
         assert!(acknowledge.carriers.is_empty());
         (0..1000).for_each(|n| assert!(written(&mut acknowledge, 70 + n) > 0));

@@ -350,7 +350,7 @@ impl Connection {
             let ack = self.windows.gsr();
             self.acknowledge.write_dropped(ack, seq, &mut writer);
             if self.agreed.we_send_vectors && matches!(kind, PacketType::Ack | PacketType::DataAck) {
-                self.acknowledge.write_vector(seq, &mut writer);
+                self.acknowledge.write_vector(seq, &mut writer, kind == PacketType::Ack);
             }
         }
         finish(writer)
