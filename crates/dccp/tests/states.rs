@@ -192,6 +192,26 @@ mod partopen {
         client.recv(40, "Data 4 Len=3");
     }
 
+    /// "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5): data that leaves it no room waits until the
+    /// connection is open.
+    #[test]
+    fn data_leaves_room_for_cookies() {
+        for (cookie, len) in [(253, 1440), (100, 1440), (253, 1175)] {
+            let mut client = Dialogue::client(&options());
+            client.next(0);
+            let cookies = [vec![36, cookie as u8 + 2], vec![7; cookie]].concat();
+            client.send(10, "Response 1000 (0)", &[confirms(&options()), cookies].concat(), b"");
+            client.push(10, &vec![1; len]);
+            client.recv(10, &format!("Ack 1 (1000) | InitCookie({cookie} bytes)"));
+            client.recv(210, &format!("Ack 2 (1000) | InitCookie({cookie} bytes)"));
+            client.push(220, b"short");
+            client.silence(220);
+            client.send(230, "Ack 1001 (2)", &[], b"");
+            client.recv(230, &format!("Data 3 Len={len}"));
+            client.recv(230, "Data 4 Len=5");
+        }
+    }
+
     /// An older Response, overtaken by a newer one, brings no cookies.
     #[test]
     fn cookies_of_an_older_response() {

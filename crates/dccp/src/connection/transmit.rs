@@ -16,6 +16,8 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(64);
 static PADDING: [u8; 9216] = [0; 9216];
 /// Room for options even where a datagram fills the packet: it then goes in fragments.
 const LEAST_OPTIONS: usize = 64;
+/// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
+const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
 /// The longest datagram that any packet carries, with the longest header.
 const LONGEST_DATAGRAM: usize = 65_535 - 1020;
 /// Datagrams at once that are too long for any packet.
@@ -201,6 +203,12 @@ impl Connection {
         };
         let source = Source::Outbox(len);
         let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
+        // "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5): without it a server that has kept
+        // nothing knows of no connection. Data beside which it finds no room waits.
+        let cookies: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
+        if cookies > 0 && cookies + BEFORE_COOKIES > room.max(LEAST_OPTIONS) {
+            return due.then_some(Plan::bare(Body::Ack { ack }));
+        }
         if due && room < self.options_needed() {
             return Some(Plan::bare(Body::Ack { ack })); // "either send the options on a separate packet" (section 14)
         }
