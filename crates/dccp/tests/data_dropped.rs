@@ -71,3 +71,23 @@ fn what_was_told_without_feedback_counts_with_the_next() {
         assert_eq!(before, with_feedback, "{trouble:?}: {rates:?}");
     }
 }
+
+/// Section 11.7.2: Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets were ECN marked". Loss events
+/// are the receiver's to find under CCID 3 (RFC 4342 section 6.1), so that its Loss Intervals tell of a packet whose Data Checksum is wrong.
+#[test]
+fn corruption_is_a_loss_event_of_tfrc() {
+    for (deliver_corrupt, crc) in [(false, [0; 4]), (true, [0; 4]), (false, headway_dccp::crc32c(b"x").to_be_bytes())] {
+        let preset = ConnectionOptions::preset(Dialect::Rfc);
+        let rules = ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], deliver_corrupt, ..preset };
+        let mut server = Dialogue::open_server(&rules);
+        for seq in 1002..1012 {
+            let checksum = [&[44, 6][..], &crc].concat();
+            let options = if seq == 1008 { &checksum[..] } else { &[] };
+            server.send(20 + seq, &format!("Data {seq}"), options, b"x");
+        }
+        let said = server.drain_said(2000);
+        // Lossless packets / nonce : lossy packets / data packets.
+        let events = said.iter().any(|said| said.contains("LossIntervals(skip 0; 0/0:1/1 "));
+        assert_eq!(events, crc == [0; 4], "{said:?}");
+    }
+}

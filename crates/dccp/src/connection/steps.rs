@@ -65,11 +65,12 @@ impl Connection {
         self.step_11_process_respond(now, packet);
         self.step_12_process_partopen(now, packet, &heard);
         self.answer_partopen(now, packet);
-        self.tell_receiver(now, ecn, packet, &heard);
+        let intact = heard.data_checksum.is_none_or(|crc| crc == crc32c(packet.data));
+        self.tell_receiver(now, ecn, packet, &heard, intact);
         self.step_13_process_close_req(now, packet);
         self.step_14_process_close(now, packet)?;
         self.step_15_process_sync(packet);
-        ControlFlow::Continue(self.step_16_process_data(packet, &heard))
+        ControlFlow::Continue(self.step_16_process_data(packet, intact))
     }
 
     /// Step 2: in TIMEWAIT, and where there is no connection, anything but a Reset is answered by a Reset.
@@ -236,7 +237,7 @@ impl Connection {
     }
 
     /// The controller of the peer's data learns of every acknowledgeable packet of the half-connection.
-    fn tell_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, heard: &Heard) {
+    fn tell_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, heard: &Heard, intact: bool) {
         let Some(receiver) = &mut self.receiver else { return };
         let data = matches!(packet.kind(), PacketType::Data | PacketType::DataAck);
         let ndp_count = if self.agreed.peer_counts { Some(heard.ndp_count.unwrap_or(0)) } else { heard.ndp_count };
@@ -246,7 +247,9 @@ impl Connection {
                 number: self.windows.number_received(packet.seq),
                 size: Bytes::new(if data { packet.data.len() as u64 } else { 0 }),
                 data,
-                ecn,
+                // Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets were ECN marked" (section
+                // 11.7.2). Under CCID 3 it is the receiver that makes loss events of marks; under CCID 2 the sender reads the codes.
+                ecn: if data && !intact { Ecn::Ce } else { ecn },
                 ccval: packet.ccval.value(),
                 ndp_count,
                 timing: None,
@@ -285,10 +288,9 @@ impl Connection {
     }
 
     /// Step 16: data goes to the application, but never that of more than one Request or Response.
-    fn step_16_process_data(&mut self, packet: &Packet<'_>, heard: &Heard) -> Delivery {
+    fn step_16_process_data(&mut self, packet: &Packet<'_>, intact: bool) -> Delivery {
         let kind = packet.kind();
         let handshake = matches!(kind, PacketType::Request | PacketType::Response);
-        let intact = heard.data_checksum.is_none_or(|crc| crc == crc32c(packet.data));
         if !kind.is_data() || handshake && packet.data.is_empty() {
             if !intact {
                 self.acknowledge.on_dropped(packet.seq, DropCode::CORRUPT);
