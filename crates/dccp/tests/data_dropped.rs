@@ -48,6 +48,20 @@ fn a_packet_without_options_drops_nothing() {
     assert_eq!(window(&mut client), 1.0, "and one for packet 4, of which nothing was said before");
 }
 
+/// Section 11.7: options that "report the status of more packets than have been sent" are ignored.
+#[test]
+fn more_packets_than_were_sent_drop_nothing() {
+    let received = [38, 3, 2];
+    for (block, left) in [(0xa2, 1.0), (0xa3, 3.0), (0x90, 3.0), (0x9f, 3.0)] {
+        let mut client = client(2);
+        client.events();
+        client.send(60, "Ack 1002 (2)", &[&[40, 3, block][..], &received].concat(), b"");
+        assert_eq!(window(&mut client), left, "{block}");
+        // One packet of which the application says that it does not listen, but not sixteen of three.
+        assert_eq!(client.events().len(), usize::from(block == 0x90));
+    }
+}
+
 /// Section 11.7.2: "Every packet newly acknowledged as Drop Code 2 SHOULD reduce the sender's instantaneous rate by one packet per
 /// round-trip time". Data Dropped and Slow Receiver may ride on any acknowledgement, also on one that is no feedback (RFC 4342
 /// section 6): then they count with the next that is.
