@@ -28,9 +28,11 @@ impl Seen {
         if Self::words(behind) > self.bits.len() {
             let mut wider = Self { bits: vec![0; Self::words(behind)], ..*self };
             for number in wider.oldest()..=self.newest[0] {
-                // What has no bit any more may have come, unless it is among the newest; it stays a duplicate.
+                // What has no bit any more may have come, unless it is greater than the third greatest that has; it stays a duplicate.
+                // Of those above, the greatest are known.
                 let forgotten = number < self.oldest();
-                if if forgotten { number <= self.newest[LATER - 1] } else { self.get(number) } {
+                let may_have_come = number <= self.newest[LATER - 1] || self.newest.contains(&number);
+                if if forgotten { may_have_come } else { self.get(number) } {
                     wider.set(number);
                 }
             }
@@ -134,6 +136,16 @@ mod tests {
         assert!(!seen.insert(5) && seen.insert(4));
         assert!(seen.insert(500));
         assert!(!seen.insert(4));
+    }
+
+    /// Packet 66 is the second greatest, and its bit is gone when 194 has come: it stays a duplicate in a wider window.
+    #[test]
+    fn the_greatest_stay_duplicates() {
+        let mut seen = Seen::new(25);
+        assert!([66, 7, 194].into_iter().all(|number| seen.insert(number)));
+        seen.widen(512);
+        assert!([66, 7, 194, 5].into_iter().all(|number| !seen.insert(number)));
+        assert!(seen.insert(8) && seen.insert(65));
     }
 
     /// A window of 100 packets is kept in 128 bits, one of 1000 in 1024, none in less than two words or more than 64.
