@@ -361,6 +361,17 @@ mod data {
         server.recv(220, "Ack 2 (1004) | ElapsedTime(20000) DataDropped[Protocol Constraints 1]");
     }
 
+    /// Section 9.2.1: Minimum Checksum Coverage is 0 at first, and then every packet must be covered as a whole.
+    #[test]
+    fn nothing_is_left_uncovered_unless_agreed() {
+        let mut server = Dialogue::open_server(&options());
+        assert_eq!(server.send_covered(20, "Data 1002", b"12345678", 0), Delivery::Data);
+        for (number, cscov) in [(1003, 1), (1004, 3)] {
+            let refused = server.send_covered(20, &format!("Data {number}"), b"12345678", cscov);
+            assert_eq!(refused, Delivery::Dropped(Ignored::ProtocolConstraints), "{cscov}");
+        }
+    }
+
     /// Section 9.3: corrupt data is dropped, or delivered with a note, and told in either case.
     #[test]
     fn data_checksums() {
