@@ -148,7 +148,6 @@ impl Allowed {
             self.set.begin(moment.now);
             self.p = news.p;
             self.x_bps = news.x_bps;
-            self.seen_loss = news.p > 0.0;
             self.rising = self.x;
             // ns-2 keeps a rate that is higher already.
             self.x = if matches!(self.slow_start, SlowStart::Stepwise | SlowStart::Spread) {

@@ -157,6 +157,22 @@ fn a_packet_a_round_trip() {
     close(later(&limited, 20_000.0, 1_000.0), 10_000.0);
 }
 
+/// ns-2's first report begins slow start whatever it says of losses (tcp/tfrc.cc, `recv`): it is the second that jumps to the
+/// equation, and the third adds a packet for each round trip since the last change, which a jump is none.
+#[test]
+fn a_first_report_of_losses_in_ns2() {
+    let ns2 = options(|o| {
+        (o.increase, o.slow_start, o.receive_limit) = (Increase::PacketPerRtt, SlowStart::Spread, ReceiveLimit::Last);
+    });
+    let mut allowed = Allowed::new(&ns2, 1000.0);
+    allowed.begin(&at(0.9));
+    for (seconds, wanted) in [(1.0, 40_000.0), (1.1, 70_000.0), (1.2, 90_000.0)] {
+        let x_bps = if seconds < 1.15 { 70_000.0 } else { 99_000.0 };
+        allowed.on_report(&at(seconds), &news(0.01, x_bps, 90_000.0));
+        close(allowed.x(), wanted);
+    }
+}
+
 fn timeout(options: &TfrcOptions, moment: &Moment, p: f64, x: f64, x_bps: f64, x_recv: f64) -> f64 {
     let mut allowed = steady(options, p, x, x_bps, x_recv);
     allowed.on_timeout(moment);
