@@ -206,6 +206,20 @@ fn what_was_settled_first_comes_first_at_one_moment() {
     }
 }
 
+/// A transmitter busy until t is still busy for what arrives at t: it waits, be it for no time.
+#[test]
+fn a_transmitter_is_busy_to_the_end() {
+    for two_events in [false, true] {
+        let config = Config { two_events, ..config("2Mbps", droptail(50)) };
+        for (lead_s, waiting) in [(0.005, (1, 1000)), (0.004, (1, 1000)), (0.003, (0, 0))] {
+            let second = Moment { lead_s, ..Moment::new(ms(4)) };
+            let seen = drive_moments(&config, &[(Moment::new(ms(0)), 1000), (second, 1000)]);
+            assert_eq!(seen.waiting[1], waiting, "{lead_s}");
+            assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
+        }
+    }
+}
+
 /// The n-th of many transmissions starts within 1 ns of the exact rational: 1000 B at 3 Mb/s take 2666666.67 ns.
 #[test]
 fn a_busy_period_does_not_drift() {
