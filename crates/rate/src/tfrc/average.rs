@@ -77,10 +77,8 @@ impl Average {
         let is_known = |interval: &Interval| known.iter().any(|known| known.0 == interval.start);
         let closed_since = intervals.iter().position(is_known).unwrap_or(0);
         for newly_closed in (1..=closed_since).rev() {
-            if newly_closed + 1 < intervals.len() {
-                let df = self.general(newly_closed, intervals).0;
-                self.discounts[newly_closed + 1..].iter_mut().for_each(|discount| discount.1 *= df);
-            }
+            let df = self.general(newly_closed, intervals).0;
+            self.discounts[newly_closed + 1..].iter_mut().for_each(|discount| discount.1 *= df);
         }
     }
 

@@ -164,7 +164,6 @@ impl LossHistory {
         if hole.marked || hole.declared && !self.late_arrivals_fill {
             return duplicate;
         }
-        let before = self.newest();
         let events = self.events.list.len();
         // A hole is never at zero: something came before it.
         let without_data = packet.ndp_count.min(packet.number);
@@ -186,8 +185,7 @@ impl LossHistory {
             self.holes.insert(at, Hole::of_mark(packet, non_data, hole.counter));
         }
         self.count_above(packet.number);
-        let declared = self.declare(true);
-        let new_event = declared && self.newest() > before;
+        let new_event = self.declare(true);
         Change { duplicate: false, new_event, filled: !new_event && self.events.list.len() < events }
     }
 
@@ -224,12 +222,11 @@ impl LossHistory {
         count
     }
 
+    /// What comes before a declared hole is declared too.
     fn count_above(&mut self, number: u64) {
-        for hole in self.holes.iter_mut().rev() {
-            if hole.last < number && !hole.declared {
+        for hole in self.holes.iter_mut().rev().take_while(|hole| !hole.declared) {
+            if hole.last < number {
                 hole.above = hole.above.saturating_add(1);
-            } else if hole.declared && !hole.marked {
-                break;
             }
         }
     }

@@ -224,9 +224,7 @@ impl TfrcReceiver {
 
 impl ReceiverHalf for TfrcReceiver {
     fn on_packet(&mut self, now: Instant, packet: &Received) {
-        if packet.data && (packet.timing.is_some() || self.timing.is_none()) {
-            self.timing = packet.timing.or(self.timing);
-        }
+        self.timing = packet.timing.or(self.timing);
         let had_losses = self.history.as_ref().is_some_and(LossHistory::has_losses);
         let highest = self.history.as_ref().and_then(LossHistory::highest);
         let change = self.add(now, packet);

@@ -148,21 +148,21 @@ impl Reported {
         self.newest = newest;
         self.known.clone_from(&intervals);
         if intervals.len() == 1 {
-            intervals.push(Interval { start: u64::MAX, ..intervals[0] });
+            // What was before is not known: as much.
+            intervals.push(intervals[0]);
         }
         Reading { p: self.average.loss_event_rate(&intervals, open_counts), new_event }
     }
 
     /// Where further events begin among the losses in `start..end`, the newest first (section 9.2).
     fn part(&mut self, start: u64, end: u64, sent: &SentLog) -> Vec<u64> {
-        let known = self.parts.partition_point(|part| *part <= start)..self.parts.partition_point(|part| *part < end);
-        let mut last = self.parts.get(known.clone()).and_then(|parts| parts.last()).copied().unwrap_or(start);
-        let mut parts = self.parts.get(known).unwrap_or_default().to_vec();
-        while let Some(next) = sent.a_round_trip_after(last, end).filter(|next| last < *next && *next < end) {
-            last = next;
+        let from = self.parts.partition_point(|part| *part <= start);
+        let mut to = self.parts.partition_point(|part| *part < end);
+        let mut parts = self.parts.get(from..to).unwrap_or_default().to_vec();
+        while let Some(next) = sent.a_round_trip_after(parts.last().copied().unwrap_or(start), end) {
             parts.push(next);
-            let at = self.parts.partition_point(|part| *part < next);
-            self.parts.insert(at, next);
+            self.parts.insert(to, next);
+            to += 1;
         }
         let surplus = self.parts.len().saturating_sub(PARTS);
         self.parts.drain(..surplus);

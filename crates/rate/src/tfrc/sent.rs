@@ -72,7 +72,7 @@ impl SentLog {
     }
 
     /// The packet that went a round trip after `from`, to a quarter, if the last one before `to` went two round trips after
-    /// it. As far back as is remembered: of what went before, nothing is known.
+    /// it: between the two. As far back as is remembered: of what went before, nothing is known.
     pub(crate) fn a_round_trip_after(&self, from: u64, to: u64) -> Option<u64> {
         let ticks = &self.ticks;
         let last = |number| ticks.partition_point(|tick| tick.number <= number).checked_sub(1);
