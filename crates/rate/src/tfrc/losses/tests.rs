@@ -156,6 +156,29 @@ fn packets_without_data() {
     assert_eq!(list[1].lossless, 22);
 }
 
+/// RFC 4342 section 6.1.1: no data length has packets without data, also where they come late, or a late one tells of them. Of
+/// 0 to 19, 5 and 15 are lost; 8 to 10 come late, or with NDP Count only 10, after which 15 is known to be lost.
+#[test]
+fn late_packets_without_data() {
+    let at = |number: u64| Arrival { ccval: (number / 2 % 16) as u8, ..packet(number, number as f64) };
+    let lengths = |late: &[Arrival]| {
+        let mut history = history(LossEvents::WindowCounter);
+        for number in (0..20).filter(|number| ![5, 8, 9, 10, 15].contains(number)) {
+            history.on_packet(&at(number));
+        }
+        late.iter().for_each(|late| assert!(!history.on_packet(late).duplicate));
+        assert_eq!(starts(&history), [5, 15]);
+        let mut list = Vec::new();
+        history.report(9.0, &mut list);
+        [list[0].data, list[1].data]
+    };
+    let bare = |number| Arrival { data: false, ..at(number) };
+    assert_eq!(lengths(&[8, 9, 10].map(at)), [5, 10]);
+    assert_eq!(lengths(&[at(8), at(9), bare(10)]), [5, 9]);
+    assert_eq!(lengths(&[8, 9, 10].map(bare)), [5, 7]);
+    assert_eq!(lengths(&[Arrival { ndp_count: 2, ..at(10) }]), [5, 8]);
+}
+
 /// A jump of 2^60 numbers, thousands of holes, marks: memory stays what it is.
 #[test]
 fn memory_is_bounded() {

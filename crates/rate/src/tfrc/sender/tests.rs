@@ -288,6 +288,31 @@ mod lies {
         assert!((p - 1.0 / 40.0).abs() < 1e-12, "{p}");
     }
 
+    /// Packet 40 was lost without data: what is behind it belongs to the newest event, 14 and 2 packets, of the four into which the
+    /// one before falls apart.
+    #[test]
+    fn an_interval_without_data_joins_the_newest_part() {
+        let p = read(&plain(), &[40], &[interval(2, 1, 3), interval(5, 32, 37), interval(3, 0, 3)]);
+        assert!((p - 4.0 / (16.0 + 8.0 + 8.0 + 7.0)).abs() < 1e-12, "{p}");
+    }
+
+    /// Reports of the 32 losses from packet 3 on, and 250 round trips later again. When a packet went is remembered for 64 round
+    /// trips only, but the four events are. In the end 26 to 34 turn out to have come late: three events are left.
+    #[test]
+    fn events_that_fell_apart_stay_apart() {
+        let mut sent = SentLog::default();
+        (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+        let mut reported = Reported::new(&plain());
+        reported.allowed(5.0);
+        let mut read = |acknowledged, sent: &SentLog, newest| {
+            1.0 / reported.read(acknowledged, 0, &[newest, interval(3, 0, 3)], sent, 0.08).p
+        };
+        assert_eq!(read(44, &sent, interval(10, 32, 42)), (19.0 + 8.0 + 8.0 + 7.0) / 4.0);
+        (45..=1044).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number }));
+        assert_eq!(read(1044, &sent, interval(1010, 32, 1042)), (1019.0 + 8.0 + 8.0 + 7.0) / 4.0);
+        assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
+    }
+
     /// Events of more losses than packets: what falls apart may be shorter than a packet, and p is 1 at most.
     #[test]
     fn short_events_fall_apart_too() {
@@ -316,6 +341,9 @@ mod lies {
         assert!((p - 1.0 / 50.0).abs() < 1e-12, "{p}");
         let p = read(&plain(), &[], &[interval(10, 1, 11), interval(32, 0, 49)]);
         assert!((p - 1.0 / 49.0).abs() < 1e-12, "{p}");
+        // None is no interval: the only closed one has 21 packets.
+        let p = read(&plain(), &[], &[interval(10, 1, 11), interval(20, 1, 21), interval(11, 0, 0)]);
+        assert!((p - 1.0 / 21.0).abs() < 1e-12, "{p}");
     }
 }
 
@@ -328,6 +356,11 @@ const EXAMPLE: [LossInterval; 4] = [
 ];
 
 fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval]) -> f64 {
+    read_with(options, without_data, &[(0.08, intervals)])
+}
+
+/// p of the last of these reports, with the R at which it comes.
+fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[LossInterval])]) -> f64 {
     let mut sent = SentLog::default();
     for number in 0..=44 {
         if without_data.contains(&number) {
@@ -338,7 +371,7 @@ fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval])
     }
     let mut reported = Reported::new(options);
     reported.allowed(5.0);
-    reported.read(44, 2, intervals, &sent, 0.08).p
+    reports.iter().fold(0.0, |_, (r, intervals)| reported.read(44, 2, intervals, &sent, *r).p)
 }
 
 #[test]
@@ -352,6 +385,9 @@ fn loss_intervals_from_the_receiver() {
     // 32 carried none: its interval joins the one before, which is now open: 10 + 13, 9, 15.
     let p = read(&plain, &[32], &EXAMPLE);
     assert!((p - 2.0 / f64::max(23.0 + 9.0, 9.0 + 15.0)).abs() < 1e-12, "{p}");
+    // 10 carried none: the other 8 of its interval join the first, whose length is synthetic: 11, 13, 23.
+    let p = read(&plain, &[10], &EXAMPLE);
+    assert!((p - 2.0 / (13.0 + 23.0)).abs() < 1e-12, "{p}");
 }
 
 /// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". Packet 43 was lost
@@ -400,6 +436,49 @@ fn short_intervals_from_the_receiver() {
     let mut without = EXAMPLE;
     without.iter_mut().for_each(|interval| interval.dropped = 0);
     assert!((read(&options, &[], &without) - 3.0 / (2.6 + 9.0 + 15.0)).abs() < 1e-12);
+}
+
+/// RFC 4828 section 3: an interval of at most two round trips is short, and while the newest one is, it does not count. It has 30
+/// packets, sent in 300 ms, after 9 in 80 ms with 3 losses.
+#[test]
+fn the_newest_interval_is_short_or_counts() {
+    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    let intervals = [(29, 1), (6, 3), (4, 0)].map(|(lossless, lossy)| LossInterval {
+        lossless,
+        lossy,
+        data: lossless + lossy,
+        dropped: lossy,
+    });
+    for (r, sum) in [(10.0, 3.0 + 4.0), (0.15, 3.0 + 4.0), (0.149, 30.0 + 3.0), (0.04, 30.0 + 3.0), (0.039, 30.0 + 9.0)]
+    {
+        let p = read_with(&options, &[], &[(r, &intervals)]);
+        assert!((p - 2.0 / sum).abs() < 1e-12, "{r}: {p}");
+    }
+}
+
+/// RFC 4828 section 3: whether a closed interval was short is settled when it closes, whatever R becomes. Of the three that are
+/// reported the newest is short and the next not, in 140 ms, until packet 32 turns out to have come late: then the next is the
+/// newest, and is looked at anew.
+#[test]
+fn a_closed_interval_stays_short_or_long() {
+    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    let intervals = [(10, 1), (8, 5), (6, 3), (15, 0)].map(|(lossless, lossy)| LossInterval {
+        lossless,
+        lossy,
+        data: lossless + lossy,
+        dropped: lossy,
+    });
+    // 13; 9 with 3 losses in 80 ms; 15.
+    let after = |reports: &[(f64, &[LossInterval])]| 1.0 / read_with(&options, &[], reports);
+    let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} instead of {wanted}");
+    close(after(&[(0.06, &intervals)]), (13.0 + 3.0 + 15.0) / 3.0);
+    close(after(&[(0.06, &intervals), (0.08, &intervals)]), (13.0 + 3.0 + 15.0) / 3.0);
+    close(after(&[(0.06, &intervals), (0.03, &intervals)]), (13.0 + 3.0 + 15.0) / 3.0);
+    // 13 with 5 losses.
+    close(after(&[(0.08, &intervals), (0.06, &intervals)]), (2.6 + 3.0 + 15.0) / 3.0);
+    let late = [LossInterval { lossless: 19, lossy: 5, data: 24, dropped: 5 }, intervals[2], intervals[3]];
+    // 24 in 240 ms.
+    close(after(&[(0.08, &intervals), (0.08, &late)]), (24.0 + 3.0) / 2.0);
 }
 
 /// RFC 4828 section 4.3, RFC 5622 section 5: no more than three packets in 30 ms.
