@@ -171,8 +171,8 @@ impl LossHistory {
         self.take_out(packet.number, packet.number, !packet.data);
         // What is still missing right behind it has it as the greatest number received before.
         let counter = hole.counter.saturating_add(u64::from(packet.ccval.wrapping_sub(hole.counter as u8) % 16));
-        let behind = self.holes.iter_mut().find(|behind| behind.first > packet.number);
-        if let Some(behind) = behind.filter(|behind| packet.data && behind.first == packet.number + 1) {
+        let behind = self.holes.iter_mut().find(|behind| behind.first == packet.number + 1);
+        if let Some(behind) = behind.filter(|_| packet.data) {
             behind.counter = counter;
         }
         if let Some(highest) = &mut self.highest {
@@ -213,7 +213,7 @@ impl LossHistory {
                     i += 1;
                 }
             } else {
-                if without_data && hole.first > from {
+                if without_data {
                     hole.non_data = hole.non_data.saturating_add(count);
                 }
                 i += 1;
