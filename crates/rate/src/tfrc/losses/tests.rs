@@ -177,6 +177,38 @@ fn late_packets_without_data() {
     assert_eq!(lengths(&[at(8), at(9), bare(10)]), [5, 9]);
     assert_eq!(lengths(&[8, 9, 10].map(bare)), [5, 7]);
     assert_eq!(lengths(&[Arrival { ndp_count: 2, ..at(10) }]), [5, 8]);
+    // 16 comes late from before 17, which is lost.
+    let mut history = history(LossEvents::WindowCounter);
+    for number in (0..23).filter(|number| ![5, 16, 17].contains(number)) {
+        history.on_packet(&at(number));
+    }
+    history.on_packet(&bare(16));
+    let mut list = Vec::new();
+    history.report(9.0, &mut list);
+    assert_eq!((starts(&history), list[0].data, list[1].data), (vec![5, 17], 6, 11));
+}
+
+/// RFC 4342 section 10.2: it is the counter of the greatest number received before a lost packet that counts, be it late. 5 and 10
+/// are lost after counters 0 and 4, one event; after 0 and 5, with packet 9, they are two. Packets without data say nothing.
+#[test]
+fn the_counter_of_a_late_packet() {
+    let events = |late: Option<Arrival>| {
+        let mut history = history(LossEvents::WindowCounter);
+        for number in [0, 1, 2, 3, 4, 6, 7, 8, 11, 12, 13, 14] {
+            let ccval = match number {
+                0..5 => 0,
+                5..9 => 4,
+                _ => 6,
+            };
+            history.on_packet(&Arrival { ccval, ..packet(number, number as f64) });
+        }
+        late.map(|late| history.on_packet(&late));
+        starts(&history)
+    };
+    let late = Arrival { ccval: 5, ..packet(9, 15.0) };
+    assert_eq!(events(None), [5]);
+    assert_eq!(events(Some(late)), [5, 10]);
+    assert_eq!(events(Some(Arrival { data: false, ..late })), [5]);
 }
 
 /// A jump of 2^60 numbers, thousands of holes, marks: memory stays what it is.
