@@ -7,7 +7,7 @@ use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
 use super::state::State;
 use crate::{Ccid, DropCode, Feature, Packet, PacketType, Reset, ResetCode};
-use headway_rate::{Arrival, Feedback, Losses, Report, SenderHalf, TfrcReport};
+use headway_rate::{Arrival, Feedback, Losses, Report, Sender, SenderHalf, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
 use std::ops::ControlFlow;
 
@@ -78,21 +78,24 @@ impl Connection {
             self.arrivals_from = Some(ack);
         }
         if let Some(sender) = &mut self.sender {
-            let report = arrivals.then_some(Report::Arrivals(&self.scratch.runs));
-            let report = match tfrc_report(heard) {
-                Some(report) => {
+            // A report without a round trip is no feedback for TFRC, and who is to be verified says which packets were lost.
+            let verifies = self.honesty.verifies();
+            let goes_by_arrivals = !matches!(sender, Sender::Tfrc(_) | Sender::TfrcSp(_));
+            let tfrc = tfrc_report(heard).filter(|_| rtt_sample.is_some() && (heard.skip.is_some() || !verifies));
+            let report = match (tfrc, heard.skip) {
+                (Some(report), Some(skip)) => {
                     self.scratch.join_dropped_packets();
-                    Some(Report::Tfrc(match heard.skip {
-                        Some(skip) => TfrcReport {
-                            losses: Losses::Intervals { skip, intervals: &self.scratch.intervals },
-                            ..report
-                        },
-                        None => report,
-                    }))
+                    if verifies {
+                        self.honesty.complete(number, skip, &mut self.scratch.intervals);
+                    }
+                    let losses = Losses::Intervals { skip, intervals: &self.scratch.intervals };
+                    Some(Report::Tfrc(TfrcReport { losses, ..report }))
                 }
-                None => report,
+                (Some(report), None) => Some(Report::Tfrc(report)),
+                (None, _) if goes_by_arrivals => arrivals.then_some(Report::Arrivals(&self.scratch.runs)),
+                (None, _) => None,
             };
-            if let Some(report) = report.filter(|report| self.honesty.accepts(number, report)) {
+            if let Some(report) = report {
                 let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
                 let Troubles { receive_buffer_drops, slow_receiver } = std::mem::take(&mut self.troubles);
                 let feedback = Feedback {

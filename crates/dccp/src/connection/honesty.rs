@@ -4,7 +4,7 @@
 //! Controllers take such a number for a packet without data, whose loss is no congestion. So an honest receiver loses
 //! nothing by it. A Loss Event Rate does not tell which losses it means: it is then no feedback (RFC 4342 section 6).
 
-use headway_rate::{Arrival, LossInterval, Losses, Report, Run, TfrcReport};
+use headway_rate::{Arrival, LossInterval, Run};
 use headway_units::Random;
 use std::collections::VecDeque;
 
@@ -159,24 +159,31 @@ impl Honesty {
         if self.lies >= LIES_FOR_A_PENALTY { Verdict::Penalty } else { Verdict::Lie }
     }
 
-    /// Whether this is feedback: who is to be verified says which packets have come, and the controller goes by that alone. Its
-    /// intervals go back to what was told before, or to the beginning (section 8.6.1 of RFC 4342): who leaves packets out says
-    /// nothing false of them. What has not had to be known yet is to be told again.
+    /// Whether the peer is to be verified: then it is to say which packets have come.
+    pub(crate) const fn verifies(&self) -> bool {
+        self.interval > 0
+    }
+
+    /// Intervals by which the controller goes from now on reach back to what was told before, or to the beginning (section 8.6.1 of
+    /// RFC 4342): who leaves packets out says nothing false of them. What is left out counts as lost. An honest receiver leaves
+    /// something out only behind ten newer loss events, where it no longer counts, unless many reports were lost.
     ///
     /// Nine intervals are not enough by themselves: packets without data, as many as a receiver asks for, make them as short as it
-    /// likes. Who has lost so many reports that its intervals leave something out loses one more.
-    pub(crate) fn accepts(&mut self, acknowledged: u64, report: &Report<'_>) -> bool {
-        let Report::Tfrc(TfrcReport { losses, .. }) = report else { return true };
-        if self.interval == 0 {
-            return true;
-        }
-        let Losses::Intervals { skip, intervals } = losses else { return false };
-        let end = acknowledged.saturating_add(1).saturating_sub(u64::from(*skip));
+    /// likes.
+    pub(crate) fn complete(&mut self, acknowledged: u64, skip: u8, intervals: &mut Vec<LossInterval>) {
+        let end = acknowledged.saturating_add(1).saturating_sub(u64::from(skip));
         let said = intervals.iter().map(|interval| u64::from(interval.lossless) + u64::from(interval.lossy)).sum();
-        let before = self.told;
-        let [.., settled] = self.greatest;
-        self.told = before.max(end.min(settled));
-        end.saturating_sub(said) <= before || intervals.iter().any(|interval| interval.lossy == 0)
+        let to_the_beginning = intervals.iter().any(|interval| interval.lossy == 0);
+        let left_out = end.saturating_sub(said).saturating_sub(self.told);
+        if left_out > 0 && !to_the_beginning {
+            let lossy = u32::try_from(left_out).unwrap_or(u32::MAX);
+            intervals.push(LossInterval { lossless: 0, lossy, data: lossy, dropped: lossy });
+        }
+        // What did not have to be known yet is to be told again: all of it, where a report is older than another.
+        let [greatest, .., settled] = self.greatest;
+        if acknowledged >= greatest {
+            self.told = self.told.max(end.min(settled));
+        }
     }
 
     /// A receiver that begins anew, under another CCID, knows nothing of the numbers before.
@@ -190,7 +197,6 @@ impl Honesty {
 mod tests {
     use super::*;
     use Arrival::{Marked, NotReceived, Received};
-    use headway_units::Rate;
 
     fn run(arrival: Arrival, packets: u64) -> Run {
         Run { arrival, packets }
@@ -237,22 +243,27 @@ mod tests {
     /// RFC 4342 section 8.6.1: intervals follow one another without a gap. Otherwise a receiver could speak of nothing but packets
     /// without data, such as the SyncAcks that it has asked for, and of no loss.
     #[test]
-    fn nothing_is_left_out() {
+    fn what_is_left_out_counts_as_lost() {
         let mut honesty = Honesty::new(100);
-        let mut accepts = |acknowledged, skip, intervals: &[LossInterval]| {
+        let mut left_out = |acknowledged, skip, intervals: &[LossInterval]| {
             honesty.judge(acknowledged, acknowledged + 1, Claim::Intervals(skip, intervals));
-            let losses = Losses::Intervals { skip, intervals };
-            let report = TfrcReport { x_recv: Rate::from_bits_per_second(8), losses, new_loss_event: false };
-            honesty.accepts(acknowledged, &Report::Tfrc(report))
+            let mut all = intervals.to_vec();
+            honesty.complete(acknowledged, skip, &mut all);
+            all.split_off(intervals.len()).iter().map(|more| (more.lossless, more.lossy)).collect::<Vec<_>>()
         };
-        assert!(accepts(100, 0, &[interval(10, 1), interval(50, 0)]), "to the beginning");
-        assert!(accepts(200, 2, &[interval(188, 11)]), "what of 0 to 100? Two behind 100 are still to be named");
-        assert!(!accepts(300, 2, &[interval(297, 1)]), "0 is left out");
-        assert!(accepts(400, 2, &[interval(298, 1)]), "from 100 on: 200, 300 and 400 were named");
-        assert!(!accepts(500, 0, &[interval(299, 1)]), "200 is left out");
-        assert!(accepts(600, 0, &[interval(300, 1)]), "so much for 200; now from 300 on");
-        assert!(accepts(550, 0, &[interval(250, 1)]), "an older one that was overtaken");
-        assert!(!accepts(1600, 0, &[interval(1, 1); 28]), "many intervals, and next to nothing told");
+        assert_eq!(left_out(100, 0, &[interval(10, 1), interval(50, 0)]), [], "to the beginning");
+        assert_eq!(
+            left_out(200, 2, &[interval(188, 11)]),
+            [],
+            "what of 0 to 100? Two behind 100 are still to be named"
+        );
+        assert_eq!(left_out(300, 2, &[interval(297, 1)]), [(0, 1)], "0 is left out");
+        assert_eq!(left_out(400, 2, &[interval(298, 1)]), [], "from 100 on: 200, 300 and 400 were named");
+        assert_eq!(left_out(500, 0, &[interval(290, 1)]), [(0, 10)], "200 to 209 are left out");
+        assert_eq!(left_out(600, 0, &[interval(300, 1)]), [], "from 300 on");
+        assert_eq!(left_out(550, 0, &[interval(250, 1)]), [], "an older one that was overtaken");
+        assert_eq!(left_out(700, 0, &[interval(300, 1)]), [], "it has settled nothing: from 400 on");
+        assert_eq!(left_out(1600, 0, &[interval(1, 1); 28]), [(0, 1045)], "many intervals, and next to nothing told");
     }
 
     /// A packet is lost for sure once three behind it have come: until then each report tells of it again, and at last truly. One

@@ -12,8 +12,6 @@ use super::options::TfrcOptions;
 use super::sent::SentLog;
 use crate::contract::LossInterval;
 
-/// Intervals looked at: as many as one option carries.
-const LOOKED_AT: usize = 28;
 /// Events at most into which reported ones fall apart and which are remembered.
 const PARTS: usize = 64;
 
@@ -77,7 +75,8 @@ impl Reported {
         // What an interval without losses of data hands to the one before it.
         let mut joined = 0.0;
         let mut to_the_beginning = false;
-        for one in reported.iter().take(LOOKED_AT) {
+        // All of them: losses may stand behind any number of intervals that only lost packets without data.
+        for one in reported {
             let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
             let sequence = end - start;
             if one.lossy == 0 {
@@ -137,8 +136,15 @@ impl Reported {
         // sends none in which data was lost.
         if intervals.last().map_or(!to_the_beginning, |oldest| oldest.start != u64::MAX) {
             let wanted = INTERVALS.saturating_sub(intervals.len());
-            intervals
-                .extend(self.known.iter().filter(|known| known.start < end || known.start == u64::MAX).take(wanted));
+            let newer = intervals.last().map_or(highest, |interval| interval.start);
+            let mut known = self.known.iter().filter(|known| known.start < end || known.start == u64::MAX).copied();
+            // The newest of them has grown by what has come since, in intervals that only lost packets without data.
+            let grown = known.next().map(|known| {
+                let without_data = sent.count_without_data(known.start, newer);
+                let grown = newer.checked_sub(known.start).zip(without_data).map_or(0, |(all, none)| all - none);
+                Interval { length: known.length.max(grown as f64), ..known }
+            });
+            intervals.extend(grown.into_iter().chain(known).take(wanted));
         }
         let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != u64::MAX);
         let new_event = newest > self.newest;

@@ -1,0 +1,165 @@
+//! Receivers that say nothing that is false of a number that was passed over, and leave the losses out (RFC 4342 sections 8.6.1 and 9).
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod dialogue;
+mod pipe;
+
+use dialogue::Dialogue;
+use headway_dccp::{
+    CcidOption, ConnectionOptions, DccpOption, Elapsed, LossInterval, LossIntervals, OptionWriter, State,
+};
+use headway_units::{Dialect, Options};
+
+/// Lossless and lossy part, the newest interval first.
+type Intervals = Vec<(u32, u32)>;
+
+/// A receiver of CCID 3, 10 ms away, that makes its own reports. It asks for SyncAcks: they carry no data, so that their loss is none.
+struct Evader {
+    client: Dialogue,
+    ms: u64,
+    seq: u64,
+    /// The SyncAcks that came last, in their order.
+    sync_acks: Vec<u32>,
+}
+
+impl Evader {
+    fn new(passed_over_interval: u64) -> Self {
+        let preset = ConnectionOptions::preset(Dialect::Rfc);
+        let options = ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], passed_over_interval, ..preset };
+        Self { client: Dialogue::open_client(&options), ms: 40, seq: 1002, sync_acks: Vec::new() }
+    }
+
+    /// A round trip goes by: the SyncAcks asked for in the last one have come.
+    fn round(&mut self, syncs: usize) {
+        self.ms += 20;
+        while self.client.outbox.0.len() < 1000 {
+            self.client.outbox.push(&[0; 500]);
+        }
+        let said = self.client.drain_said(self.ms - 10);
+        let numbers = |said: &String| said.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
+        self.sync_acks = said.iter().filter(|said| said.starts_with("SyncAck")).map(numbers).collect();
+        let newest = said.iter().map(numbers).max().unwrap_or(1);
+        for _ in 0..syncs {
+            self.client.send(self.ms, &format!("Sync {} ({newest})", self.seq), &[], b"");
+            self.seq += 1;
+        }
+    }
+
+    fn name(&mut self, number: u32) {
+        self.client.send(self.ms, &format!("Ack {} ({number})", self.seq), &[], b"");
+        self.seq += 1;
+    }
+
+    /// `elapsed` in ten microseconds.
+    fn report(&mut self, number: u32, elapsed: u32, intervals: &Intervals) {
+        let bytes: Vec<[u8; 9]> = intervals
+            .iter()
+            .map(|(lossless_length, loss_length)| {
+                let data_length = lossless_length + loss_length;
+                let interval = LossInterval {
+                    lossless_length: *lossless_length,
+                    loss_length: *loss_length,
+                    nonce: false,
+                    data_length,
+                };
+                interval.to_bytes().unwrap()
+            })
+            .collect();
+        let mut area = [0; 1008];
+        let mut writer = OptionWriter::new(&mut area);
+        writer.push(DccpOption::ElapsedTime(Elapsed(elapsed))).unwrap();
+        writer.push_ccid(CcidOption::ReceiveRate(10_000_000)).unwrap();
+        for bytes in bytes.chunks(LossIntervals::MAX) {
+            writer.push_ccid(CcidOption::LossIntervals(LossIntervals::new(0, bytes).unwrap())).unwrap();
+        }
+        let options = writer.finish().unwrap().as_bytes().to_vec();
+        self.client.send(self.ms, &format!("Ack {} ({number})", self.seq), &options, b"");
+        self.seq += 1;
+    }
+
+    /// Data packets until now. Where next to nothing is believed, the rate stays near a packet a second.
+    fn sent(&mut self) -> u64 {
+        assert_eq!(self.client.connection().status().counters.lies, 0);
+        assert_eq!(self.client.state(), State::Open);
+        self.client.connection().status().counters.sent_data_packets
+    }
+
+    /// Names three SyncAcks in a row, so that nothing before them is of open fate. The first, and the last.
+    fn settle(&mut self) -> Option<(u32, u32)> {
+        let [first, middle, last] = *self.sync_acks.get(..3)? else { return None };
+        self.name(first);
+        self.name(middle);
+        Some((first, last))
+    }
+}
+
+/// What a report leaves out counts as lost. Otherwise the next one could begin behind it.
+#[test]
+fn what_is_left_out_is_lost() {
+    let mut evader = Evader::new(50);
+    for _ in 0..200 {
+        evader.round(3);
+        let Some((first, last)) = evader.settle() else { continue };
+        evader.report(last, 0, &vec![(0, 1)]);
+        evader.report(last, 0, &vec![(last - first, 1)]);
+    }
+    let sent = evader.sent();
+    assert!(sent < 600, "{sent}");
+}
+
+/// Without a round trip a report is no feedback (RFC 4342 section 6), and what it confesses has to be told again.
+#[test]
+fn what_is_told_in_vain_is_told_again() {
+    let mut evader = Evader::new(50);
+    let mut told = 0;
+    for _ in 0..200 {
+        evader.round(3);
+        let Some((first, last)) = evader.settle() else { continue };
+        // It has waited for longer than the packet is old.
+        evader.report(last, 100_000, &vec![(0, last + 1 - told)]);
+        evader.report(last, 0, &vec![(last - first, 1)]);
+        told = first;
+    }
+    let sent = evader.sent();
+    assert!(sent < 600, "{sent}");
+}
+
+/// As many intervals as one option holds, of packets without data, and behind them, in a second option, the losses.
+#[test]
+fn many_intervals_hide_no_losses() {
+    let mut evader = Evader::new(50);
+    let mut told = 0;
+    for _ in 0..200 {
+        evader.round(30);
+        let Some(&last) = evader.sync_acks.last() else { continue };
+        let mut end = last + 1;
+        let mut intervals = Intervals::new();
+        for sync_ack in evader.sync_acks.iter().rev() {
+            intervals.push((end - sync_ack - 1, 1));
+            end = *sync_ack;
+        }
+        intervals.push((0, end - told));
+        evader.report(last, 0, &intervals);
+        told = end - 100.min(end);
+    }
+    let sent = evader.sent();
+    assert!(sent < 600, "{sent}");
+}
+
+/// Three numbers in a row are named, and a report of the one between: what is behind the last ones need not be known yet, and what
+/// was told before need not be told again.
+#[test]
+fn an_old_number_settles_nothing() {
+    let mut evader = Evader::new(50);
+    let mut told = 0;
+    for _ in 0..200 {
+        evader.round(3);
+        let Some((first, last)) = evader.settle() else { continue };
+        evader.name(last);
+        evader.report(first + 1, 0, &vec![(first + 1 - told, 1)]);
+        told = first;
+    }
+    let connection = evader.client.connection();
+    let sent = connection.status().counters.sent_data_packets;
+    assert!(sent < 600 || connection.status().counters.lies > 2, "{sent}");
+}
