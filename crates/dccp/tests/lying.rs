@@ -379,3 +379,32 @@ fn who_speaks_of_the_newest_packets_alone_gets_no_feedback() {
     println!("{status:?}");
     assert!(status.counters.sent_data_packets < 200, "{status:?}");
 }
+
+/// Where several numbers are passed over in each round trip, the losses of data are rarer than the ten events of a report, and many
+/// more packets go in an interval than numbers are remembered one by one. It is sent what it would have been.
+#[test]
+fn an_honest_receiver_loses_nothing_at_high_rates() {
+    let sent = |ccid, lossy, interval| {
+        let rules = ConnectionOptions { largest_sequence_window: 1 << 16, ..rules(ccid, interval) };
+        let mut random = Random::new(7, "path");
+        let fate = |sent| Fate {
+            lost: lossy && sent > 20 && random.uniform() < 0.0005,
+            copies: 1,
+            delay: Duration::from_millis(50),
+        };
+        let mut pipe = Pipe::new(&rules, &rules, fate);
+        for _ in 0..20_000 {
+            while pipe.client.outbox.0.len() < 10 {
+                pipe.client.outbox.push(&[0; 500]);
+            }
+            pipe.run(Duration::from_millis(1));
+        }
+        assert_eq!((pipe.client.state(), counters(&pipe).lies), (State::Open, 0), "CCID {ccid}");
+        counters(&pipe).sent_data_packets as f64
+    };
+    for (ccid, lossy) in [2, 3, 4].into_iter().flat_map(|ccid| [(ccid, false), (ccid, true)]) {
+        let [without, with] = [0, 20].map(|interval| sent(ccid, lossy, interval));
+        println!("CCID {ccid}, losses {lossy}: {with} instead of {without}");
+        assert!((0.9..1.1).contains(&(with / without)), "CCID {ccid}: {with} instead of {without}");
+    }
+}

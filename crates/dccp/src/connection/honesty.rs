@@ -5,11 +5,16 @@
 //! nothing by it. A Loss Event Rate does not tell which losses it means: it is then no feedback (RFC 4342 section 6).
 
 use headway_rate::{Arrival, LossInterval, Run};
-use headway_units::Random;
+use headway_units::{Duration, Instant, Random};
 use std::collections::VecDeque;
 
 /// Numbers passed over that are remembered.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 1024;
+/// Round trips at least from one to the next: two in the same loss event would make one of it in which data seems lost, since Loss
+/// Intervals do not tell the lost packets of an event from those between that have come (RFC 4342 section 8.6.1).
+const ROUND_TRIPS_BETWEEN: u64 = 2;
+/// Numbers in a row that are passed over at most.
+const LONGEST_RUN: u32 = 8;
 /// A receiver of TFRC counts a packet as lost once so many behind it have come (NDUPACK, RFC 4342 section 6.1), however far
 /// behind: loss intervals say nothing about it before.
 const SETTLED: u8 = 3;
@@ -41,6 +46,15 @@ pub(crate) enum Claim<'a> {
 }
 
 impl Claim<'_> {
+    /// How many packets it speaks of at most, from the acknowledgement number downwards.
+    fn reach(self) -> u64 {
+        match self {
+            Self::Nothing => 1,
+            Self::Runs(runs) => runs.iter().fold(1, |reach, run| reach.saturating_add(run.packets)),
+            Self::Intervals(..) => u64::MAX,
+        }
+    }
+
     /// Whether the packet so many below the acknowledgement number has come; `None` if nothing is said of it. `settled`: enough
     /// packets behind it had come when this was said.
     fn has_come(self, below: u64, settled: bool) -> Option<bool> {
@@ -98,6 +112,8 @@ pub(crate) struct Honesty {
     /// Data packets from one to the next, in the mean; 0: none is passed over.
     interval: u64,
     passed_over: VecDeque<PassedOver>,
+    /// When the last one was passed over.
+    last: Option<Instant>,
     /// Of all packets before this one something was told that stands.
     told: u64,
     /// The greatest numbers acknowledged, the greatest first.
@@ -114,11 +130,17 @@ impl Honesty {
         Self { interval, ..Self::default() }
     }
 
-    /// Whether the next packet's number is to be passed over. No number tells which: each has the same
-    /// chance. On a path that keeps the sender's gaps, timing may.
-    pub(crate) fn passes_over(&mut self, random: &mut Random) -> bool {
+    /// How many numbers are to be passed over before the next packet. No number tells which: each has the same chance, a round trip or
+    /// two behind the last. Nor does a hole: half of them are longer than one number, half of these longer than two, and so on. On
+    /// a path that keeps the sender's gaps, timing may.
+    pub(crate) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut Random) -> u32 {
         let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
-        self.verifiable && interval > 0 && random.below(interval) == 0
+        let soon = self.last.is_some_and(|last| now.since(last) < rtt * ROUND_TRIPS_BETWEEN);
+        if !self.verifiable || interval == 0 || soon || random.below(interval) > 0 {
+            return 0;
+        }
+        self.last = Some(now);
+        (1 + random.bits().trailing_zeros()).min(LONGEST_RUN)
     }
 
     /// It was.
@@ -146,9 +168,12 @@ impl Honesty {
                 }
             }
         }
-        let lie = self.passed_over.iter().position(|passed_over| {
-            let below = acknowledged.checked_sub(passed_over.number);
-            below.is_some_and(|below| claim.has_come(below, passed_over.is_settled(acknowledged)) == Some(true))
+        let reach = claim.reach();
+        let from = self.passed_over.partition_point(|known| known.number.saturating_add(reach) <= acknowledged);
+        let to = self.passed_over.partition_point(|known| known.number <= acknowledged);
+        let lie = (from..to).find(|at| {
+            let known = self.passed_over[*at];
+            claim.has_come(acknowledged - known.number, known.is_settled(acknowledged)) == Some(true)
         });
         let Some(lie) = lie else { return Verdict::Believed };
         self.passed_over.remove(lie);
@@ -299,16 +324,38 @@ mod tests {
     /// One of 50 in the mean, and one of 7 behind the first lie; none before a report can be verified.
     #[test]
     fn numbers_are_passed_over_at_random() {
-        let mut random = Random::new(1, "honesty");
+        let (mut random, second) = (Random::new(1, "honesty"), Duration::from_secs(1));
         let mut honesty = Honesty::new(50);
-        let mut count = |honesty: &mut Honesty| (0..50_000).filter(|_| honesty.passes_over(&mut random)).count();
-        assert_eq!(count(&mut honesty), 0);
+        let mut runs = |honesty: &mut Honesty| {
+            let times = (0..50_000).map(|n| Instant::from_secs(100 + 2 * n));
+            let runs: Vec<_> = times.map(|now| honesty.passes_over(now, second, &mut random)).collect();
+            honesty.last = None;
+            let count = |is: fn(u32) -> bool| runs.iter().filter(|run| is(**run)).count();
+            [count(|run| run == 1), count(|run| run == 2), count(|run| run == 3), count(|run| run > 0)]
+        };
+        assert_eq!(runs(&mut honesty), [0; 4]);
         assert_eq!(honesty.judge(0, 1, Claim::Runs(&[])), Verdict::Believed);
-        // Five standard errors of a binomial: 5 sqrt(50000 / 50).
-        assert!(count(&mut honesty).abs_diff(1000) < 158);
+        // Five standard errors of a binomial: 5 sqrt(50000 / 50), and less for half of it, a quarter, an eighth.
+        let near = |count: usize, mean: usize, error| count.abs_diff(mean) < error;
+        let [one, two, three, all] = runs(&mut honesty);
+        assert!(near(all, 1000, 158) && near(one, 500, 112) && near(two, 250, 80) && near(three, 125, 56));
         honesty.on_passed_over(7);
         assert_eq!(honesty.judge(7, 20, Claim::Nothing), Verdict::Lie);
-        assert!(count(&mut honesty).abs_diff(7143) < 400);
-        assert!(!Honesty { verifiable: true, ..Honesty::new(0) }.passes_over(&mut random));
+        assert!(near(runs(&mut honesty)[3], 7143, 400));
+        assert_eq!(Honesty { verifiable: true, ..Honesty::new(0) }.passes_over(Instant::ZERO, second, &mut random), 0);
+        assert!(honesty.passed_over.is_empty());
+    }
+
+    /// RFC 4342 section 8.6.1: losses a round trip apart are two events, and what has come between is not in them.
+    #[test]
+    fn two_round_trips_lie_between() {
+        let mut random = Random::new(1, "honesty");
+        let mut honesty = Honesty { verifiable: true, ..Honesty::new(20) };
+        let rtt = Duration::from_millis(100);
+        let passed_over: Vec<u64> =
+            (0..100_000).filter(|ms| honesty.passes_over(Instant::from_millis(*ms), rtt, &mut random) > 0).collect();
+        assert!(passed_over.windows(2).all(|pair| pair[1] - pair[0] >= 200));
+        // 200 ms and 20 more in the mean.
+        assert!((440..470).contains(&passed_over.len()), "{}", passed_over.len());
     }
 }

@@ -94,8 +94,11 @@ impl Connection {
         let (options, (seq, ccval)) = match foreign {
             Some(seq) => (0, (seq, CcVal::ZERO)),
             None => {
-                if matches!(source, Source::Outbox(_)) && self.honesty.passes_over(&mut self.random) {
-                    self.pass_over(now);
+                if matches!(source, Source::Outbox(_)) {
+                    let rtt = self.rtt();
+                    for _ in 0..self.honesty.passes_over(now, rtt, &mut self.random) {
+                        self.pass_over(now);
+                    }
                 }
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)));
                 (options, self.commit(now, &body, len, matches!(source, Source::Outbox(_))))

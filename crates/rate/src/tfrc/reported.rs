@@ -26,8 +26,12 @@ pub(crate) struct Reported {
     known: Vec<Interval>,
     /// Packets with which further events begin within reported ones, in their order.
     parts: Vec<u64>,
-    /// The most packets that a round trip was allowed before the first loss.
+    /// The most packets that a round trip was allowed before the first loss of data.
     window: f64,
+    /// The longest interval that the equation answers to what was received before it.
+    received: f64,
+    /// Losses of packets without data came before it: what the receiver has made up is too short.
+    made_up_early: bool,
 }
 
 /// What a report says.
@@ -48,13 +52,16 @@ impl Reported {
             known: Vec::new(),
             parts: Vec::new(),
             window: 0.0,
+            received: 0.0,
+            made_up_early: false,
         }
     }
 
-    /// So many packets were allowed in a round trip until now.
-    pub(crate) fn allowed(&mut self, window: f64) {
+    /// So many packets were allowed in a round trip until now, and to what was received an interval of this length is the equation's.
+    pub(crate) fn allowed(&mut self, window: f64, received: impl FnOnce() -> f64) {
         if self.newest.is_none() {
             self.window = self.window.max(window);
+            self.received = self.received.max(received());
         }
     }
 
@@ -82,9 +89,8 @@ impl Reported {
             if one.lossy == 0 {
                 to_the_beginning = true;
                 // The first of all: its length is synthetic, and zero as long as nothing was lost.
-                if one.data > 0 {
-                    let length = f64::from(one.data).min(self.longest_first());
-                    intervals.push(Interval { start: u64::MAX, length: length + joined });
+                if one.data > 0 && !intervals.is_empty() {
+                    intervals.push(self.first(one.data.into(), joined));
                 }
                 break;
             }
@@ -93,6 +99,7 @@ impl Reported {
             let lossy_end = start.saturating_add(u64::from(one.lossy)).min(end);
             let lost_data = sent.count_without_data(start, lossy_end).is_none_or(|count| count < lossy_end - start);
             if !lost_data {
+                self.made_up_early |= self.newest.is_none() && intervals.is_empty();
                 joined += data as f64;
                 end = start;
                 continue;
@@ -146,6 +153,10 @@ impl Reported {
             });
             intervals.extend(grown.into_iter().chain(known).take(wanted));
         }
+        // The first losses of data, behind more of packets without data than the receiver remembers.
+        if self.known.is_empty() && !to_the_beginning && (1..INTERVALS).contains(&intervals.len()) {
+            intervals.push(self.first(0.0, joined));
+        }
         let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != u64::MAX);
         let new_event = newest > self.newest;
         if newest.is_none() {
@@ -174,6 +185,13 @@ impl Reported {
         self.parts.drain(..surplus);
         parts.reverse();
         parts
+    }
+
+    /// The interval before the first loss of data, of which the receiver says that it is so long. Where it has made that up when a
+    /// packet without data was lost, it is what it would have been now.
+    fn first(&self, told: f64, joined: f64) -> Interval {
+        let made_up = if self.made_up_early || told <= 0.0 { self.received.min(self.longest_first()) } else { 0.0 };
+        Interval { start: u64::MAX, length: (told.min(self.longest_first()) + joined).max(made_up).max(1.0) }
     }
 
     /// A receiver makes the first interval up so that the equation answers what it has received (RFC 5348 section 6.3.1).

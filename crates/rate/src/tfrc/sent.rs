@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 /// Packets remembered that no report has named yet, 24 MiB: those of a round trip of the widest Sequence Windows.
 const PACKETS: usize = 1 << 20;
-/// Runs of packets without data that are remembered.
-const RUNS: usize = 256;
+/// Runs of packets without data that are remembered, 1.5 MiB: an end may be asked for as many SyncAcks as the other likes (RFC 4340
+/// section 7.5.4), and what is not known to be without data counts as data.
+const RUNS: usize = 1 << 16;
 /// Changes of the counter that are remembered.
 const TICKS: usize = 256;
 /// The counter's steps in a round trip (RFC 4342 section 8.1).
@@ -20,13 +21,21 @@ pub(crate) struct Sent {
     pub(crate) counter: u64,
 }
 
+/// Consecutive packets without data.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: u64,
+    last: u64,
+    /// Packets without data before it.
+    before: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentLog {
     packets: VecDeque<Sent>,
     /// The first packet with each counter, and when it went.
     ticks: VecDeque<Sent>,
-    /// First and last number.
-    without_data: VecDeque<(u64, u64)>,
+    without_data: VecDeque<Run>,
     /// From which number on `without_data` is complete.
     complete_from: u64,
 }
@@ -47,13 +56,16 @@ impl SentLog {
 
     pub(crate) fn add_without_data(&mut self, number: u64) {
         match self.without_data.back_mut() {
-            Some(run) if run.1.checked_add(1) == Some(number) => run.1 = number,
-            _ => self.without_data.push_back((number, number)),
+            Some(run) if run.last.checked_add(1) == Some(number) => run.last = number,
+            _ => {
+                let before = self.count_below(number);
+                self.without_data.push_back(Run { first: number, last: number, before });
+            }
         }
         if self.without_data.len() > RUNS
             && let Some(oldest) = self.without_data.pop_front()
         {
-            self.complete_from = oldest.1.saturating_add(1);
+            self.complete_from = oldest.last.saturating_add(1);
         }
     }
 
@@ -67,8 +79,15 @@ impl SentLog {
 
     /// Packets without data in `from..to`; `None` if that is not remembered.
     pub(crate) fn count_without_data(&self, from: u64, to: u64) -> Option<u64> {
-        let overlap = |run: &(u64, u64)| run.1.saturating_add(1).min(to).saturating_sub(run.0.max(from));
-        (from >= self.complete_from).then(|| self.without_data.iter().map(overlap).sum())
+        (from >= self.complete_from).then(|| self.count_below(to).saturating_sub(self.count_below(from)))
+    }
+
+    fn count_below(&self, number: u64) -> u64 {
+        let after = self.without_data.partition_point(|run| run.first < number);
+        match after.checked_sub(1).and_then(|i| self.without_data.get(i)) {
+            Some(run) => run.before.saturating_add(run.last.saturating_add(1).min(number) - run.first),
+            None => self.without_data.front().map_or(0, |oldest| oldest.before),
+        }
     }
 
     /// The packet that went a round trip after `from`, to a quarter, if the last one before `to` went two round trips after
