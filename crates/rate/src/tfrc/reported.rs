@@ -4,8 +4,8 @@
 //! interval to the one before if nothing but packets without data was lost in it.
 //!
 //! A receiver may lie, so the intervals are held against what was sent (section 9.2): none reaches below the first packet,
-//! losses over two round trips and more are not one event, and the first interval, which the receiver makes up, is no
-//! longer than the greatest rate so far would have it.
+//! losses over a round trip and a half and more are not one event, and the first interval, which the receiver makes up, is
+//! no longer than the greatest rate so far would have it.
 
 use super::average::{Average, INTERVALS, Interval};
 use super::options::TfrcOptions;

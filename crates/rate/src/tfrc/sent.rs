@@ -12,6 +12,9 @@ const RUNS: usize = 1 << 16;
 const TICKS: usize = 256;
 /// The counter's steps in a round trip (RFC 4342 section 8.1).
 const ROUND_TRIP: u64 = 4;
+/// The steps that a receiver may take one loss event to last, beside losses in a row: it goes by the packets before those that are lost
+/// (RFC 4342 section 10.2).
+const LONGEST_EVENT: u64 = 5;
 
 /// A data packet that went.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +93,7 @@ impl SentLog {
         }
     }
 
-    /// The packet that went a round trip after `from`, to a quarter, if the last one before `to` went two round trips after
+    /// The packet that went a round trip after `from`, to a quarter, if the last one before `to` went half a round trip more after
     /// it: between the two. As far back as is remembered: of what went before, nothing is known.
     pub(crate) fn a_round_trip_after(&self, from: u64, to: u64) -> Option<u64> {
         let ticks = &self.ticks;
@@ -98,7 +101,7 @@ impl SentLog {
         let begun = ticks.get(last(from).unwrap_or(0))?.counter;
         let over = ticks.get(last(to.checked_sub(1)?)?)?.counter;
         let next = ticks.get(ticks.partition_point(|tick| tick.counter < begun.saturating_add(ROUND_TRIP)))?;
-        (over >= begun.saturating_add(2 * ROUND_TRIP)).then_some(next.number)
+        (over > begun.saturating_add(LONGEST_EVENT)).then_some(next.number)
     }
 
     /// Time in s from packet `from` to packet `to`, to a quarter of a round trip; `None` if that is not remembered.

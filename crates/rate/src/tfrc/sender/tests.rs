@@ -283,9 +283,12 @@ mod lies {
         let p = read(&plain(), &[], &[interval(8, 32, 40), interval(3, 0, 3)]);
         let mean = f64::max(17.0 + 8.0 + 8.0 + 7.0, 8.0 + 8.0 + 7.0 + 3.0) / 4.0;
         assert!((p - 1.0 / mean).abs() < 1e-12, "{p}");
-        // Less than two round trips may be one event whose losses the receiver cannot tell apart.
-        let p = read(&plain(), &[], &[interval(25, 15, 40), interval(3, 0, 3)]);
+        // A round trip and a quarter, the packets 3 to 13, may be one event whose losses the receiver cannot tell apart.
+        let p = read(&plain(), &[], &[interval(29, 11, 40), interval(3, 0, 3)]);
         assert!((p - 1.0 / 40.0).abs() < 1e-12, "{p}");
+        // With packet 14 there are two, from 3 and from 10.
+        let p = read(&plain(), &[], &[interval(28, 12, 40), interval(3, 0, 3)]);
+        assert!((p - 2.0 / f64::max(33.0 + 7.0, 7.0 + 3.0)).abs() < 1e-12, "{p}");
     }
 
     /// Packet 40 was lost without data: its other two join the 14 of the newest of the four events into which the interval before
