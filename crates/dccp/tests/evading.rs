@@ -8,7 +8,8 @@ use dialogue::Dialogue;
 use headway_dccp::{
     CcidOption, ConnectionOptions, DccpOption, Elapsed, LossInterval, LossIntervals, OptionWriter, State,
 };
-use headway_units::{Dialect, Options};
+use headway_units::{Dialect, Options, Random};
+use std::collections::BTreeMap;
 
 /// Lossless and lossy part, the newest interval first.
 type Intervals = Vec<(u32, u32)>;
@@ -20,13 +21,15 @@ struct Evader {
     seq: u64,
     /// The SyncAcks that came last, in their order.
     sync_acks: Vec<u32>,
+    /// All that was sent in the last round trip, in its order.
+    sent: Vec<u32>,
 }
 
 impl Evader {
     fn new(passed_over_interval: u64) -> Self {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
         let options = ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], passed_over_interval, ..preset };
-        Self { client: Dialogue::open_client(&options), ms: 40, seq: 1002, sync_acks: Vec::new() }
+        Self { client: Dialogue::open_client(&options), ms: 40, seq: 1002, sync_acks: Vec::new(), sent: Vec::new() }
     }
 
     /// A round trip goes by: the SyncAcks asked for in the last one have come.
@@ -38,6 +41,7 @@ impl Evader {
         let said = self.client.drain_said(self.ms - 10);
         let numbers = |said: &String| said.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
         self.sync_acks = said.iter().filter(|said| said.starts_with("SyncAck")).map(numbers).collect();
+        self.sent = said.iter().map(numbers).collect();
         let newest = said.iter().map(numbers).max().unwrap_or(1);
         for _ in 0..syncs {
             self.client.send(self.ms, &format!("Sync {} ({newest})", self.seq), &[], b"");
@@ -162,4 +166,48 @@ fn an_old_number_settles_nothing() {
     let connection = evader.client.connection();
     let sent = connection.status().counters.sent_data_packets;
     assert!(sent < 600 || connection.status().counters.lies > 2, "{sent}");
+}
+
+/// What a receiver has told as lost it may not take back. It could tell the truth, see by the sender's rate whether data was lost or a
+/// number was passed over, and say of what was lost that it has come after all.
+#[test]
+fn nothing_is_taken_back() {
+    let sent = |takes_back: bool| {
+        let (mut evader, mut random) = (Evader::new(200), Random::new(3, "path"));
+        // Of each missing number, whether data was lost.
+        let (mut missing, mut newest) = (BTreeMap::new(), 1);
+        for _ in 0..1000 {
+            evader.round(0);
+            if takes_back {
+                missing.retain(|_, lost: &mut bool| !*lost);
+            }
+            for number in std::mem::take(&mut evader.sent) {
+                missing.extend((newest + 1..number).map(|passed_over| (passed_over, false)));
+                newest = newest.max(number);
+                if random.uniform() < 0.01 {
+                    missing.insert(number, true);
+                }
+            }
+            while missing.remove(&newest).is_some() {
+                newest -= 1;
+            }
+            let (mut end, mut intervals) = (newest + 1, Intervals::new());
+            for number in missing.keys().rev().take(50) {
+                // Losses in a row are one event.
+                match intervals.last_mut() {
+                    Some((_, lossy)) if end == number + 1 => *lossy += 1,
+                    _ => intervals.push((end - number - 1, 1)),
+                }
+                end = *number;
+            }
+            if missing.len() < 50 {
+                intervals.push((end, 0));
+            }
+            evader.report(newest, 0, &intervals);
+        }
+        evader.sent()
+    };
+    let [honest, liar] = [false, true].map(sent);
+    println!("{liar} instead of {honest}");
+    assert!(liar < honest * 11 / 10, "{liar} instead of {honest}");
 }

@@ -24,6 +24,10 @@ pub trait SenderHalf {
     /// A report has come.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 
+    /// The carrier verifies what the receiver says: from now on a packet that was told as lost stays lost, although it may come late
+    /// (RFC 5348 section 5.1).
+    fn keep_losses(&mut self) {}
+
     /// The instant of [`poll_timeout`](Self::poll_timeout) has come.
     fn handle_timeout(&mut self, _now: Instant) {}
 

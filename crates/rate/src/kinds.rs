@@ -82,6 +82,9 @@ impl SenderHalf for Sender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         each_sender!(self, sender => sender.on_feedback(now, feedback));
     }
+    fn keep_losses(&mut self) {
+        each_sender!(self, sender => sender.keep_losses());
+    }
     fn handle_timeout(&mut self, now: Instant) {
         each_sender!(self, sender => sender.handle_timeout(now));
     }

@@ -447,6 +447,9 @@ impl Connection {
             let rtt = self.smoothed_rtt;
             let row = self.options.row(Ccid(sending));
             self.sender = row.map(|row| Sender::new(&row.controller, SenderContext { now, rtt, packet_size, random }));
+            if let Some(sender) = self.sender.as_mut().filter(|_| self.honesty.verifies()) {
+                sender.keep_losses();
+            }
         }
         if before.is_none_or(|(_, ccid)| ccid != receiving) {
             let row = self.options.row(Ccid(receiving));

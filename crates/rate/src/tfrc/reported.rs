@@ -26,6 +26,10 @@ pub(crate) struct Reported {
     known: Vec<Interval>,
     /// Packets with which further events begin within reported ones, in their order.
     parts: Vec<u64>,
+    /// What was told as lost stays lost.
+    keeps_losses: bool,
+    /// Lossy parts in which data was lost, the newest first: the first number, and the one behind the last.
+    told: Vec<(u64, u64)>,
     /// The most packets that a round trip was allowed before the first loss of data.
     window: f64,
     /// The longest interval that the equation answers to what was received before it.
@@ -51,10 +55,17 @@ impl Reported {
             newest: None,
             known: Vec::new(),
             parts: Vec::new(),
+            keeps_losses: false,
+            told: Vec::new(),
             window: 0.0,
             received: 0.0,
             made_up_early: false,
         }
+    }
+
+    /// From now on what was told as lost stays lost.
+    pub(crate) const fn keep_losses(&mut self) {
+        self.keeps_losses = true;
     }
 
     /// So many packets were allowed in a round trip until now, and to what was received an interval of this length is the equation's.
@@ -82,6 +93,9 @@ impl Reported {
         // What an interval without losses of data hands to the one before it.
         let mut joined = 0.0;
         let mut to_the_beginning = false;
+        let kept = self.keeps_losses.then(|| self.kept(end, reported, sent));
+        let reported = kept.as_deref().unwrap_or(reported);
+        let mut told = Vec::new();
         // All of them: losses may stand behind any number of intervals that only lost packets without data.
         for one in reported {
             let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
@@ -97,13 +111,13 @@ impl Reported {
             let without_data = sent.count_without_data(start, end);
             let data = without_data.map_or(u64::from(one.data), |count| sequence.saturating_sub(count));
             let lossy_end = start.saturating_add(u64::from(one.lossy)).min(end);
-            let lost_data = sent.count_without_data(start, lossy_end).is_none_or(|count| count < lossy_end - start);
-            if !lost_data {
+            if !sent.may_have_data(start, lossy_end) {
                 self.made_up_early |= self.newest.is_none() && intervals.is_empty();
                 joined += data as f64;
                 end = start;
                 continue;
             }
+            told.push((start, lossy_end));
             let mut length = (data.clamp(1, sequence.max(1)) as f64 + joined).max(1.0);
             // A missing or absurd Drop Count is the Loss Length (RFC 5622 section 8.7).
             let dropped = if one.dropped == 0 { one.lossy } else { one.dropped.min(one.lossy) };
@@ -139,6 +153,11 @@ impl Reported {
         intervals.truncate(INTERVALS);
         self.parts.retain(|part| *part >= end);
         self.short = short;
+        if self.keeps_losses {
+            let newer = self.told.iter().copied().filter(|told| told.0 >= highest);
+            let older = self.told.iter().copied().filter(|told| told.0 < end && !to_the_beginning);
+            self.told = newer.chain(told).chain(older).take(INTERVALS).collect();
+        }
         // "The receiver need not send loss intervals that the sender already knows about" (RFC 4342 section 8.6.1), also where it
         // sends none in which data was lost.
         if intervals.last().map_or(!to_the_beginning, |oldest| oldest.start != u64::MAX) {
@@ -169,6 +188,41 @@ impl Reported {
             intervals.push(intervals[0]);
         }
         Reading { p: self.average.loss_event_rate(&intervals, open_counts), new_event }
+    }
+
+    /// The intervals with all losses of data that were told before. A late packet may fill a hole (RFC 5348 section 5.1), but who
+    /// could take back what it has told would try by the rate which losses count.
+    fn kept(&self, end: u64, reported: &[LossInterval], sent: &SentLog) -> Vec<LossInterval> {
+        let count = |packets: u64| u32::try_from(packets).unwrap_or(u32::MAX);
+        let mut kept = reported.to_vec();
+        for &(first, behind) in &self.told {
+            let (mut until, mut place) = (end, None);
+            for (at, one) in kept.iter().enumerate() {
+                let length = if one.lossy == 0 { until } else { u64::from(one.lossless) + u64::from(one.lossy) };
+                let start = until.saturating_sub(length);
+                let lossy_end = start.saturating_add(one.lossy.into()).min(until);
+                if start < behind && first < lossy_end && sent.may_have_data(start, lossy_end) {
+                    place = None; // it is still told
+                    break;
+                }
+                if (start..until).contains(&first) {
+                    place = Some((at, start, lossy_end, until));
+                }
+                until = start;
+            }
+            let Some((at, start, lossy_end, until)) = place else { continue };
+            let (lost, lossy) = (behind.min(until), lossy_end.min(first) - start);
+            let newer = LossInterval {
+                lossless: count(until - lost),
+                lossy: count(lost - first),
+                data: count(until - first),
+                dropped: count(lost - first),
+            };
+            let older = LossInterval { lossless: count(first - start - lossy), lossy: count(lossy), ..kept[at] };
+            let pieces = if first > start { vec![newer, older] } else { vec![newer] };
+            kept.splice(at..=at, pieces);
+        }
+        kept
     }
 
     /// Where further events begin among the losses in `start..end`, the newest first (section 9.2).

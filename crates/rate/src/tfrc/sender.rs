@@ -286,6 +286,10 @@ impl SenderHalf for TfrcSender {
         self.due = self.pacer.due(self.gap());
     }
 
+    fn keep_losses(&mut self) {
+        self.reported.keep_losses();
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         if self.nofeedback.is_none_or(|at| at > now) {
             return;

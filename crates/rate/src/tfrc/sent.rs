@@ -85,6 +85,11 @@ impl SentLog {
         (from >= self.complete_from).then(|| self.count_below(to).saturating_sub(self.count_below(from)))
     }
 
+    /// Whether any packet of `from..to` carried data, or may have.
+    pub(crate) fn may_have_data(&self, from: u64, to: u64) -> bool {
+        self.count_without_data(from, to).is_none_or(|count| count < to.saturating_sub(from))
+    }
+
     fn count_below(&self, number: u64) -> u64 {
         let after = self.without_data.partition_point(|run| run.first < number);
         match after.checked_sub(1).and_then(|i| self.without_data.get(i)) {

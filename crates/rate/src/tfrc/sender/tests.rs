@@ -318,6 +318,44 @@ mod lies {
         assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
     }
 
+    /// Two events were told, of packets 20 and 30. A receiver that is verified takes neither back: not by a lossless interval, not
+    /// by one that only lost packet 29, which carried no data, nor by one that reaches to the beginning.
+    #[test]
+    fn what_was_told_as_lost_stays_lost() {
+        let told = [interval(12, 1, 13), interval(9, 1, 10), interval(20, 0, 20)];
+        let p_of = |keeps: bool, later: &[LossInterval]| {
+            let mut sent = SentLog::default();
+            (0..=44).filter(|number| *number != 29).for_each(|number| {
+                sent.add(Sent { number, at: ms(10 * number), counter: number / 2 });
+            });
+            let mut reported = Reported::new(&plain());
+            sent.add_without_data(29);
+            if keeps {
+                reported.keep_losses();
+            }
+            reported.allowed(5.0, || 1.0);
+            reported.read(42, 0, &told, &sent, 0.08);
+            reported.read(42, 0, later, &sent, 0.08).p
+        };
+        // 13 packets, 9, and the first interval.
+        let honest = 2.0 / f64::max(13.0 + 9.0, 9.0 + 20.0);
+        let taken_back: [&[LossInterval]; 4] = [
+            &[interval(43, 0, 20)],
+            &[interval(12, 1, 13), interval(30, 0, 20)],
+            &[interval(13, 1, 14), interval(29, 0, 20)],
+            &[interval(22, 1, 23), interval(20, 0, 20)],
+        ];
+        for later in taken_back {
+            let p = p_of(true, later);
+            assert!((p / honest - 1.0).abs() < 0.08, "{later:?}: {p}, {honest}");
+            assert!(p_of(false, later) < 0.9 * honest, "{later:?}: nobody verifies");
+        }
+        assert!((p_of(true, &told) - honest).abs() < 1e-12);
+        // An event that has lost its first packet to a late arrival is the same one.
+        let longer = [interval(12, 3, 15), interval(7, 1, 8), interval(20, 0, 20)];
+        assert!((p_of(true, &longer) - 2.0 / f64::max(15.0 + 7.0, 7.0 + 20.0)).abs() < 0.01);
+    }
+
     /// Events of more losses than packets: what falls apart may be shorter than a packet, and p is 1 at most.
     #[test]
     fn short_events_fall_apart_too() {
