@@ -408,3 +408,40 @@ fn an_honest_receiver_loses_nothing_at_high_rates() {
         assert!((0.9..1.1).contains(&(with / without)), "CCID {ccid}: {with} instead of {without}");
     }
 }
+
+/// A hole that was passed over is one number or more, as losses are. Otherwise a receiver could confess each single number, and hide losses in
+/// a row, which come of a full queue.
+#[test]
+fn who_hides_bursts_gets_a_penalty() {
+    fn hides_bursts(packet: &Packet<'_>) -> Option<Vec<u8>> {
+        with_options(packet, |option, writer| match option {
+            DccpOption::AckVector(vector) => {
+                let runs = vector.runs().map(|run| {
+                    let single = run.state == AckState::NotYetReceived && run.packets == 1;
+                    AckRun { state: if single { run.state } else { AckState::Received }, ..run }.to_byte().unwrap()
+                });
+                writer.push(DccpOption::AckVector(AckVector::new(false, &runs.collect::<Vec<_>>()))).unwrap();
+            }
+            other => writer.push(other).unwrap(),
+        })
+    }
+    let rules = rules(2, 200);
+    let (mut random, mut left) = (Random::new(7, "path"), 0);
+    let mut pipe = Pipe::new(&rules, &rules, move |sent| {
+        if left == 0 && sent > 20 && random.uniform() < 0.002 {
+            left = 10;
+        }
+        left = u64::saturating_sub(left, 1);
+        Fate { lost: left > 0, copies: 1, delay: Duration::from_millis(10) }
+    });
+    pipe.lie = hides_bursts;
+    for _ in 0..40_000 {
+        if pipe.client.outbox.0.len() < 10 {
+            pipe.client.outbox.push(&[0; 500]);
+        }
+        pipe.run(Duration::from_millis(1));
+    }
+    let sent = counters(&pipe).sent_data_packets;
+    println!("{sent}");
+    assert!(penalised(&pipe) && sent < 2000, "{sent}");
+}

@@ -25,7 +25,7 @@ pub trait SenderHalf {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 
     /// The carrier verifies what the receiver says: from now on a packet that was told as lost stays lost, although it may come late
-    /// (RFC 5348 section 5.1).
+    /// (RFC 5348 section 5.1), and what cannot be verified does not count where something else stands for it.
     fn keep_losses(&mut self) {}
 
     /// The instant of [`poll_timeout`](Self::poll_timeout) has come.

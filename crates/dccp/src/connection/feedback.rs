@@ -96,6 +96,7 @@ impl Connection {
                 (None, _) => None,
             };
             if let Some(report) = report {
+                self.honesty.begin();
                 let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
                 let Troubles { receive_buffer_drops, slow_receiver } = std::mem::take(&mut self.troubles);
                 let feedback = Feedback {

@@ -26,7 +26,7 @@ pub(crate) struct Reported {
     known: Vec<Interval>,
     /// Packets with which further events begin within reported ones, in their order.
     parts: Vec<u64>,
-    /// What was told as lost stays lost.
+    /// What was told as lost stays lost, and Drop Counts, which nothing verifies, do not count.
     keeps_losses: bool,
     /// Lossy parts in which data was lost, the newest first: the first number, and the one behind the last.
     told: Vec<(u64, u64)>,
@@ -119,8 +119,8 @@ impl Reported {
             }
             told.push((start, lossy_end));
             let mut length = (data.clamp(1, sequence.max(1)) as f64 + joined).max(1.0);
-            // A missing or absurd Drop Count is the Loss Length (RFC 5622 section 8.7).
-            let dropped = if one.dropped == 0 { one.lossy } else { one.dropped.min(one.lossy) };
+            // A missing or absurd Drop Count is the Loss Length (RFC 5622 section 8.7). So is one that nobody can verify.
+            let dropped = if one.dropped == 0 || self.keeps_losses { one.lossy } else { one.dropped.min(one.lossy) };
             if self.short_intervals {
                 let open = intervals.is_empty();
                 let known = self.short.iter().find(|known| known.0 == start && !open).map(|known| known.1);
