@@ -245,6 +245,28 @@ fn another_ccid_is_verified_by_its_own_reports() {
     }
 }
 
+/// Two round trips lie between numbers that are passed over, but not as many as a receiver would have by naming a packet an hour later.
+#[test]
+fn no_round_trip_is_so_long_that_nothing_is_passed_over() {
+    let mut evader = Evader::new(50);
+    evader.ms += 3_600_000;
+    let mut area = [0; 8];
+    let mut writer = OptionWriter::new(&mut area);
+    writer.push(DccpOption::ElapsedTime(Elapsed(0))).unwrap();
+    evader.client.send(evader.ms, &format!("Ack {} (1)", evader.seq), writer.finish().unwrap().as_bytes(), b"");
+    evader.seq += 1;
+    for _ in 0..200 {
+        evader.round(0);
+        let Some(&newest) = evader.sent.last() else { continue };
+        if evader.client.state() != State::Open {
+            break;
+        }
+        evader.report(newest, 0, &vec![(newest + 1, 0)]);
+    }
+    let counters = evader.client.connection().status().counters;
+    assert!(counters.lies >= 3 && counters.sent_data_packets < 5000, "{counters:?}");
+}
+
 /// Whoever knows from the data itself how many datagrams are missing, a file's or a call's, can tell a hole in which none is from a
 /// loss, and hides the losses alone. No number that was passed over catches it: the threat model says so.
 #[test]

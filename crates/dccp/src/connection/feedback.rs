@@ -166,6 +166,7 @@ impl Connection {
         let half = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
         let held = held.min(next.unwrap_or(held)).min(if half { age / 2 } else { held });
         let sample = Duration::from_nanos(age.as_nanos() - held.as_nanos());
+        self.honesty.on_round_trip(sample);
         self.smoothed_rtt = Some(match self.smoothed_rtt {
             Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
             None => sample,

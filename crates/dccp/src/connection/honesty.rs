@@ -13,6 +13,8 @@ const REMEMBERED: usize = 1024;
 /// Round trips at least from one to the next: two in the same loss event would make one of it in which data seems lost, since Loss
 /// Intervals do not tell the lost packets of an event from those between that have come (RFC 4342 section 8.6.1).
 const ROUND_TRIPS_BETWEEN: u64 = 2;
+/// But not more of the shortest: a peer makes a round trip as long as it likes by naming a packet late.
+const SHORTEST_BETWEEN: u64 = 8;
 /// Numbers in a row that are passed over at most.
 const LONGEST_RUN: u32 = 8;
 /// A receiver of TFRC counts a packet as lost once so many behind it have come (NDUPACK, RFC 4342 section 6.1), however far
@@ -114,6 +116,8 @@ pub(crate) struct Honesty {
     passed_over: VecDeque<PassedOver>,
     /// When the last one was passed over.
     last: Option<Instant>,
+    /// The shortest round trip.
+    shortest: Option<Duration>,
     /// Of all packets before this one something was told that stands.
     told: u64,
     /// The greatest numbers acknowledged, the greatest first.
@@ -135,12 +139,18 @@ impl Honesty {
     /// a path that keeps the sender's gaps, timing may.
     pub(crate) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut Random) -> u32 {
         let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
-        let soon = self.last.is_some_and(|last| now.since(last) < rtt * ROUND_TRIPS_BETWEEN);
+        let between = (rtt * ROUND_TRIPS_BETWEEN).min(self.shortest.unwrap_or(rtt) * SHORTEST_BETWEEN);
+        let soon = self.last.is_some_and(|last| now.since(last) < between);
         if !self.verifiable || interval == 0 || soon || random.below(interval) > 0 {
             return 0;
         }
         self.last = Some(now);
         (1 + random.bits().trailing_zeros()).min(LONGEST_RUN)
+    }
+
+    /// A round trip was measured.
+    pub(crate) fn on_round_trip(&mut self, sample: Duration) {
+        self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));
     }
 
     /// It was.
@@ -360,5 +370,11 @@ mod tests {
         assert!(passed_over.windows(2).all(|pair| pair[1] - pair[0] >= 200));
         // 200 ms and 20 more in the mean.
         assert!((440..470).contains(&passed_over.len()), "{}", passed_over.len());
+        // Of an hour it is eight times the shortest.
+        honesty.on_round_trip(rtt);
+        let hour = Duration::from_secs(3600);
+        let longer =
+            (100_000..200_000).filter(|ms| honesty.passes_over(Instant::from_millis(*ms), hour, &mut random) > 0);
+        assert!((115..123).contains(&longer.count()));
     }
 }
