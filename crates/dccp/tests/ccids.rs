@@ -99,6 +99,28 @@ fn one_way_data_keeps_its_vectors_short() {
     }
 }
 
+/// RFC 4340 section 11.1: "there is no need for acks-of-acks-of-acks". Where everything is marked, over a round trip longer than the 0.2 s
+/// within which marks are reported once (section 11.3), an idle connection falls silent all the same.
+#[test]
+fn marked_acknowledgements_are_not_acknowledged_without_end() {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
+        let rules = rules(Dialect::Rfc, ccid);
+        let mut pipe =
+            Pipe::new(&rules, &rules, |_| Fate { lost: false, copies: 1, delay: Duration::from_millis(120) });
+        pipe.congested = true;
+        for n in 0..20u8 {
+            pipe.client.outbox.push(&[n; 100]);
+            pipe.server.outbox.push(&[n; 100]);
+            pipe.run(Duration::from_millis(20));
+        }
+        pipe.run(Duration::from_secs(60));
+        assert_eq!((pipe.server.delivered.len(), pipe.client.delivered.len()), (20, 20), "{ccid:?}");
+        let before = pipe.log.len();
+        pipe.run(Duration::from_secs(600));
+        assert_eq!(pipe.log[before..].len(), 0, "{ccid:?}: {}", pipe.log[before]);
+    }
+}
+
 /// RFC 4342 sections 6, 8.2, 8.3, 8.4 and 8.6: feedback tells the receive rate, how long it waited, and the loss intervals, or
 /// the loss event rate if the sender asked for that.
 #[test]

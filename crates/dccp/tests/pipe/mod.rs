@@ -100,6 +100,8 @@ pub struct Pipe<F> {
     pub log: Vec<String>,
     /// What the server says instead of a packet, if anything.
     pub lie: Lie,
+    /// Whether the path marks every packet that is capable of ECN.
+    pub congested: bool,
     under_way: BTreeMap<(Instant, u64), (bool, Ecn, Vec<u8>)>,
     sent: u64,
 }
@@ -125,6 +127,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
             fate,
             log: Vec::new(),
             lie: |_| None,
+            congested: false,
             under_way: BTreeMap::new(),
             sent: 0,
         }
@@ -135,6 +138,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         let len = packet.encode(&mut bytes, addresses()).unwrap();
         bytes.truncate(len);
         let who = if from_client { "client" } else { "server" };
+        let ecn = if self.congested && ecn == Ecn::Ect0 { Ecn::Ce } else { ecn };
         self.log.push(format!("{} {who} {packet}", self.now));
         let fate = (self.fate)(self.sent);
         for copy in 0..fate.copies * u64::from(!fate.lost) {

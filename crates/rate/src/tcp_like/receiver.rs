@@ -7,7 +7,7 @@ use headway_units::{Duration, Ecn, Instant};
 
 /// Asks for one report for as many data packets as the Ack Ratio says.
 ///
-/// A mark, or a number out of order, is reported at once, but only once in a round trip (RFC 4340 section 11.3). This
+/// Marked data, or a number out of order, is reported at once, but only once in a round trip (RFC 4340 section 11.3). This
 /// half measures none: it takes the sender's where packets carry it, and RFC 4340 section 3.4's default of 0.2 s where
 /// they do not, as on DCCP's wire.
 #[derive(Debug)]
@@ -51,7 +51,10 @@ impl ReceiverHalf for TcpLikeReceiver {
         }
         let in_order = self.newest.is_none_or(|newest| packet.number == newest.wrapping_add(1));
         self.newest = self.newest.max(Some(packet.number));
-        if self.immediate_acks && (!in_order || packet.ecn == Ecn::Ce) && now >= self.immediate_from {
+        // A mark on an acknowledgement is for the end that it reaches (RFC 4341 section 6.1.1): "there is no need for
+        // acks-of-acks-of-acks" (RFC 4340 section 11.1), which would go to and fro on a path that marks everything.
+        let marked = packet.data && packet.ecn == Ecn::Ce;
+        if self.immediate_acks && (!in_order || marked) && now >= self.immediate_from {
             self.immediate_from = now + self.rtt;
             self.due = true;
         }
@@ -154,7 +157,10 @@ pub(super) mod tests {
             assert!(due(again + 200, received(8)), "an old number");
             assert!(!due(again + 400, received(12)));
         }
-        let mut receiver = receiver(&TcpLikeOptions::preset(Dialect::Linux));
+        let mut receiver = receiver(&TcpLikeOptions::preset(Dialect::Rfc));
+        receiver.on_packet(ms(0), &Received { data: false, ..marked(1) });
+        assert_eq!(receiver.poll_report(ms(0)), None, "a marked acknowledgement is not acknowledged");
+        let mut receiver = self::receiver(&TcpLikeOptions::preset(Dialect::Linux));
         receiver.on_packet(ms(0), &marked(1));
         assert_eq!(receiver.poll_report(ms(0)), None, "Linux waits for the second packet,");
         assert_eq!(receiver.poll_timeout(), None, "however long");
