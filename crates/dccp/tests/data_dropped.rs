@@ -62,6 +62,31 @@ fn more_packets_than_were_sent_drop_nothing() {
     }
 }
 
+/// Section 11.7: options that "disagree with Ack Vector ... (by reporting a 'not yet received' packet as 'dropped in the receive buffer', for
+/// example)" are ignored, all of them. Of packets 4, 3 and 2 the vector says here which have come.
+#[test]
+fn packets_that_have_not_come_drop_nothing() {
+    const COME: u8 = 0;
+    const NOT_COME: u8 = 0xc0;
+    for (blocks, vector, ignored) in [
+        (&[0, 0xa0][..], &[COME, NOT_COME, COME][..], true),
+        (&[0, 0xa0], &[2], false),
+        (&[0, 0xa1], &[1, NOT_COME], true),
+        (&[0xa0, 0x90], &[COME, NOT_COME], true),
+        (&[1, 0xa0], &[COME, NOT_COME, COME], false),
+        (&[0, 0xa0], &[COME], false),
+    ] {
+        let vector = [&[38, 2 + vector.len() as u8], vector].concat();
+        let dropped = [&[40, 2 + blocks.len() as u8], blocks].concat();
+        let [without, with] = [vec![], dropped].map(|dropped| {
+            let mut client = client(2);
+            client.send(60, "Ack 1002 (4)", &[dropped, vector.clone()].concat(), b"");
+            window(&mut client)
+        });
+        assert_eq!(with == without, ignored, "{blocks:?} {vector:?}: {without}, {with}");
+    }
+}
+
 /// Section 11.7.2: "Every packet newly acknowledged as Drop Code 2 SHOULD reduce the sender's instantaneous rate by one packet per
 /// round-trip time". Data Dropped and Slow Receiver may ride on any acknowledgement, also on one that is no feedback (RFC 4342
 /// section 6): then they count with the next that is.

@@ -55,16 +55,17 @@ impl Connection {
         if heard.slow_receiver {
             self.slow_receiver_until = Some(now + self.rtt());
         }
+        let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
+        // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
+        let arrivals = heard.vector && told <= number.saturating_add(1);
         let told: u64 = self.scratch.drops.iter().map(|run| u64::from(run.packets)).sum();
-        // Of "more packets than have been sent": invalid, and ignored (section 11.7).
-        if told > number.saturating_add(1) {
+        // Of "more packets than have been sent", or of what the Ack Vector calls "not yet received": invalid, and ignored
+        // (section 11.7).
+        if told > number.saturating_add(1) || arrivals && self.scratch.drops_what_has_not_come() {
             self.scratch.drops.clear();
         }
         self.troubles.receive_buffer_drops += self.on_data_dropped(number);
         self.troubles.slow_receiver |= heard.slow_receiver;
-        let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
-        // "A packet with a sequence number less than ISN ... SHOULD be considered invalid": ignored (section 11.4).
-        let arrivals = heard.vector && told <= number.saturating_add(1);
         match self.judge(number, arrivals, heard) {
             Verdict::Believed => {}
             Verdict::Lie => self.troubles.slow_receiver = true,

@@ -215,6 +215,28 @@ impl Scratch {
         }
     }
 
+    /// Whether Data Dropped names a packet of which the Ack Vector says that it has not come.
+    pub(crate) fn drops_what_has_not_come(&self) -> bool {
+        let mut runs = self.runs.iter().map(|run| (run.arrival, run.packets));
+        let (mut arrival, mut left) = (Arrival::Received, 0);
+        for drop in &self.drops {
+            let mut packets = u64::from(drop.packets);
+            while packets > 0 {
+                if left == 0 {
+                    let Some(run) = runs.next() else { return false };
+                    (arrival, left) = run;
+                }
+                let part = packets.min(left);
+                if drop.code.is_some() && arrival == Arrival::NotReceived && part > 0 {
+                    return true;
+                }
+                packets -= part;
+                left -= part;
+            }
+        }
+        false
+    }
+
     /// Packets that are marked because their data was dropped: codes 3 to 7 count like ECN marks (section 11.7.2).
     pub(crate) fn mark_dropped(&mut self) {
         let serious = |run: &DropRun| run.code.is_some_and(|code| code.number() >= 3);
