@@ -739,3 +739,20 @@ mod close {
         assert_eq!(client.state(), State::Closed);
     }
 }
+
+/// Section 8.5 step 7: what is a Response too late is told by OSR, "First Seq Number received in OPEN". Where PARTOPEN was closed there is none:
+/// the Response of a server that has not heard of the Close yet gets no Sync, whatever its number.
+#[test]
+fn a_response_behind_a_close_from_partopen() {
+    let mut client = Dialogue::client(&options());
+    client.next(0);
+    client.send(10, "Response 1000 (0)", &confirms(&options()), b"");
+    client.recv(10, "Ack 1 (1000)");
+    let now = client.now();
+    client.connection().close(now);
+    client.recv(10, "Close 2 (1000)");
+    client.send(11, "Response 1001 (1)", &[], b"");
+    client.silence(20);
+    client.send(30, "Reset 1002 (2) 1", &[], b"");
+    assert_eq!(client.state(), State::TimeWait);
+}

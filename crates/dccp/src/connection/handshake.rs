@@ -115,7 +115,7 @@ impl Connection {
 
     /// The handshake is over.
     pub(super) fn enter_open(&mut self, now: Instant, seq: Seq48) {
-        self.windows.osr = seq;
+        self.windows.osr = Some(seq);
         self.timers.stop(Timer::GiveUp);
         self.timers.stop(Timer::PartOpen);
         self.cookies.clear();

@@ -154,7 +154,7 @@ impl Connection {
     /// Step 7: types that should not come here, or not any more.
     fn step_7_check_type(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let (kind, state) = (packet.kind(), self.machine.state());
-        let since_open = state >= State::Open && !packet.seq.is_before(self.windows.osr);
+        let since_open = state >= State::Open && self.windows.osr.is_some_and(|osr| !packet.seq.is_before(osr));
         let unexpected = match kind {
             PacketType::CloseReq => self.is_server,
             PacketType::Response => self.is_server || since_open,

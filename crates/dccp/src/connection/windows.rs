@@ -16,8 +16,8 @@ pub(crate) struct SeqWindows {
     gss: Seq48,
     gsr: Seq48,
     gar: Seq48,
-    /// The first sequence number received in OPEN.
-    pub(crate) osr: Seq48,
+    /// The first sequence number received in OPEN; none where PARTOPEN was closed.
+    pub(crate) osr: Option<Seq48>,
     /// Packets sent.
     sent: u64,
     /// GSR's number.
@@ -36,7 +36,7 @@ impl SeqWindows {
             gss: iss,
             gsr: Seq48::ZERO,
             gar: iss,
-            osr: Seq48::ZERO,
+            osr: None,
             sent: 0,
             gsr_number: 0,
             local_window: 100,
