@@ -193,23 +193,52 @@ mod partopen {
     }
 
     /// "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5): data that leaves it no room waits until the
-    /// connection is open.
+    /// connection is open. A server that has nothing to say answers no Ack, but data: after the first retransmission it goes in fragments.
     #[test]
     fn data_leaves_room_for_cookies() {
         for (cookie, len) in [(253, 1440), (100, 1440), (253, 1175)] {
-            let mut client = Dialogue::client(&options());
-            client.next(0);
-            let cookies = [vec![36, cookie as u8 + 2], vec![7; cookie]].concat();
-            client.send(10, "Response 1000 (0)", &[confirms(&options()), cookies].concat(), b"");
-            client.push(10, &vec![1; len]);
-            client.recv(10, &format!("Ack 1 (1000) | InitCookie({cookie} bytes)"));
-            client.recv(210, &format!("Ack 2 (1000) | InitCookie({cookie} bytes)"));
-            client.push(220, b"short");
-            client.silence(220);
-            client.send(230, "Ack 1001 (2)", &[], b"");
-            client.recv(230, &format!("Data 3 Len={len}"));
-            client.recv(230, "Data 4 Len=5");
+            for answered in [true, false] {
+                let mut client = Dialogue::client(&options());
+                client.next(0);
+                let cookies = [vec![36, cookie as u8 + 2], vec![7; cookie]].concat();
+                client.send(10, "Response 1000 (0)", &[confirms(&options()), cookies].concat(), b"");
+                client.push(10, &vec![1; len]);
+                client.recv(10, &format!("Ack 1 (1000) | InitCookie({cookie} bytes)"));
+                client.push(100, b"short");
+                client.silence(100);
+                if answered {
+                    client.send(150, "Ack 1001 (1)", &[], b"");
+                    client.recv(150, &format!("Data 2 Len={len}"));
+                    client.recv(150, "Data 3 Len=5");
+                } else {
+                    // What does find room beside nothing else takes the acknowledgement with it.
+                    let bare = u64::from(len == 1440);
+                    if bare == 1 {
+                        client.recv(210, &format!("Ack 2 (1000) | InitCookie({cookie} bytes)"));
+                    }
+                    for (seq, len) in [(2 + bare, len), (3 + bare, 5)] {
+                        client.recv(210, &format!("DataAck {seq} (1000) Len={len} | InitCookie({cookie} bytes)"));
+                    }
+                    client.send(230, &format!("Ack 1001 ({})", 3 + bare), &[], b"");
+                    assert_eq!(client.state(), State::Open);
+                }
+            }
         }
+    }
+
+    /// The same on the smallest path: cookies that are longer than a packet may be go on an Ack all the same.
+    #[test]
+    fn cookies_longer_than_the_path() {
+        let rules = ConnectionOptions {
+            mtu: headway_units::Bytes::new(576),
+            lower_headers: headway_units::Bytes::new(48),
+            ..options()
+        };
+        let mut client = Dialogue::client(&rules);
+        client.next(0);
+        let cookies = [vec![36, 252], vec![7; 250]].concat().repeat(3);
+        client.send(10, "Response 1000 (0)", &[confirms(&rules), cookies].concat(), b"");
+        client.recv(10, "Ack 1 (1000) | InitCookie(250 bytes) InitCookie(250 bytes) InitCookie(250 bytes)");
     }
 
     /// An older Response, overtaken by a newer one, brings no cookies.

@@ -206,10 +206,10 @@ impl Connection {
         };
         let source = Source::Outbox(len);
         let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
-        // "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5): without it a server that has kept
-        // nothing knows of no connection. Data beside which it finds no room waits.
-        let cookies: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
-        if cookies > 0 && cookies + BEFORE_COOKIES > room.max(LEAST_OPTIONS) {
+        // A server that keeps nothing needs the cookies on every packet (section 8.1.5). Data beside which they find no room wait for
+        // the answer to the first Ack. Where that does not come, since a server with nothing to say need not answer, they go in
+        // fragments.
+        if self.least_options() > room.max(LEAST_OPTIONS) && self.wait <= self.options.partopen_timeout {
             return due.then_some(Plan::bare(Body::Ack { ack }));
         }
         if due && room < self.options_needed() {
@@ -279,6 +279,13 @@ impl Connection {
         true
     }
 
+    /// Bytes that are left to options at the cost of going in fragments: "That Init Cookie MUST be included on every packet sent in
+    /// PARTOPEN" (section 8.1.5).
+    fn least_options(&self) -> usize {
+        let cookies: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
+        if cookies > 0 { LEAST_OPTIONS.max(cookies + BEFORE_COOKIES) } else { LEAST_OPTIONS }
+    }
+
     /// Bytes that the options of an acknowledgement will need at most.
     fn options_needed(&self) -> usize {
         let vector = if self.agreed.we_send_vectors { self.acknowledge.vector_len() } else { 0 };
@@ -294,7 +301,7 @@ impl Connection {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
         let rtt = self.rtt();
         let header = kind.header_len(true);
-        let limit = self.response_limit.unwrap_or(self.mtu.packet().max(header + data + LEAST_OPTIONS));
+        let limit = self.response_limit.unwrap_or(self.mtu.packet().max(header + data + self.least_options()));
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
         let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
         let mut writer = OptionWriter::new(buffer);
