@@ -5,8 +5,8 @@ mod dialogue;
 mod pipe;
 
 use dialogue::{Dialogue, confirms};
-use headway_dccp::ConnectionOptions;
-use headway_units::{Dialect, Options};
+use headway_dccp::{ConnectionOptions, DropCode};
+use headway_units::{Dialect, Options, Seq48};
 
 /// A client that has sent packets 2, 3 and 4 with data at 30 ms; the peer's next number is 1002.
 fn client(ccid: u8) -> Dialogue {
@@ -128,5 +128,36 @@ fn corruption_is_a_loss_event_of_tfrc() {
         // Lossless packets / nonce : lossy packets / data packets.
         let events = said.iter().any(|said| said.contains("LossIntervals(skip 0; 0/0:1/1 "));
         assert_eq!(events, crc == [0; 4], "{said:?}");
+    }
+}
+
+/// The same where the application finds out by itself ("this would let applications calculate their own checksums", section 11.7), at once
+/// or a while later. Codes 0 to 2 are no marks; of a packet that has not come nothing is told.
+#[test]
+fn corruption_that_the_application_reports_is_a_loss_event_of_tfrc() {
+    for (corrupt, reported_behind, code, told, event) in [
+        (1008, 1008, 3, true, true),
+        (1008, 1008, 7, true, true),
+        (1008, 1008, 5, true, true),
+        (1008, 1011, 3, true, true),
+        (1008, 1008, 2, true, false),
+        (1012, 1011, 3, false, false),
+    ] {
+        let preset = ConnectionOptions::preset(Dialect::Rfc);
+        let rules = ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], ..preset };
+        let mut server = Dialogue::open_server(&rules);
+        for seq in (1002..1015).filter(|seq| *seq != 1012) {
+            server.send(20 + seq, &format!("Data {seq}"), &[], b"x");
+            if seq == reported_behind {
+                let (now, code) = (server.now(), DropCode::new(code).unwrap());
+                server.connection().report_dropped(now, Seq48::new(corrupt), code);
+            }
+        }
+        let said = server.drain_said(2000);
+        let case = format!("{corrupt} behind {reported_behind}, code {code}: {said:?}");
+        assert_eq!(said.iter().any(|said| said.contains("DataDropped")), told, "{case}");
+        // Lossless packets / nonce : lossy packets / data packets.
+        let events = said.iter().any(|said| said.contains(":1/") && said.contains("LossIntervals"));
+        assert_eq!(events, event, "{case}");
     }
 }

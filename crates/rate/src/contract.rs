@@ -49,6 +49,10 @@ pub trait ReceiverHalf {
     /// A packet has come. Packets without data are told too, where they take numbers from the same count.
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
+    /// The data of a packet that has come turned out to be corrupt, so that it counts as marked (Drop Codes 3 to 7, RFC 4340
+    /// section 11.7.2). Where reports are [`Report::Arrivals`] the carrier tells the sender.
+    fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
+
     /// What is to be told the sender now, if anything is due.
     fn poll_report(&mut self, _now: Instant) -> Option<Report<'_>> {
         None

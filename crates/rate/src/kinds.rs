@@ -100,6 +100,9 @@ impl ReceiverHalf for Receiver {
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         each_receiver!(self, receiver => receiver.on_packet(now, packet));
     }
+    fn on_corrupt(&mut self, now: Instant, number: u64) {
+        each_receiver!(self, receiver => receiver.on_corrupt(now, number));
+    }
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
         each_receiver!(self, receiver => receiver.poll_report(now))
     }

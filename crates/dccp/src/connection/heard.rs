@@ -5,7 +5,7 @@ use super::event::{Delivery, Ignored, Step};
 use super::negotiation::Arrived;
 use super::wishes;
 use crate::{
-    Answer, CcidOption, DataDropped, DccpOption, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
+    Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
     HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption, Timestamp,
 };
 use crate::{Ccid, arrivals};
@@ -239,7 +239,7 @@ impl Scratch {
 
     /// Packets that are marked because their data was dropped: codes 3 to 7 count like ECN marks (section 11.7.2).
     pub(crate) fn mark_dropped(&mut self) {
-        let serious = |run: &DropRun| run.code.is_some_and(|code| code.number() >= 3);
+        let serious = |run: &DropRun| run.code.is_some_and(DropCode::counts_as_mark);
         if !self.drops.iter().any(serious) {
             return;
         }

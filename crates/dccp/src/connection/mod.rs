@@ -336,8 +336,12 @@ impl Connection {
 
     /// The application dropped data that was delivered to it, and why: the peer is told (Data Dropped, section 11.7).
     pub fn report_dropped(&mut self, now: Instant, seq: Seq48, code: crate::DropCode) {
-        if seq.is_within(self.windows.swl(), self.windows.gsr()) {
+        let number = self.windows.number_received(seq);
+        if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.has_come(number) {
             self.acknowledge.on_dropped(seq, code);
+            if let Some(receiver) = self.receiver.as_mut().filter(|_| code.counts_as_mark()) {
+                receiver.on_corrupt(now, number);
+            }
             self.refresh(now);
         }
     }

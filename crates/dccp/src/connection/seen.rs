@@ -62,6 +62,11 @@ impl Seen {
         self.bits[word] &= !(1 << (number % 64));
     }
 
+    /// Whether a packet has come, as far as that is still known.
+    pub(crate) fn has_come(&self, number: u64) -> bool {
+        (self.oldest()..=self.newest[0]).contains(&number) && self.get(number)
+    }
+
     /// A packet has come; whether it is the first with this number. Too old ones count as duplicates.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let newest = self.newest[0];

@@ -33,6 +33,10 @@ impl DropCode {
     pub const fn number(self) -> u8 {
         self.0
     }
+    /// Whether it counts like an ECN mark: 3 and 7, and those reserved (section 11.7.2).
+    pub(crate) const fn counts_as_mark(self) -> bool {
+        self.0 >= 3
+    }
 }
 
 impl fmt::Display for DropCode {

@@ -189,6 +189,25 @@ impl LossHistory {
         Change { duplicate: false, new_event, filled: !new_event && self.events.list.len() < events }
     }
 
+    /// A packet that has come counts as marked after all. What its window counter was, and how many packets without data came before
+    /// it, is known as of the next hole.
+    pub(crate) fn mark(&mut self, packet: &Arrival) -> Change {
+        let number = packet.number;
+        let known = self.highest.is_some_and(|highest| (self.first..=highest.number).contains(&number));
+        let settled = self.settled.list.back().is_some_and(|event| number <= event.last);
+        let in_hole = self.holes.iter().any(|hole| (hole.first..=hole.last).contains(&number));
+        if !known || settled || in_hole {
+            return Change { duplicate: true, ..Change::default() };
+        }
+        let before = self.newest();
+        let at = self.holes.partition_point(|hole| hole.first < number);
+        let (non_data, counter) =
+            self.holes.get(at).map_or((self.non_data, self.counter()), |hole| (hole.non_data, hole.counter));
+        self.holes.insert(at, Hole::of_mark(packet, non_data, counter));
+        let declared = self.declare(true);
+        Change { new_event: declared && self.newest() > before, ..Change::default() }
+    }
+
     /// Removes `from..=to` from the holes; holes after them learn whether they carried data. Returns how many they were.
     fn take_out(&mut self, from: u64, to: u64, without_data: bool) -> u64 {
         let mut count = 0;

@@ -170,12 +170,14 @@ impl TfrcReceiver {
         }
     }
 
-    /// Adds the packet to the history; says what that changed, and whether its window counter is new.
-    fn add(&mut self, now: Instant, packet: &Received) -> Change {
-        let rule = if self.timing.is_some() { self.options.loss_events } else { LossEvents::WindowCounter };
-        let by_sender = rule == LossEvents::SendTime;
+    fn rule(&self) -> LossEvents {
+        if self.timing.is_some() { self.options.loss_events } else { LossEvents::WindowCounter }
+    }
+
+    fn arrival(&self, now: Instant, packet: &Received) -> Arrival {
+        let by_sender = self.rule() == LossEvents::SendTime;
         let at = self.timing.filter(|_| by_sender).map_or(now, |timing| timing.sent).as_secs_f64();
-        let arrival = Arrival {
+        Arrival {
             number: packet.number,
             data: packet.data,
             marked: packet.ecn == Ecn::Ce,
@@ -184,7 +186,12 @@ impl TfrcReceiver {
             at,
             r: self.r().unwrap_or(0.0),
             round: self.timing.map_or(0, |timing| timing.round),
-        };
+        }
+    }
+
+    /// Adds the packet to the history; says what that changed.
+    fn add(&mut self, now: Instant, packet: &Received) -> Change {
+        let (rule, arrival) = (self.rule(), self.arrival(now, packet));
         self.history.get_or_insert_with(|| LossHistory::new(&self.options, rule)).on_packet(&arrival)
     }
 
@@ -208,6 +215,15 @@ impl TfrcReceiver {
         }
     }
 
+    /// A packet without new data, or what has become known of an older one, may have begun a loss event.
+    fn on_loss(&mut self, now: Instant, change: Change, had_losses: bool) {
+        if change.new_event && !had_losses {
+            self.begin_losses(now, self.reports.last.is_none());
+        }
+        self.reports.loss_since |= change.new_event;
+        self.reports.due |= change.new_event && self.reports.last.is_some();
+    }
+
     fn set_timer(&mut self, now: Instant) {
         self.reports.timer = None;
         let Some(r) = self.r() else { return };
@@ -229,11 +245,7 @@ impl ReceiverHalf for TfrcReceiver {
         let highest = self.history.as_ref().and_then(LossHistory::highest);
         let change = self.add(now, packet);
         if change.duplicate || !packet.data {
-            if change.new_event && !had_losses {
-                self.begin_losses(now, self.reports.last.is_none());
-            }
-            self.reports.loss_since |= change.new_event;
-            self.reports.due |= change.new_event && self.reports.last.is_some();
+            self.on_loss(now, change, had_losses);
             return;
         }
         let newest = highest.is_none_or(|highest| packet.number > highest);
@@ -255,6 +267,16 @@ impl ReceiverHalf for TfrcReceiver {
         }
         // RFC 5348 section 6.1: a new loss event is reported at once, and so is one that a late packet undoes.
         self.reports.due |= change.new_event || change.filled || self.is_time(now, newest);
+    }
+
+    fn on_corrupt(&mut self, now: Instant, number: u64) {
+        let (size, ccval, ndp_count, timing) = Default::default();
+        let packet = Received { number, size, data: true, ecn: Ecn::Ce, ccval, ndp_count, timing };
+        let arrival = self.arrival(now, &packet);
+        let Some(history) = &mut self.history else { return };
+        let had_losses = history.has_losses();
+        let change = history.mark(&arrival);
+        self.on_loss(now, change, had_losses);
     }
 
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {

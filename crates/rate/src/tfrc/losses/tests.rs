@@ -97,6 +97,33 @@ fn three_later_packets_and_a_late_one() {
     assert!(history.on_packet(&packet(4, 5.7)).duplicate);
 }
 
+/// RFC 4340 section 11.7.2: a packet whose data turns out to be corrupt is as a packet that was marked, whether that is known when it comes
+/// or when others have. What was lost, has not come or is marked already stays so.
+#[test]
+fn a_packet_that_is_marked_later() {
+    let told = |marked: Option<u64>, corrupt: &[u64]| {
+        let mut history = history(LossEvents::ArrivalTime);
+        for number in [9, 10, 11, 12, 14, 15, 16, 18] {
+            let marked = marked == Some(number);
+            history.on_packet(&Arrival { marked, r: 0.5, ..packet(number, number as f64) });
+        }
+        let changes: Vec<_> =
+            corrupt.iter().map(|n| history.mark(&Arrival { r: 0.5, ..packet(*n, *n as f64) })).collect();
+        let mut intervals = Vec::new();
+        let skip = history.report(1.0, &mut intervals);
+        (skip, intervals, changes.iter().map(|change| (change.duplicate, change.new_event)).collect::<Vec<_>>())
+    };
+    for (number, newest) in [(10, false), (12, false), (14, true), (16, true), (18, true)] {
+        let (at_once, later) = (told(Some(number), &[]), told(None, &[number, number]));
+        assert_eq!((later.0, &later.1), (at_once.0, &at_once.1), "{number}");
+        assert_eq!(later.2, [(false, newest), (true, false)], "{number}");
+    }
+    for number in [8, 13, 17, 19] {
+        let (skip, intervals, _) = told(None, &[]);
+        assert_eq!(told(None, &[number]), (skip, intervals, vec![(true, false)]), "{number}");
+    }
+}
+
 /// RFC 5348 section 5.1: n-1, n+1, and n+2 with a mark: the event begins with n, at once.
 #[test]
 fn a_mark_is_congestion_at_once() {
