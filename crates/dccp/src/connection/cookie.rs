@@ -5,32 +5,46 @@
 //! keyed function for short messages, over all of it and what the cookie need not carry: who the peer is, and both initial
 //! sequence numbers. Nothing in a cookie is secret, so that nothing is encrypted.
 //!
+//! A cookie that comes again within its life would open its connection again, and deliver the data beside it again. Section 8.1.4 is silent
+//! about that; here a cookie that has opened a connection opens no other, as long as it is among the last that did.
+//!
 //! The Response's own number is a keyed function of the peer plus the Request's number: repeated Requests get Responses whose
 //! numbers grow as theirs do, and a cookie's acknowledgement number says which Request it answered.
 
 use crate::{ServiceCode, Timestamp};
 use headway_units::{Duration, Instant, Random, Seq48};
 use siphasher::sip128::{Hasher128, SipHasher24};
+use std::collections::VecDeque;
 use std::hash::Hasher;
 
 /// Epoch, service code, time.
 const HEAD: usize = 9;
 const TAG: usize = 16;
+/// Cookies remembered that have opened a connection: 32 kB.
+const MOST_SPENT: usize = 4096;
 
 type Key = [u64; 2];
+
+/// What is changed at once.
+#[derive(Clone, Copy, Debug)]
+struct Keys {
+    /// For the Responses' numbers.
+    numbers: Key,
+    cookies: Key,
+}
 
 /// The keys of a listener.
 #[derive(Clone, Debug)]
 pub(crate) struct CookieKeys {
     random: Random,
-    /// For the Responses' numbers; never changes.
-    numbers: Key,
-    current: Key,
-    previous: Key,
+    current: Keys,
+    previous: Keys,
     /// How often the keys have been changed.
     epoch: u8,
     change_at: Instant,
     lifetime: Duration,
+    /// The tags' first halves, the oldest first.
+    spent: VecDeque<u64>,
 }
 
 /// What a good cookie says.
@@ -44,18 +58,18 @@ pub(crate) struct Opened<'a> {
 
 impl CookieKeys {
     pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Random) -> Self {
-        let [numbers, current, previous] = [(); 3].map(|()| key(&mut random));
-        Self { random, numbers, current, previous, epoch: 0, change_at: now + lifetime, lifetime }
+        let [current, previous] = [(); 2].map(|()| keys(&mut random));
+        Self { random, current, previous, epoch: 0, change_at: now + lifetime, lifetime, spent: VecDeque::new() }
     }
 
-    /// Changes the key when it has served its time; the one before stays good for as long again.
+    /// Changes the keys when they have served their time; those before stay good for as long again.
     fn rotate(&mut self, now: Instant) {
         // Two changes make every old cookie bad: more would make no difference.
         for _ in 0..2 {
             if now < self.change_at {
                 return;
             }
-            self.previous = std::mem::replace(&mut self.current, key(&mut self.random));
+            self.previous = std::mem::replace(&mut self.current, keys(&mut self.random));
             self.epoch = self.epoch.wrapping_add(1);
             self.change_at = (self.change_at + self.lifetime).max(now.checked_sub(self.lifetime).unwrap_or(now));
         }
@@ -63,18 +77,28 @@ impl CookieKeys {
     }
 
     /// The first number of a connection that is kept: a clock of 4 us, which leaves earlier connections of the same peer
-    /// behind, begun anywhere for each peer (section 7.2).
-    pub(crate) fn initial_number(&self, now: Instant, peer: &[u8]) -> Seq48 {
-        Seq48::new(self.offset(peer)) + now.as_nanos() / 4000
+    /// behind, begun anywhere for each peer (section 7.2). It begins anew with the keys, lest who once had the peer's address and port
+    /// know it; by then a number that recent packets of the same peer had is as likely as one guess among 2^48.
+    pub(crate) fn initial_number(&mut self, now: Instant, peer: &[u8]) -> Seq48 {
+        self.rotate(now);
+        Seq48::new(offset(self.current.numbers, peer)) + now.as_nanos() / 4000
     }
     /// The number of the Response to a Request.
-    pub(crate) fn response_number(&self, peer: &[u8], request: Seq48) -> Seq48 {
-        request + self.offset(peer)
+    pub(crate) fn response_number(&mut self, now: Instant, peer: &[u8], request: Seq48) -> Seq48 {
+        self.rotate(now);
+        request + offset(self.current.numbers, peer)
     }
-    fn offset(&self, peer: &[u8]) -> u64 {
-        let mut hasher = hasher(self.numbers);
-        hasher.write(peer);
-        hasher.finish128().h1 >> 16
+
+    /// A cookie has opened a connection.
+    pub(crate) fn spend(&mut self, cookie: &[u8]) {
+        if self.spent.len() == MOST_SPENT {
+            self.spent.pop_front();
+        }
+        self.spent.extend(mark(cookie));
+    }
+    /// Whether it had done so before.
+    pub(crate) fn is_spent(&self, cookie: &[u8]) -> bool {
+        mark(cookie).is_some_and(|mark| self.spent.contains(&mark))
     }
 
     /// The cookie of a Response.
@@ -93,7 +117,7 @@ impl CookieKeys {
         cookie.extend_from_slice(&service.0.to_be_bytes());
         cookie.extend_from_slice(&Timestamp::at(now).0.to_be_bytes());
         cookie.extend_from_slice(features);
-        let tag = tag(self.current, peer, iss, isr, &cookie);
+        let tag = tag(self.current.cookies, peer, iss, isr, &cookie);
         cookie.extend_from_slice(&tag);
         cookie
     }
@@ -103,13 +127,13 @@ impl CookieKeys {
         self.rotate(now);
         let (said, found) = cookie.split_at_checked(cookie.len().checked_sub(TAG)?)?;
         let (&[epoch, a, b, c, d, e, f, g, h], features) = said.split_first_chunk::<HEAD>()?;
-        let key = match self.epoch.wrapping_sub(epoch) {
+        let keys = match self.epoch.wrapping_sub(epoch) {
             0 => self.current,
             1 => self.previous,
             _ => return None,
         };
-        let isr = ack - self.offset(peer);
-        let wanted = tag(key, peer, ack, isr, said);
+        let isr = ack - offset(keys.numbers, peer);
+        let wanted = tag(keys.cookies, peer, ack, isr, said);
         // In constant time, lest the answer's delay tell how much of a guess was right.
         let difference = wanted.iter().zip(found).fold(0, |all, (a, b)| all | (a ^ b));
         if difference != 0 {
@@ -121,8 +145,21 @@ impl CookieKeys {
     }
 }
 
-fn key(random: &mut Random) -> Key {
-    [random.bits(), random.bits()]
+fn keys(random: &mut Random) -> Keys {
+    let [numbers, cookies] = [(); 2].map(|()| [random.bits(), random.bits()]);
+    Keys { numbers, cookies }
+}
+
+/// What is remembered of a cookie: 64 bits of its tag.
+fn mark(cookie: &[u8]) -> Option<u64> {
+    let tag = cookie.len().checked_sub(TAG)?;
+    cookie.get(tag..)?.first_chunk().map(|mark| u64::from_be_bytes(*mark))
+}
+
+fn offset(numbers: Key, peer: &[u8]) -> u64 {
+    let mut hasher = hasher(numbers);
+    hasher.write(peer);
+    hasher.finish128().h1 >> 16
 }
 
 fn hasher(key: Key) -> SipHasher24 {
@@ -158,7 +195,7 @@ mod tests {
     #[test]
     fn a_cookie_comes_back() {
         let (mut keys, isr, sent) = (keys(), Seq48::new(5), Instant::from_secs(3));
-        let iss = keys.response_number(b"peer", isr);
+        let iss = keys.response_number(sent, b"peer", isr);
         let cookie = keys.seal(sent, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
         let opened = keys.open(Instant::from_secs(4), b"peer", iss, &cookie);
         let wanted = Opened { isr, service: SERVICE, response_sent: sent, features: &[1, 2, 3] };
@@ -171,13 +208,49 @@ mod tests {
     /// numbers do not overlap with recent ones: a clock of 4 us leaves a connection at 250,000 packets a second behind.
     #[test]
     fn initial_numbers() {
-        let keys = keys();
-        let (now, later) = (Instant::from_secs(3), Instant::from_secs(3 + 240));
+        let mut keys = keys();
+        let (now, later) = (Instant::from_secs(3), Instant::from_secs(239));
         let first = keys.initial_number(now, b"peer");
-        assert_eq!(keys.initial_number(later, b"peer").distance_from(first), 240 * 250_000);
         assert_ne!(keys.initial_number(now, b"qeer"), first);
-        let other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(2, "listener"));
+        assert_eq!(keys.initial_number(later, b"peer").distance_from(first), 236 * 250_000);
+        let mut other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(2, "listener"));
         assert_ne!(other_host.initial_number(now, b"peer"), first);
+    }
+
+    /// Section 7.2, sequence number attacks: whoever had the peer's address and port knows its numbers as long as the keys last, and no
+    /// longer. A cookie's Response keeps its own while the cookie is good.
+    #[test]
+    fn initial_numbers_change_with_the_keys() {
+        let (mut keys, isr) = (keys(), Seq48::new(5));
+        let (before, after) = (Instant::from_secs(239), Instant::from_secs(240));
+        let numbers = [before, after].map(|now| keys.initial_number(now, b"peer"));
+        assert_ne!(numbers[1].distance_from(numbers[0]), 250_000);
+        let mut keys = self::keys();
+        let iss = keys.response_number(before, b"peer", isr);
+        let cookie = keys.seal(before, b"peer", iss, isr, SERVICE, &[]);
+        assert_ne!(keys.response_number(after, b"peer", isr), iss);
+        assert_eq!(keys.open(after, b"peer", iss, &cookie).map(|opened| opened.isr), Some(isr));
+    }
+
+    /// So many are remembered, the last.
+    #[test]
+    fn spent_cookies() {
+        let (mut keys, peers) = (keys(), 0..5000_u32);
+        let cookie = |keys: &mut CookieKeys, peer: u32| {
+            keys.seal(Instant::ZERO, &peer.to_be_bytes(), Seq48::new(1), Seq48::new(5), SERVICE, &[])
+        };
+        for peer in peers.clone() {
+            let cookie = cookie(&mut keys, peer);
+            assert!(!keys.is_spent(&cookie));
+            keys.spend(&cookie);
+        }
+        let spent = peers.filter(|peer| {
+            let cookie = cookie(&mut keys, *peer);
+            keys.is_spent(&cookie)
+        });
+        assert!(spent.eq(5000 - 4096..5000));
+        keys.spend(&[1; 15]);
+        assert!(!keys.is_spent(&[]));
     }
 
     /// A key makes cookies for its lifetime, and they are good for one more.
@@ -187,7 +260,7 @@ mod tests {
             [(0, 239, true), (239, 479, true), (0, 480, false), (0, 100_000, false), (0, 61_440, false)]
         {
             let (mut keys, isr) = (keys(), Seq48::new(5));
-            let iss = keys.response_number(b"peer", isr);
+            let iss = keys.response_number(Instant::from_secs(made), b"peer", isr);
             let cookie = keys.seal(Instant::from_secs(made), b"peer", iss, isr, SERVICE, &[]);
             let opened = keys.open(Instant::from_secs(back), b"peer", iss, &cookie);
             assert_eq!(opened.is_some(), good, "{made} {back}");
@@ -199,7 +272,7 @@ mod tests {
         #[test]
         fn tampering_shows(at in 0usize..28, also in 0usize..28, bit in 0u32..8, cut in 0usize..28) {
             let (mut keys, isr) = (keys(), Seq48::new(5));
-            let iss = keys.response_number(b"peer", isr);
+            let iss = keys.response_number(Instant::ZERO, b"peer", isr);
             let mut cookie = keys.seal(Instant::ZERO, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
             prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie[..cut]), None);
             cookie[at] ^= 1 << bit;

@@ -155,7 +155,7 @@ impl Listener {
         long: &Packet<'_>,
         service: ServiceCode,
     ) -> Outcome<'_> {
-        let iss = self.keys.response_number(peer, long.seq);
+        let iss = self.keys.response_number(now, peer, long.seq);
         let mut server = Box::new(self.respond(now, long, service, iss));
         server.refuse_handshake_data();
         server.handle(now, ecn, packet);
@@ -193,7 +193,7 @@ impl Listener {
     ) -> bool {
         let mut features = Vec::new();
         server.negotiation.save(&mut features);
-        let iss = self.keys.response_number(peer, request.seq);
+        let iss = self.keys.response_number(now, peer, request.seq);
         let cookie = self.keys.seal(now, peer, iss, request.seq, server.service, &features);
         server.cookies = cookie.chunks(LONGEST_OPTION).map(<[u8]>::to_vec).collect();
         let cookies = cookie.len() + 2 * server.cookies.len();
@@ -218,6 +218,9 @@ impl Listener {
         let Some(opened) = self.keys.open(now, peer, ack, &cookie) else {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
+        if self.keys.is_spent(&cookie) {
+            return self.refuse(now, long, ResetCode::NO_CONNECTION);
+        }
         let kept = Kept { iss: ack, isr: opened.isr, response_sent: opened.response_sent, features: opened.features };
         let (options, random) = (Arc::clone(&self.options), Random::new(self.random.bits(), "connection"));
         let Some(mut server) = Connection::resume(now, options, long, opened.service, random, kept).map(Box::new)
@@ -227,8 +230,12 @@ impl Listener {
         server.place_in_backlog = Some(Arc::clone(&self.backlog));
         let delivery = server.handle(now, ecn, packet);
         // A packet that is not valid, or a CloseReq, does not end the handshake.
-        if server.state() == State::Respond && self.half_open() > self.options.backlog {
-            return Outcome::Ignored(Ignored::NoConnection);
+        if server.state() == State::Respond {
+            if self.half_open() > self.options.backlog {
+                return Outcome::Ignored(Ignored::NoConnection);
+            }
+        } else {
+            self.keys.spend(&cookie);
         }
         Outcome::Accepted(server, delivery)
     }
