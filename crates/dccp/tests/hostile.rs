@@ -1,17 +1,19 @@
 //! Whatever the path does, the ends connect, deliver and close; whatever a peer sends, nothing breaks.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod anything;
 mod dialogue;
 mod pipe;
 
+use anything::{Parts, bring, encode, last_numbers, packets, wire};
 use dialogue::Dialogue;
 use headway_dccp::{
-    Body, CcVal, Ccid, CcidController, Closed, Connection, ConnectionOptions, CsCov, Decoded, Delivery, Event,
-    InitCookies, NoData, OptionArea, Packet, Reset, ResetCode, ServiceCode, State,
+    Body, Ccid, CcidController, Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, InitCookies, NoData,
+    Packet, State,
 };
 use headway_rate::{ControllerOptions, NoneOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
-use pipe::{Fate, Pipe, Queue, SERVICE, addresses, options, perfect};
+use pipe::{Fate, Pipe, Queue, SERVICE, addresses, options};
 use proptest::prelude::*;
 
 /// Options with everything switched on that can be.
@@ -111,89 +113,14 @@ proptest! {
     }
 }
 
-/// Type, how far from the next numbers, a word, options, data, and what the ends do next.
-type Parts = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8);
-
-/// A packet somewhere near a connection's numbers, or anywhere.
-fn packets() -> impl Strategy<Value = Parts> {
-    let near = || prop_oneof![4 => -5i64..5, 2 => -200i64..200, 1 => any::<i64>()];
-    let options = prop_oneof![
-        prop::collection::vec(any::<u8>(), 0..60),
-        prop::collection::vec(prop::collection::vec(option(), 0..6).prop_map(|o| o.concat()), 1)
-            .prop_map(|o| o.concat()),
-    ];
-    (0u8..11, near(), near(), any::<[u8; 4]>(), options, prop::collection::vec(any::<u8>(), 0..20), 0u8..16)
-}
-
-/// An option of a known type with any content.
-fn option() -> impl Strategy<Value = Vec<u8>> {
-    let kinds =
-        prop::sample::select(vec![0u8, 1, 2, 32, 33, 34, 35, 36, 37, 38, 40, 41, 42, 43, 44, 192, 193, 194, 195]);
-    let values = prop_oneof![prop::collection::vec(0u8..10, 0..8), prop::collection::vec(any::<u8>(), 0..30)];
-    (kinds, values).prop_map(
-        |(kind, values)| {
-            if kind < 32 { vec![kind] } else { [vec![kind, values.len() as u8 + 2], values].concat() }
-        },
-    )
-}
-
-/// Brings a client and a server to where one of them is in this state, and loses what they say from then on.
-fn bring(state: State, all: bool) -> Pipe<fn(u64) -> Fate> {
-    let options = if all { everything() } else { options() };
-    let fate: fn(u64) -> Fate = match state {
-        State::Request => |_| Fate { lost: true, ..perfect(0) },
-        State::Respond => |n| Fate { lost: n > 1, ..perfect(0) },
-        State::PartOpen => |n| Fate { lost: n > 3, ..perfect(0) },
-        _ => perfect,
-    };
-    let mut pipe = Pipe::new(&options, &options, fate);
-    pipe.client.outbox.push(&[1; 20]);
-    pipe.run(Duration::from_millis(100));
-    let now = pipe.now;
-    pipe.fate = |_| Fate { lost: true, ..perfect(0) };
-    let (client, server) = (&mut pipe.client.connection, &mut pipe.server.connection);
-    match state {
-        State::CloseReq => server.as_mut().unwrap().close(now),
-        State::Closing => client.as_mut().unwrap().close(now),
-        State::TimeWait | State::Closed => {
-            pipe.fate = perfect;
-            client.as_mut().unwrap().close(now);
-            pipe.run(Duration::from_secs(1));
-        }
-        _ => {}
-    }
-    pipe.drain();
-    pipe
-}
-
 fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), parts: &[Parts]) {
     let (mut peer, mut own) = seqs;
     let mut outbox = Queue::default();
     let mut drained = 0;
-    for (kind, seq, ack, word, options, data, step) in parts {
-        let seq = Seq48::new(peer.value().wrapping_add_signed(*seq));
-        let ack = Seq48::new(own.value().wrapping_add_signed(*ack));
-        let service = ServiceCode(u32::from_be_bytes(*word));
-        let [code, d @ ..] = *word;
-        let body = match kind {
-            0 => Body::Request { service: if code < 128 { SERVICE } else { service } },
-            1 => Body::Response { ack, service },
-            2 => Body::Data,
-            3 => Body::Ack { ack },
-            4 => Body::DataAck { ack },
-            5 => Body::CloseReq { ack },
-            6 => Body::Close { ack },
-            7 => Body::Reset { ack, reset: Reset { code: ResetCode(code), data: d } },
-            8 => Body::Sync { ack },
-            9 => Body::SyncAck { ack },
-            _ => Body::Listen { service },
-        };
-        let mut options = options.clone();
-        options.resize(options.len().next_multiple_of(4), 0);
-        // Through the wire and back: whatever can be sent.
-        let mut bytes = [0; 2000];
-        let len = encode(body, seq, word[3], data, &options, &mut bytes);
-        let decoded = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
+    for parts in parts {
+        let step = parts.6;
+        let bytes = wire(parts, (peer, own));
+        let decoded = Packet::decode(&bytes, headway_dccp::Network::Udp).unwrap();
         connection.handle(*now, if step % 2 == 0 { Ecn::Ce } else { Ecn::Ect0 }, &decoded);
         if step % 4 == 0 {
             outbox.push(&[7; 30]);
@@ -209,31 +136,12 @@ fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), pa
             assert!(drained < 2000, "it talks without end: {}", out.packet);
         }
         while connection.poll_event().is_some() {}
-        *now += Duration::from_millis(u64::from(*step) * 10);
+        *now += Duration::from_millis(u64::from(step) * 10);
         if connection.poll_timeout().is_some_and(|at| at <= *now) {
             connection.handle_timeout(*now);
         }
         let _ = connection.status();
     }
-}
-
-fn encode(body: Body, seq: Seq48, bits: u8, data: &[u8], options: &[u8], bytes: &mut [u8]) -> usize {
-    // OptionArea is only made by writers and decoders, so the options are put behind a bare header by hand.
-    let packet = Packet {
-        source_port: 5004,
-        destination_port: 50000,
-        ccval: CcVal::new(bits & 15).unwrap(),
-        cscov: CsCov::ALL,
-        seq,
-        body,
-        options: OptionArea::EMPTY,
-        data: &[],
-    };
-    let header = packet.encode(bytes, headway_dccp::Network::Udp).unwrap();
-    bytes[header..][..options.len()].copy_from_slice(options);
-    bytes[header + options.len()..][..data.len()].copy_from_slice(data);
-    bytes[4] = ((header + options.len()) / 4) as u8;
-    header + options.len() + data.len()
 }
 
 proptest! {
@@ -245,12 +153,8 @@ proptest! {
         state in prop::sample::select(State::ALL.to_vec()), all: bool, client: bool,
         parts in prop::collection::vec(packets(), 1..40),
     ) {
-        let mut pipe = bring(state, all);
-        let (mine, theirs) = if client { ("client", "server") } else { ("server", "client") };
-        let last = |who: &str| pipe.log.iter().rev().find(|line| line.contains(who)).and_then(|line| {
-            line.split("Seq=").nth(1)?.split(' ').next()?.parse().ok()
-        }).map_or(Seq48::ZERO, Seq48::new);
-        let seqs = (last(theirs), last(mine));
+        let mut pipe = bring(state, &if all { everything() } else { options() });
+        let seqs = last_numbers(&pipe, client);
         let mut now = pipe.now;
         let end = if client { &mut pipe.client } else { &mut pipe.server };
         if let Some(connection) = &mut end.connection {
