@@ -477,6 +477,19 @@ mod data {
         client.silence(500_000);
     }
 
+    /// RFC 1191 section 3: after a "too big" nothing larger is tried for five minutes, whether a probe was on its way or the search rested.
+    #[test]
+    fn no_probe_goes_soon_after_too_big() {
+        for when in [100, 19_000, 500_000] {
+            let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
+            client.drain_said(when);
+            let data = client.iss() + 1;
+            client.connection().handle_too_big(data, 1000);
+            client.silence(when + 300_000);
+            assert!(client.drain_said(when + 900_000)[0].starts_with("Sync"), "the search goes on");
+        }
+    }
+
     /// A probe without an answer goes three times, a second apart, and then a smaller one: half way up from 1280. One that comes
     /// through brings the MPS there; what is too large is tried again after ten minutes. An NDP Count takes its room from
     /// the padding.

@@ -352,6 +352,8 @@ impl Connection {
     /// forged, and is ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
         if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
+            // Nothing larger is tried for five minutes at least (RFC 1191 section 3): the search rests.
+            self.timers.stop(Timer::MtuProbe);
             self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
         }
     }
