@@ -144,7 +144,7 @@ impl Driver {
         }
         let bytes = wire(&parts, self.numbers);
         let packet = Packet::decode(&bytes, Network::Udp).unwrap();
-        self.connection.handle(self.now, if parts.6 % 2 == 0 { Ecn::Ce } else { Ecn::Ect0 }, &packet);
+        self.connection.handle(self.now, if parts.6.is_multiple_of(2) { Ecn::Ce } else { Ecn::Ect0 }, &packet);
         let peer = self.numbers.0;
         if let Decoded::Long(packet) = packet
             && packet.seq.is_after(peer)

@@ -121,8 +121,8 @@ fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), pa
         let step = parts.6;
         let bytes = wire(parts, (peer, own));
         let decoded = Packet::decode(&bytes, headway_dccp::Network::Udp).unwrap();
-        connection.handle(*now, if step % 2 == 0 { Ecn::Ce } else { Ecn::Ect0 }, &decoded);
-        if step % 4 == 0 {
+        connection.handle(*now, if step.is_multiple_of(2) { Ecn::Ce } else { Ecn::Ect0 }, &decoded);
+        if step.is_multiple_of(4) {
             outbox.push(&[7; 30]);
         }
         if let Decoded::Long(packet) = decoded {
