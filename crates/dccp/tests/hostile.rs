@@ -107,6 +107,36 @@ proptest! {
         talk(seed, loss, reordering, &ends[0], &ends[1], by_server);
     }
 
+    /// Section 8.3: Close and CloseReq that cross, at any time, also before the handshake has ended. Both ends end, and fall silent.
+    #[test]
+    fn both_may_close(
+        seed: u64, loss in 0.0..0.3, closes in (0u64..300, 0u64..300), time_wait: bool, cookies: bool, probe_mtu: bool,
+    ) {
+        let init_cookies = if cookies { InitCookies::Always } else { InitCookies::WhenBusy };
+        let rules = ConnectionOptions { server_time_wait: time_wait, init_cookies, probe_mtu, ..options() };
+        let mut pipe = Pipe::new(&rules, &rules, bad_path(seed, loss, 30));
+        for ms in 0..300 {
+            let (now, ends) = (pipe.now, [&mut pipe.client, &mut pipe.server]);
+            for (end, at) in ends.into_iter().zip([closes.0, closes.1]) {
+                end.outbox.push(&[7; 50]);
+                if let Some(connection) = end.connection.as_mut().filter(|_| ms >= at) {
+                    connection.close(now);
+                }
+            }
+            pipe.run(Duration::from_millis(1));
+        }
+        // A client whose Response never came, eight minutes without an answer to a Close, and TIMEWAIT.
+        pipe.run(Duration::from_secs(2000));
+        let log = pipe.log.join("\n");
+        for end in [&pipe.client, &pipe.server] {
+            prop_assert!(matches!(end.state(), State::Closed | State::Listen), "{}\n{}", end.state(), log);
+            prop_assert!(end.events.iter().filter(|event| matches!(event, Event::Closed(_))).count() <= 1, "{}", log);
+            if let Some(connection) = &end.connection {
+                prop_assert_eq!(connection.poll_timeout(), None);
+            }
+        }
+    }
+
     #[test]
     fn a_path_that_only_reorders(seed: u64, reordering in 1u64..60, by_server: bool) {
         talk(seed, 0.0, reordering, &options(), &options(), by_server);
