@@ -226,6 +226,25 @@ mod partopen {
         }
     }
 
+    /// The longest datagram beside the longest cookies has a form on the wire, in UDP over IPv4 too: 65 535 bytes less 28.
+    #[test]
+    fn the_longest_of_all_packets() {
+        let mut client = Dialogue::client(&options());
+        client.next(0);
+        let cookies =
+            [[vec![36, 252], vec![7; 250]].concat().repeat(3), [vec![36, 216], vec![7; 214]].concat()].concat();
+        client.send(10, "Response 1000 (0)", &[confirms(&options()), cookies].concat(), b"");
+        client.drain_said(10);
+        // The first retransmission is over.
+        client.drain_said(215);
+        let (now, mut outbox) = (client.now(), pipe::Queue::default());
+        [64_515, 64_487].into_iter().for_each(|len| outbox.push(&vec![1; len]));
+        let connection = client.connection();
+        let len = connection.poll_transmit(now, &mut outbox).map(|out| out.packet.encoded_len());
+        assert_eq!((len, outbox.0.len()), (Some(24 + 64_487 + 3 * 252 + 216), 0), "the longer one is thrown away");
+        assert!(len <= Some(65_507));
+    }
+
     /// The same on the smallest path: cookies that are longer than a packet may be go on an Ack all the same.
     #[test]
     fn cookies_longer_than_the_path() {

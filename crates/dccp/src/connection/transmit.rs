@@ -18,8 +18,8 @@ static PADDING: [u8; 9216] = [0; 9216];
 const LEAST_OPTIONS: usize = 64;
 /// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
 const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
-/// The longest datagram that any packet carries, with the longest header.
-const LONGEST_DATAGRAM: usize = 65_535 - 1020;
+/// The longest datagram that any packet carries, with the longest header, below it UDP's and IPv4's.
+const LONGEST_DATAGRAM: usize = 65_535 - 28 - 1020;
 /// Datagrams at once that are too long for any packet.
 const MOST_THROWN_AWAY: usize = 64;
 
