@@ -81,9 +81,8 @@ impl Connection {
         // PARTOPEN repeats its Confirms by its own timer.
         let confirms = state == State::Open && self.negotiation.confirms_due();
         if confirms || self.negotiation.changes_due() {
-            // A Change can wait for the next data to ride on, unless that waits for the Change. A packet that was held up for
-            // hours makes no round trip for which the other end should wait.
-            let rtt = self.rtt().min(LONGEST_WAIT);
+            // A Change can wait for the next data to ride on, unless that waits for the Change.
+            let rtt = self.rtt();
             let patient = !confirms && state == State::Open && self.agreed.data_may_go;
             let soonest = if patient { now + rtt } else { now };
             let at = self.negotiated.map_or(soonest, |last| soonest.max(last + rtt));
