@@ -121,6 +121,33 @@ fn marked_acknowledgements_are_not_acknowledged_without_end() {
     }
 }
 
+/// Two machines sleep for eight hours in the middle of 50 packets a second: nobody takes that for a round trip, and within ten seconds all
+/// goes on as before.
+#[test]
+fn a_sleep_is_no_round_trip() {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
+        let rules = rules(Dialect::Rfc, ccid);
+        let mut pipe = Pipe::new(&rules, &rules, path(0));
+        let talk = |seconds: usize, pipe: &mut Pipe<_>| {
+            let before = pipe.server.delivered.len();
+            for n in 0..50 * seconds {
+                pipe.client.outbox.push(&[n as u8; 100]);
+                pipe.run(Duration::from_millis(20));
+            }
+            pipe.server.delivered.len() - before
+        };
+        assert!(talk(10, &mut pipe) > 490, "{ccid:?}");
+        pipe.client.outbox.push(&[1; 100]);
+        pipe.drain();
+        pipe.sleep(Duration::from_secs(8 * 3600));
+        talk(10, &mut pipe);
+        let said = talk(10, &mut pipe);
+        assert!((490..=510).contains(&said), "{ccid:?}: {said}");
+        let status = pipe.client.connection.as_ref().unwrap().status();
+        assert!(status.rtt < Some(Duration::from_secs(1)), "{ccid:?}: {:?}", status.rtt);
+    }
+}
+
 /// RFC 4342 sections 6, 8.2, 8.3, 8.4 and 8.6: feedback tells the receive rate, how long it waited, and the loss intervals, or
 /// the loss event rate if the sender asked for that.
 #[test]

@@ -48,3 +48,14 @@ fn elapsed_time_measures_on_any_packet() {
     client.send(5000, "DataAck 1002 (2)", &[43, 6, 0, 7, 0x6f, 0xe8], b"much later");
     assert_eq!(rtt(&mut client), Duration::from_millis(12));
 }
+
+/// 64 s, the longest wait for anything, is the longest round trip that is one.
+#[test]
+fn more_than_a_minute_is_no_round_trip() {
+    for (ms, mean) in [(64_100, 8_008_750), (64_101, 10_000)] {
+        let mut client = sent_at_100();
+        client.send(ms, "Ack 1002 (2)", &[], b"");
+        // An eighth of 64 s, and seven of 10 ms.
+        assert_eq!(rtt(&mut client), Duration::from_micros(mean), "{ms}");
+    }
+}

@@ -420,8 +420,8 @@ mod open {
         assert_eq!(server.send(1030, "Data 1103", &[], b"x"), Delivery::Data);
     }
 
-    /// The same after a clock that jumped by eight hours between a packet and its acknowledgement, as that of a machine that slept: an hour of
-    /// them in the mean round trip makes no three hours in which the peer counts as active (section 7.5.3).
+    /// The same after a clock that jumped by eight hours between a packet and its acknowledgement, as that of a machine that slept: they are no
+    /// round trip, three of which the peer counts as active (section 7.5.3).
     #[test]
     fn a_burst_of_loss_after_a_long_sleep() {
         let mut client = Dialogue::open_client(&options());
@@ -429,7 +429,7 @@ mod open {
         client.recv(21, "Data 2 Len=4");
         let (hours, minutes) = (8 * 3_600_000, 60_000);
         client.send(hours, "Ack 1002 (2)", &[], b"");
-        assert!(client.connection().status().rtt > Some(headway_units::Duration::from_secs(3600)));
+        assert_eq!(client.connection().status().rtt, Some(headway_units::Duration::from_millis(10)));
         assert_eq!(client.send(hours + minutes, "Data 1101", &[], b"x"), INVALID);
         client.recv(hours + minutes, "Sync 3 (1101)");
         client.send(hours + 5 * minutes, "Sync 1102 (3)", &[], b"");

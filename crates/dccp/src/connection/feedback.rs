@@ -6,6 +6,7 @@ use super::feature_slot::Side;
 use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
 use super::state::State;
+use super::transmit::LONGEST_WAIT;
 use crate::{Ccid, DropCode, Feature, Packet, PacketType, Reset, ResetCode};
 use headway_rate::{Arrival, Feedback, Losses, Report, Sender, SenderHalf, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
@@ -167,6 +168,11 @@ impl Connection {
         let half = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
         let held = held.min(next.unwrap_or(held)).min(if half { age / 2 } else { held });
         let sample = Duration::from_nanos(age.as_nanos() - held.as_nanos());
+        // A packet that was held up for hours, or a machine that slept, tells nothing of the path. In TFRC's mean eight hours are an hour
+        // of silence, and here three in which the peer counts as active (section 7.5.3).
+        if sample > LONGEST_WAIT {
+            return None;
+        }
         self.honesty.on_round_trip(sample);
         self.smoothed_rtt = Some(match self.smoothed_rtt {
             Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,

@@ -63,7 +63,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use timers::{Timer, Timers};
 use transitions::{Cause, Machine};
-use transmit::{Control, LONGEST_WAIT};
+use transmit::Control;
 use windows::SeqWindows;
 use wishes::Agreed;
 
@@ -400,9 +400,9 @@ impl Connection {
     }
 
     /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
-    /// nothing is no wait. A packet that was held up for hours, or a machine that slept, makes no round trip to wait for.
+    /// nothing is no wait.
     fn rtt(&self) -> Duration {
-        self.smoothed_rtt.unwrap_or(self.options.default_rtt).clamp(LEAST_RTT, LONGEST_WAIT)
+        self.smoothed_rtt.unwrap_or(self.options.default_rtt).max(LEAST_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {

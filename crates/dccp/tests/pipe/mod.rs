@@ -232,6 +232,13 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         }
     }
 
+    /// Both ends sleep for so long, with what is under way between them.
+    pub fn sleep(&mut self, time: Duration) {
+        self.now += time;
+        let under_way = std::mem::take(&mut self.under_way).into_iter();
+        self.under_way = under_way.map(|((at, n), packet)| ((at + time, n), packet)).collect();
+    }
+
     /// Runs for so long.
     pub fn run(&mut self, time: Duration) {
         let until = self.now + time;
