@@ -318,6 +318,37 @@ fn literally_by_counter(packets: &[(bool, u8)]) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
+    /// Marks that become known later, in any order, make the same events as those that came with their packets.
+    #[test]
+    fn marks_may_come_later(
+        moves in prop::collection::vec((1u64..4, 0.001..0.03f64, prop::bool::weighted(0.2), 0usize..40), 4..40),
+        r in 0.01..0.3f64,
+    ) {
+        let (mut number, mut now, mut arrivals) = (100, 0.0, Vec::new());
+        for (step, gap, marked, later) in moves {
+            (number, now) = (number + step, now + gap);
+            arrivals.push((Arrival { marked, r, ..packet(number, now) }, later));
+        }
+        let (mut at_once, mut later) = (history(LossEvents::ArrivalTime), history(LossEvents::ArrivalTime));
+        let mut waiting: Vec<(usize, Arrival)> = Vec::new();
+        for (at, (arrival, behind)) in arrivals.iter().enumerate() {
+            at_once.on_packet(arrival);
+            later.on_packet(&Arrival { marked: false, ..*arrival });
+            waiting.extend(arrival.marked.then_some((at + behind, *arrival)));
+            for (_, marked) in waiting.extract_if(.., |(due, _)| *due <= at) {
+                prop_assert!(!later.mark(&marked).duplicate);
+                prop_assert!(later.mark(&marked).duplicate);
+            }
+        }
+        for (_, marked) in &waiting {
+            later.mark(marked);
+        }
+        let events = |history: &LossHistory| -> Vec<_> {
+            history.events.list.iter().map(|event| (event.start, event.last, event.dropped)).collect()
+        };
+        prop_assert_eq!(events(&later), events(&at_once));
+    }
+
     /// Loss, reordering, duplication and marks against a reference that keeps all.
     #[test]
     fn loss_events_are_those_of_the_rfc(
