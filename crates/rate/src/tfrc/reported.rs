@@ -32,8 +32,8 @@ pub(crate) struct Reported {
     told: Vec<(u64, u64)>,
     /// The most packets that a round trip was allowed before the first loss of data.
     window: f64,
-    /// The longest interval that the equation answers to what was received before it.
-    received: f64,
+    /// The most packets that were received in a round trip before it, and the longest interval that the equation answers to that.
+    received: (f64, f64),
     /// Losses of packets without data came before it: what the receiver has made up is too short.
     made_up_early: bool,
 }
@@ -58,7 +58,7 @@ impl Reported {
             keeps_losses: false,
             told: Vec::new(),
             window: 0.0,
-            received: 0.0,
+            received: (0.0, 0.0),
             made_up_early: false,
         }
     }
@@ -68,11 +68,14 @@ impl Reported {
         self.keeps_losses = true;
     }
 
-    /// So many packets were allowed in a round trip until now, and to what was received an interval of this length is the equation's.
-    pub(crate) fn allowed(&mut self, window: f64, received: impl FnOnce() -> f64) {
+    /// So many packets were allowed in a round trip until now, and so many received; to these an interval of this length is the
+    /// equation's, which is asked for the most of them only.
+    pub(crate) fn allowed(&mut self, window: f64, received: f64, interval: impl FnOnce() -> f64) {
         if self.newest.is_none() {
             self.window = self.window.max(window);
-            self.received = self.received.max(received());
+            if received > self.received.0 {
+                self.received = (received, self.received.1.max(interval()));
+            }
         }
     }
 
@@ -244,7 +247,7 @@ impl Reported {
     /// The interval before the first loss of data, of which the receiver says that it is so long. Where it has made that up when a
     /// packet without data was lost, it is what it would have been now.
     fn first(&self, told: f64, joined: f64) -> Interval {
-        let made_up = if self.made_up_early || told <= 0.0 { self.received.min(self.longest_first()) } else { 0.0 };
+        let made_up = if self.made_up_early || told <= 0.0 { self.received.1.min(self.longest_first()) } else { 0.0 };
         Interval { start: u64::MAX, length: (told.min(self.longest_first()) + joined).max(made_up).max(1.0) }
     }
 

@@ -176,8 +176,8 @@ impl TfrcSender {
                 let (s, t_rto) = (self.segment.s(), self.rtt.t_rto().unwrap_or(0.0));
                 let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
                 let x_recv = report.x_recv.bits_per_second() as f64 / 8.0;
-                let received = || 1.0 / self.equation.inverse(x_recv, nominal, r, t_rto);
-                self.reported.allowed(self.allowed.x() * r / s, received);
+                let interval = || 1.0 / self.equation.inverse(x_recv, nominal, r, t_rto);
+                self.reported.allowed(self.allowed.x() * r / s, x_recv * r / s, interval);
                 let reading = self.reported.read(feedback.acknowledged, skip, intervals, &self.sent, r);
                 (reading.p, reading.new_event)
             }

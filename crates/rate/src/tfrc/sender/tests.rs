@@ -308,7 +308,7 @@ mod lies {
         let mut sent = SentLog::default();
         (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
         let mut reported = Reported::new(&plain());
-        reported.allowed(5.0, || 1.0);
+        reported.allowed(5.0, 5.0, || 1.0);
         let mut read = |acknowledged, sent: &SentLog, newest| {
             1.0 / reported.read(acknowledged, 0, &[newest, interval(3, 0, 3)], sent, 0.08).p
         };
@@ -333,7 +333,7 @@ mod lies {
             if keeps {
                 reported.keep_losses();
             }
-            reported.allowed(5.0, || 1.0);
+            reported.allowed(5.0, 5.0, || 1.0);
             reported.read(42, 0, &told, &sent, 0.08);
             reported.read(42, 0, later, &sent, 0.08).p
         };
@@ -413,7 +413,7 @@ fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[Los
         }
     }
     let mut reported = Reported::new(options);
-    reported.allowed(5.0, || 1.0);
+    reported.allowed(5.0, 5.0, || 1.0);
     reports.iter().fold(0.0, |_, (r, intervals)| reported.read(44, 2, intervals, &sent, *r).p)
 }
 
@@ -439,7 +439,7 @@ fn loss_intervals_from_the_receiver() {
 fn intervals_that_are_known() {
     let sent = SentLog::default();
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
-    reported.allowed(5.0, || 1.0);
+    reported.allowed(5.0, 5.0, || 1.0);
     let mut read = |acknowledged, skip, intervals: &[LossInterval]| {
         let reading = reported.read(acknowledged, skip, intervals, &sent, 0.08);
         (1.0 / reading.p, reading.new_event)
@@ -461,7 +461,7 @@ fn intervals_that_are_not_repeated_are_remembered() {
     let mut sent = SentLog::default();
     (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
-    reported.allowed(5.0, || 1.0);
+    reported.allowed(5.0, 5.0, || 1.0);
     let first = reported.read(42, 0, &EXAMPLE, &sent, 0.08);
     sent.add_without_data(43);
     let second = reported.read(43, 0, &[LossInterval { lossless: 0, lossy: 1, data: 1, dropped: 1 }], &sent, 0.08);
