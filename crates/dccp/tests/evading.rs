@@ -169,6 +169,23 @@ fn an_old_number_settles_nothing() {
     assert!(sent < 600 || connection.status().counters.lies > 2, "{sent}");
 }
 
+/// All up to `newest` has come but for these, the newest first, of which fifty at most are told.
+fn without<'a>(newest: u32, missing: impl ExactSizeIterator<Item = &'a u32>) -> Intervals {
+    let (mut end, mut intervals, all) = (newest + 1, Intervals::new(), missing.len() < 50);
+    for number in missing.take(50) {
+        // Losses in a row are one event.
+        match intervals.last_mut() {
+            Some((_, lossy)) if end == number + 1 => *lossy += 1,
+            _ => intervals.push((end - number - 1, 1)),
+        }
+        end = *number;
+    }
+    if all {
+        intervals.push((end, 0));
+    }
+    intervals
+}
+
 /// What a receiver has told as lost it may not take back. It could tell the truth, see by the sender's rate whether data was lost or a
 /// number was passed over, and say of what was lost that it has come after all.
 #[test]
@@ -192,19 +209,7 @@ fn nothing_is_taken_back() {
             while missing.remove(&newest).is_some() {
                 newest -= 1;
             }
-            let (mut end, mut intervals) = (newest + 1, Intervals::new());
-            for number in missing.keys().rev().take(50) {
-                // Losses in a row are one event.
-                match intervals.last_mut() {
-                    Some((_, lossy)) if end == number + 1 => *lossy += 1,
-                    _ => intervals.push((end - number - 1, 1)),
-                }
-                end = *number;
-            }
-            if missing.len() < 50 {
-                intervals.push((end, 0));
-            }
-            evader.report(newest, 0, &intervals);
+            evader.report(newest, 0, &without(newest, missing.keys().rev()));
         }
         evader.sent()
     };
@@ -280,18 +285,7 @@ fn numbered_data_tells_losses_from_holes() {
             holes.extend(newest + 1..number);
             newest = newest.max(number);
         }
-        let (mut end, mut intervals) = (newest + 1, Intervals::new());
-        for hole in holes.iter().rev().take(50) {
-            match intervals.last_mut() {
-                Some((_, lossy)) if end == hole + 1 => *lossy += 1,
-                _ => intervals.push((end - hole - 1, 1)),
-            }
-            end = *hole;
-        }
-        if holes.len() < 50 {
-            intervals.push((end, 0));
-        }
-        evader.report(newest, 0, &intervals);
+        evader.report(newest, 0, &without(newest, holes.iter().rev()));
     }
     // A thousand a round trip are all there is.
     let sent = evader.sent();
