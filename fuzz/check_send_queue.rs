@@ -11,6 +11,8 @@ struct Ledger {
     queue: SendQueue,
     now: Instant,
     waiting: Vec<Media>,
+    /// How long the way is taken to be before each step: what goes may change it.
+    travel: Duration,
     /// Handed over, taken out, thrown away; what was found lost and came back counts as handed over again.
     counts: [u64; 3],
     number: u64,
@@ -21,9 +23,11 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some(options) = options(&mut choices) else { return };
     let queue = SendQueue::new(&options);
-    let mut ledger = Ledger { options, queue, now: Instant::from_secs(1), waiting: vec![], counts: [0; 3], number: 0 };
+    let (now, travel) = (Instant::from_secs(1), Duration::ZERO);
+    let mut ledger = Ledger { options, queue, now, waiting: vec![], travel, counts: [0; 3], number: 0 };
     while let Some(step) = choices.step() {
         ledger.now += Duration::from_millis(u64::from(step >> 4));
+        ledger.travel = ledger.queue.travel(ledger.now);
         match step & 15 {
             0..6 => ledger.enqueue(&mut choices),
             6..10 => ledger.dequeue(),
@@ -37,6 +41,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     // Nothing is left behind.
     while !ledger.queue.is_empty() {
+        ledger.travel = ledger.queue.travel(ledger.now);
         ledger.dequeue();
         ledger.holds();
     }
@@ -81,7 +86,7 @@ fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
 
 impl Ledger {
     fn is_late(&self, media: &Media) -> bool {
-        !media.lateness(self.now, self.queue.travel()).is_zero()
+        !media.lateness(self.now, self.travel).is_zero()
     }
 
     fn enqueue(&mut self, choices: &mut Choices<'_>) {
@@ -111,7 +116,7 @@ impl Ledger {
             let place = self.waiting.iter().position(|waiting| waiting == media);
             self.waiting.remove(place.expect("what is thrown away had come, and is thrown away once"));
             self.counts[2] += 1;
-            assert_eq!(*lateness, media.lateness(self.now, self.queue.travel()));
+            assert_eq!(*lateness, media.lateness(self.now, self.travel));
             match cause {
                 SendDrop::Expired => assert!(!lateness.is_zero() && newcomer.is_none(), "{media:?} is in time"),
                 SendDrop::Refused => assert_eq!(Some(*media), newcomer, "only who comes is refused"),

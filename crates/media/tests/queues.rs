@@ -174,7 +174,7 @@ fn sure_first() {
         queue.on_round_trip(millis(40));
     }
     queue.set_round_trip(millis(80));
-    assert_eq!(queue.travel(), millis(60));
+    assert_eq!(queue.travel(at(0)), millis(60));
     for name in [(1, 1, 130), (2, 1, 59), (3, 1, 95), (4, 1, 70), (5, 0, 61), (6, 0, 58), (7, 1, 110)] {
         queue.enqueue(at(0), named(name.0, name.1, 0, name.2), &mut |_| {});
     }
@@ -256,6 +256,28 @@ fn who_chooses_keeps_few() {
     }
 }
 
+/// A queue that takes each packet for late lets none go that could tell otherwise. 200 ms are too short for half of 500 ms; two round
+/// trips after the last packet nothing is under way, and the shortest way seen counts, 80 ms there and back, until a packet goes.
+#[test]
+fn an_old_round_trip_does_not_hold_for_ever() {
+    for kind in ["sfdps1", "edf"] {
+        let mut queue = SendQueue::new(&SendQueueOptions::preset(kind, Dialect::Rfc).unwrap());
+        let went = |queue: &mut SendQueue, ms: u64| {
+            queue.enqueue(at(ms), named(ms, 0, ms, 200), &mut |_| {});
+            queue.dequeue(at(ms), &mut |_| {}).is_some()
+        };
+        queue.on_round_trip(millis(80));
+        queue.set_round_trip(millis(80));
+        assert!(went(&mut queue, 0), "{kind}");
+        queue.on_round_trip(millis(700));
+        queue.set_round_trip(millis(500));
+        assert!(!went(&mut queue, 999), "{kind}: a report may be under way");
+        assert!(!went(&mut queue, 1000), "{kind}");
+        assert!(went(&mut queue, 1001), "{kind}: nobody can tell any more");
+        assert!(!went(&mut queue, 1002), "{kind}: this one's report is to be waited for");
+    }
+}
+
 /// What is known of the way: half of the smoothed round trip; the mean of measured one-way delays; the round trip less half of
 /// the smallest.
 #[test]
@@ -263,7 +285,7 @@ fn estimates_of_the_way() {
     let travel = |travel, share, tell: &dyn Fn(&mut SendQueue)| {
         let mut queue = SendQueue::new(&with("sfdps2", |rules| (rules.travel, rules.rtt_share) = (travel, share)));
         tell(&mut queue);
-        queue.travel()
+        queue.travel(at(0))
     };
     let all = |queue: &mut SendQueue| {
         queue.on_round_trip(millis(80));
@@ -366,7 +388,7 @@ proptest! {
                 Step::RoundTrip(rtt) => {
                     queue.set_round_trip(millis(rtt));
                     travel = Duration::from_micros((rtt as f64 * options.rules.rtt_share * 1000.0) as u64);
-                    prop_assert_eq!(queue.travel(), travel);
+                    prop_assert_eq!(queue.travel(at(now)), travel);
                 }
             }
             for unsent in dropped {

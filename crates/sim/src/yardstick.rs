@@ -177,7 +177,10 @@ impl Yardstick {
             round_trips: later,
             known_slots,
         };
-        earlier.iter().for_each(|(_, trip)| tell_round_trip(&mut queue.queue, trip));
+        // Who knows each way has no use for what was measured.
+        if known_slots.is_none() {
+            earlier.iter().for_each(|(_, trip)| tell_round_trip(&mut queue.queue, trip));
+        }
         // A queue sends what it was given, once.
         replay(&self.slots, &self.packets(), &mut queue).unwrap_or_default()
     }

@@ -35,10 +35,13 @@ source = {{ kind = "ftp" }}
     )
 }
 
-/// Which media packets leave that are dead already where they would arrive, by half of the round trip that the controller knows.
+/// Which media packets leave that are dead already where they would arrive, by half of the round trip that the controller knows, or of
+/// the smallest one if nothing has left for two.
 #[derive(Default)]
 struct Dead {
-    half_round_trip: Duration,
+    round_trip: Duration,
+    smallest: Option<Duration>,
+    left: Instant,
     sent: u64,
     dead: u64,
 }
@@ -53,14 +56,18 @@ impl Observer for Dead {
             _ => return,
         };
         if link == 0 && event == LinkEvent::Enqueue && deadline != Instant::FAR_FUTURE {
+            let silent = now.since(self.left) > self.round_trip * 2;
+            let known = self.smallest.filter(|_| silent).unwrap_or(self.round_trip);
+            self.left = now;
             self.sent += 1;
-            self.dead += u64::from(now + self.half_round_trip > deadline);
+            self.dead += u64::from(now + known / 2 > deadline);
         }
     }
 
     fn round_trip(&mut self, _: Instant, flow: usize, trip: RoundTrip) {
         if let (0, Some(smoothed)) = (flow, trip.smoothed) {
-            self.half_round_trip = smoothed / 2;
+            self.round_trip = smoothed;
+            self.smallest = Some(self.smallest.map_or(trip.sample, |smallest| smallest.min(trip.sample)));
         }
     }
 }

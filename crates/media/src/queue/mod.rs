@@ -136,7 +136,7 @@ impl SendQueue {
 
     /// Throws packets away until there is room for `media`, if there can be; whether there is.
     fn makes_room(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) -> bool {
-        let travel = self.travel();
+        let travel = self.travel(now);
         let mut victims = Vec::new();
         while !self.waiting.has_room(media.payload) {
             let find_victim = || self.rules.full.victim(&self.waiting, &media, now, travel);
@@ -173,10 +173,13 @@ impl SendQueue {
         if self.rules.late == Late::Send {
             return self.waiting.remove(0);
         }
+        let travel = self.travel(now);
         let choice = self.choose(now);
         let goes = choice.and_then(|choice| self.waiting.remove(choice.goes));
+        if goes.is_some() {
+            self.way.on_send(now);
+        }
         let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
-        let travel = self.travel();
         for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
             unsent(Unsent { media, cause: SendDrop::Expired, lateness: media.lateness(now, travel) });
         }
@@ -186,7 +189,7 @@ impl SendQueue {
     /// Which packet goes, where lateness matters.
     fn choose(&self, now: Instant) -> Option<Choice> {
         let margin = self.way.mean_deviations(self.rules.margin);
-        self.rules.late.choose(&self.waiting, now, self.travel(), margin)
+        self.rules.late.choose(&self.waiting, now, self.travel(now), margin)
     }
 
     /// A packet that was [taken out](Self::dequeue) went under this number. Numbers grow, by more than one where packets
@@ -218,7 +221,7 @@ impl SendQueue {
         let Some(outstanding) = &mut self.outstanding else { return };
         let found = outstanding.report(now, told);
         for media in found {
-            let returned = media.lateness(now, self.travel()).is_zero();
+            let returned = media.lateness(now, self.travel(now)).is_zero();
             lost(Lost { media, returned });
             if returned {
                 self.enqueue(now, media, unsent);
@@ -245,8 +248,8 @@ impl SendQueue {
 
     /// How long a packet that goes now is taken to be on its way.
     #[must_use]
-    pub fn travel(&self) -> Duration {
-        self.rules.travel.estimate(&self.way, self.rules.rtt_share)
+    pub fn travel(&self, now: Instant) -> Duration {
+        self.rules.travel.estimate(&self.way, self.rules.rtt_share, now)
     }
 
     /// How many packets wait.

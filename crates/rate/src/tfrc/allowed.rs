@@ -178,6 +178,11 @@ impl Allowed {
             self.set.replace(now, news.x_recv);
         }
         let limit = match self.receive_limit {
+            // Only the first report may say zero (RFC 5348 section 4.3). What would be the end of the rate says as much as no report.
+            ReceiveLimit::RecentMaximum if news.x_recv <= 0.0 => {
+                self.set.halve();
+                2.0 * self.set.max()
+            }
             ReceiveLimit::RecentMaximum if news.limited => {
                 if news.new_loss || news.p > self.p {
                     self.set.halve();
@@ -201,7 +206,10 @@ impl Allowed {
                 if news.new_loss { news.x_recv } else { 1.5 * news.x_recv }
             }
         };
-        let limit = self.lift(moment, limit);
+        // A report behind an expired timer covers a silence that the timer has answered already (RFC 4342 section 8.3 measures since the
+        // last report, RFC 5348 section 6.2 over a round trip): it does not lower the rate once more.
+        let answered = self.expired && self.receive_limit == ReceiveLimit::RecentMaximum && !news.overloaded;
+        let limit = self.lift(moment, if answered { limit.max(self.x) } else { limit });
         match &self.restart {
             Some(restart) => restart.limit(now, limit, self.set.max(), news.limited),
             None => limit,

@@ -75,6 +75,8 @@ pub struct TfrcOptions {
     pub reduce_oscillations: bool,
     /// When the next packet may go.
     pub pacing: Pacing,
+    /// What a packet takes of the rate.
+    pub paced: Paced,
     /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3).
     pub t_gran: Duration,
     /// After a report on a packet, the window counter of later ones is four above that packet's at least (RFC 4342 section
@@ -261,16 +263,29 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// s/X after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
+    /// `t_ipi` after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
     /// section 4.6).
     Nominal,
     /// By a timer, set at each packet and not moved by later rates; reports in slow start and the nofeedback timer send a
     /// packet at once; one unused time is kept (ns-2).
     Timer,
-    /// s/X after the nominal time of the one before, both as they were before that went; unused times are kept for ever. A
+    /// `t_ipi` after the nominal time of the one before, s and X as they were before that went; unused times are kept for ever. A
     /// packet may always go half of `t_gran` early, and one that must wait does so for a timer that ticks each `t_gran`
     /// (Linux).
     Scheduled,
+}
+
+/// What a packet takes of the rate, and so how far it is to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paced {
+    /// Its own data: X is in bytes a second, and so is what arrives (RFC 5348 sections 4.3 and 4.6).
+    Bytes,
+    /// s, whatever its size, and s is what each packet that arrived counts (RFC 4342 section 5.3; ns-2).
+    Packets,
+    /// s, but what arrives is counted in bytes (the example of RFC 5348 section 4.6 to the letter; Linux): small packets behind large
+    /// ones look like a path that delivers little. Below a packet in four round trips they count s all the same.
+    Segments,
 }
 
 impl Options for TfrcOptions {
@@ -343,6 +358,7 @@ impl TfrcOptions {
             idle: Idle::Rfc4342,
             reduce_oscillations: true,
             pacing: Pacing::Nominal,
+            paced: Paced::Bytes,
             t_gran: Duration::ZERO,
             counter_keeps_up: true,
             dither: 0.0,
@@ -378,6 +394,7 @@ impl TfrcOptions {
             nofeedback: Nofeedback::TwoRtt,
             idle: Idle::Ns2,
             pacing: Pacing::Timer,
+            paced: Paced::Packets,
             ..Self::rfc()
         }
     }
@@ -403,6 +420,7 @@ impl TfrcOptions {
             idle: Idle::Linux,
             reduce_oscillations: false,
             pacing: Pacing::Scheduled,
+            paced: Paced::Segments,
             t_gran: Duration::from_millis(4),
             counter_keeps_up: false,
             ..Self::rfc()

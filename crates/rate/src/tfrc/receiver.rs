@@ -121,7 +121,9 @@ impl TfrcReceiver {
         let (mut intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
         if self.options.first_interval == FirstInterval::SinceReport && history.remembers_first() {
             match &mut intervals[..] {
-                [open, _] => open.length = 0.0,
+                // For Linux it is so however long the open one gets: who loses contact as the first thing stays down.
+                [open, first] if open.length <= first.length => open.length = 0.0,
+                [_, _] => {}
                 _ => drop(intervals.pop()),
             }
         }
@@ -208,9 +210,11 @@ impl TfrcReceiver {
                 urgent || newest && waited
             }
             (FeedbackClock::Linux, _) if self.history.as_ref().is_some_and(LossHistory::is_pending) => false,
-            (FeedbackClock::WindowCounter | FeedbackClock::Linux, _) => {
+            (FeedbackClock::WindowCounter | FeedbackClock::Linux, r) => {
                 let counter = self.history.as_ref().map_or(0, LossHistory::counter);
-                counter.saturating_sub(self.reports.counter) >= 4
+                // Four bits of quarters: after four round trips the difference says nothing, and could be none behind an outage.
+                let gone_round = r.is_some_and(|r| now.since(last).as_secs_f64() >= 4.0 * r);
+                gone_round || counter.saturating_sub(self.reports.counter) >= 4
             }
         }
     }
@@ -221,7 +225,9 @@ impl TfrcReceiver {
             self.begin_losses(now, self.reports.last.is_none());
         }
         self.reports.loss_since |= change.new_event;
-        self.reports.due |= change.new_event && self.reports.last.is_some();
+        // Where no data has come since the last report it waits for some: a receive rate of zero is the first report's (RFC 5348
+        // section 4.3), and would be the end of the rate.
+        self.reports.due |= change.new_event && self.reports.last.is_some() && self.reports.data_since;
     }
 
     fn set_timer(&mut self, now: Instant) {
@@ -266,7 +272,7 @@ impl ReceiverHalf for TfrcReceiver {
             self.reports.loss_since = true;
         }
         // RFC 5348 section 6.1: a new loss event is reported at once, and so is one that a late packet undoes.
-        self.reports.due |= change.new_event || change.filled || self.is_time(now, newest);
+        self.reports.due |= self.reports.loss_since || change.filled || self.is_time(now, newest);
     }
 
     fn on_corrupt(&mut self, now: Instant, number: u64) {

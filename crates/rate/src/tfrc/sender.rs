@@ -3,7 +3,7 @@
 use super::allowed::{Allowed, Moment, News};
 use super::counter::WindowCounter;
 use super::equation::Equation;
-use super::options::{Idle, InitialWindow, Nofeedback, Pacing, TfrcOptions};
+use super::options::{Idle, InitialWindow, Nofeedback, Paced, Pacing, TfrcOptions};
 use super::pace::{Gap, Pacer};
 use super::reported::Reported;
 use super::rtt::RoundTrip;
@@ -45,6 +45,12 @@ pub struct TfrcSender {
     /// Data was sent since the nofeedback timer was set.
     sent_since_timer: bool,
     last_sent: Option<Instant>,
+    /// Data bytes sent.
+    bytes: u64,
+    /// Those of the last packet.
+    last_size: f64,
+    /// The mean size of the packets that the last report named, if it named any.
+    mean_size: Option<f64>,
     limited: Limited,
 }
 
@@ -99,6 +105,9 @@ impl TfrcSender {
             urgent: true,
             sent_since_timer: false,
             last_sent: None,
+            bytes: 0,
+            last_size: 0.0,
+            mean_size: None,
             limited: Limited::default(),
             options: options.clone(),
         };
@@ -141,8 +150,13 @@ impl TfrcSender {
         if self.options.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
     }
 
+    /// From the last packet to the next.
     fn gap(&self) -> Gap {
-        Gap { t_ipi: self.segment.s() / self.x_inst(), r: self.rtt.r() }
+        let taken = match self.options.paced {
+            Paced::Bytes => self.last_size,
+            Paced::Packets | Paced::Segments => self.segment.s(),
+        };
+        Gap { t_ipi: taken / self.x_inst(), r: self.rtt.r() }
     }
 
     fn set_nofeedback(&mut self, now: Instant, x: f64) {
@@ -154,7 +168,9 @@ impl TfrcSender {
             Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
             Nofeedback::TwoRtt => 2.0 * r,
         };
-        let wait = least.max(2.0 * self.segment.s() / x).max(LEAST_WAIT);
+        // Not before the gap behind the last packet is over: each expiry would put the next one off for longer than the timer waits.
+        let taken = if self.options.paced == Paced::Bytes { self.last_size } else { 0.0 };
+        let wait = least.max(2.0 * self.segment.s().max(taken) / x).max(LEAST_WAIT);
         self.nofeedback = Some(now + Duration::from_secs_f64(wait));
         self.sent_since_timer = false;
     }
@@ -175,7 +191,7 @@ impl TfrcSender {
                 let r = self.rtt.r().unwrap_or(0.0);
                 let (s, t_rto) = (self.segment.s(), self.rtt.t_rto().unwrap_or(0.0));
                 let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
-                let x_recv = report.x_recv.bits_per_second() as f64 / 8.0;
+                let x_recv = self.x_inrecv(report);
                 let interval = || 1.0 / self.equation.inverse(x_recv, nominal, r, t_rto);
                 self.reported.allowed(self.allowed.x() * r / s, x_recv * r / s, interval);
                 let reading = self.reported.read(feedback.acknowledged, skip, intervals, &self.sent, r);
@@ -184,9 +200,22 @@ impl TfrcSender {
         }
     }
 
+    /// `X_recv` as reported, in the coin in which packets are paced.
+    fn x_inrecv(&self, report: &TfrcReport<'_>) -> f64 {
+        let bytes = report.x_recv.bits_per_second() as f64 / 8.0;
+        let s = self.segment.s();
+        let packets = self.mean_size.map_or(bytes, |mean_size| bytes * (s / mean_size));
+        match self.options.paced {
+            Paced::Bytes => bytes,
+            Paced::Packets => packets,
+            // Not copied: for Linux it is bytes however few they are, and who sends small packets after large ones ends at one in 64 s.
+            Paced::Segments => bytes.max(packets.min(s / (8.0 * self.rtt.r().unwrap_or(1.0)))),
+        }
+    }
+
     /// `X_recv`, lowered by what the receiver's own troubles ask for (RFC 4342 section 5.2).
     fn x_recv(&self, feedback: &Feedback<'_>, report: &TfrcReport<'_>) -> f64 {
-        let x_inrecv = report.x_recv.bits_per_second() as f64 / 8.0;
+        let x_inrecv = self.x_inrecv(report);
         let mut x_drop = f64::INFINITY;
         if feedback.slow_receiver {
             x_drop = x_inrecv;
@@ -212,14 +241,17 @@ impl SenderHalf for TfrcSender {
             return Stamp::default();
         }
         let before = self.last_sent.map(|_| self.gap());
-        self.segment.add(sending.size.count());
+        let size = sending.size.count().max(1);
+        self.bytes = self.bytes.saturating_add(size);
+        self.last_size = size as f64;
+        self.segment.add(size);
         if self.last_sent.is_none() && !self.fed_back {
             self.allowed.begin(&self.moment(now));
         }
         self.allowed.on_send(self.round);
         let gap = self.gap();
-        let scheduled = before.filter(|_| self.options.pacing == Pacing::Scheduled);
-        self.pacer.on_send(now, scheduled.unwrap_or(gap));
+        let of_last = before.filter(|_| self.options.pacing != Pacing::Timer);
+        self.pacer.on_send(now, of_last.unwrap_or(gap));
         self.due = self.pacer.due(gap);
         if self.due.is_some_and(|due| due > now) {
             self.limited.on_all_sent(now, self.rtt.r().unwrap_or(0.0));
@@ -234,7 +266,7 @@ impl SenderHalf for TfrcSender {
         self.sent_since_timer = true;
         self.last_sent = Some(now);
         let counter = self.counter.on_send(now, self.rtt.r());
-        self.sent.add(Sent { number: sending.number, at: now, counter });
+        self.sent.add(Sent { number: sending.number, at: now, counter, bytes: self.bytes });
         let [rtt, t_rto] = self.rtt.stamp();
         Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent }
     }
@@ -248,9 +280,10 @@ impl SenderHalf for TfrcSender {
         let (Report::Tfrc(report), Some(r_sample)) = (feedback.report, feedback.rtt_sample) else { return };
         let r_sample = r_sample.as_secs_f64();
         let acknowledged = self.sent.acknowledge(feedback.acknowledged);
-        if let Some(sent) = acknowledged.filter(|_| self.options.counter_keeps_up) {
-            self.counter.on_acknowledged(sent.counter);
+        if let Some(named) = acknowledged.filter(|_| self.options.counter_keeps_up) {
+            self.counter.on_acknowledged(named.newest.counter);
         }
+        self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
         self.urgent = false;
         self.rtt.on_sample(r_sample);
@@ -262,7 +295,7 @@ impl SenderHalf for TfrcSender {
         let x_recv = self.x_recv(feedback, &report);
         let t_new = acknowledged.map_or_else(
             || now.checked_sub(Duration::from_secs_f64(r_sample)).unwrap_or(Instant::ZERO),
-            |sent| sent.at,
+            |named| named.newest.at,
         );
         let limited = self.limited.on_report(t_new, r) && x_recv > 0.0;
         let x_before = self.allowed.x();

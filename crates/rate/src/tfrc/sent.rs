@@ -3,7 +3,7 @@
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// Packets remembered that no report has named yet, 24 MiB: those of a round trip of the widest Sequence Windows.
+/// Packets remembered that no report has named yet, 32 MiB: those of a round trip of the widest Sequence Windows.
 const PACKETS: usize = 1 << 20;
 /// Runs of packets without data that are remembered, 1.5 MiB: an end may be asked for as many SyncAcks as the other likes (RFC 4340
 /// section 7.5.4), and what is not known to be without data counts as data.
@@ -22,6 +22,17 @@ pub(crate) struct Sent {
     pub(crate) number: u64,
     pub(crate) at: Instant,
     pub(crate) counter: u64,
+    /// Data bytes sent so far, this packet's included.
+    pub(crate) bytes: u64,
+}
+
+/// What a report names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    /// The newest data packet up to its number.
+    pub(crate) newest: Sent,
+    /// The mean size of the data packets behind the one that was named before, if there are any; lost ones count.
+    pub(crate) mean_size: Option<f64>,
 }
 
 /// Consecutive packets without data.
@@ -72,12 +83,14 @@ impl SentLog {
         }
     }
 
-    /// The newest data packet up to `number`; older ones are forgotten.
-    pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Sent> {
+    /// What a report of `number` names; older packets are forgotten.
+    pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Named> {
         let after = self.packets.partition_point(|sent| sent.number <= number);
-        let found = after.checked_sub(1).and_then(|i| self.packets.get(i)).copied();
-        self.packets.drain(..after.saturating_sub(1));
-        found
+        let newest = *self.packets.get(after.checked_sub(1)?)?;
+        let packets = after as f64 - 1.0;
+        let bytes = self.packets.front().map_or(0, |oldest| newest.bytes - oldest.bytes);
+        self.packets.drain(..after - 1);
+        Some(Named { newest, mean_size: (packets > 0.0).then(|| bytes as f64 / packets) })
     }
 
     /// Packets without data in `from..to`; `None` if that is not remembered.
@@ -124,7 +137,7 @@ mod tests {
     use super::*;
 
     fn sent(number: u64) -> Sent {
-        Sent { number, at: Instant::from_millis(number * 10), counter: number / 4 }
+        Sent { number, at: Instant::from_millis(number * 10), counter: number / 4, bytes: number * 100 }
     }
 
     /// A report names a packet, maybe one without data: the newest data packet up to it is meant, and older ones are forgotten.
@@ -132,11 +145,32 @@ mod tests {
     fn what_a_report_names() {
         let mut log = SentLog::default();
         [2, 3, 5, 8].into_iter().for_each(|number| log.add(sent(number)));
-        let mut named = |number| log.acknowledge(number).map(|sent| sent.number);
+        let mut named = |number| log.acknowledge(number).map(|named| (named.newest.number, named.mean_size));
         assert_eq!(
             [named(1), named(4), named(3), named(2), named(7), named(100), named(100)],
-            [None, Some(3), Some(3), None, Some(5), Some(8), Some(8)]
+            [
+                None,
+                Some((3, Some(100.0))),
+                Some((3, None)),
+                None,
+                Some((5, Some(200.0))),
+                Some((8, Some(300.0))),
+                Some((8, None))
+            ]
         );
+    }
+
+    /// Of packets of 100, 200, 300 and 400 B a report that names the fourth after the first speaks of 900 B in three packets.
+    #[test]
+    fn the_mean_size_of_what_a_report_names() {
+        let mut log = SentLog::default();
+        let mut bytes = 0;
+        for number in 1..=4 {
+            bytes += number * 100;
+            log.add(Sent { bytes, ..sent(number) });
+        }
+        let mut mean = |number| log.acknowledge(number).and_then(|named| named.mean_size);
+        assert_eq!([mean(1), mean(4), mean(4)], [None, Some(300.0), None]);
     }
 
     /// Runs of packets without data are counted within any numbers, as long as they are remembered.

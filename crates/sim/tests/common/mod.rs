@@ -24,6 +24,11 @@ pub fn scenario(text: &str) -> Scenario {
     parse(text, Path::new("test.toml"))
 }
 
+/// A scenario from text that stands, as it were, among the shipped ones.
+pub fn scenario_beside_shipped(text: &str) -> Scenario {
+    parse(text, &root().join("scenarios/test.toml"))
+}
+
 pub fn run<O: Observer>(scenario: &Scenario, observer: O) -> Record<O> {
     let mut simulation = Simulation::new(scenario, observer).unwrap();
     while !simulation.run(u64::MAX).unwrap() {}

@@ -81,24 +81,53 @@ fn more_reports_a_round_trip() {
     }
 }
 
-/// A packet without data can be the third that proves a loss: the report says that the event is new, and the next one not.
+/// A packet without data can be the third that proves a loss. If data has come since the last report, that is told at once: the
+/// report says that the event is new, and the next one not.
 #[test]
 fn a_loss_that_a_packet_without_data_proves() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
     take(&mut receiver, ms(0), &timed(0, Some(100)));
+    assert_eq!(take(&mut receiver, ms(5), &timed(1, Some(100))), None);
     let bare = |number| Received { data: false, timing: None, ..counted(number, 0) };
-    for number in [2, 3] {
+    for number in [3, 4] {
         assert_eq!(take(&mut receiver, ms(10 * number), &bare(number)), None);
     }
-    receiver.on_packet(ms(40), &bare(4));
+    receiver.on_packet(ms(50), &bare(5));
     let is_new = |receiver: &mut TfrcReceiver, at| match receiver.poll_report(at) {
         Some(Report::Tfrc(report)) => Some(report.new_loss_event),
         _ => None,
     };
-    assert_eq!(is_new(&mut receiver, ms(40)), Some(true));
-    receiver.on_packet(ms(50), &timed(5, Some(100)));
-    receiver.handle_timeout(ms(140));
-    assert_eq!(is_new(&mut receiver, ms(140)), Some(false));
+    assert_eq!(is_new(&mut receiver, ms(50)), Some(true));
+    receiver.on_packet(ms(60), &timed(6, Some(100)));
+    receiver.handle_timeout(ms(150));
+    assert_eq!(is_new(&mut receiver, ms(150)), Some(false));
+}
+
+/// The window counter has four bits: behind an outage its difference may be anything, also next to nothing. Then the time counts
+/// (quarters of 25 ms are known from the first packets).
+#[test]
+fn a_counter_that_has_gone_round() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    take(&mut receiver, ms(0), &counted(0, 0));
+    for number in 1..=8 {
+        take(&mut receiver, ms(25 * number), &counted(number, number as u8));
+    }
+    assert_eq!(take(&mut receiver, ms(599), &counted(40, 8)), None, "less than four round trips after the last report");
+    assert!(take(&mut receiver, ms(600), &counted(41, 8)).is_some());
+}
+
+/// If no data has come, the report waits for some. It would say that nothing is received, which only the first one may (RFC 5348
+/// section 4.3): a sender would go down to a packet in 64 s.
+#[test]
+fn a_loss_without_data_since_the_last_report_waits_for_some() {
+    let mut receiver = receiver(|_| {}, LossForm::EventRate);
+    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    let bare = |number| Received { data: false, timing: None, ..counted(number, 0) };
+    for number in [2, 3, 4, 5] {
+        assert_eq!(take(&mut receiver, ms(10 * number), &bare(number)), None);
+    }
+    let (x_recv, p) = take(&mut receiver, ms(60), &timed(6, Some(100))).unwrap();
+    assert!(x_recv > 0.0 && p > 0.0, "{x_recv} {p}");
 }
 
 /// RFC 5348 section 6.1: a new loss event is reported at once, and so is one that turns out to be none.

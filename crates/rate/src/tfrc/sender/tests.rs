@@ -306,14 +306,14 @@ mod lies {
     #[test]
     fn events_that_fell_apart_stay_apart() {
         let mut sent = SentLog::default();
-        (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+        (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
         let mut reported = Reported::new(&plain());
         reported.allowed(5.0, 5.0, || 1.0);
         let mut read = |acknowledged, sent: &SentLog, newest| {
             1.0 / reported.read(acknowledged, 0, &[newest, interval(3, 0, 3)], sent, 0.08).p
         };
         assert_eq!(read(44, &sent, interval(10, 32, 42)), (19.0 + 8.0 + 8.0 + 7.0) / 4.0);
-        (45..=1044).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number }));
+        (45..=1044).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number, bytes: number }));
         assert_eq!(read(1044, &sent, interval(1010, 32, 1042)), (1019.0 + 8.0 + 8.0 + 7.0) / 4.0);
         assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
     }
@@ -326,7 +326,7 @@ mod lies {
         let p_of = |keeps: bool, later: &[LossInterval]| {
             let mut sent = SentLog::default();
             (0..=44).filter(|number| *number != 29).for_each(|number| {
-                sent.add(Sent { number, at: ms(10 * number), counter: number / 2 });
+                sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number });
             });
             let mut reported = Reported::new(&plain());
             sent.add_without_data(29);
@@ -363,7 +363,8 @@ mod lies {
         let long = LossInterval { lossless: 0, lossy: 40, data: 1, dropped: 40 };
         for r in [0.001, 0.08, 0.3, 10.0] {
             let mut sent = SentLog::default();
-            (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+            (0..=44)
+                .for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
             (5..44).for_each(|number| sent.add_without_data(number));
             let p = Reported::new(&options).read(44, 2, &[long, interval(3, 0, 3)], &sent, r).p;
             assert!((0.0..=1.0).contains(&p), "{p}");
@@ -409,7 +410,7 @@ fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[Los
         if without_data.contains(&number) {
             sent.add_without_data(number);
         } else {
-            sent.add(Sent { number, at: ms(10 * number), counter: number / 2 });
+            sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number });
         }
     }
     let mut reported = Reported::new(options);
@@ -459,7 +460,7 @@ fn intervals_that_are_known() {
 #[test]
 fn intervals_that_are_not_repeated_are_remembered() {
     let mut sent = SentLog::default();
-    (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2 }));
+    (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
     reported.allowed(5.0, 5.0, || 1.0);
     let first = reported.read(42, 0, &EXAMPLE, &sent, 0.08);

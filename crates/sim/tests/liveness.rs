@@ -1,0 +1,211 @@
+//! A sender never stays down: when an episode of loss, outage or congestion is over, every controller comes back, with every send queue,
+//! source and dialect. What a run delivers is compared with the same run without the episode.
+//!
+//! A part of all combinations is run by default; `LIVENESS=all` runs all of them, and prints the slowest of each kind.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use headway_sim::{Body, LinkEvent, Observer, Packet};
+use headway_units::Instant;
+use std::collections::BTreeMap;
+
+const TRANSPORTS: [(&str, &str); 6] = [
+    ("tfrc", "kind = \"tfrc\""),
+    ("tfrc-sp", "kind = \"tfrc-sp\""),
+    ("tcp-like", "kind = \"tcp-like\""),
+    ("ccid 2", "kind = \"dccp\", ccid = 2"),
+    ("ccid 3", "kind = \"dccp\", ccid = 3"),
+    ("ccid 4", "kind = \"dccp\", ccid = 4"),
+];
+
+const QUEUES: [&str; 12] = [
+    "sure-first",
+    "fifo",
+    "ring",
+    "sfdps1",
+    "edf",
+    "prio",
+    "sfdps2",
+    "ring-3",
+    "ring-sfdps2",
+    "score",
+    "patient",
+    "priority",
+];
+
+/// Large and small packets with and without priorities, bursts, and a thin stream of small packets.
+const SOURCES: [(&str, &str); 5] = [
+    ("trace", "kind = \"trace\", file = \"media/conference.txt\", loop = true, lifetime = \"200ms\""),
+    (
+        "gop",
+        "kind = \"gop\", i_mean = \"26kB\", p_mean = \"6kB\", b_mean = \"2kB\", variation = 0.25, lifetime = \"200ms\"",
+    ),
+    ("audio", "kind = \"cbr\", interval = \"20ms\", payload = \"60B\", media = \"audio\", lifetime = \"200ms\""),
+    ("conference", "kind = \"conference\""),
+    ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
+];
+
+/// Rate in Mb/s, delay in ms, packets of queue.
+type Path = (u32, u32, u32);
+const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
+
+/// What happens, and from when to when in s.
+const EPISODES: [(&str, f64, f64); 7] = [
+    ("a tenth is lost", 6.0, 10.0),
+    ("no way there or back", 6.0, 10.0),
+    ("no way there", 6.0, 7.5),
+    ("no way back", 6.0, 10.0),
+    ("a flood", 6.0, 10.0),
+    ("a download", 5.3, 16.0),
+    ("a long outage", 6.0, 26.0),
+];
+const END_S: f64 = 120.0;
+const BIN_S: f64 = 0.1;
+/// So many bins must hold nine tenths of what they hold without the episode.
+const WINDOW: usize = 40;
+
+/// Bytes of the first flow that came over the first link, in bins.
+struct Delivered(Vec<u64>);
+
+impl Observer for Delivered {
+    const WATCHES: bool = true;
+
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
+        let data = match &packet.body {
+            Body::Numbered(datagram) => datagram.payload,
+            Body::Dccp(dccp) => dccp.payload,
+            _ => 0,
+        };
+        if event == LinkEvent::Receive && link == 0 && packet.flow.0 == 0 {
+            self.0[(now.as_secs_f64() / BIN_S) as usize] += u64::from(data);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Case {
+    dialect: &'static str,
+    path: Path,
+    transport: (&'static str, &'static str),
+    queue: &'static str,
+    source: (&'static str, &'static str),
+}
+
+impl Case {
+    fn scenario(&self, episode: Option<(&str, f64, f64)>) -> String {
+        let (name, from, until) = episode.unwrap_or_default();
+        let (mbps, ms, packets) = self.path;
+        let link = |between: &str, loss: Option<f64>| {
+            let loss = loss.map_or(String::new(), |probability| {
+                let first = format!("{{ at = \"{from}s\", probability = {probability:?} }}");
+                format!(
+                    "loss = {{ kind = \"bernoulli\", probability = 0.0, changes = [{first}, {{ at = \"{until}s\", probability = 0.0 }}] }}"
+                )
+            });
+            format!(
+                "[[link]]\nbetween = [{between}]\none_way = true\nrate = \"{mbps}Mbps\"\ndelay = \"{ms}ms\"\n\
+                 queue = {{ kind = \"droptail\", limit = \"{packets}packets\" }}\n{loss}\n"
+            )
+        };
+        let rival = |transport: &str, source: &str| {
+            format!(
+                "[[flow]]\nname = \"rival\"\nfrom = \"a\"\nto = \"b\"\nstart = \"{from}s\"\nstop = \"{until}s\"\n\
+                 transport = {{ kind = \"{transport}\" }}\nsource = {{ {source} }}\n"
+            )
+        };
+        let (there, back, rival) = match name {
+            "" => (None, None, String::new()),
+            "a tenth is lost" => (Some(0.1), None, String::new()),
+            "no way there or back" | "a long outage" => (Some(1.0), Some(1.0), String::new()),
+            "no way there" => (Some(1.0), None, String::new()),
+            "no way back" => (None, Some(1.0), String::new()),
+            "a flood" => (None, None, rival("udp", "kind = \"cbr\", rate = \"11Mbps\", size = \"700B\"")),
+            "a download" => (None, None, rival("tcp-cubic", "kind = \"ftp\"")),
+            _ => unreachable!(),
+        };
+        format!(
+            "duration = \"{END_S}s\"\ndialect = \"{}\"\nrecord.series = false\n{}{}[[flow]]\nname = \"call\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ {} }}\nsend_queue = {{ kind = \"{}\" }}\nsource = {{ {} }}\n{rival}",
+            self.dialect,
+            link("\"a\", \"b\"", there),
+            link("\"b\", \"a\"", back),
+            self.transport.1,
+            self.queue,
+            self.source.1,
+        )
+    }
+
+    fn delivered(&self, episode: Option<(&str, f64, f64)>) -> Vec<u64> {
+        let scenario = common::scenario_beside_shipped(&self.scenario(episode));
+        common::run(&scenario, Delivered(vec![0; (END_S / BIN_S) as usize])).observer.0
+    }
+
+    /// How long after the episode's end the sender is back, in s.
+    fn back_after(&self, usual: &[u64], episode: (&str, f64, f64)) -> Option<f64> {
+        let bins = self.delivered(Some(episode));
+        let first = (episode.2 / BIN_S).round() as usize;
+        let in_window = |bins: &[u64], at: usize| bins[at..at + WINDOW].iter().sum::<u64>() as f64;
+        let back = (first..bins.len() - WINDOW).find(|at| in_window(&bins, *at) >= 0.9 * in_window(usual, *at));
+        back.map(|at| (at - first) as f64 * BIN_S)
+    }
+
+    /// The bound: so many times as long as the episode lasted, and so many round trips. A sender that hears nothing waits twice as
+    /// long for each packet (RFC 5348 section 4.4, RFC 6298 section 5.5), and so about as long again as the episode lasted before the
+    /// next one tells it that the way is there; over DCCP more than 100 lost packets cost one more for a Sync (RFC 4340 section 7.5.1).
+    /// What follows are round trips: the rate doubles in each up to the equation's, and that rises as packets lengthen the interval
+    /// since the last loss. ns-2's rises by a packet in each.
+    fn bound_s(&self, (_, from, until): (&str, f64, f64)) -> f64 {
+        let r = f64::from(self.path.1) * 2e-3;
+        let trips = if self.dialect == "ns2" { 1500.0 } else { 400.0 };
+        4.0 * (until - from) + trips * r
+    }
+}
+
+fn check(dialect: &'static str, transports: &[(&'static str, &'static str)]) {
+    let all = std::env::var("LIVENESS").is_ok_and(|which| which == "all");
+    let part = |few: usize, of: usize| if all { of } else { few };
+    let mut slowest: BTreeMap<String, (f64, String)> = BTreeMap::new();
+    let mut down = Vec::new();
+    for path in &PATHS[..part(1, PATHS.len())] {
+        for &transport in transports {
+            for source in &SOURCES[..part(3, SOURCES.len())] {
+                for queue in &QUEUES[..part(4, QUEUES.len())] {
+                    let case = Case { dialect, path: *path, transport, queue, source: *source };
+                    let usual = case.delivered(None);
+                    for episode in EPISODES {
+                        let back = case.back_after(&usual, episode).unwrap_or(f64::INFINITY);
+                        let told =
+                            format!("{path:?} {} {} {queue} after {}: {back:.1} s", transport.0, source.0, episode.0);
+                        let key = format!("{} after {}", transport.0, episode.0);
+                        let worst = slowest.entry(key).or_default();
+                        if back >= worst.0 {
+                            *worst = (back, told.clone());
+                        }
+                        if back > case.bound_s(episode) {
+                            down.push(told);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    slowest.values().for_each(|(_, told)| println!("slowest of {dialect}: {told}"));
+    assert!(down.is_empty(), "{} stay down under {dialect}:\n{}", down.len(), down.join("\n"));
+}
+
+#[test]
+fn rfc() {
+    check("rfc", &TRANSPORTS);
+}
+
+#[test]
+fn ns2() {
+    check("ns2", &TRANSPORTS);
+}
+
+/// Without TFRC: what Linux's loss interval does behind a first outage is on its page.
+#[test]
+fn linux() {
+    check("linux", &TRANSPORTS[2..4]);
+}
