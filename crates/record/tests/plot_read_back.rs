@@ -1,0 +1,332 @@
+//! Pictures read as a reader does it: from a mark to the labels of both axes. What is read must be what was sampled.
+//!
+//! Only ticks with their labels turn pixels into numbers here; nothing is known of how the picture is laid out.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, figures};
+use headway_record::{SeriesNames, SeriesTable, metric};
+use headway_units::Instant;
+
+type Points = Vec<(f64, f64)>;
+
+/// A tag of an SVG, and the text after it.
+struct Element<'a> {
+    tag: &'a str,
+    words: &'a str,
+}
+
+impl<'a> Element<'a> {
+    fn all(svg: &'a str) -> Vec<Self> {
+        svg.split('<')
+            .filter_map(|part| part.split_once('>'))
+            .map(|(tag, words)| Self { tag, words: words.trim() })
+            .collect()
+    }
+
+    fn get(&self, attribute: &str) -> &'a str {
+        self.tag.split_once(&format!(" {attribute}=\"")).and_then(|(_, rest)| rest.split('"').next()).unwrap_or("")
+    }
+
+    fn number(&self, attribute: &str) -> f64 {
+        self.get(attribute).parse().unwrap()
+    }
+
+    fn points(&self) -> Points {
+        let pair = |text: &str| text.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap();
+        self.get("points").split_whitespace().map(pair).collect()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.tag.split(' ').next() == Some(name)
+    }
+}
+
+/// Pixels to numbers, by the two outermost labels.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    first: (f64, f64),
+    last: (f64, f64),
+}
+
+impl Axis {
+    /// Of ticks: pixel and label. All of them must lie on one line.
+    fn new(ticks: &[(f64, f64)]) -> Self {
+        let axis = Self { first: ticks[0], last: *ticks.last().unwrap() };
+        assert!(ticks.len() >= 3, "{ticks:?}");
+        for (pixel, label) in ticks {
+            assert!((axis.pixel(*label) - pixel).abs() <= 1.5, "{label} at {pixel}: {axis:?}");
+        }
+        axis
+    }
+
+    fn pixel(&self, value: f64) -> f64 {
+        let (from, to) = (self.first, self.last);
+        from.0 + (value - from.1) * (to.0 - from.0) / (to.1 - from.1)
+    }
+}
+
+/// A plot area: what it is bounded by, and its axes.
+struct Panel {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Axis,
+    y: Axis,
+}
+
+/// The colour of axes and their ticks.
+const AXIS: &str = "#666666";
+
+impl Panel {
+    /// Of a picture's places below the horizontal axis, what number each stands for.
+    fn all(elements: &[Element<'_>], place: impl Fn(&str) -> Option<f64>) -> Vec<Self> {
+        let lines: Vec<Points> =
+            elements.iter().filter(|e| e.is("polyline") && e.get("stroke") == AXIS).map(Element::points).collect();
+        let long = |line: &&Points| (line[0].0 - line[1].0).abs() + (line[0].1 - line[1].1).abs() > 100.0;
+        let labels = |anchor: &str| -> Vec<(f64, f64, &str)> {
+            let of = |e: &&Element<'_>| e.is("text") && e.get("text-anchor") == anchor && e.get("transform").is_empty();
+            elements.iter().filter(of).map(|e| (e.number("x"), e.number("y"), e.words)).collect()
+        };
+        let (beside, below) = (labels("end"), labels("middle"));
+        let verticals = lines.iter().filter(long).filter(|line| line[0].0 == line[1].0);
+        verticals
+            .map(|vertical| {
+                let (top, bottom) = (vertical[0].1.min(vertical[1].1), vertical[0].1.max(vertical[1].1));
+                let horizontal = lines
+                    .iter()
+                    .filter(long)
+                    .find(|line| line[0].1 == line[1].1 && (line[0].1 - bottom).abs() < 3.0)
+                    .unwrap();
+                // A label belongs to the tick at its height, or above it.
+                let ticks_y: Points = beside
+                    .iter()
+                    .filter(|(_, y, _)| (top..=bottom).contains(y))
+                    .inspect(|(_, y, _)| {
+                        assert!(lines.iter().any(|l| l[0].0 != l[1].0 && l[0].1 == *y && l[1].1 == *y))
+                    })
+                    .map(|(_, y, words)| (*y, words.parse().unwrap()))
+                    .collect();
+                let ticks_x: Points = below
+                    .iter()
+                    .filter(|(_, y, _)| (bottom..bottom + 60.0).contains(y))
+                    .filter_map(|(x, _, words)| Some((*x, place(words)?)))
+                    .inspect(|(x, _)| assert!(lines.iter().any(|l| l[0].1 != l[1].1 && l[0].0 == *x && l[1].0 == *x)))
+                    .collect();
+                let (x, y) = (Axis::new(&ticks_x), Axis::new(&ticks_y));
+                Self { left: horizontal[0].0, right: horizontal[1].0, top, bottom, x, y }
+            })
+            .collect()
+    }
+
+    fn holds(&self, (x, y): (f64, f64)) -> bool {
+        (self.left - 2.0..=self.right + 2.0).contains(&x) && (self.top - 2.0..=self.bottom + 2.0).contains(&y)
+    }
+
+    /// The data's marks are where the labels say, to a quarter of a pixel.
+    fn assert_shows(&self, marks: &[(f64, f64)], data: &[(f64, f64)], what: &str) {
+        assert_eq!(marks.len(), data.len(), "{what}: {marks:?}");
+        for (mark, (x, y)) in marks.iter().zip(data) {
+            let expected = (self.x.pixel(*x), self.y.pixel(*y));
+            let off = (mark.0 - expected.0).abs().max((mark.1 - expected.1).abs());
+            assert!(off <= 2.0, "{what}: ({x}, {y}) belongs to {expected:?}, and is drawn at {mark:?}");
+        }
+    }
+}
+
+/// The lines within a panel in the order of drawing, with their stroke's width.
+fn lines(elements: &[Element<'_>], panel: &Panel) -> Vec<Points> {
+    let drawn = elements.iter().filter(|e| e.is("polyline") && e.get("stroke") != AXIS).map(Element::points);
+    drawn.filter(|points| points.iter().all(|point| panel.holds(*point))).collect()
+}
+
+fn number(words: &str) -> Option<f64> {
+    words.parse().ok()
+}
+
+/// `(entity, metric, [(seconds, value)])`.
+fn table(series: &[(String, &str, Points)]) -> SeriesTable {
+    let mut names = SeriesNames::default();
+    let ids: Vec<_> = series.iter().map(|(entity, metric, _)| names.series(entity, metric)).collect();
+    let mut writer = names.samples();
+    for (id, (.., points)) in ids.into_iter().zip(series) {
+        for (at, value) in points {
+            writer.push(id, Instant::from_nanos((at * 1e9).round() as u64), *value);
+        }
+    }
+    let mut bytes = Vec::new();
+    writer.finish(&mut bytes).unwrap();
+    SeriesTable::from_ipc(&bytes).unwrap()
+}
+
+fn draw(series: &[(String, &str, Points)]) -> Vec<Figure> {
+    figures(&[Run { label: "run", series: &table(series) }]).unwrap()
+}
+
+fn times(points: &[(f64, f64)], factor: f64) -> Points {
+    points.iter().map(|(at, value)| (*at, value * factor)).collect()
+}
+
+const SHAPE: [(f64, f64); 5] = [(1.3, 3.0), (2.0, 0.5), (4.75, 8.1), (6.0, 8.1), (9.4, 1.7)];
+
+/// Each metric has the picture that is called so, and the unit beside it is the unit of the numbers.
+#[test]
+fn a_line_is_what_was_sampled() {
+    for (of, name, unit, divisor, factor) in [
+        (metric::THROUGHPUT, "throughput", "Throughput (kb/s)", 1e3, 1e5),
+        (metric::THROUGHPUT, "throughput", "Throughput (Mb/s)", 1e6, 1e6),
+        (metric::THROUGHPUT, "throughput", "Throughput (Gb/s)", 1e9, 3e9),
+        (metric::ALLOWED_RATE, "allowed-rate", "Rate (kb/s)", 1e3, 1e4),
+        (metric::CWND, "cwnd", "Window (packets)", 1.0, 7.0),
+        (metric::RTT, "rtt", "Round trip (s)", 1.0, 0.01),
+        (metric::LOSS_EVENT_RATE, "loss-events", "Loss event rate", 1.0, 0.1),
+        (metric::LOSS, "loss", "Lost (packets)", 1.0, 100.0),
+    ] {
+        let (one, other) = (times(&SHAPE, factor), times(&SHAPE[1..4], factor / 3.0));
+        let drawn = draw(&[("one".into(), of, one.clone()), ("other".into(), of, other.clone())]);
+        assert_eq!(drawn.iter().map(|figure| figure.name.as_str()).collect::<Vec<_>>(), [name]);
+        assert!(drawn[0].svg.contains(unit), "{unit}");
+        let elements = Element::all(&drawn[0].svg);
+        let panels = Panel::all(&elements, number);
+        let [panel] = &panels[..] else { panic!("{} panels", panels.len()) };
+        let found = lines(&elements, panel);
+        assert_eq!(found.len(), 2, "{name}");
+        panel.assert_shows(&found[0], &times(&one, 1.0 / divisor), name);
+        panel.assert_shows(&found[1], &times(&other, 1.0 / divisor), name);
+    }
+}
+
+/// Twelve flows: at each instant the least, the largest and the mean of those that were sampled then.
+#[test]
+fn a_band_reaches_from_the_least_to_the_largest() {
+    let flow = |n: u32| -> (String, &str, Points) {
+        let n_f = f64::from(n);
+        let mut points = vec![(0.0, n_f), (2.5, 20.0 - n_f), (5.0, n_f * n_f / 4.0)];
+        if n <= 4 {
+            points.push((8.0, 2.0 * n_f));
+        }
+        (format!("ftp-{n}"), metric::CWND, points)
+    };
+    let drawn = draw(&(1..=12).map(flow).collect::<Vec<_>>());
+    let elements = Element::all(&drawn[0].svg);
+    let panel = &Panel::all(&elements, number)[0];
+    // 1 to 12: sum 78, sum of squares 650; 2, 4, 6 and 8: mean 5.
+    let mean = [(0.0, 6.5), (2.5, 13.5), (5.0, 650.0 / 48.0), (8.0, 5.0)];
+    panel.assert_shows(&lines(&elements, panel)[0], &mean, "mean");
+    let band: Vec<Points> = elements.iter().filter(|e| e.is("polygon")).map(Element::points).collect();
+    let outline = [(0.0, 1.0), (2.5, 8.0), (5.0, 0.25), (8.0, 2.0), (8.0, 8.0), (5.0, 36.0), (2.5, 19.0), (0.0, 12.0)];
+    assert_eq!(band.len(), 1);
+    panel.assert_shows(&band[0], &outline, "band");
+}
+
+/// Links have a panel each with its own scale, the longest mean queue first; RED's average lies over its queue.
+#[test]
+fn each_queue_is_read_at_its_own_axis() {
+    let (short, long) = (times(&SHAPE, 0.5), times(&SHAPE, 11.0));
+    let average = times(&SHAPE[..4], 6.0);
+    let drawn = draw(&[
+        ("a->b".into(), metric::QUEUE, short.clone()),
+        ("b->c".into(), metric::QUEUE, long.clone()),
+        ("b->c".into(), metric::RED_AVERAGE, average.clone()),
+    ]);
+    let elements = Element::all(&drawn[0].svg);
+    let panels = Panel::all(&elements, number);
+    assert_eq!(panels.len(), 2);
+    let [upper, lower] = [&panels[0], &panels[1]].map(|panel| lines(&elements, panel));
+    assert_eq!((upper.len(), lower.len()), (2, 1));
+    panels[0].assert_shows(&upper[0], &long, "b->c, queue");
+    panels[0].assert_shows(&upper[1], &average, "b->c, average");
+    panels[1].assert_shows(&lower[0], &short, "a->b, queue");
+}
+
+/// A saw of 50 000 samples is thinned, and what is left lies on the saw, at its own times, from tip to tip.
+#[test]
+fn what_is_left_of_a_long_run_is_true() {
+    let saw: Points = (0..50_000u32).map(|n| (f64::from(n) / 100.0, f64::from(n % 5_000) / 1_000.0)).collect();
+    let drawn = draw(&[("saw".into(), metric::CWND, saw)]);
+    let elements = Element::all(&drawn[0].svg);
+    let panel = &Panel::all(&elements, number)[0];
+    let line = &lines(&elements, panel)[0];
+    assert!((1_000..3_000).contains(&line.len()), "{}", line.len());
+    let (tops, feet): (Vec<_>, Vec<_>) = (0..10).map(|n| (50.0 * f64::from(n + 1) - 0.01, 50.0 * f64::from(n))).unzip();
+    for (ends, value) in [(tops, 4.999), (feet, 0.0)] {
+        for at in ends {
+            let expected = (panel.x.pixel(at), panel.y.pixel(value));
+            let near = |mark: &&(f64, f64)| (mark.0 - expected.0).abs() <= 2.0 && (mark.1 - expected.1).abs() <= 2.0;
+            assert!(line.iter().any(|mark| near(&mark)), "no tip at {at} s");
+        }
+    }
+    // On a rising edge of 50 s and 5 packets: y says where within its tooth x is.
+    let (width, height) = (panel.x.pixel(50.0) - panel.x.pixel(0.0), panel.y.pixel(0.0) - panel.y.pixel(5.0));
+    for (x, y) in line {
+        let tooth = (x - panel.x.pixel(0.0)) / width;
+        let risen = (panel.y.pixel(0.0) - y) / height;
+        let off = (tooth - risen - (tooth - risen).round()).abs();
+        assert!(off < 3.0 / width, "({x}, {y}) is {off} of a tooth off");
+    }
+}
+
+/// A figure of a paper: rings where somebody says, a wide line where another program was, and a mark in the middle of its
+/// error bar where Headway was.
+#[test]
+fn a_chart_is_read_at_its_places() {
+    let points: Vec<ChartPoint> = [(0, 13.2, 0.4), (1, 14.5, 0.0), (3, 11.9, 1.25)]
+        .map(|(place, value, error)| ChartPoint { place, value, error })
+        .into();
+    let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
+    let shifted = |by: f64| points.iter().map(|point| ChartPoint { value: point.value + by, ..*point }).collect();
+    for from_zero in [false, true] {
+        let chart = Chart {
+            name: "delay".into(),
+            title: "Figure 3".into(),
+            x_title: "Clients".into(),
+            y_title: "Delay (ms)".into(),
+            places: ["3", "5", "8", "10"].map(str::to_owned).into(),
+            from_zero,
+            styles: vec![],
+            lines: styles
+                .iter()
+                .zip([0.0, 0.5, -0.25])
+                .map(|(style, by)| ChartLine { label: "l".into(), colour: 1, style: *style, points: shifted(by) })
+                .collect(),
+        };
+        let drawn = chart.draw().unwrap();
+        let elements = Element::all(&drawn.svg);
+        let place = |words: &str| chart.places.iter().position(|place| place == words).map(|at| at as f64);
+        let panel = &Panel::all(&elements, place)[0];
+        if from_zero {
+            assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "the axis begins at zero");
+        }
+        let data = |by: f64| -> Points { points.iter().map(|point| (point.place as f64, point.value + by)).collect() };
+        let circles = |hollow: bool| -> Points {
+            let of = |e: &&Element<'_>| e.is("circle") && (e.get("fill") == "none") == hollow;
+            elements.iter().filter(of).map(|e| (e.number("cx"), e.number("cy"))).filter(|at| panel.holds(*at)).collect()
+        };
+        panel.assert_shows(&circles(true), &data(0.0), "said");
+        panel.assert_shows(&circles(false), &data(-0.25), "measured");
+        // A dash is short.
+        let is_whole = |line: &Points| line[line.len() - 1].0 - line[0].0 > 1000.0;
+        let whole: Vec<Points> = lines(&elements, panel).into_iter().filter(is_whole).collect();
+        assert_eq!(whole.len(), 2);
+        panel.assert_shows(&whole[0], &data(0.5), "reference");
+        panel.assert_shows(&whole[1], &data(-0.25), "measured line");
+        // Upright strokes with a cap at both ends.
+        let strokes: Vec<[f64; 4]> = elements
+            .iter()
+            .filter(|e| e.is("line") && e.get("stroke") != "#E6E6E6")
+            .map(|e| ["x1", "y1", "x2", "y2"].map(|name| e.number(name)))
+            .collect();
+        let (upright, caps): (Vec<_>, Vec<_>) = strokes.into_iter().partition(|[x1, _, x2, _]| x1 == x2);
+        let ends = |up: f64| -> Points {
+            points.iter().map(|point| (point.place as f64, point.value - 0.25 + up * point.error)).collect()
+        };
+        let low: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.max(*y2))).collect();
+        let high: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.min(*y2))).collect();
+        panel.assert_shows(&low, &ends(-1.0), "lower end");
+        panel.assert_shows(&high, &ends(1.0), "upper end");
+        let centres: Points = caps.iter().map(|[x1, y, x2, _]| (f64::midpoint(*x1, *x2), *y)).collect();
+        for end in low.iter().chain(&high) {
+            assert!(centres.iter().any(|cap| (cap.0 - end.0).abs() <= 1.0 && cap.1 == end.1), "no cap at {end:?}");
+        }
+    }
+}
