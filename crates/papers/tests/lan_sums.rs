@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Outcome, Paper, Values, measure};
-use headway_record::{DelaySummary, DropCounts, Summary};
+use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
-use headway_units::DropCause;
+use headway_units::{DropCause, Instant};
 
 fn star(text: &str, set: &[&str]) -> Scenario {
     let overrides: Vec<_> = set.iter().map(|set| set.parse().unwrap()).collect();
@@ -120,4 +120,25 @@ fn waits_and_losses_of_both_ways() {
 fn a_share_is_a_part_of_the_bottleneck_where_that_is_less() {
     let ten = star(UDP, &["node[client].count=10", "duration=1s"]);
     close(&values(&ten, &run(&ten)), &[("fair_share_kbps", 5_000.0)]);
+}
+
+/// Two clients that lose together before the measurement begins at 1 s, and by turns after it: of its two bins each loses in one,
+/// never in the other's, and the correlation is -1.
+#[test]
+fn only_measured_losses_correlate() {
+    let scenario = star(UDP, &["node[client].count=2", "duration=4s", "measure_from=1s"]);
+    let summary = run(&scenario);
+    let mut names = SeriesNames::default();
+    let ids: Vec<_> = summary.flows.iter().map(|flow| names.series(&flow.name, metric::LOSS)).collect();
+    let mut samples = names.samples();
+    for (id, lost) in ids.into_iter().zip([[0.0, 1.0, 1.0, 2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 2.0]]) {
+        for (half, total) in (0u64..).zip(lost) {
+            samples.push(id, Instant::from_millis(500 * half), total);
+        }
+    }
+    let mut bytes = Vec::new();
+    samples.finish(&mut bytes).unwrap();
+    let series = SeriesTable::from_ipc(&bytes).unwrap();
+    let run = Outcome { scenario: &scenario, summary: &summary, series: Some(&series) };
+    close(&measure(Paper::find("lan-queues").unwrap().metrics, &run), &[("loss_correlation", -1.0)]);
 }
