@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test fmt lint traceability bench instructions deny fuzz docs pictures papers clean
+.PHONY: demo test fmt lint traceability arithmetic bench instructions deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -13,7 +13,7 @@ demo: toolchain
 	$(HEADWAY) plot $(DEMO)
 
 ## What CI checks, but for the instructions.
-test: toolchain fmt lint traceability
+test: toolchain fmt lint traceability arithmetic
 	$(CARGO) test --workspace --quiet
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
@@ -27,6 +27,11 @@ lint: toolchain
 traceability:
 	@if command -v python3 >/dev/null; then validation/traceability/run --check; \
 	else echo "traceability is not checked: there is no python3 here" >&2; fi
+
+## The intervals and judgements of validation/ beside printed tables.
+arithmetic:
+	@if command -v python3 >/dev/null; then cd validation && python3 -m unittest --quiet common.test_student && python3 ns2/test_agreement.py --quiet; \
+	else echo "the arithmetic of validation/ is not checked: there is no python3 here" >&2; fi
 
 ## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
 bench: toolchain

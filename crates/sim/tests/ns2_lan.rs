@@ -268,3 +268,22 @@ fn means_of_tcp_among_udp_agree() {
         }
     }
 }
+
+/// Welch's width by hand, and the judgement that stands on it. Ten runs, half of them 1 above their mean and half below, have
+/// s^2 = 10/9; three times as wide, 10. Alike: 18 degrees of freedom, 2.1009 sqrt(1/9 + 1/9) = 0.9904. Unlike:
+/// (1/9 + 1)^2 / ((1/9)^2 / 9 + 1 / 9) = 10.976 degrees, t = 2.2016 (the density integrated), 2.2016 sqrt(10/9) = 2.3207.
+#[test]
+fn chance_is_welchs_width() {
+    let runs = |mean: f64, swing: f64| -> Vec<f64> { (0..10).map(|run| mean + swing * f64::from(run % 2 * 2 - 1)).collect() };
+    // The series ends after two terms: 0.15 % too narrow at 11 degrees.
+    for (a, b, expected) in [(1.0, 1.0, 0.9904), (1.0, 3.0, 2.3207), (3.0, 1.0, 2.3207)] {
+        let found = welch(&runs(100.0, a), &runs(103.0, b));
+        assert!((found / expected - 1.0).abs() < 0.002, "{found} is not {expected}");
+    }
+    assert_eq!(welch(&runs(1.0, 0.0), &runs(2.0, 0.0)), 0.0);
+    let agrees = |difference: f64, swing: f64| means_agree(&runs(100.0 + difference, swing), &runs(100.0, swing), 0.02);
+    for side in [1.0, -1.0] {
+        assert!(agrees(side * 1.99, 1.0) && !agrees(side * 2.01, 1.0), "2 % of 100 is more than chance");
+        assert!(agrees(side * 2.95, 3.0) && !agrees(side * 2.99, 3.0), "chance is 2.971");
+    }
+}
