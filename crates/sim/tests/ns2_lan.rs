@@ -274,7 +274,8 @@ fn means_of_tcp_among_udp_agree() {
 /// (1/9 + 1)^2 / ((1/9)^2 / 9 + 1 / 9) = 10.976 degrees, t = 2.2016 (the density integrated), 2.2016 sqrt(10/9) = 2.3207.
 #[test]
 fn chance_is_welchs_width() {
-    let runs = |mean: f64, swing: f64| -> Vec<f64> { (0..10).map(|run| mean + swing * f64::from(run % 2 * 2 - 1)).collect() };
+    let runs =
+        |mean: f64, swing: f64| -> Vec<f64> { (0..10).map(|run| mean + swing * f64::from(run % 2 * 2 - 1)).collect() };
     // The series ends after two terms: 0.15 % too narrow at 11 degrees.
     for (a, b, expected) in [(1.0, 1.0, 0.9904), (1.0, 3.0, 2.3207), (3.0, 1.0, 2.3207)] {
         let found = welch(&runs(100.0, a), &runs(103.0, b));
