@@ -172,6 +172,19 @@ mod tests {
         }
     }
 
+    /// Sections 6.4 and 7.5.2: before anybody has asked for others, both windows have 100 packets.
+    #[test]
+    fn windows_begin_with_a_hundred_packets() {
+        let mut windows = SeqWindows::new(Seq48::new(20));
+        for _ in 20..=500 {
+            windows.next();
+        }
+        windows.start_receiving(Seq48::new(10));
+        windows.update(Seq48::new(1000), None, false);
+        let found = [windows.swl(), windows.swh(), windows.awl(), windows.awh()].map(Seq48::value);
+        assert_eq!(found, [976, 1075, 401, 500]);
+    }
+
     /// "The adjustments MUST NOT be applied" once the numbers have wrapped below ISS and ISR.
     #[test]
     fn windows_wrap() {

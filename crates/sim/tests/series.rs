@@ -1,0 +1,146 @@
+//! What is sampled over time, beside worked sums and paths whose numbers are known.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use common::{run, scenario};
+use headway_record::{SeriesTable, metric};
+
+/// The samples of a metric of an entity.
+fn samples(text: &str, wanted: &[(&str, &str)]) -> Vec<Vec<f64>> {
+    let mut record = run(&scenario(text), ());
+    let mut bytes = Vec::new();
+    record.series.take().unwrap().finish(&mut bytes).unwrap();
+    let table = SeriesTable::from_ipc(&bytes).unwrap();
+    let of = |(entity, metric): &(&str, &str)| table.samples(entity, metric).iter().map(|(_, value)| *value).collect();
+    wanted.iter().map(of).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// 1250 B each 5.076 ms (10 000 bits at 1.97 Mb/s) into a link that takes 10 ms for each and has room for 5, and 15 ms to the far end; a
+/// sample each 104 ms. No packet comes when another leaves.
+///
+/// Once the queue is full, 4 wait from a departure to the next packet, else 5. The last departures before 104, 208 and 312 ms are at 100, 200
+/// and 310 ms, the next packets at 101.5, 203.0 and 314.7 ms: 5, 5 and 4 wait. By then 21, 41 and 62 have come, and 11, 21 and 32 have begun
+/// to leave: 5, 15 and 26 are dropped. A link's throughput counts what has begun to leave; 8, 19 and 29 have arrived; each has 10 000 bits.
+#[test]
+fn an_overloaded_link_by_hand() {
+    let text = r#"
+        duration = "320ms"
+        record = { series = "104ms" }
+        [[link]]
+        between = ["a", "b"]
+        rate = "1Mbps"
+        delay = "15ms"
+        queue = { kind = "droptail", limit = "5packets" }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "udp" }
+        source = { kind = "cbr", rate = "1.97Mbps", size = "1250B" }
+    "#;
+    let found = samples(
+        text,
+        &[
+            ("a->b", metric::QUEUE),
+            ("a->b", metric::DROPPED),
+            ("f", metric::LOSS),
+            ("a->b", metric::THROUGHPUT),
+            ("f", metric::THROUGHPUT),
+        ],
+    );
+    let rates = |packets: [f64; 3]| packets.map(|packets| packets * 10_000.0 / 0.104);
+    let expected =
+        [[5.0, 5.0, 4.0], [5.0, 15.0, 26.0], [5.0, 15.0, 26.0], rates([11.0, 10.0, 11.0]), rates([8.0, 11.0, 10.0])];
+    for (found, expected) in found.iter().zip(expected) {
+        let near = found[..3].iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6 * expected);
+        assert!(near, "{found:?} is not {expected:?}");
+    }
+}
+
+/// TFRC over 20 ms there and back that loses each hundredth packet: the round trip is 20 ms and what little a packet needs, the loss event
+/// rate 1 in 100, and what is allowed, in bit/s as what arrives is, is what is sent.
+#[test]
+fn a_controller_on_a_known_path() {
+    let text = r#"
+        duration = "60s"
+        [[link]]
+        between = ["a", "b"]
+        rate = "100Mbps"
+        delay = "10ms"
+        queue = { kind = "droptail", limit = "100packets" }
+        loss = { kind = "periodic", every = 100 }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "tfrc" }
+        source = { kind = "ftp" }
+    "#;
+    let found = samples(
+        text,
+        &[("f", metric::RTT), ("f", metric::LOSS_EVENT_RATE), ("f", metric::ALLOWED_RATE), ("f", metric::THROUGHPUT)],
+    );
+    let [rtt, loss_events, allowed, throughput] = [0, 1, 2, 3].map(|of: usize| mean(&found[of][found[of].len() / 2..]));
+    assert!((0.020..0.0205).contains(&rtt), "{rtt} s");
+    assert!((loss_events - 0.01).abs() < 0.001, "{loss_events}");
+    assert!((throughput / allowed - 1.0).abs() < 0.05, "{throughput} of {allowed}");
+}
+
+/// Reno halves: of each loss the threshold is half the window before it, and the window comes back to there. In congestion avoidance it is
+/// not below the threshold.
+#[test]
+fn a_window_and_its_threshold() {
+    let text = r#"
+        duration = "60s"
+        record = { series = "10ms" }
+        [[link]]
+        between = ["a", "b"]
+        rate = "100Mbps"
+        delay = "10ms"
+        queue = { kind = "droptail", limit = "1000packets" }
+        loss = { kind = "periodic", every = 1000 }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "tcp-newreno" }
+        source = { kind = "ftp" }
+    "#;
+    let found = samples(text, &[("f", metric::CWND), ("f", metric::SSTHRESH)]);
+    let (windows, thresholds) = (&found[0][3000..], &found[1][3000..]);
+    let (highest, threshold) = (windows.iter().copied().fold(0.0, f64::max), mean(thresholds));
+    // W^2 grows by 2 a segment from (W/2)^2 in 1000 segments less a recovery's: W = sqrt(2000 / 0.75) = 51.6 at most.
+    assert!((47.0..51.7).contains(&highest), "{highest}");
+    assert!((threshold / (highest / 2.0) - 1.0).abs() < 0.06, "{threshold} for {highest}");
+    assert!(thresholds.iter().all(|one| (one - threshold).abs() < 2.0));
+}
+
+/// A queue that RED keeps between its thresholds, in packets.
+#[test]
+fn reds_average_is_in_packets() {
+    let text = r#"
+        duration = "60s"
+        [[link]]
+        between = ["a", "b"]
+        rate = "1Mbps"
+        delay = "1ms"
+        queue = { kind = "red", limit = "1000packets", min_threshold = "5packets", max_threshold = "10packets",
+                  queue_weight = 0.01, gentle = false }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "udp" }
+        source = { kind = "cbr", rate = "4Mbps", size = "500B" }
+    "#;
+    let found = samples(text, &[("a->b", metric::RED_AVERAGE), ("a->b", metric::QUEUE)]);
+    let [average, queue] = [0, 1].map(|of: usize| mean(&found[of][found[of].len() / 2..]));
+    // Four packets come for each that leaves: those that are let in lift the average to the upper threshold.
+    assert!((9.0..11.0).contains(&average), "{average}");
+    assert!((average / queue - 1.0).abs() < 0.1, "{average} of {queue}");
+}
