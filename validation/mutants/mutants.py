@@ -1,5 +1,6 @@
 """The mutants that cargo-mutants knows: which there are, which have been run, which are judged."""
 
+import contextlib
 import csv
 import fcntl
 import hashlib
@@ -7,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -23,7 +25,17 @@ JUDGED = HERE / "judged.csv"
 # How cargo-mutants names an outcome, and how we do.
 OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "survived", "Unviable": "unviable"}
 # What tests read beside their own crate.
-SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "fuzz", "scenarios/media", "validation/mutants/limits"]
+SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "docs/src/scenario.md", "fuzz", "papers", "scenarios",
+          "validation/mutants/limits"]
+CRATES = ["units", "link", "tcp", "media", "rate", "dccp", "attack", "record", "scenario", "sim", "papers", "cli"]
+# A crate's mutants are judged by its own tests, and by these programs of crates that use it: where its numbers are held against something from
+# outside. What takes minutes by itself is left out of all.
+DEPENDENTS = {"units": {"link": ["headway_link", "link"], "tcp": ["golden", "ns2", "rfc"]},
+              "link": {"sim": ["ns2_calibration_udp"]},
+              "attack": {"sim": ["attackers"]}}
+LEFT_OUT = {"sim": ["ns2_lan"]}
+# How long cargo-mutants may take to end what it has begun, in s.
+GRACE = 30
 
 
 def listed(crates):
@@ -49,6 +61,26 @@ def code(entry):
     return (line[:first] + "«" + line[first:last] + "»" + line[last:]).strip()
 
 
+def draw(everything, size, seed):
+    """So many mutants of each crate as are its part of all, by largest remainders; of a seed a larger draw holds the smaller ones, but for rounding."""
+    crates = {}
+    for mutant in everything:
+        crates.setdefault(mutant["crate"], []).append(mutant)
+    size = min(size, len(everything))
+    share = {crate: size * len(of) / len(everything) for crate, of in crates.items()}
+    counts = {crate: int(part) for crate, part in share.items()}
+    for crate in sorted(share, key=lambda crate: (counts[crate] - share[crate], crate))[:size - sum(counts.values())]:
+        counts[crate] += 1
+    for crate, of in crates.items():
+        random.Random(f"{seed} {crate}").shuffle(of)
+    return [mutant for crate, of in crates.items() for mutant in of[:counts[crate]]]
+
+
+def judges(crate):
+    """The packages whose tests judge a crate's mutants."""
+    return [crate, *DEPENDENTS.get(crate, {})]
+
+
 def judged(mutants):
     """The reasons of those that no test can kill: {name: reason}. A row that fits no mutant, or two, is an error."""
     names = {}
@@ -69,7 +101,8 @@ def judged(mutants):
 
 
 def source_hashes(crates):
-    """What decides the outcomes of a crate's mutants, as 12 digits: the sources of the crate and of what it uses, and what its tests read."""
+    """What decides the outcomes of a crate's mutants, as 12 digits: the sources of those whose tests judge it and of what they use, and what
+    these tests read."""
     text = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")]
             for package in json.loads(text)["packages"]}
@@ -79,7 +112,7 @@ def source_hashes(crates):
 
     hashes = {}
     for crate in crates:
-        folders = [f"crates/{name.removeprefix('headway-')}" for name in sorted(closure(f"headway-{crate}"))]
+        folders = [f"crates/{name.removeprefix('headway-')}" for name in sorted(set().union(*(closure(f"headway-{judge}") for judge in judges(crate))))]
         arguments = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *folders, *SHARED]
         files = subprocess.run(arguments, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
         digest = hashlib.sha256()
@@ -110,9 +143,8 @@ class Store:
 
 
 def execute(drawn, everything, store, folder, tasks, nice):
-    """Runs those drawn of which no outcome is stored, with the tests of their own crates."""
-    by_name = {mutant["name"]: mutant for mutant in drawn}
-    todo = {name for name in by_name if name not in store.outcomes}
+    """Runs those drawn of which no outcome is stored, crate by crate."""
+    todo = [mutant for mutant in drawn if mutant["name"] not in store.outcomes]
     if not todo:
         return
     # One run at a time: cargo-mutants has one folder for what it does.
@@ -121,49 +153,108 @@ def execute(drawn, everything, store, folder, tasks, nice):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(f"another run is at work in {folder}: wait for it, or name another folder with --keep")
+    # Also where SIGINT is ignored, as in the background of a script.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    progress = Progress(store, len(todo))
+    for crate in sorted({mutant["crate"] for mutant in todo}, key=CRATES.index):
+        of = [mutant for mutant in todo if mutant["crate"] == crate]
+        run_crate(crate, of, [mutant for mutant in everything if mutant["crate"] == crate], store, folder, tasks, nice, progress)
+    progress.end()
+
+
+class Progress:
+    """How far a run is, on a terminal's line."""
+
+    def __init__(self, store, of):
+        self.store, self.of, self.before, self.began = store, of, len(store.outcomes), time.monotonic()
+
+    def done(self):
+        return len(self.store.outcomes) - self.before
+
+    def show(self, crate):
+        if sys.stderr.isatty():
+            print(f"\r{self.done()} of {self.of} run, {time.monotonic() - self.began:.0f} s, {crate:9}", end="", file=sys.stderr, flush=True)
+
+    def end(self):
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
+    """Runs these mutants of a crate with the tests of those that judge it."""
+    by_name = {mutant["name"]: mutant for mutant in todo}
     # Its regular expressions leave in every removed field of a struct, so it is told that all others are done.
     made = folder / "mutants.out"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
-    (made / "caught.txt").write_text("".join(f"{mutant['name']}\n" for mutant in everything if mutant["name"] not in todo))
+    (made / "caught.txt").write_text("".join(f"{mutant['name']}\n" for mutant in everything if mutant["name"] not in by_name))
     host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M).group(1)
+    lists = {"MUTANTS_ONLY": DEPENDENTS.get(crate, {}), "MUTANTS_LEFT_OUT": LEFT_OUT}
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(folder / "target"), "CARGO_INCREMENTAL": "1", "CARGO_BUILD_JOBS": str(tasks),
         "CARGO_PROFILE_TEST_OPT_LEVEL": "1", "CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "RUST_TEST_THREADS": str(tasks),
         "PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
+        "MUTANTS_CRATE": f"headway-{crate}",
+        **{name: " ".join(f"headway-{of}/{program}" for of, programs in these.items() for program in programs) for name, these in lists.items()},
         f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": str(HERE / "limits")}
-    packages = [word for package in sorted({mutant["package"] for mutant in everything}) for word in ("--package", package)]
+    tests = [word for judge in judges(crate) for word in ("--test-package", f"headway-{judge}")]
     # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
-    arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--gitignore", "true", *packages, "--output", str(folder), "--jobs", "1",
-                 "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300", "--no-times", "--colors", "never", "--cargo-arg=--tests"]
-    # Also where SIGINT is ignored, as in the background of a script.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    done = len(store.outcomes)
-    began = time.monotonic()
+    arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--gitignore", "true", "--package", f"headway-{crate}", *tests,
+                 "--all-features", "--output", str(folder), "--jobs", "1", "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300",
+                 "--no-times", "--colors", "never", "--cargo-arg=--tests"]
     report = made / "outcomes.json"
-    with (folder / "log.txt").open("w") as log:
+    with (folder / f"log-{crate}.txt").open("w") as log:
         process = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             while True:
                 running = process.poll() is None
                 collect(report, by_name, store)
-                if sys.stderr.isatty():
-                    print(f"\r{len(store.outcomes) - done} of {len(todo)} run, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr, flush=True)
+                progress.show(crate)
                 if not running:
                     break
                 time.sleep(1)
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            process.wait()
+        except BaseException as stopped:
+            end(process)
             collect(report, by_name, store)
-            print(f"\nstopped; {len(store.outcomes) - done} of {len(todo)} are kept: the same command goes on from there", file=sys.stderr)
+            if not isinstance(stopped, KeyboardInterrupt):
+                raise
+            print(f"\nstopped; {progress.done()} of {progress.of} are kept: the same command goes on from there", file=sys.stderr)
             sys.exit(command.INTERRUPTED)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    left = [name for name in todo if name not in store.outcomes]
+    left = [name for name in by_name if name not in store.outcomes]
     if left:
-        sys.exit(f"cargo-mutants ended with {process.returncode} and left {len(left)} mutants: see {folder / 'log.txt'}")
+        sys.exit(f"cargo-mutants ended with {process.returncode} and left {len(left)} mutants of {crate}: see {folder / f'log-{crate}.txt'}")
+
+
+def end(process):
+    """Ends cargo-mutants with all that it has started, by its own means if it does so in time."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    started = descendants(process.pid)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pid in started | {process.pid}:
+        for child in (pid, *descendants(pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+
+def descendants(pid):
+    """The ids of all processes that it has started, and they, and so on."""
+    children = {}
+    for line in subprocess.run(["ps", "-A", "-o", "pid=,ppid="], check=True, capture_output=True, text=True).stdout.splitlines():
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found, open_ids = set(), [pid]
+    while open_ids:
+        new = children.get(open_ids.pop(), [])
+        found.update(new)
+        open_ids += new
+    return found
 
 
 def collect(report, by_name, store):
