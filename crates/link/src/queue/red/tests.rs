@@ -102,6 +102,8 @@ fn idle_time_counts_in_whole_packets() {
 #[test]
 fn automatic_weight_is_that_of_ns2() {
     close(weight(-1.0, 125.0, Duration::from_millis(20)), 0.007_968_1, 5e-8);
+    // Above 0.1 s: 3 (0.1 + 1 / 125) = 0.324 s, and 1 - exp(-1 / (10 x 0.324 x 125)).
+    close(weight(-1.0, 125.0, Duration::from_millis(100)), 0.002_466_09, 5e-9);
     close(weight(0.0, 125.0, Duration::from_millis(20)), 1.0 - libm::exp(-1.0 / 125.0), 0.0);
     close(weight(-2.0, 125.0, Duration::from_millis(20)), 1.0 - libm::exp(-10.0 / 125.0), 0.0);
 }
@@ -389,6 +391,12 @@ fn a_queue_far_below_its_average_is_spared() {
     assert_eq!(dropped(2, 12), 4000);
     close(dropped(2, 2) as f64 / 4000.0, 0.171, 0.025);
     close(dropped(2, 10) as f64 / 4000.0, 0.855, 0.025);
+    // 12 (0.98)^12.5 = 9.32.
+    for (q, spared) in [(9, true), (10, false)] {
+        let mut queue = certain(1);
+        queue.w_q = 0.02;
+        assert_eq!(matches!(queue.decide_early(q, arrival, &mut Random::new(1, "red")), Early::No), spared, "{q}");
+    }
 }
 
 /// `cautious_` 3: idle time counts in packets of 100 B: at 1 Mb/s 1.25 a millisecond.
