@@ -1,0 +1,113 @@
+//! When attackers act, how often, and in whose name: what the book's table of attackers says.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_attack::{Attack, AttackOptions, Context, Endpoint, Fate, Shot, Target, Way};
+use headway_dccp::ServiceCode;
+use headway_units::{Dialect, Duration, Instant, Random, Registry};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+/// An attacker from 1 s to 2 s.
+fn attack(options: &AttackOptions) -> Attack {
+    let target = Target {
+        client: Endpoint { address: Ipv4Addr::new(10, 0, 0, 1), port: 50_000 },
+        server: Endpoint { address: Ipv4Addr::new(10, 0, 0, 2), port: 5004 },
+        service: ServiceCode(7),
+    };
+    let (start, stop) = (Instant::from_secs(1), Instant::from_secs(2));
+    Attack::new(options, Context { target, start, stop, random: Random::new(1, "attacker") })
+}
+
+fn options(kind: &str) -> AttackOptions {
+    AttackOptions::preset(kind, Dialect::Rfc).unwrap()
+}
+
+/// All that it sends by itself, and when; nothing at its stop.
+fn shots(attack: &mut Attack) -> Vec<(Instant, Shot)> {
+    let next = || {
+        let due = attack.poll_timeout()?;
+        Some((due, attack.poll_transmit(due).unwrap()))
+    };
+    let found = std::iter::from_fn(next).collect();
+    assert_eq!(attack.poll_transmit(Instant::from_secs(2)), None);
+    found
+}
+
+/// One Request each millisecond from its start until before its stop, 1000 in a second, from 131 072 addresses of 198.18.0.0/15: of a
+/// thousand draws four hit one that another has hit (1000^2 / 2 / 131 072), and both halves of the block get about as many.
+#[test]
+fn a_flood_comes_from_everywhere() {
+    let found = shots(&mut attack(&options("flood")));
+    assert_eq!(found.len(), 1000);
+    for (number, (at, shot)) in (0u64..).zip(&found) {
+        assert_eq!(*at, Instant::from_millis(1000 + number));
+        assert_eq!(shot.way, Way::ToServer);
+        assert!(matches!(shot.source.octets(), [198, 18 | 19, ..]), "{}", shot.source);
+        // RFC 4340 section 5.1: the type stands in bits 3 to 6 of the ninth byte, and a Request is 0.
+        assert_eq!(shot.bytes[8] >> 1 & 15, 0);
+    }
+    let addresses: BTreeSet<[u8; 4]> = found.iter().map(|(_, shot)| shot.source.octets()).collect();
+    assert!(addresses.len() >= 985, "{}", addresses.len());
+    let upper = addresses.iter().filter(|address| address[1] == 19).count();
+    assert!((420..=580).contains(&upper), "{upper}");
+}
+
+#[test]
+fn a_flood_can_come_from_few() {
+    let mut flood = options("flood");
+    let AttackOptions::Flood(few) = &mut flood else { panic!("another attack") };
+    (few.sources, few.interval) = (3, Duration::from_millis(10));
+    let found = shots(&mut attack(&flood));
+    let addresses: BTreeSet<[u8; 4]> = found.iter().map(|(_, shot)| shot.source.octets()).collect();
+    assert_eq!(found.len(), 100);
+    assert_eq!(addresses, BTreeSet::from([[198, 18, 0, 0], [198, 18, 0, 1], [198, 18, 0, 2]]));
+}
+
+/// A packet passes, and comes again `after` that, as often as `copies` says, in its sender's name and byte for byte.
+#[test]
+fn a_replay_comes_after_its_time() {
+    for (copies, after) in [(1, 1000), (2, 400), (3, 250)] {
+        let mut replay = options("replay");
+        let AttackOptions::Replay(times) = &mut replay else { panic!("another attack") };
+        assert_eq!((times.copies, times.after), (1, Duration::from_secs(1)), "by default");
+        (times.copies, times.after) = (copies, Duration::from_millis(after));
+        let mut replay = attack(&replay);
+        assert_eq!(replay.handle(Instant::from_millis(1500), Way::ToClient, b"12345678"), Fate::Passes);
+        let found = shots(&mut replay);
+        assert_eq!(found.len(), copies as usize);
+        for (at, shot) in found {
+            assert_eq!(at, Instant::from_millis(1500 + after));
+            assert_eq!((shot.way, shot.source), (Way::ToClient, Ipv4Addr::new(10, 0, 0, 2)));
+            assert_eq!(shot.bytes, b"12345678");
+        }
+    }
+}
+
+/// What it sees before its start and from its stop on is left alone.
+#[test]
+fn an_attack_begins_and_ends() {
+    let mut replay = attack(&options("replay"));
+    for millis in [0, 999, 2000, 3000] {
+        replay.handle(Instant::from_millis(millis), Way::ToClient, b"12345678");
+        assert_eq!(replay.poll_timeout(), None, "{millis} ms");
+    }
+    replay.handle(Instant::from_millis(1000), Way::ToClient, b"12345678");
+    assert_eq!(replay.poll_timeout(), Some(Instant::from_secs(2)));
+}
+
+/// One packet in ten by default, 100 ms later: of 10 000 1000, with a standard deviation of 30.
+#[test]
+fn a_tenth_is_held_back() {
+    let mut reorder = attack(&options("reorder"));
+    let mut held = 0;
+    for _ in 0..10_000 {
+        match reorder.handle(Instant::from_millis(1500), Way::ToServer, b"12345678") {
+            Fate::Passes => {}
+            fate => {
+                assert_eq!(fate, Fate::Later(Duration::from_millis(100)));
+                held += 1;
+            }
+        }
+    }
+    assert!((850..=1150).contains(&held), "{held}");
+}
