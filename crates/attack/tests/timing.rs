@@ -111,3 +111,14 @@ fn a_tenth_is_held_back() {
     }
     assert!((850..=1150).contains(&held), "{held}");
 }
+
+/// One byte of an Ack Vector tells of at most 64 packets (RFC 4340 section 11.4), of which one was really received.
+#[test]
+fn a_lie_reaches_as_far_as_a_run() {
+    for (packets, is_right) in [(0, false), (1, true), (63, true), (64, false)] {
+        let mut lie = options("lie");
+        let AttackOptions::Lie(ahead) = &mut lie else { panic!("another attack") };
+        ahead.packets = packets;
+        assert_eq!(lie.check().is_ok(), is_right, "{packets}");
+    }
+}
