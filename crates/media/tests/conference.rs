@@ -85,3 +85,11 @@ fn a_call_keeps_its_beat() {
         assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) == Duration::from_millis(step)));
     }
 }
+
+/// Conversational speech (ITU-T P.59, table 1): talkspurts of 1.004 s and pauses of 1.587 s, in the mean.
+#[test]
+fn who_pauses_does_so_as_people_do() {
+    let options = ConferenceOptions::preset(Dialect::Rfc);
+    let means = [options.mean_talkspurt, options.mean_pause];
+    assert_eq!(means, [1_004, 1_587].map(Duration::from_millis));
+}

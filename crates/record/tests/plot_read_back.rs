@@ -103,7 +103,7 @@ impl Panel {
                     .iter()
                     .filter(|(_, y, _)| (top..=bottom).contains(y))
                     .inspect(|(_, y, _)| {
-                        assert!(lines.iter().any(|l| l[0].0 != l[1].0 && l[0].1 == *y && l[1].1 == *y))
+                        assert!(lines.iter().any(|l| l[0].0 != l[1].0 && l[0].1 == *y && l[1].1 == *y));
                     })
                     .map(|(_, y, words)| (*y, words.parse().unwrap()))
                     .collect();

@@ -58,6 +58,16 @@ mod tests {
         assert_eq!((sent, pipe), (10, 10));
     }
 
+    /// RFC 6937 section 3: at ssthresh the bound rules, and what is in flight is the window.
+    #[test]
+    fn at_ssthresh_nothing_is_added() {
+        let mut prr = Prr::new(20, 10);
+        prr.out = 1;
+        assert_eq!(prr.window(10, 4, true), 10);
+        // One above it the proportion rules: ceil(5 x 10 / 20) - 1.
+        assert_eq!(prr.window(11, 1, true), 13);
+    }
+
     /// With nearly all lost, the window follows what arrives: it neither stalls nor bursts.
     #[test]
     fn heavy_loss_keeps_packets_moving() {
