@@ -4,17 +4,70 @@ import concurrent.futures
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 INTERRUPTED = 128 + signal.SIGINT
 # How much of a failed command is told.
 SHOWN_WORDS = 3
 
 
+# What asks a command to end: Ctrl-C, `kill`, a terminal that is closed.
+ASKS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# So long it may take to end when it is asked; then it is killed, with all that it has started.
+GRACE_S = 10
+
+
 def run(main):
-    """Runs `main`, and ends with the exit status that it returns; with 1 where something is missing or fails, with 130 on Ctrl-C."""
+    """Runs `main` in a process of its own, the first of a group to which all that it starts belongs. This one waits, passes on what asks
+    it to end, and leaves nothing of the group and no temporary file behind."""
+    sys.stdout.flush()
+    scratch = tempfile.mkdtemp(prefix="headway-")
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        for number in _heeded():
+            signal.signal(number, signal.default_int_handler)
+        os.environ["TMPDIR"] = tempfile.tempdir = scratch
+        _end_with(main)
+    try:
+        status = _wait(child)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(status)
+
+
+def _heeded():
+    """Those of ASKS that count: all but a closed terminal where nohup says so."""
+    return [number for number in ASKS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+
+
+def _wait(child):
+    """The exit status of the child, when its group is gone."""
+    def ask(_number, _frame):
+        _signal(child, signal.SIGTERM)
+        signal.alarm(GRACE_S)
+
+    with contextlib.suppress(OSError):  # the child does so too, and who comes second may find it gone
+        os.setpgid(child, child)
+    signal.signal(signal.SIGALRM, lambda _number, _frame: _signal(child, signal.SIGKILL))
+    for number in _heeded():
+        signal.signal(number, ask)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    _signal(child, signal.SIGKILL)
+    return status if status >= 0 else INTERRUPTED
+
+
+def _signal(group, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _end_with(main):
+    """Runs `main`, and ends with the exit status that it returns; with 1 where something is missing or fails, with 130 when it is asked."""
     try:
         status = main()
         sys.stdout.flush()
@@ -22,8 +75,8 @@ def run(main):
     except KeyboardInterrupt:
         stopped()
     except subprocess.CalledProcessError as error:
-        # Ctrl-C goes to the whole group of processes, and a child may end first.
-        if error.returncode in (-signal.SIGINT, INTERRUPTED):
+        # The whole group of processes is asked, and a child may end first.
+        if error.returncode == INTERRUPTED or -error.returncode in ASKS:
             stopped()
         sys.exit(failure(error))
     except BrokenPipeError:

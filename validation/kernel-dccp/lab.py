@@ -125,17 +125,13 @@ def boot(elf, archive, out, limit, progress):
                "-kernel", elf, "-initrd", archive, "-append", f"console=ttyS0 quiet panic=-1 {SPARE}",
                "-fsdev", f"local,id=o,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=o,mount_tag=out"]
     log = []
-    # What never ends is ended, by the clock of the host.
-    with subprocess.Popen(["timeout", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
-        try:
-            for line in machine.stdout:
-                log.append(line.rstrip())
-                progress(log[-1])
-        except KeyboardInterrupt:
-            # It does not reach what `timeout` runs, which is a group of processes of its own.
-            machine.terminate()
-            raise
+    # What never ends is ended, by the clock of the host. In the foreground `timeout` makes no group of its own: what ends this command
+    # ends the guest, too.
+    with subprocess.Popen(["timeout", "--foreground", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
+        for line in machine.stdout:
+            log.append(line.rstrip())
+            progress(log[-1])
     if not (out / "done").exists():
         sys.exit("\n".join(["the guest ended without results:", *log[-20:]]))
     return log
