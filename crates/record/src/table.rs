@@ -2,8 +2,10 @@
 
 use crate::{AttackerSummary, FlowSummary, LinkSummary, Summary};
 use comfy_table::{CellAlignment, Table, presets};
+use headway_units::MediaKind;
+use std::collections::BTreeSet;
 
-/// Longer lists show this many, and say how many more there are.
+/// Longer lists show this many, and say how many more there are; one more is shown instead.
 const SHOWN: usize = 10;
 
 /// Longer names are cut, so that numbers stay in view.
@@ -45,7 +47,7 @@ impl<'a, T> Column<'a, T> {
         }
     }
 
-    /// A number that only has a mean over rows, of those that have it.
+    /// A number of a row as a whole: all rows together have none, and the mean counts each row that has it once.
     fn level(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> Option<f64> + Copy + 'a) -> Self {
         let show = move |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.decimals$}"));
         Self {
@@ -62,7 +64,8 @@ impl<'a, T> Column<'a, T> {
     }
 }
 
-/// The flows, in the order of the scenario: the first ten, then how many more, the total and the mean of all.
+/// The flows, in the order of the scenario: the first ten, then how many more, the total and the mean of all. What is of
+/// packets (loss, mean delay) is in the total that of all packets, and has no mean over flows.
 #[must_use]
 pub fn flow_table(summary: &Summary) -> String {
     let flows = summary.flows.as_slice();
@@ -70,11 +73,18 @@ pub fn flow_table(summary: &Summary) -> String {
     let (rate_unit, rate_scale) = rate_unit(fastest);
     let slowest = flows.iter().filter_map(|flow| flow.one_way_delay_s).map(|delay| delay.p95).fold(0.0, f64::max);
     let (time_unit, time_scale) = if slowest > 0.0 && slowest < 1e-3 { ("us", 1e6) } else { ("ms", 1e3) };
-    let ratio = |flows: &[FlowSummary]| {
+    let of_all_packets = |flows: &[FlowSummary]| {
         let sent: u64 = flows.iter().map(|flow| flow.sent_packets).sum();
         let lost: u64 = flows.iter().map(|flow| flow.lost_packets.total()).sum();
         if sent == 0 { NONE.to_owned() } else { format!("{:.2}", lost as f64 / sent as f64 * 100.0) }
     };
+    let delay_of_all_packets = move |flows: &[FlowSummary]| {
+        let known = || flows.iter().filter_map(|flow| Some((flow.received_packets as f64, flow.one_way_delay_s?.mean)));
+        let packets: f64 = known().map(|(packets, _)| packets).sum();
+        let delays: f64 = known().map(|(packets, delay)| packets * delay).sum();
+        if packets == 0.0 { NONE.to_owned() } else { format!("{:.2}", delays / packets * time_scale) }
+    };
+    let no_mean = || Box::new(|_: &[FlowSummary]| String::new());
     let mut columns = vec![
         Column::text("flow", |flow: &FlowSummary| shortened(&flow.name)),
         Column::text("from > to", |flow: &FlowSummary| shortened(&format!("{} > {}", flow.from, flow.to))),
@@ -82,13 +92,20 @@ pub fn flow_table(summary: &Summary) -> String {
         Column::sum("sent", "packets", 0, |flow: &FlowSummary| flow.sent_packets as f64),
         Column::sum("lost", "packets", 0, |flow: &FlowSummary| flow.lost_packets.total() as f64),
         Column {
-            total: Box::new(ratio),
+            total: Box::new(of_all_packets),
+            mean: no_mean(),
             ..Column::level("loss", "%", 2, |flow: &FlowSummary| {
                 (flow.sent_packets > 0).then_some(flow.loss_ratio * 100.0)
             })
         },
         Column::sum("rate", rate_unit, 3, move |flow: &FlowSummary| flow.throughput_bps / rate_scale),
-        Column::level("delay", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.mean * time_scale)),
+        Column {
+            total: Box::new(delay_of_all_packets),
+            mean: no_mean(),
+            ..Column::level("delay", time_unit, 2, move |flow: &FlowSummary| {
+                Some(flow.one_way_delay_s?.mean * time_scale)
+            })
+        },
         Column::level("95 %", time_unit, 2, move |flow: &FlowSummary| Some(flow.one_way_delay_s?.p95 * time_scale)),
         Column::level("jitter", time_unit, 2, move |flow: &FlowSummary| Some(flow.jitter_s? * time_scale)),
         Column::level("rate", "CoV", 3, |flow: &FlowSummary| flow.rate_cov),
@@ -98,16 +115,40 @@ pub fn flow_table(summary: &Summary) -> String {
         columns.insert(3, Column::sum("unsent", "packets", 0, unsent));
     }
     if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
-        columns.push(Column::level("in time", "%", 2, |flow: &FlowSummary| {
-            let worst = flow.on_time_ratio.values().copied().fold(f64::INFINITY, f64::min);
-            worst.is_finite().then_some(worst * 100.0)
-        }));
+        columns.push(in_time(flows));
     }
-    if flows.len() <= SHOWN {
-        return render(&columns, flows, if flows.len() > 1 { &[Line::Total] } else { &[] }, flows);
+    let shown = shown(flows.len());
+    let mut lines = Vec::new();
+    if shown < flows.len() {
+        lines = vec![Line::Words(format!("... {} more", flows.len() - shown)), Line::Total, Line::Mean];
+    } else if flows.len() > 1 {
+        lines.push(Line::Total);
     }
-    let more = format!("... {} more", flows.len() - SHOWN);
-    render(&columns, &flows[..SHOWN], &[Line::Words(more), Line::Total, Line::Mean], flows)
+    render(&columns, &flows[..shown], &lines, flows)
+}
+
+/// How many rows of so many are shown.
+fn shown(rows: usize) -> usize {
+    if rows == SHOWN + 1 { rows } else { rows.min(SHOWN) }
+}
+
+/// The least share of a flow's kinds of media, and which kind that is: in the head where it is the same of all.
+fn in_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
+    let least = |flow: &FlowSummary| {
+        flow.on_time_ratio.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(kind, share)| (*kind, share * 100.0))
+    };
+    let kinds: BTreeSet<MediaKind> = flows.iter().filter_map(|flow| Some(least(flow)?.0)).collect();
+    match kinds.first() {
+        Some(only) if kinds.len() == 1 => {
+            Column::level(only.name(), "in time %", 2, move |flow: &FlowSummary| Some(least(flow)?.1))
+        }
+        _ => {
+            let show = move |flow: &FlowSummary| {
+                least(flow).map_or(NONE.to_owned(), |(kind, share)| format!("{} {share:.2}", kind.name()))
+            };
+            Column { is_text: false, unit: "%", ..Column::text("in time", show) }
+        }
+    }
 }
 
 /// The links' directions that a packet came to, in the order of the scenario; of more than ten the busiest ten.
@@ -115,9 +156,9 @@ pub fn flow_table(summary: &Summary) -> String {
 pub fn link_table(summary: &Summary) -> String {
     let mut used: Vec<(usize, &LinkSummary)> =
         summary.links.iter().enumerate().filter(|(_, link)| link.arrived_packets > 0).collect();
-    let left_out = used.len().saturating_sub(SHOWN);
+    let left_out = used.len() - shown(used.len());
     used.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));
-    used.truncate(SHOWN);
+    used.truncate(shown(used.len()));
     used.sort_by_key(|(index, _)| *index);
     let links: Vec<LinkSummary> = used.into_iter().map(|(_, link)| link.clone()).collect();
     let mut columns = vec![
@@ -186,7 +227,7 @@ fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -
         let (first, mut last): (&str, Vec<String>) = match line {
             Line::Words(words) => (words, vec![String::new(); columns.len()]),
             Line::Total => ("total", columns.iter().map(|column| (column.total)(all)).collect()),
-            Line::Mean => ("mean", columns.iter().map(|column| (column.mean)(all)).collect()),
+            Line::Mean => ("mean of flows", columns.iter().map(|column| (column.mean)(all)).collect()),
         };
         if let Some(cell) = last.first_mut() {
             first.clone_into(cell);
@@ -339,7 +380,7 @@ flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitt
                                packets  packets     %   Mb/s     ms     ms      ms    CoV
 ftp-0  s0 > r2    tcp-newreno     1000        0  0.00  0.250      -      -    1.25  0.125
 ftp-1  s1 > r2    tcp-newreno     1000        1  0.10  1.250  12.50  30.50    1.25  0.125
-total                             2000        1  0.05  1.500
+total                             2000        1  0.05  1.500  12.50
 ";
         assert_eq!(text, expected, "\n{text}");
     }
@@ -352,10 +393,49 @@ total                             2000        1  0.05  1.500
         assert!(lines[12].starts_with("... 40 more"), "\n{text}");
         // 0 + 1 + .. + 49 lost, of 50 x 1000; rates 0.25 .. 49.25 Mb/s.
         let words: Vec<&str> = lines[13].split_whitespace().collect();
-        assert_eq!(words, ["total", "50000", "1225", "2.45", "1237.500"], "\n{text}");
+        assert_eq!(words, ["total", "50000", "1225", "2.45", "1237.500", "12.50"], "\n{text}");
         let words: Vec<&str> = lines[14].split_whitespace().collect();
-        assert_eq!(words, ["mean", "1000.0", "24.5", "2.45", "24.750", "12.50", "30.50", "1.25", "0.125"], "\n{text}");
+        assert_eq!(words, ["mean", "of", "flows", "1000.0", "24.5", "24.750", "30.50", "1.25", "0.125"], "\n{text}");
         assert!(lines.iter().all(|line| line.chars().count() <= 100), "\n{text}");
+    }
+
+    /// 900 packets of 10 ms and 100 of 110 ms have 20 ms in the mean, whichever flow they are of.
+    #[test]
+    fn the_delay_of_all_is_that_of_all_packets() {
+        let mut summary = summary(2, 0);
+        for (flow, packets, mean) in [(0, 900, 0.01), (1, 100, 0.11)] {
+            let delay = DelaySummary { mean, p50: mean, p95: mean, p99: mean, max: mean };
+            summary.flows[flow].received_packets = packets;
+            summary.flows[flow].one_way_delay_s = Some(delay);
+        }
+        let text = flow_table(&summary);
+        let words: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(words, ["total", "2000", "1", "0.05", "1.500", "20.00"], "\n{text}");
+    }
+
+    #[test]
+    fn the_last_one_is_shown_and_not_counted() {
+        for (text, name) in [(flow_table(&summary(11, 0)), "ftp-10 "), (link_table(&summary(0, 11)), "r1-r10 ")] {
+            assert!(text.contains(name) && !text.contains("more"), "\n{text}");
+        }
+        assert!(flow_table(&summary(12, 0)).contains("... 2 more"));
+    }
+
+    #[test]
+    fn in_time_says_of_what() {
+        let mut summary = summary(2, 0);
+        let shares = |all: &[(MediaKind, f64)]| all.iter().copied().collect::<BTreeMap<_, _>>();
+        summary.flows[0].on_time_ratio = shares(&[(MediaKind::Audio, 0.9), (MediaKind::Video, 0.2148)]);
+        let lines = |summary: &Summary| flow_table(summary).lines().map(str::to_owned).collect::<Vec<_>>();
+        let text = lines(&summary);
+        assert!(
+            text[0].ends_with("video") && text[1].ends_with("in time %") && text[2].ends_with("21.48"),
+            "{text:#?}"
+        );
+        summary.flows[1].on_time_ratio = shares(&[(MediaKind::Audio, 0.5)]);
+        let text = lines(&summary);
+        assert!(text[0].ends_with("in time") && text[1].ends_with('%'), "{text:#?}");
+        assert!(text[2].ends_with("video 21.48") && text[3].ends_with("audio 50.00"), "{text:#?}");
     }
 
     #[test]
