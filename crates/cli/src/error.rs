@@ -1,5 +1,6 @@
 //! What can go wrong, as sentences.
 
+use crate::output;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,8 +57,8 @@ impl Failure {
         match self {
             // The reader has what it wanted (`headway run ... | head`).
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Scenario(text) => eprintln!("{text}"),
-            other => eprintln!("headway: {other}"),
+            Self::Scenario(text) => output::note(text),
+            other => output::note(&format!("headway: {other}")),
         }
         ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { 130 } else { 1 })
     }

@@ -1,4 +1,5 @@
 //! The command `headway`.
+#![forbid(unsafe_code)]
 
 mod arguments;
 mod error;
@@ -21,7 +22,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Plot(options) => plot::plot(&options),
@@ -33,4 +37,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Help, or what is wrong with the arguments. A mistake is shown without colours: what it quotes may have some of its own.
+fn refused(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        output::note(error.to_string().trim_end());
+        return ExitCode::from(2);
+    }
+    error.exit()
 }

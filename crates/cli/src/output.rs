@@ -1,18 +1,31 @@
-//! Standard output, which may go away at any time.
+//! Standard output, which may go away at any time, and what is said beside it. Nothing that a scenario, a file or a path
+//! brings with it reaches a terminal as it is.
 
 use crate::error::Failure;
+use headway_scenario::printable;
 use serde::Serialize;
 use std::io::Write;
 
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.trim_end_matches('\n').as_bytes())
+    out.write_all(lines(text.trim_end_matches('\n')).as_bytes())
         .and_then(|()| out.write_all(b"\n"))
         .and_then(|()| out.flush())
         .map_err(Failure::Output)
 }
 
+/// Control characters are written as JSON writes them, which means the same to who reads it.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(value).map_err(|error| Failure::Output(error.into()))?;
     text(&json)
+}
+
+/// Something for people, apart from the results.
+pub(crate) fn note(text: &str) {
+    eprintln!("{}", lines(text));
+}
+
+/// Each line as it may be shown.
+fn lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }

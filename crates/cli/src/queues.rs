@@ -72,11 +72,11 @@ fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
     }
     let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
     if plan(&file, &text, &overrides).map_err(|error| wrong(&error))?.runs.len() > 1 {
-        eprintln!("warning: {file}: what [vary] says does not count here");
+        output::note(&format!("warning: {file}: what [vary] says does not count here"));
     }
     let loaded = load(&file, &text, &overrides, &files).map_err(|error| wrong(&error))?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        output::note(&format!("warning: {warning}"));
     }
     Ok(loaded.scenario)
 }

@@ -49,7 +49,7 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
         let loaded = load(&file, &text, &run.overrides, &files).map_err(|error| wrong(&error))?;
         if number == 0 {
             for warning in &loaded.warnings {
-                eprintln!("warning: {warning}");
+                output::note(&format!("warning: {warning}"));
             }
         }
         let mut folder = options.out.clone().unwrap_or_else(|| Path::new("out").join(safe_name(&loaded.scenario.name)));

@@ -22,6 +22,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
 fn read(folder: &Path, name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
@@ -92,6 +96,44 @@ fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
     assert!(run(&["run", &file, "--out", &out("one")]).status.success());
     assert!(lost.join("summary.json").exists());
     assert_eq!(std::fs::metadata(&kept).unwrap().modified().unwrap(), before);
+}
+
+/// ECMA-48: ESC [ 2 J and CSI 2 J clear a terminal.
+#[test]
+fn what_others_have_written_cannot_move_a_cursor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let evil = "\u{1b}[2J\u{9b}2J";
+    let media =
+        format!("{}\n[vary]\nduration = [\"1s\", \"2s\"]\n", std::fs::read_to_string(scenario("demo.toml")).unwrap());
+    let file = path(&format!("{evil}.toml"));
+    std::fs::create_dir_all(path("media")).unwrap();
+    std::fs::write(&file, media.replace("duration", "# ")).unwrap();
+    std::fs::write(path("media/conference.txt"), format!("packet|{evil}\n{evil}")).unwrap();
+    let voice = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n[[flow]]\nname = \"f\"\n\
+                 from = \"a\"\nto = \"b\"\ntransport = { kind = \"udp\" }\nsource = { kind = \"cbr\", interval = \"20ms\", payload = \"9B\" }\n";
+    std::fs::write(path("voice.toml"), voice).unwrap();
+    std::fs::write(path("vary.toml"), format!("{voice}[vary]\n\"\\u001b[2J\\u009b2J\" = [1]\n")).unwrap();
+    let (out, set) = (path(evil), format!("duration={evil}"));
+    for arguments in [
+        vec!["run", &file, "--out", &out],
+        vec!["run", &path("voice.toml"), "--out", &out],
+        vec!["run", &path("voice.toml"), "--out", &out, "--json", "--set", "name=a\u{9b}b"],
+        vec!["run", &path("voice.toml"), "--out", &out, "--set", &set],
+        vec!["run", &path("voice.toml"), "--out", &out, evil],
+        vec!["run", &path("vary.toml"), "--out", &out],
+        vec!["plot", &out],
+        vec!["plot", evil],
+        vec!["queues", &path("voice.toml"), "--flow", evil],
+        vec!["papers", "check", evil],
+        vec![evil],
+    ] {
+        let ran = run(&arguments);
+        let said = text_of(&ran);
+        // clap leaves out what begins with ESC.
+        assert!(said.contains("\\u009b"), "{arguments:?}: {said}");
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{arguments:?}: {said:?}");
+    }
 }
 
 #[cfg(unix)]

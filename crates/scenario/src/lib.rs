@@ -66,4 +66,4 @@ pub use overrides::Override;
 pub use plan::{Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};
 pub use schema::schema;
-pub use suggest::hint;
+pub use suggest::{hint, printable};

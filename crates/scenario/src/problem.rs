@@ -2,6 +2,7 @@
 
 use crate::document::{Origin, Value};
 use crate::path::Path;
+use crate::suggest::printable;
 use std::fmt;
 
 /// Where a problem stands.
@@ -37,16 +38,18 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = printable(&self.file);
         match &self.place {
-            Place::File => write!(f, "{}: ", self.file)?,
-            Place::Line { line, column } => write!(f, "{}:{line}:{column}: ", self.file)?,
-            Place::Set(set) => write!(f, "--set {set}: ")?,
+            Place::File => write!(f, "{file}: ")?,
+            Place::Line { line, column } => write!(f, "{file}:{line}:{column}: ")?,
+            Place::Set(set) => write!(f, "--set {}: ", printable(set))?,
         }
         // `--set link[0].rate: link[0].rate: ...` would say it twice.
         if !self.key.is_empty() && !matches!(&self.place, Place::Set(set) if *set == self.key) {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", printable(&self.key))?;
         }
-        f.write_str(&self.message)?;
+        // It may quote what stands in the text.
+        f.write_str(&printable(&self.message))?;
         if let Some(snippet) = &self.snippet {
             write!(f, "\n{snippet}")?;
         }

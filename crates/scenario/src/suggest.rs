@@ -1,4 +1,6 @@
-//! The nearest right word for a wrong one.
+//! How messages speak of words: the nearest right one for a wrong one, and nothing that a terminal would obey.
+
+use std::borrow::Cow;
 
 /// Names longer than this are nobody's slip of the finger.
 const LONGEST: usize = 64;
@@ -41,12 +43,24 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
 /// Messages quote input; nobody wants a megabyte of it, nor its control characters.
 pub(crate) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
-    let mut shown: String =
-        text.chars().take(SHOWN).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+    let mut shown = printable(&text.chars().take(SHOWN).collect::<String>()).into_owned();
     if text.chars().nth(SHOWN).is_some() {
         shown.push_str("...");
     }
     shown
+}
+
+/// The text, its control characters and those that change the direction of writing as `\u001b`: what somebody else has
+/// written cannot move a cursor, nor show other words than are there.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| {
+        !c.is_control() && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| if is_plain(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 #[cfg(test)]
@@ -66,6 +80,13 @@ mod tests {
             assert_eq!(nearest(word, keys), meant, "{word}");
         }
         assert_eq!(nearest(&"x".repeat(1_000_000), keys), None);
+    }
+
+    /// ESC, CSI (C1) and RIGHT-TO-LEFT OVERRIDE, by the numbers that ECMA-48 and Unicode give them.
+    #[test]
+    fn control_characters_are_written_out() {
+        assert_eq!(printable("a\x1b[31mb\n\u{9b}2J\u{202e}é"), "a\\u001b[31mb\\u000a\\u009b2J\\u202eé");
+        assert_eq!(quoted("\x07"), "\\u0007");
     }
 
     #[test]

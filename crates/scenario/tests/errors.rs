@@ -244,3 +244,21 @@ fn overrides_are_named_in_their_errors() {
         assert!(first(&error).starts_with(expected), "{set}:\n{error}");
     }
 }
+
+/// ECMA-48: ESC [ 2 J clears a terminal.
+#[test]
+fn what_is_quoted_cannot_move_a_cursor() {
+    let escape = "\u{1b}[2J";
+    for (from, to) in [
+        ("\"2Mbps\"", "\"2\\u001b[2J\\nMbps\""),
+        ("\"droptail\"", "\"\\u001b[2J\\n\""),
+        ("duration", "\"\\u001b[2J\\n\" = 1\nduration"),
+        ("to = \"b\"", "to = \"\\u001b[2J\\n\""),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains("\\u001b[2J\\u000a"), "{error}");
+        assert!(!error.contains(escape), "{error}");
+    }
+    let file = load(escape, "duration = 1", &[], &OneTrace).unwrap_err().to_string();
+    assert!(file.starts_with("\\u001b[2J:"), "{file:?}");
+}
