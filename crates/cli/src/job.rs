@@ -1,8 +1,9 @@
 //! One run of one scenario, from start to folder.
 
 use crate::arguments::TraceFormat;
+use crate::checksums::{Checksum, Checksums};
 use crate::error::Failure;
-use crate::files::Folder;
+use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::program;
 use crate::traces::Traces;
@@ -33,6 +34,16 @@ pub(crate) struct Job {
     pub(crate) resumes: bool,
 }
 
+/// What a folder holds of a job.
+pub(crate) enum Found {
+    /// No record that could stand for it.
+    Nothing,
+    /// The very record that it would leave.
+    Whole(Summary),
+    /// A record with files that are not as a run has left them.
+    Damaged,
+}
+
 /// What a run took: outside the record, since no two machines agree.
 #[derive(Serialize, Deserialize)]
 struct Timing {
@@ -55,36 +66,49 @@ struct Simulated {
 }
 
 impl Job {
-    /// The summary that the folder holds, if it is complete, of the very same scenario and of this very program.
-    pub(crate) fn done_before(&self) -> Option<Summary> {
+    /// What the folder holds of this job.
+    pub(crate) fn found(&self) -> Found {
+        match self.folder.checksums() {
+            Some(sums) if sums.hold(&self.folder.0) => self.done_before(&sums).map_or(Found::Nothing, Found::Whole),
+            Some(_) => Found::Damaged,
+            None => Found::Nothing,
+        }
+    }
+
+    /// The summary of a complete run of the very same scenario by this very program.
+    fn done_before(&self, sums: &Checksums) -> Option<Summary> {
         let text = |name| self.folder.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let is_there = |name| self.folder.path(name).exists();
-        let files_are_there = self.traces.iter().all(|format| is_there(format.file()))
-            && (self.scenario.series.is_none() || is_there(Folder::SERIES));
-        let same = text(Folder::SCENARIO)? == self.resolved && files_are_there;
         let timing: Timing = serde_json::from_str(&text(Folder::TIMING)?).ok()?;
         let ours = timing.program.as_deref() == Some(program::identity()?);
-        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && ours && summary.complete)
+        let series = self.scenario.series.map(|_| Folder::SERIES);
+        let traces = self.traces.iter().map(|format| format.file());
+        let whole = [Folder::SUMMARY].into_iter().chain(series).chain(traces).all(|name| sums.of(name).is_some());
+        let same = sums.of(Folder::SCENARIO) == Some(Checksum::of(self.resolved.as_bytes()));
+        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && ours && whole && summary.complete)
     }
 
     /// Runs it and writes the folder. `on_progress` hears of the simulated time and the packet hops so far. If the user
     /// stops it, the record is written as far as it goes, and says so.
     pub(crate) fn run(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
-        self.folder.create()?;
-        let _lock = self.folder.lock()?;
+        let _lock = self.folder.claim(Holds::Record)?;
         self.folder.clear()?;
+        let mut sums = Checksums::default();
         for (name, text) in &self.files {
-            self.folder.write_below(name, text.as_bytes())?;
+            if let Some(sum) = self.folder.write_input(name, text.as_bytes())? {
+                sums.add(name, sum);
+            }
         }
-        self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?;
-        if !self.traces.is_empty() {
-            return self.run_traced(on_progress);
-        }
-        let simulated = self.simulate((), |(): &mut ()| Ok(()), on_progress)?;
-        self.write(simulated)
+        sums.add(Folder::SCENARIO, self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?);
+        // A run that is killed has left these, and the next one may remove them.
+        self.folder.write_checksums(&sums)?;
+        let simulated = match self.traces[..] {
+            [] => self.simulate((), |(): &mut ()| Ok(()), on_progress, &mut sums)?,
+            _ => self.run_traced(on_progress, &mut sums)?,
+        };
+        self.write(simulated, sums)
     }
 
-    fn run_traced(&self, on_progress: impl FnMut(Instant, u64)) -> Result<Summary, Failure> {
+    fn run_traced(&self, on_progress: impl FnMut(Instant, u64), sums: &mut Checksums) -> Result<Simulated, Failure> {
         let mut traces = Traces::new(&self.scenario, &self.traces);
         let mut files = Vec::new();
         for format in traces.formats() {
@@ -98,12 +122,11 @@ impl Job {
         };
         // What is there before the first packet.
         write(&mut traces)?;
-        let simulated = self.simulate(traces, &mut write, on_progress)?;
-        // The summary comes last: with it the record is complete.
-        for (_, file) in files {
-            file.end()?;
+        let simulated = self.simulate(traces, &mut write, on_progress, sums)?;
+        for (format, file) in files {
+            sums.add(format.file(), file.end()?);
         }
-        self.write(simulated)
+        Ok(simulated)
     }
 
     fn simulate<O: Observer>(
@@ -111,6 +134,7 @@ impl Job {
         observer: O,
         mut after_slice: impl FnMut(&mut O) -> Result<(), Failure>,
         mut on_progress: impl FnMut(Instant, u64),
+        sums: &mut Checksums,
     ) -> Result<Simulated, Failure> {
         let started = now();
         let mut simulation = Simulation::new(&self.scenario, observer)?;
@@ -133,7 +157,7 @@ impl Job {
         let mut record = simulation.finish();
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
             samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
-            file.end()?;
+            sums.add(Folder::SERIES, file.end()?);
         }
         let wall_s = started.elapsed().as_secs_f64();
         let timing = Timing {
@@ -151,11 +175,13 @@ impl Job {
         Failure::Record { path: self.folder.path(Folder::SERIES), reason: error.to_string() }
     }
 
-    fn write(&self, simulated: Simulated) -> Result<Summary, Failure> {
+    /// The summary and the checksums come last: with them the record is complete.
+    fn write(&self, simulated: Simulated, mut sums: Checksums) -> Result<Summary, Failure> {
         let Simulated { summary, timing, outcome } = simulated;
         let timing = serde_json::to_vec_pretty(&timing).map_err(|error| Failure::Output(error.into()))?;
         self.folder.write(Folder::TIMING, &timing)?;
-        self.folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
+        sums.add(Folder::SUMMARY, self.folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
+        self.folder.write_checksums(&sums)?;
         outcome?;
         Ok(summary)
     }

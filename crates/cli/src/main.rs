@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod checksums;
 mod error;
 mod files;
+mod folder;
 mod interrupt;
 mod job;
 mod output;
@@ -13,7 +15,10 @@ mod pool;
 mod program;
 mod progress;
 mod queues;
+mod record;
+mod reuse;
 mod run;
+mod sweep;
 mod text;
 mod traces;
 

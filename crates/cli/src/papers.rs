@@ -2,12 +2,14 @@
 
 use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
-use crate::files::{Folder, safe_name};
+use crate::files::safe_name;
+use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::job::Job;
 use crate::output;
 use crate::pool;
 use crate::progress::Progress;
+use crate::reuse::Reuse;
 use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
     Values, charts, inferred_markdown, markdown, measure, plain, verdicts_markdown, verdicts_plain,
@@ -96,8 +98,7 @@ fn run(paper: &'static Paper, options: &PapersOptions) -> Result<(), Failure> {
     ] {
         out.write(name, text.as_bytes())?;
     }
-    let pictures = Folder(out.path("pictures"));
-    pictures.create()?;
+    let pictures = out.below("pictures")?;
     for chart in charts(claims, ns2, &results).map_err(|error| wrong(&error))? {
         let figure = chart.draw().map_err(|error| Failure::Plot(error.to_string()))?;
         let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
@@ -177,7 +178,7 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
 }
 
 fn folder(paper: &Paper, asked: Option<PathBuf>) -> Folder {
-    Folder(asked.unwrap_or_else(|| Path::new("out/papers").join(paper.id)))
+    Folder::named(&asked.unwrap_or_else(|| Path::new("out/papers").join(paper.id)))
 }
 
 /// Runs what is missing, and judges.
@@ -188,15 +189,15 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     let cells = chosen(claims, profile, &options.cells)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
-    out.create()?;
-    let _lock = out.lock()?;
-    let out = out.path("runs");
+    let _lock = out.claim(Holds::Paper)?;
+    let reuse = Reuse::default();
     let progress = Progress::of_runs(runs.len(), options.quiet);
     let done = pool::each(runs.len(), options.jobs, &progress, |number| {
         let (cell, seed) = runs[number];
-        one_run(paper, cell, profile, seed, &out)
+        one_run(paper, cell, profile, seed, out, &reuse)
     });
     progress.finish();
+    reuse.tell(runs.len());
     let done = done?;
     let mut measured = Measured::default();
     let mut seconds = BTreeMap::new();
@@ -224,34 +225,32 @@ fn chosen<'a>(claims: &'a Claims, profile: Profile, names: &[String]) -> Result<
 type Gave = Option<(Values, [f64; 2])>;
 
 /// Runs a cell with a seed, unless its folder holds that very run.
-fn one_run(paper: &Paper, cell: &Cell, profile: Profile, seed: u64, out: &Path) -> Result<Gave, Failure> {
+fn one_run(
+    paper: &Paper,
+    cell: &Cell,
+    profile: Profile,
+    seed: u64,
+    out: &Folder,
+    reuse: &Reuse,
+) -> Result<Gave, Failure> {
     let loaded = cell.load(paper, profile, seed).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
     // What the default profile shortens has a folder of its own beside the full one's.
     let short = cell.is_shortened(profile);
     let name = if short { format!("{}-quick", cell.name) } else { cell.name.clone() };
-    let folder: PathBuf = out.join(safe_name(&name)).join(seed.to_string());
     let job = Job {
         label: cell.name.clone(),
         scenario: loaded.scenario,
         resolved: loaded.resolved_toml,
-        folder: Folder(folder),
+        folder: out.below(Path::new("runs").join(safe_name(&name)).join(seed.to_string()))?,
         files: BTreeMap::new(),
         traces: Vec::new(),
         resumes: true,
     };
-    let series = || job.scenario.series.map(|_| job.folder.series()).transpose();
-    // A record whose series cannot be read is none.
-    let before = job.done_before().and_then(|summary| Some((summary, series().ok()?)));
-    let (summary, series) = match before {
-        Some(before) => before,
-        None => {
-            let summary = job.run(|_, _| {})?;
-            if !summary.complete {
-                return Ok(None);
-            }
-            (summary, series()?)
-        }
-    };
+    let summary = reuse.or_run(&job)?;
+    if !summary.complete {
+        return Ok(None);
+    }
+    let series = job.scenario.series.map(|_| job.folder.series()).transpose()?;
     let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
     Ok(Some((measure(paper.metrics, &outcome), [summary.interval.from, summary.interval.to])))
 }

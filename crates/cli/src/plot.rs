@@ -2,45 +2,78 @@
 
 use crate::arguments::PlotOptions;
 use crate::error::Failure;
-use crate::files::Folder;
+use crate::folder::Folder;
 use crate::output;
-use headway_record::SeriesTable;
+use crate::sweep;
 use headway_record::plot::{Run, figures};
-use std::fs;
-use std::path::Path;
+use headway_record::SeriesTable;
+use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
 const SCALE: f32 = 2.0;
 
 pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
     let mut records = Vec::with_capacity(options.records.len());
-    for folder in &options.records {
-        records.push((label(folder), read(folder)?));
+    for folder in chosen(&options.records)? {
+        records.push((label(&folder.0), read(&folder)?));
     }
     let runs: Vec<_> = records.iter().map(|(label, series)| Run { label, series }).collect();
     let figures = figures(&runs).map_err(|error| Failure::Plot(error.to_string()))?;
-    let out = options.out.as_ref().unwrap_or(&options.records[0]);
-    fs::create_dir_all(out).map_err(Failure::file("create the folder", out))?;
+    let out = Folder::named(options.out.as_ref().unwrap_or(&options.records[0]));
+    let _lock = out.claim_for_pictures()?;
     for figure in &figures {
         let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
         for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
-            let path = out.join(format!("{}.{ending}", figure.name));
-            fs::write(&path, bytes).map_err(Failure::file("write", &path))?;
-            output::text(&path.display().to_string())?;
+            let name = format!("{}.{ending}", figure.name);
+            out.write(&name, bytes)?;
+            output::text(&out.path(&name).display().to_string())?;
         }
     }
     Ok(())
 }
 
-fn read(folder: &Path) -> Result<SeriesTable, Failure> {
-    let record = Folder(folder.to_owned());
+/// The records to draw. The folder of a sweep stands for its runs, as far as they are done. A record in it that is left of
+/// others is no part of it.
+fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
+    let mut records = Vec::new();
+    for path in asked {
+        let folder = Folder(path.clone());
+        if let Some(runs) = sweep::listed(&folder) {
+            let all = runs.len();
+            let done: Vec<Folder> = runs.into_iter().filter(|run| run.path(Folder::SUMMARY).exists()).collect();
+            if done.len() < all {
+                output::note(&format!("warning: {}: {} of {all} runs are done", path.display(), done.len()));
+            }
+            records.extend(done);
+        } else if is_left_over(path) {
+            output::note(&format!(
+                "warning: {} is left out: the sweep beside it has no such run; move it elsewhere to draw it",
+                path.display()
+            ));
+        } else {
+            records.push(folder);
+        }
+    }
+    if records.is_empty() {
+        return Err(Failure::Plot("there is no record left to draw".to_owned()));
+    }
+    Ok(records)
+}
+
+/// Whether it lies in the folder of a sweep that is not for it.
+fn is_left_over(record: &Path) -> bool {
+    let Ok(record) = record.canonicalize() else { return false };
+    let sweep = record.parent().and_then(|parent| sweep::listed(&Folder(parent.to_owned())));
+    sweep.is_some_and(|runs| runs.iter().all(|run| run.0 != record))
+}
+
+fn read(record: &Folder) -> Result<SeriesTable, Failure> {
+    let wrong = |reason: &str| Failure::Record { path: record.0.clone(), reason: reason.to_owned() };
     if !record.path(Folder::SUMMARY).exists() {
-        let reason = "this is no record: a folder that `headway run` has left holds summary.json";
-        return Err(Failure::Record { path: folder.to_owned(), reason: reason.to_owned() });
+        return Err(wrong("this is no record: a folder that `headway run` has left holds summary.json"));
     }
     if !record.path(Folder::SERIES).exists() {
-        let reason = "the run has recorded no series; give its scenario `[record] series = \"100ms\"`";
-        return Err(Failure::Record { path: folder.to_owned(), reason: reason.to_owned() });
+        return Err(wrong("the run has recorded no series; give its scenario `[record] series = \"100ms\"`"));
     }
     record.series()
 }

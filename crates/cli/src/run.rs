@@ -2,12 +2,15 @@
 
 use crate::arguments::RunOptions;
 use crate::error::Failure;
-use crate::files::{Folder, safe_name};
+use crate::files::safe_name;
+use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::job::Job;
 use crate::output;
 use crate::pool;
 use crate::progress::Progress;
+use crate::reuse::Reuse;
+use crate::sweep::{self, folder_names};
 use crate::text::ScenarioText;
 use headway_record::{Summary, attacker_table, flow_table, link_table};
 use headway_scenario::{load, plan};
@@ -26,9 +29,12 @@ struct OneOfMany<'a> {
 }
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    let jobs = jobs(options)?;
+    let (out, jobs) = jobs(options)?;
     interrupt::listen();
-    let summaries = if let [job] = &jobs[..] { vec![run_one(job, options)?] } else { run_many(&jobs, options)? };
+    let summaries = match &jobs[..] {
+        [job] => vec![run_one(job, options)?],
+        _ => run_many(&jobs, &out, options)?,
+    };
     let done: Vec<_> =
         jobs.iter().zip(&summaries).filter_map(|(job, summary)| Some((job, summary.as_ref()?))).collect();
     show(&done, options)?;
@@ -36,14 +42,16 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
-/// Reads the scenario and everything that it varies into runs.
-fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
+/// Reads the scenario and everything that it varies into runs; with the folder that holds their records, or the only one.
+fn jobs(options: &RunOptions) -> Result<(Folder, Vec<Job>), Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
     let seed = options.seed.map(|seed| format!("seed={seed}"));
     let sets = options.overrides.iter().chain(&seed);
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&options.scenario, sets)?;
     let plan = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?;
     let many = plan.runs.len() > 1;
+    let names = if many { folder_names(&plan.runs) } else { Vec::new() };
+    let mut out = options.out.as_deref().map(Folder::named);
     let mut jobs = Vec::with_capacity(plan.runs.len());
     for (number, run) in plan.runs.iter().enumerate() {
         let loaded = load(&file, &text, &run.overrides, &files).map_err(|error| wrong(&error))?;
@@ -52,21 +60,32 @@ fn jobs(options: &RunOptions) -> Result<Vec<Job>, Failure> {
                 output::note(&format!("warning: {warning}"));
             }
         }
-        let mut folder = options.out.clone().unwrap_or_else(|| Path::new("out").join(safe_name(&loaded.scenario.name)));
-        if many {
-            folder.push(format!("{number:04}-{}", safe_name(&run.label)));
-        }
+        let out = out.get_or_insert_with(|| Folder(Path::new("out").join(safe_name(&loaded.scenario.name))));
+        let own = names.get(number).map_or_else(|| out.0.clone(), |name| out.path(name));
         jobs.push(Job {
             label: run.label.clone(),
             scenario: loaded.scenario,
             resolved: loaded.resolved_toml,
-            folder: Folder(folder),
+            folder: Folder(own),
             files: files.taken(),
             traces: options.traces.clone(),
             resumes: many,
         });
     }
-    Ok(jobs)
+    if let [job] = &jobs[..] {
+        keep_scenario(&options.scenario, &text, job)?;
+    }
+    Ok((out.unwrap_or_else(|| Folder("out".into())), jobs))
+}
+
+/// A record's scenario can be run again where it is, but not after somebody has changed it: the change would be lost.
+fn keep_scenario(scenario: &Path, text: &str, job: &Job) -> Result<(), Failure> {
+    let written = job.folder.path(Folder::SCENARIO).canonicalize();
+    if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != job.resolved {
+        let reason = "this run would write its scenario over; write --out and the name of another folder";
+        return Err(Failure::Record { path: scenario.to_owned(), reason: reason.to_owned() });
+    }
+    Ok(())
 }
 
 fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> {
@@ -78,14 +97,17 @@ fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> 
 
 /// What a folder already holds complete is not run again, so that a sweep that was stopped goes on where it was. A run
 /// that was never begun has no summary.
-fn run_many(jobs: &[Job], options: &RunOptions) -> Result<Vec<Option<Summary>>, Failure> {
+fn run_many(jobs: &[Job], out: &Folder, options: &RunOptions) -> Result<Vec<Option<Summary>>, Failure> {
+    let _lock = out.claim(Holds::Sweep)?;
+    sweep::list(out, jobs)?;
     let progress = Progress::of_runs(jobs.len(), options.quiet);
+    let reuse = Reuse::default();
     let summaries = pool::each(jobs.len(), options.jobs, &progress, |number| {
         let job = &jobs[number];
-        let before = if options.again { None } else { job.done_before() };
-        before.map_or_else(|| job.run(|_, _| {}), Ok)
+        if options.again { job.run(|_, _| {}) } else { reuse.or_run(job) }
     });
     progress.finish();
+    reuse.tell(jobs.len());
     summaries
 }
 

@@ -45,7 +45,8 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     let stored = results(&root().join("papers/lan-queues/results.json"));
     assert_eq!(results(&folder.path().join("results.json")), stored, "the stored numbers are stale: run `make papers`");
 
-    // Of three records one is kept, one is of another scenario, one of another build: only the last two run again.
+    // Of four records one is kept, one is of another scenario, one of another build, one has another number: the last three
+    // run again, and no verdict is of what somebody has written.
     let run = |seed: u32| folder.path().join(format!("runs/{CELL}/{seed}"));
     let change = |file: PathBuf, from: &str, to: &str| {
         let text = read(&file);
@@ -54,10 +55,13 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     };
     change(run(2).join("scenario.toml"), "limit = \"4packets\"", "limit = \"5packets\"");
     change(run(3).join("timing.json"), "\"program\": \"", "\"program\": \"0");
-    let before = [1, 2, 3].map(|seed| written_at(&run(seed).join("timing.json")));
+    change(run(4).join("summary.json"), "\"mean\": 0.0", "\"mean\": 9.0");
+    let before = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
     let checked = papers(&["check", "lan-queues", "--cell", CELL, "--out", &out, "--json"]);
-    let after = [1, 2, 3].map(|seed| written_at(&run(seed).join("timing.json")));
-    assert_eq!([0, 1, 2].map(|place| before[place] == after[place]), [true, false, false]);
+    let after = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
+    assert_eq!([0, 1, 2, 3].map(|place| before[place] == after[place]), [true, false, false, false]);
+    let told = text(&checked.stderr);
+    assert!(told.contains("7 of 10 runs reused") && told.contains("2 run again, since their files are not"), "{told}");
 
     let json: Value = serde_json::from_str(&text(&checked.stdout)).unwrap();
     let claim = |id: &str| {

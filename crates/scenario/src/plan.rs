@@ -6,6 +6,7 @@ use crate::path::{Path, Step};
 use crate::problem::{Problems, ScenarioError};
 use crate::reader::Open;
 use crate::suggest::quoted;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most runs that one scenario may ask for.
@@ -23,6 +24,8 @@ pub struct Plan {
 pub struct Run {
     /// What sets it apart, such as `link[0].rate=2Mbps seed=3`; empty if nothing varies.
     pub label: String,
+    /// The same, key by key.
+    pub varied: Vec<(String, String)>,
     /// With which it is [loaded](crate::load): the plan's own, then what varies.
     pub overrides: Vec<Override>,
 }
@@ -49,12 +52,13 @@ pub fn plan(file: &str, text: &str, overrides: &[Override]) -> Result<Plan, Scen
     let set: Vec<Path> = overrides.iter().filter_map(|set| set.resolved_path(&root).ok()).collect();
     axes.retain(|axis| resolve(&root, &axis.path).is_ok_and(|path| !set.contains(&path)));
 
-    let mut runs = vec![Run { label: String::new(), overrides: overrides.to_vec() }];
+    let mut runs = vec![Run { label: String::new(), varied: Vec::new(), overrides: overrides.to_vec() }];
     for axis in &axes {
         let with = |run: &Run, (value, label): &(Arc<Value>, String)| {
             let mut run = run.clone();
             let space = if run.label.is_empty() { "" } else { " " };
             run.label = format!("{}{space}{}={label}", run.label, axis.path);
+            run.varied.push((axis.path.to_string(), label.clone()));
             run.overrides.push(Override { path: axis.path.clone(), value: Arc::clone(value) });
             run
         };
@@ -100,7 +104,8 @@ fn axes(root: &Value, problems: &mut Problems) -> Vec<Axis> {
         };
         let values = match &entry.value.data {
             Data::Array(values) if !values.is_empty() => {
-                values.iter().map(|value| (Arc::new(value.clone()), quoted(&shown(value)))).collect::<Vec<_>>()
+                let labels = labels(values);
+                values.iter().map(|value| Arc::new(value.clone())).zip(labels).collect::<Vec<_>>()
             }
             Data::Table(_) => {
                 let message = "put the whole key in quotes, such as \"link[0].rate\", and its values in an array";
@@ -124,6 +129,17 @@ fn axes(root: &Value, problems: &mut Problems) -> Vec<Axis> {
         return Vec::new();
     }
     axes
+}
+
+/// What labels say of an axis's values. No two say the same: of values that are alike as far as they are shown, the second
+/// and later ones say which of the array they are.
+fn labels(values: &[Value]) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let label = |(place, value): (usize, &Value)| {
+        let label = quoted(&shown(value));
+        if known.insert(label.clone()) { label } else { format!("{label} #{}", place + 1) }
+    };
+    values.iter().enumerate().map(label).collect()
 }
 
 /// A value in a label.

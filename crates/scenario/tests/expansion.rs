@@ -198,6 +198,17 @@ fn vary_makes_every_combination() {
 }
 
 #[test]
+fn labels_differ_where_values_do() {
+    let long = |end: &str| format!("\"{}{end}\"", "x".repeat(70));
+    let text = format!("{SMALL}\n[vary]\n\"flow[0].from\" = [{}, {}, \"a\"]\n", long("1"), long("2"));
+    let runs = plan("vary.toml", &text, &[]).unwrap().runs;
+    let cut = format!("flow[0].from={}...", "x".repeat(60));
+    let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+    assert_eq!(labels, [cut.as_str(), &format!("{cut} #2"), "flow[0].from=a"]);
+    assert_eq!(runs[2].varied, [("flow[0].from".to_owned(), "a".to_owned())]);
+}
+
+#[test]
 fn a_scenario_without_vary_is_one_run() {
     let plan = plan("small.toml", SMALL, &set(&["seed=3"])).unwrap();
     assert_eq!((plan.runs.len(), plan.runs[0].label.as_str()), (1, ""));

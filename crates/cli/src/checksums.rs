@@ -1,0 +1,120 @@
+//! Checksums of a record's files, so that a file that was cut, damaged or edited is noticed. They are no seal: who forges
+//! a file can forge its checksum.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// XXH128 of a file's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checksum(u128);
+
+impl Checksum {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_128(bytes))
+    }
+
+    fn of_file(path: &Path) -> io::Result<Self> {
+        let mut file = std::fs::File::open(path)?;
+        let mut hash = Xxh3::new();
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut bytes)? {
+                0 => return Ok(Self(hash.digest128())),
+                read => hash.update(&bytes[..read]),
+            }
+        }
+    }
+}
+
+/// The checksums of files by their names: a line each, as `xxhsum -H2` writes and checks them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checksums(BTreeMap<String, Checksum>);
+
+impl fmt::Display for Checksums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(name, Checksum(hash))| writeln!(f, "{hash:032x}  {name}"))
+    }
+}
+
+impl Checksums {
+    pub(crate) fn add(&mut self, name: &str, checksum: Checksum) {
+        self.0.insert(name.to_owned(), checksum);
+    }
+
+    /// Reads what was written; `None` where that is something else.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let line = |line: &str| {
+            let (hash, name) = line.split_once("  ")?;
+            Some((name.to_owned(), Checksum(u128::from_str_radix(hash, 16).ok()?)))
+        };
+        text.lines().map(line).collect::<Option<_>>().map(Self)
+    }
+
+    pub(crate) fn of(&self, name: &str) -> Option<Checksum> {
+        self.0.get(name).copied()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether every file is in the folder, and as it was.
+    pub(crate) fn hold(&self, folder: &Path) -> bool {
+        self.0
+            .iter()
+            .all(|(name, checksum)| Checksum::of_file(&folder.join(name)).is_ok_and(|found| found == *checksum))
+    }
+}
+
+/// Passes bytes on, and reckons their checksum.
+pub(crate) struct Hashing<W> {
+    writer: W,
+    hash: Xxh3,
+}
+
+impl<W> Hashing<W> {
+    pub(crate) fn new(writer: W) -> Self {
+        Self { writer, hash: Xxh3::new() }
+    }
+
+    pub(crate) fn checksum(&self) -> Checksum {
+        Checksum(self.hash.digest128())
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of xxhsum 0.8.1 (`printf '' | xxhsum -H2`, `printf abc | xxhsum -H2`).
+    #[test]
+    fn checksums_are_those_of_xxhsum() {
+        for (bytes, shown) in
+            [(&b""[..], "99aa06d3014798d86001c324468d497f"), (b"abc", "06b05ab6733a618578af5f94892f3950")]
+        {
+            let mut sums = Checksums::default();
+            sums.add("file", Checksum::of(bytes));
+            assert_eq!(sums.to_string(), format!("{shown}  file\n"));
+            let mut pieces = Hashing::new(Vec::new());
+            bytes.chunks(2).for_each(|piece| pieces.write_all(piece).unwrap());
+            assert_eq!(sums.of("file"), Some(pieces.checksum()));
+            assert_eq!(Checksums::parse(&sums.to_string()), Some(sums));
+        }
+        assert_eq!(Checksums::parse("no checksum\n"), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! The folders that runs leave, and how they are written: a reader never sees half a file, and nothing is lost that no
+//! run has left.
+//!
+//! A folder that Headway writes into holds a marker. One without is only taken if it is new or empty, so that a slip in
+//! `--out` costs nobody a file. Symbolic links within a folder are never followed.
+
+use crate::checksums::{Checksum, Hashing};
+use crate::error::Failure;
+use std::fs::{self, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// The marker; the lock too.
+const MARKER: &str = ".headway";
+
+/// A folder that Headway writes into.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+/// What a folder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// One run.
+    Record,
+    /// The records of a scenario with `[vary]`, a folder each.
+    Sweep,
+    /// What a paper's cells gave.
+    Paper,
+    /// Pictures alone.
+    Pictures,
+}
+
+impl Holds {
+    const ALL: [Self; 4] = [Self::Record, Self::Sweep, Self::Paper, Self::Pictures];
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Record => "the record of a run",
+            Self::Sweep => "the runs of a scenario with [vary]",
+            Self::Paper => "the runs of a paper",
+            Self::Pictures => "pictures",
+        }
+    }
+
+    fn marker(self) -> String {
+        format!("Headway keeps {} here, and may write them over.\n", self.words())
+    }
+}
+
+impl Folder {
+    /// The folder that a user has named. What a link leads to is meant by who names the link.
+    pub(crate) fn named(path: &Path) -> Self {
+        Self(if path.is_symlink() { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Makes the folder if there is none, and keeps others out of it until the answer is dropped.
+    pub(crate) fn claim(&self, holds: Holds) -> Result<Lock, Failure> {
+        self.claim_for(holds, |found| found == holds)
+    }
+
+    /// The same for pictures, which may lie beside whatever Headway has left.
+    pub(crate) fn claim_for_pictures(&self) -> Result<Lock, Failure> {
+        self.claim_for(Holds::Pictures, |_| true)
+    }
+
+    fn claim_for(&self, holds: Holds, fits: impl Fn(Holds) -> bool) -> Result<Lock, Failure> {
+        self.refuse_link(&self.0)?;
+        fs::create_dir_all(&self.0).map_err(Failure::file("create the folder", &self.0))?;
+        let marker = self.path(MARKER);
+        self.refuse_link(&marker)?;
+        if !marker.exists() {
+            let mut files = fs::read_dir(&self.0).map_err(Failure::file("read", &self.0))?;
+            if files.next().is_some() {
+                return Err(self.wrong(
+                    "it holds files that Headway has not left there; write --out and the name of a new folder, or of an empty one",
+                ));
+            }
+            // Another program may come first; what it keeps here is read below.
+            match fs::File::create_new(&marker).and_then(|mut file| file.write_all(holds.marker().as_bytes())) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Failure::file("write", &marker)(error));
+                }
+                _ => {}
+            }
+        }
+        let file = fs::File::open(&marker).map_err(Failure::file("read", &marker))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(self.wrong("another headway is writing into this folder; give one of them --out DIR"));
+            }
+            // Where the system has no locks there is no protection, as without this.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        let text = fs::read_to_string(&marker).map_err(Failure::file("read", &marker))?;
+        match Holds::ALL.into_iter().find(|known| known.marker() == text) {
+            Some(found) if fits(found) => Ok(Lock { _file: file }),
+            Some(found) => Err(self.wrong(&format!(
+                "it holds {}, and not {}; write --out and the name of another folder, or remove this one",
+                found.words(),
+                holds.words()
+            ))),
+            None => Err(self.wrong(&format!(
+                "its file {MARKER} is none that Headway writes; write --out and the name of another folder"
+            ))),
+        }
+    }
+
+    /// Whether a run has left it.
+    pub(crate) fn is_record(&self) -> bool {
+        fs::read_to_string(self.path(MARKER)).is_ok_and(|text| text == Holds::Record.marker())
+    }
+
+    /// A folder below, made where there is none.
+    pub(crate) fn below(&self, name: impl AsRef<Path>) -> Result<Self, Failure> {
+        let mut path = self.0.clone();
+        for part in name.as_ref().components() {
+            path.push(part);
+            self.refuse_link(&path)?;
+        }
+        fs::create_dir_all(&path).map_err(Failure::file("create the folder", &path))?;
+        Ok(Self(path))
+    }
+
+    fn refuse_link(&self, path: &Path) -> Result<(), Failure> {
+        if path.is_symlink() {
+            let reason = "it is a symbolic link, which Headway does not follow; remove it, or name what it leads to";
+            return Err(Failure::Record { path: path.to_owned(), reason: reason.to_owned() });
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, reason: &str) -> Failure {
+        Failure::Record { path: self.0.clone(), reason: reason.to_owned() }
+    }
+
+    /// Removes these files, as far as they are there. A name that leads elsewhere is passed over.
+    pub(crate) fn remove(&self, names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+        for name in names.into_iter().filter(|name| self.is_inside(name)) {
+            let path = self.path(&name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Failure::file("replace", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file of this name would lie in the folder, and not behind a link.
+    fn is_inside(&self, name: &str) -> bool {
+        let name = Path::new(name);
+        let parents = name.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+        is_plain(name) && !parents.into_iter().any(|parent| self.0.join(parent).is_symlink())
+    }
+
+    /// Writes a file under another name and renames it when it is whole.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<Checksum, Failure> {
+        let mut file = self.begin(name)?;
+        file.writer().write_all(bytes).map_err(Failure::file("write", &file.partial))?;
+        file.end()
+    }
+
+    /// Begins a file that is written in pieces, under another name until it is whole.
+    pub(crate) fn begin(&self, name: &str) -> Result<Growing, Failure> {
+        let partial_name = partial(name);
+        let (path, partial) = (self.path(name), self.path(&partial_name));
+        self.remove([partial_name])?;
+        let file = fs::File::create_new(&partial).map_err(Failure::file("write", &partial))?;
+        Ok(Growing { path, partial, file: Hashing::new(file), whole: false })
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
+        let path = self.path(name);
+        fs::read(&path).map_err(Failure::file("read", &path))
+    }
+}
+
+/// What a file is called until it is whole.
+pub(crate) fn partial(name: &str) -> String {
+    format!("{name}.partial")
+}
+
+/// Whether a name leads below a folder: neither absolute, nor through `..`.
+pub(crate) fn is_plain(name: &Path) -> bool {
+    name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// A file that is being written.
+pub(crate) struct Growing {
+    path: PathBuf,
+    partial: PathBuf,
+    file: Hashing<fs::File>,
+    whole: bool,
+}
+
+impl Growing {
+    pub(crate) fn writer(&mut self) -> &mut Hashing<fs::File> {
+        &mut self.file
+    }
+
+    /// It is whole. Gives the checksum of what was written.
+    pub(crate) fn end(mut self) -> Result<Checksum, Failure> {
+        self.whole = true;
+        fs::rename(&self.partial, &self.path).map_err(Failure::file("write", &self.path))?;
+        Ok(self.file.checksum())
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        if !self.whole {
+            // What failed leaves nothing behind; if that fails too, the next run into the folder removes it.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// A folder that is being written.
+pub(crate) struct Lock {
+    _file: fs::File,
+}
