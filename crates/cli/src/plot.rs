@@ -6,7 +6,7 @@ use crate::folder::Folder;
 use crate::output;
 use crate::sweep;
 use headway_record::plot::{Run, figures};
-use headway_record::SeriesTable;
+use headway_record::{SeriesTable, Summary};
 use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
@@ -17,7 +17,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
     for folder in chosen(&options.records)? {
         records.push((label(&folder.0), read(&folder)?));
     }
-    let runs: Vec<_> = records.iter().map(|(label, series)| Run { label, series }).collect();
+    let runs: Vec<_> = records.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
     let figures = figures(&runs).map_err(|error| Failure::Plot(error.to_string()))?;
     let out = Folder::named(options.out.as_ref().unwrap_or(&options.records[0]));
     let _lock = out.claim_for_pictures()?;
@@ -67,7 +67,8 @@ fn is_left_over(record: &Path) -> bool {
     sweep.is_some_and(|runs| runs.iter().all(|run| run.0 != record))
 }
 
-fn read(record: &Folder) -> Result<SeriesTable, Failure> {
+/// The samples, and from when on the run was measured.
+fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
     let wrong = |reason: &str| Failure::Record { path: record.0.clone(), reason: reason.to_owned() };
     if !record.path(Folder::SUMMARY).exists() {
         return Err(wrong("this is no record: a folder that `headway run` has left holds summary.json"));
@@ -75,7 +76,9 @@ fn read(record: &Folder) -> Result<SeriesTable, Failure> {
     if !record.path(Folder::SERIES).exists() {
         return Err(wrong("the run has recorded no series; give its scenario `[record] series = \"100ms\"`"));
     }
-    record.series()
+    let summary = String::from_utf8_lossy(&record.read(Folder::SUMMARY)?).into_owned();
+    let summary = Summary::from_json(&summary).map_err(|error| wrong(&error.to_string()))?;
+    Ok((record.series()?, summary.interval.from))
 }
 
 /// What the legend calls a record: its folder.

@@ -44,7 +44,7 @@ fn small() -> SeriesTable {
 #[test]
 fn a_metric_with_samples_has_a_picture() {
     let series = small();
-    let figures = figures(&[Run { label: "one", series: &series }]).unwrap();
+    let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(names(&figures), ["throughput", "queue", "cwnd"]);
     let throughput = &figures[0];
     for text in ["Throughput (Mb/s)", "Time (s)", "Throughput of each flow: one", "ftp", "voice"] {
@@ -57,17 +57,35 @@ fn a_metric_with_samples_has_a_picture() {
     }
 }
 
+/// One flow from 0 to 100 s, measured from 60 s on: 900 kb/s before, 100 kb/s after.
+#[test]
+fn the_axis_begins_where_the_run_was_measured() {
+    let samples: Vec<_> = (0..=100)
+        .map(|s: u64| ("ftp", metric::THROUGHPUT, s * 1_000_000_000, if s < 60 { 9e5 } else { 1e5 }))
+        .collect();
+    let series = table(&samples);
+    let ticks = |from: f64| -> Vec<u32> {
+        let figures = figures(&[Run { label: "one", series: &series, from }]).unwrap();
+        figures[0].svg.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    assert!([0, 10, 60, 100, 800].iter().all(|tick| ticks(0.0).contains(tick)), "{:?}", ticks(0.0));
+    let measured = ticks(60.0);
+    assert!(measured.contains(&60) && measured.contains(&100), "{measured:?}");
+    assert!([0, 10, 50, 800].iter().filter(|tick| measured.contains(tick)).eq([&0]), "0 kb/s is left: {measured:?}");
+    assert_eq!(figures(&[Run { label: "one", series: &series, from: 101.0 }]).unwrap(), []);
+}
+
 #[test]
 fn no_samples_no_pictures() {
     assert_eq!(figures(&[]).unwrap(), []);
     let empty = SeriesTable::default();
-    assert_eq!(figures(&[Run { label: "empty", series: &empty }]).unwrap(), []);
+    assert_eq!(figures(&[Run { label: "empty", series: &empty, from: 0.0 }]).unwrap(), []);
 }
 
 #[test]
 fn runs_lie_over_one_another_and_labels_are_escaped() {
     let series = small();
-    let runs = [Run { label: "a<b", series: &series }, Run { label: "c&d", series: &series }];
+    let runs = [Run { label: "a<b", series: &series, from: 0.0 }, Run { label: "c&d", series: &series, from: 0.0 }];
     let figures = figures(&runs).unwrap();
     for label in ["a&lt;b: ftp", "a&lt;b: voice", "c&amp;d: ftp", "c&amp;d: voice"] {
         assert!(figures[0].svg.contains(label), "{label}");
@@ -86,7 +104,7 @@ fn fifty_flows_are_one_band() {
         })
         .collect();
     let series = table(&samples);
-    let figures = figures(&[Run { label: "many", series: &series }]).unwrap();
+    let figures = figures(&[Run { label: "many", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(names(&figures), ["loss"]);
     assert!(figures[0].svg.contains("ftp (mean of 50)"));
     assert_eq!(count(&figures[0], "<polygon"), 1);
@@ -97,7 +115,7 @@ fn a_long_run_is_no_larger_than_its_pixels() {
     let samples: Vec<(&str, &str, u64, f64)> =
         (0..200_000u64).map(|step| ("ftp", metric::CWND, step * 100_000_000, (step * 7919 % 101) as f64)).collect();
     let series = table(&samples);
-    let figures = figures(&[Run { label: "long", series: &series }]).unwrap();
+    let figures = figures(&[Run { label: "long", series: &series, from: 0.0 }]).unwrap();
     assert!(figures[0].svg.len() < 60_000, "{}", figures[0].svg.len());
 }
 
@@ -105,7 +123,7 @@ fn a_long_run_is_no_larger_than_its_pixels() {
 #[test]
 fn png_has_the_size_asked_for_and_is_not_blank() {
     let series = small();
-    let figures = figures(&[Run { label: "one", series: &series }]).unwrap();
+    let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     let size = |png: &[u8]| -> (u32, u32) {
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
         let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
@@ -154,7 +172,7 @@ fn a_chart_names_its_places_and_shows_its_errors() {
 #[test]
 fn same_samples_same_picture() {
     let series = small();
-    let draw = || figures(&[Run { label: "one", series: &series }]).unwrap();
+    let draw = || figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(draw(), draw());
 }
 
@@ -179,7 +197,7 @@ proptest! {
         let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
         let with_label = Chart { title: label.clone(), ..chart(&styles, values.collect()) };
         with_label.draw().unwrap().to_png(0.1).unwrap();
-        for figure in figures(&[Run { label: &label, series: &series }, Run { label: "b", series: &series }]).unwrap() {
+        for figure in figures(&[Run { label: &label, series: &series, from: 0.0 }, Run { label: "b", series: &series, from: 0.0 }]).unwrap() {
             prop_assert!(figure.svg.len() < 1_000_000);
             figure.to_png(0.1).unwrap();
         }

@@ -15,6 +15,7 @@ pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 
 use crate::{SeriesTable, metric};
 use curves::{Curve, Drawn};
+use headway_units::Instant;
 use std::collections::BTreeSet;
 
 /// A run to draw: what the legend calls it, and its samples.
@@ -24,6 +25,19 @@ pub struct Run<'a> {
     pub label: &'a str,
     /// Its samples.
     pub series: &'a SeriesTable,
+    /// From when on it was measured, in s: earlier samples are not drawn, so that pictures show what summaries are of.
+    pub from: f64,
+}
+
+impl<'a> Run<'a> {
+    /// Every series with the samples that are drawn.
+    fn series(&self) -> impl Iterator<Item = (&'a str, &'a str, &'a [(Instant, f64)])> {
+        let from = self.from;
+        self.series.iter().map(move |(entity, metric, samples)| {
+            let first = samples.iter().position(|(at, _)| at.as_secs_f64() >= from).unwrap_or(samples.len());
+            (entity, metric, &samples[first..])
+        })
+    }
 }
 
 /// A finished picture.
@@ -129,9 +143,9 @@ fn flow_curves(runs: &[Run<'_>], of: &str) -> Vec<Curve> {
     let mut found = Vec::new();
     for run in runs {
         let links: BTreeSet<&str> =
-            run.series.iter().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
+            run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
         let named = |name: &str| if runs.len() > 1 { format!("{}: {name}", run.label) } else { name.to_owned() };
-        for (entity, metric, samples) in run.series.iter() {
+        for (entity, metric, samples) in run.series() {
             if metric == of && !links.contains(entity) {
                 found.extend(Curve::new(named(entity), named(curves::stem(entity)), run.label, samples));
             }
@@ -144,7 +158,7 @@ fn flow_curves(runs: &[Run<'_>], of: &str) -> Vec<Curve> {
 fn queue_panels(runs: &[Run<'_>]) -> (Vec<Panel>, usize) {
     let mut links: Vec<(&str, f64)> = Vec::new();
     for run in runs {
-        for (entity, metric, samples) in run.series.iter() {
+        for (entity, metric, samples) in run.series() {
             let mean = samples.iter().map(|(_, value)| value).sum::<f64>() / samples.len().max(1) as f64;
             if metric == metric::QUEUE && mean > 0.0 {
                 match links.iter_mut().find(|(name, _)| *name == entity) {
@@ -162,7 +176,8 @@ fn queue_panels(runs: &[Run<'_>]) -> (Vec<Panel>, usize) {
         for run in runs {
             let curve = |of: &str, what: &str| {
                 let label = if runs.len() > 1 { format!("{}: {what}", run.label) } else { what.to_owned() };
-                Curve::new(label, what.to_owned(), what, run.series.samples(link, of))
+                let samples = run.series().find(|(entity, metric, _)| *entity == link && *metric == of);
+                Curve::new(label, what.to_owned(), what, samples.map_or(&[], |(_, _, samples)| samples))
             };
             let average = curve(metric::RED_AVERAGE, "RED average");
             let queue = curve(metric::QUEUE, "queue");
