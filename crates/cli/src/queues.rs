@@ -6,6 +6,7 @@ use crate::interrupt;
 use crate::output;
 use crate::pool;
 use crate::progress::Progress;
+use crate::sweep::identical;
 use crate::text::ScenarioText;
 use headway_media::SendQueueOptions;
 use headway_papers::{Estimate, Number};
@@ -58,7 +59,13 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     });
     progress.finish();
     let done: Option<Vec<Comparison>> = done?.into_iter().collect();
-    let report = Report::new(&scenario, flow, seeds, &queues, &done.ok_or(Failure::Stopped)?);
+    let mut done = done.ok_or(Failure::Stopped)?;
+    // Where chance has no part the seeds are no sample: one run says all, and has no interval.
+    let identical = done.len() > 1 && done.iter().all(|seed| *seed == done[0]);
+    if identical {
+        done.truncate(1);
+    }
+    let report = Report { identical, ..Report::new(&scenario, flow, seeds, &queues, &done) };
     if asked.json { output::json(&report) } else { output::text(&report.plain()) }
 }
 
@@ -198,6 +205,8 @@ struct Report<'a> {
     scenario: &'a str,
     flow: &'a str,
     seeds: Vec<u64>,
+    /// Whether all seeds gave the very same runs; the numbers are then those of one.
+    identical: bool,
     /// What the packets of each priority are.
     kinds: BTreeMap<u8, BTreeSet<MediaKind>>,
     opportunities: Option<Number>,
@@ -275,6 +284,7 @@ impl<'a> Report<'a> {
             scenario: &scenario.name,
             flow: &scenario.flows[flow].name,
             seeds,
+            identical: false,
             kinds,
             opportunities: Estimate::of(&opportunities).map(Number::from),
             bound: Means::of(done.iter().map(|seed| &seed.bound)),
@@ -286,13 +296,15 @@ impl<'a> Report<'a> {
     fn plain(&self) -> String {
         let seeds = match self.seeds[..] {
             [only] => format!("seed {only}"),
+            [first, .., last] if self.identical => format!("seeds {first} to {last}, all the same run"),
             [first, .., last] => format!("seeds {first} to {last}, means ± 95 % (Student)"),
             [] => String::new(),
         };
         let opportunities = self.opportunities.map_or(0.0, |number| number.mean);
+        let warning = if self.identical { format!("\n{}", identical(self.seeds.len())) } else { String::new() };
         format!(
             "{} of {}, {seeds}; * is the best of a column\n\nAs they run\n\n{}\nOver the same opportunities ({opportunities:.0} a run), \
-             losses left out\n\n{}",
+             losses left out\n\n{}{warning}",
             self.flow,
             self.scenario,
             self.table_as_they_run(),

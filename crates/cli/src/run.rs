@@ -10,7 +10,7 @@ use crate::output;
 use crate::pool;
 use crate::progress::Progress;
 use crate::reuse::Reuse;
-use crate::sweep::{self, folder_names};
+use crate::sweep::{self, folder_names, identical, same_but_for_seed};
 use crate::text::ScenarioText;
 use headway_record::{Summary, attacker_table, flow_table, link_table};
 use headway_scenario::{load, plan};
@@ -124,26 +124,37 @@ fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> 
             .collect();
         return output::json(&results);
     }
-    for (job, summary) in done {
-        let mut heading = format!("{} (seed {})", summary.name, summary.seed);
-        if !job.label.is_empty() {
-            heading = format!("{heading}: {}", job.label);
-        }
-        let state = if summary.complete { "" } else { ", stopped" };
-        let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
-        let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
-        let mut attackers = attacker_table(summary);
-        if !attackers.is_empty() {
-            attackers.push('\n');
-        }
-        output::text(&format!(
-            "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\n{attackers}record: {}\n",
-            summary.interval.from,
-            summary.interval.to,
-            flow_table(summary),
-            link_table(summary),
-            job.folder.0.display()
-        ))?;
+    for same in same_but_for_seed(done) {
+        let Some((job, summary)) = same.first() else { continue };
+        output::text(&plain(job, summary, &same))?;
     }
     Ok(())
+}
+
+/// The tables of a run; of several that are one and the same but for their seed, once.
+fn plain(job: &Job, summary: &Summary, same: &[(&Job, &Summary)]) -> String {
+    let seeds: Vec<String> = same.iter().map(|(_, summary)| summary.seed.to_string()).collect();
+    let mut heading = format!("{} (seed{} {})", summary.name, if same.len() > 1 { "s" } else { "" }, seeds.join(", "));
+    if !job.label.is_empty() {
+        let of_seed = |word: &&str| same.len() > 1 && word.starts_with("seed=");
+        let label: Vec<&str> = job.label.split(' ').filter(|word| !of_seed(word)).collect();
+        heading = format!("{heading}: {}", label.join(" "));
+    }
+    let heading = heading.trim_end_matches(": ");
+    let state = if summary.complete { "" } else { ", stopped" };
+    let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
+    let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
+    let mut attackers = attacker_table(summary);
+    if !attackers.is_empty() {
+        attackers.push('\n');
+    }
+    let warning = if same.len() > 1 { identical(same.len()) } else { String::new() };
+    let records: String = same.iter().map(|(job, _)| format!("record: {}\n", job.folder.0.display())).collect();
+    format!(
+        "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\n{attackers}{warning}{records}\n",
+        summary.interval.from,
+        summary.interval.to,
+        flow_table(summary),
+        link_table(summary),
+    )
 }

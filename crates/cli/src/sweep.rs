@@ -1,13 +1,14 @@
-//! Many runs of one scenario: where their records lie, and which are left of others.
+//! Many runs of one scenario: where their records lie, which of them are one and the same, and which are left of others.
 
 use crate::error::Failure;
 use crate::files::safe_name;
 use crate::folder::Folder;
 use crate::job::Job;
 use crate::output;
-use headway_scenario::Run;
+use headway_record::Summary;
+use headway_scenario::{Run, Scenario};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The file of a sweep's folder that lists its runs.
 const RUNS: &str = "runs.json";
@@ -81,6 +82,37 @@ pub(crate) fn list(sweep: &Folder, jobs: &[Job]) -> Result<(), Failure> {
 pub(crate) fn listed(sweep: &Folder) -> Option<Vec<Folder>> {
     let runs: Vec<Listed> = serde_json::from_slice(&sweep.read(RUNS).ok()?).ok()?;
     Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect())
+}
+
+/// Runs that are one and the same but for their seed, in the order of the first of each.
+pub(crate) fn same_but_for_seed<'a>(done: &[(&'a Job, &'a Summary)]) -> Vec<Vec<(&'a Job, &'a Summary)>> {
+    let mut same: Vec<Vec<(&Job, &Summary)>> = Vec::new();
+    let mut by_fingerprint: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for &(job, summary) in done {
+        let places = by_fingerprint.entry(&summary.fingerprint).or_default();
+        let twin = places.iter().copied().find(|&place| {
+            let (other, others) = same[place][0];
+            Summary { seed: summary.seed, ..others.clone() } == *summary
+                && Scenario { seed: job.scenario.seed, ..other.scenario.clone() } == job.scenario
+        });
+        match twin {
+            Some(place) => same[place].push((job, summary)),
+            None => {
+                places.push(same.len());
+                same.push(vec![(job, summary)]);
+            }
+        }
+    }
+    same
+}
+
+/// What there is to say of seeds that make no difference.
+pub(crate) fn identical(seeds: usize) -> String {
+    format!(
+        "These {seeds} seeds gave one and the same run: chance has no part in it, or made no difference. So there is no interval,\nand a \
+         start some milliseconds later may give other numbers. Chance comes with `start = {{ uniform = [\"0s\", \"0.1s\"] }}`\nof a flow, \
+         the `loss` of a link, a `red` queue, or a source that draws.\n"
+    )
 }
 
 #[cfg(test)]

@@ -97,6 +97,26 @@ fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
     assert_eq!(std::fs::metadata(&kept).unwrap().modified().unwrap(), before);
 }
 
+#[test]
+fn seeds_that_change_nothing_are_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("in-phase.toml").display().to_string();
+    let out = folder.path().join("out").display().to_string();
+    let flow = "[[flow]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }\n";
+    let link = "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n";
+    for (start, tables) in [("\"1ms\"", 1), ("{ uniform = [\"0s\", \"0.1s\"] }", 3)] {
+        let sweep = format!("duration = \"2s\"\n{link}{flow}start = {start}\n[vary]\nseed = [1, 2, 3]\n");
+        std::fs::write(&file, sweep).unwrap();
+        let ran = run(&["run", &file, "--out", &out]);
+        assert!(ran.status.success(), "{}", text_of(&ran));
+        let shown = text(&ran.stdout);
+        assert_eq!(shown.matches("a > b ").count(), 2 * tables, "a flow and a link each\n{shown}");
+        assert_eq!(shown.matches("record: ").count(), 3, "{shown}");
+        assert_eq!(shown.contains("(seeds 1, 2, 3), 0 to 2 s"), tables == 1, "{shown}");
+        assert_eq!(shown.contains("These 3 seeds gave one and the same run"), tables == 1, "{shown}");
+    }
+}
+
 /// ECMA-48: ESC [ 2 J and CSI 2 J clear a terminal.
 #[test]
 fn what_others_have_written_cannot_move_a_cursor() {

@@ -145,6 +145,24 @@ fn a_scenario_whose_queue_is_a_plain_kind_is_not_compared_twice() {
 }
 
 #[test]
+fn seeds_that_change_nothing_are_no_sample() {
+    let fixed = CALL.replace(", random_start = true", "").replace("{ uniform = [\"0s\", \"1s\"] }", "\"1s\"");
+    let scenario = Scenario::new(&fixed.replace(
+        "kind = \"conference\"",
+        "kind = \"cbr\", media = \"audio\", payload = \"160B\", interval = \"20ms\", lifetime = \"200ms\"",
+    ));
+    let few = ["--seeds", "3", "--queue", "fifo", "--queue", "sfdps2"];
+    let json = scenario.json(&[&few[..], &["--json"]].concat());
+    assert_eq!((&json["identical"], &json["seeds"]), (&true.into(), &serde_json::json!([1, 2, 3])));
+    let number = &json["queues"][0]["as_it_runs"]["on_time_ratio"]["audio"];
+    assert_eq!((&number["runs"], &number["ci95"]), (&1.into(), &Value::Null));
+    let shown = text(&scenario.queues(&few).stdout);
+    assert!(shown.starts_with("call of call, seeds 1 to 3, all the same run;"), "{shown}");
+    assert!(!shown.contains('±') && shown.contains("These 3 seeds gave one and the same run"), "{shown}");
+    assert_eq!(Scenario::new(CALL).json(&[&few[..], &["--json"]].concat())["identical"], false);
+}
+
+#[test]
 fn mistakes_are_sentences() {
     let scenario = Scenario::new(CALL);
     let never_late = "flow[call].source={ kind = \"ftp\" }";

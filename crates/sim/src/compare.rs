@@ -26,6 +26,8 @@ pub struct Shares {
 /// What comes of one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
+    /// Of the run: equal for equal runs.
+    pub fingerprint: String,
     /// As it runs, by kind: packets that arrived by their deadline, by all that were written.
     pub on_time: BTreeMap<MediaKind, f64>,
     /// As it runs, by kind: packets that arrived after their deadline, by all that were written.
@@ -69,9 +71,10 @@ pub fn compare(
         scenario.flows.get_mut(flow).ok_or(YardstickError::NoFlow)?.send_queue = queue.clone();
         let mut simulation = Simulation::new(&scenario, ())?;
         run_out(&mut simulation, &go_on)?;
-        let mut flows = simulation.finish().summary.flows;
-        let summary = flows.swap_remove(flow);
+        let mut run = simulation.finish().summary;
+        let summary = run.flows.swap_remove(flow);
         compared.push(Compared {
+            fingerprint: run.fingerprint,
             on_time: summary.on_time_ratio,
             late: summary.late_ratio,
             replayed: of_replay(&yardstick.replay(queue), &bound),
