@@ -1,5 +1,6 @@
 //! What can go wrong, as sentences.
 
+use crate::interrupt;
 use crate::output;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,6 @@ impl Failure {
             Self::Scenario(text) => output::note(text),
             other => output::note(&format!("headway: {other}")),
         }
-        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { 130 } else { 1 })
+        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { interrupt::STATUS } else { 1 })
     }
 }

@@ -1,16 +1,45 @@
-//! Ctrl-C: the first asks runs to stop and keep what they have, the second ends the program.
+//! Ctrl-C, `kill`, and a terminal that is closed: the first asks runs to stop and keep what they have, the second ends the
+//! program.
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+/// Said to the shell by who was stopped.
+pub(crate) const STATUS: u8 = 130;
 
-/// Starts listening. Without a handler (where the system refuses one) Ctrl-C ends the program as usual.
+static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in signals() {
+        // In this order: what the first signal sets is seen by the second. Where the system refuses a handler a signal
+        // ends the program as usual.
+        let _ = flag::register_conditional_shutdown(signal, STATUS.into(), Arc::clone(&asked));
+        let _ = flag::register(signal, Arc::clone(&asked));
+    }
+    asked
+});
+
+fn signals() -> Vec<i32> {
+    let mut signals = vec![SIGINT, SIGTERM];
+    #[cfg(unix)]
+    if !hangups_are_ignored() {
+        signals.push(signal_hook::consts::SIGHUP);
+    }
+    signals
+}
+
+/// Whether nohup has asked for it, as Linux tells.
+#[cfg(unix)]
+fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    ignored.is_some_and(|ignored| ignored >> (signal_hook::consts::SIGHUP - 1) & 1 == 1)
+}
+
+/// Starts listening.
 pub(crate) fn listen() {
-    let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    LazyLock::force(&ASKED);
 }
 
 /// Whether the user wants to stop.

@@ -155,30 +155,67 @@ fn what_others_have_written_cannot_move_a_cursor() {
     }
 }
 
+/// A run that never ends by itself, in `out`, when it has begun.
 #[cfg(unix)]
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a real program is given time to start before it is interrupted")]
-fn ctrl_c_leaves_a_valid_partial_record() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("long");
+#[expect(clippy::disallowed_methods, reason = "a real program is given time to start")]
+fn long_run(mut command: Command, out: &Path) -> std::process::Child {
     let shown = out.display().to_string();
-    let mut long = headway(&["run", &scenario("red.toml"), "--out", &shown]);
-    long.args(["--set", "duration=90000s", "--set", "record.series=false"]).stdout(std::process::Stdio::null());
-    let mut child = long.spawn().unwrap();
+    command.args([
+        "run",
+        &scenario("red.toml"),
+        "--out",
+        &shown,
+        "--set",
+        "duration=90000s",
+        "--set",
+        "record.series=false",
+    ]);
+    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     for _ in 0..200 {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        if out.join("scenario.toml").exists() {
+        if out.join("checksums.txt").exists() {
             break;
         }
     }
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let summary = headway_record::Summary::from_json(&read(&out, "summary.json")).unwrap();
-    assert!(!summary.complete);
-    assert!(summary.interval.to > 0.0 && summary.interval.to < 90_000.0);
-    for flow in &summary.flows {
-        assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
+    child
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_leaves_a_valid_partial_record() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let out = folder.path().join(name);
+        let mut child = long_run(headway(&[]), &out);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        let summary = headway_record::Summary::from_json(&read(&out, "summary.json")).unwrap();
+        assert!(!summary.complete);
+        assert!(summary.interval.to > 0.0 && summary.interval.to < 90_000.0);
+        for flow in &summary.flows {
+            assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
+        }
     }
+}
+
+/// What nohup does is to ignore the signal before the program starts.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a real program is given time to end")]
+fn nohup_keeps_a_run_going() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_headway")]);
+    let mut child = long_run(command, &folder.path().join("out"));
+    signal(&child, "-HUP");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none());
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
