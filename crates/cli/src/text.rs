@@ -5,6 +5,7 @@ use crate::files::read_text;
 use headway_scenario::{Files, Override};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,10 +30,26 @@ impl Files for Beside {
         if let Some(text) = self.read.borrow().get(path) {
             return Ok(text.to_string());
         }
-        let text = read_text(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
+        let text = read_text(&self.folder.join(path), limit).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => format!("it is no text; {}", trace_of(path)),
+            _ => error.to_string(),
+        })?;
+        // Some recordings begin like text.
+        if text.contains('\0') {
+            return Err(format!("it is no text; {}", trace_of(path)));
+        }
         self.read.borrow_mut().insert(path.to_owned(), text.as_str().into());
         Ok(text)
     }
+}
+
+/// How a recording becomes a text: the command of docs/src/sources.md.
+fn trace_of(path: &str) -> String {
+    let quoted = path.replace('\'', "'\\''");
+    format!(
+        "of a recording a trace is made: ffprobe -v error -show_entries \
+         packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact '{quoted}' > trace.txt"
+    )
 }
 
 /// What scenarios are made from.

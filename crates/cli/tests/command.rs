@@ -155,6 +155,21 @@ fn what_others_have_written_cannot_move_a_cursor() {
     }
 }
 
+/// The first bytes of an MPEG-4 file are those of ISO/IEC 14496-12's `ftyp`, of a Matroska file those of EBML (RFC 8794).
+#[test]
+fn a_recording_is_told_how_it_becomes_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("demo.toml");
+    let demo = std::fs::read_to_string(scenario("demo.toml")).unwrap();
+    std::fs::write(&file, demo.replace("media/conference.txt", "my film.mp4")).unwrap();
+    for bytes in [&b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2"[..], b"\x1a\x45\xdf\xa3\x01\0\0\0\0\0\0\x23\x42\x86"] {
+        std::fs::write(folder.path().join("my film.mp4"), bytes).unwrap();
+        let ran = run(&["run", &file.display().to_string()]);
+        let line = "ffprobe -v error -show_entries packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact 'my film.mp4'";
+        assert!(text(&ran.stderr).contains(line), "{}", text(&ran.stderr));
+    }
+}
+
 /// A run that never ends by itself, in `out`, when it has begun.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a real program is given time to start")]
