@@ -123,12 +123,11 @@ fn what_others_have_written_cannot_move_a_cursor() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let evil = "\u{1b}[2J\u{9b}2J";
-    let media =
-        format!("{}\n[vary]\nduration = [\"1s\", \"2s\"]\n", std::fs::read_to_string(scenario("demo.toml")).unwrap());
     let file = path(&format!("{evil}.toml"));
     std::fs::create_dir_all(path("media")).unwrap();
-    std::fs::write(&file, media.replace("duration", "# ")).unwrap();
-    std::fs::write(path("media/conference.txt"), format!("packet|{evil}\n{evil}")).unwrap();
+    std::fs::write(&file, "duration = 1").unwrap();
+    std::fs::copy(scenario("demo.toml"), path("demo.toml")).unwrap();
+    std::fs::write(path("media/conference.txt"), evil).unwrap();
     let voice = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n[[flow]]\nname = \"f\"\n\
                  from = \"a\"\nto = \"b\"\ntransport = { kind = \"udp\" }\nsource = { kind = \"cbr\", interval = \"20ms\", payload = \"9B\" }\n";
     std::fs::write(path("voice.toml"), voice).unwrap();
@@ -136,6 +135,7 @@ fn what_others_have_written_cannot_move_a_cursor() {
     let (out, set) = (path(evil), format!("duration={evil}"));
     for arguments in [
         vec!["run", &file, "--out", &out],
+        vec!["run", &path("demo.toml")],
         vec!["run", &path("voice.toml"), "--out", &out],
         vec!["run", &path("voice.toml"), "--out", &out, "--json", "--set", "name=a\u{9b}b"],
         vec!["run", &path("voice.toml"), "--out", &out, "--set", &set],

@@ -176,8 +176,18 @@ fn links_out_of_the_folder_are_not_followed() {
         symlink(place.path("target.json"), place.path("record").join(name)).unwrap();
     }
     place.does("run voice.toml --out record");
-    symlink(place.path("target.json"), place.path("record/throughput.svg")).unwrap();
+    for name in ["throughput.svg", "throughput.svg.partial"] {
+        symlink(place.path("target.json"), place.path("record").join(name)).unwrap();
+    }
     place.does("plot record");
+    // What a run has listed, behind a folder that somebody has moved, or above.
+    place.write("moved/trace.txt", "mine");
+    symlink(place.path("moved"), place.path("record/media")).unwrap();
+    let listed = place.read("record/checksums.txt");
+    let sum = listed.split_whitespace().next().unwrap();
+    place.write("record/checksums.txt", &format!("{listed}{sum}  media/trace.txt\n{sum}  ../target.json\n"));
+    place.does("run voice.toml --out record");
+    assert_eq!(place.read("moved/trace.txt"), "mine");
     // A run of a sweep, a cell of a paper.
     place.does("run sweep.toml --out sweep");
     let first = place.path("sweep/interval=20ms");
