@@ -88,8 +88,18 @@ fn mean(all: &[Figures]) -> Figures {
     }
 }
 
+/// Figures that are outside their bounds today. The test fails where one more is, and where one of these no longer is. CUBIC's slow
+/// start ends by `HyStart` a little before the queue is full here (0 and 1 drops), and a little after it there (10 and 5).
+const MISSED: [&str; 4] = [
+    "cubic-10M-20ms-50: drops of the first slow start",
+    "cubic-10M-100ms-100: drops of the first slow start",
+    "reno-cubic-10M: share of CUBIC",
+    "cubic-cubic-10M: drops of the first slow start",
+];
+
 #[test]
 fn beside_the_kernel() {
+    let mut missed: Vec<String> = Vec::new();
     println!("cell: ours/kernel of goodput kb/s, queue, recoveries, drops, mean cwnd, peak, first drops");
     for row in include_str!("data/linux-6.1.txt").lines().filter(|row| !row.starts_with('#')) {
         let cells: Vec<_> = row.split_whitespace().collect();
@@ -117,10 +127,12 @@ fn beside_the_kernel() {
         );
         // Random loss: ten runs here, one to three there, of some hundred losses each.
         let (close, loose) = if random { (0.08, 0.15) } else { (0.01, 0.1) };
-        let near = |ours: f64, kernel: Option<f64>, relative: f64, absolute: f64, what: &str| {
+        let mut near = |ours: f64, kernel: Option<f64>, relative: f64, absolute: f64, what: &str| {
             let Some(kernel) = kernel else { return };
-            let off = (ours - kernel).abs();
-            assert!(off <= (kernel * relative).max(absolute), "{name}: {what} {ours:.1}, kernel {kernel}");
+            if (ours - kernel).abs() > (kernel * relative).max(absolute) {
+                println!("{name}: {what} {ours:.1}, kernel {kernel}: MISSED");
+                missed.push(format!("{name}: {what}"));
+            }
         };
         near(ours.goodput_kbps, kernel[0], close, 0.0, "goodput");
         if !random {
@@ -129,11 +141,14 @@ fn beside_the_kernel() {
         near(ours.recoveries, kernel[2], loose, 1.0, "recoveries");
         near(ours.cwnd, kernel[4], 0.04 + close, 0.5, "mean cwnd");
         near(ours.peak, kernel[5], 0.02, 1.0, "peak");
-        near(ours.first_drops, kernel[6], 0.12, 10.0, "drops of the first slow start");
+        // Two packets: the segments that one acknowledgement releases.
+        near(ours.first_drops, kernel[6], 0.12, 2.0, "drops of the first slow start");
         assert_eq!(ours.timeouts, 0, "{name}: the kernel had none in any cell");
-        if name.starts_with("reno-cubic") {
-            // 55 to 57 % of the link went to CUBIC. The bound was 0.60 until the end of a recovery was as Linux has it, which gives 0.601.
-            assert!((0.53..0.61).contains(&ours.share), "CUBIC's share beside Reno: {}", ours.share);
+        // 55 to 57 % of the link went to CUBIC.
+        if name.starts_with("reno-cubic") && !(0.53..0.60).contains(&ours.share) {
+            println!("{name}: share of CUBIC {:.4}, kernel 0.55 to 0.57: MISSED", ours.share);
+            missed.push(format!("{name}: share of CUBIC"));
         }
     }
+    assert_eq!(missed, MISSED);
 }
