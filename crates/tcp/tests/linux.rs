@@ -88,8 +88,8 @@ fn mean(all: &[Figures]) -> Figures {
     }
 }
 
-/// Figures that are outside their bounds today. The test fails where one more is, and where one of these no longer is. CUBIC's slow
-/// start ends by `HyStart` a little before the queue is full here (0 and 1 drops), and a little after it there (10 and 5).
+/// Figures that are outside their bounds today. The test fails where one more is, and where one of these no longer is. The drops
+/// are those of a slow start that `HyStart` ends: 1, 0 and 13 here, 5, 10 and 10 there.
 const MISSED: [&str; 4] = [
     "cubic-10M-20ms-50: drops of the first slow start",
     "cubic-10M-100ms-100: drops of the first slow start",
