@@ -121,6 +121,8 @@ struct Checked<'a> {
 struct CheckedPaper<'a> {
     id: &'a str,
     claims: usize,
+    /// How many claims are settings that were read back.
+    inputs: usize,
     /// How many parameters were inferred.
     inferred: usize,
     /// How many claims hold that they were not fitted to.
@@ -134,6 +136,7 @@ impl<'a> CheckedPaper<'a> {
         Self {
             id: &results.paper,
             claims: results.claims.len(),
+            inputs: results.inputs(),
             inferred: results.inferred.len(),
             held_not_fitted: results.held_unfitted(),
             version: &results.version,

@@ -29,6 +29,8 @@ pub enum Kind {
     Shape,
     /// A rule or a formula.
     Definition,
+    /// A setting that the runs are given: it is read back, and is no result.
+    Input,
 }
 
 /// A claim, checked and ready to be judged.
@@ -56,7 +58,7 @@ pub struct Claim {
     pub explain: Option<Explain>,
     /// What is told besides, under other assumptions, and does not count.
     pub beside: Option<Explain>,
-    /// The tests of a definition, as `path::function`.
+    /// The tests of a definition or of an input, as `path::function`.
     pub tests: Vec<String>,
     /// Whether a parameter was chosen so that this very number comes out.
     pub fitted: bool,
@@ -152,20 +154,23 @@ impl Claim {
     /// What is asked of a claim beyond its types.
     fn check_itself(&self) -> Result<(), String> {
         let is_definition = self.kind == Kind::Definition;
+        let is_measured = !is_definition && self.tests.is_empty();
         let explained = self.explain.as_ref().is_some_and(|explain| !explain.checks.is_empty());
         let complaint = if self.unmeasurable.as_deref() == Some("") {
             "what cannot be measured says why: write note"
-        } else if is_definition && self.tests.is_empty() && self.unmeasurable.is_none() {
-            "a definition names its tests"
-        } else if !is_definition && !self.tests.is_empty() {
-            "only a definition is tested; the others are measured"
-        } else if is_definition && !(self.checks.is_empty() && self.trend.is_empty() && !explained) {
-            "a definition is tested, not measured"
+        } else if is_definition && self.tests.is_empty() && self.note.is_empty() {
+            "a definition names its tests, or its note says what is missing"
+        } else if !matches!(self.kind, Kind::Definition | Kind::Input) && !self.tests.is_empty() {
+            "only a definition or an input is tested; the others are measured"
+        } else if !is_measured && !(self.checks.is_empty() && self.trend.is_empty() && !explained) {
+            "what is tested is not measured"
         } else if self.explain.is_some() && !explained {
             "an explanation shows its contradiction by a check"
-        } else if self.explain.is_some() && self.class == Class::Derivable {
-            "what is derivable cannot be explained away"
-        } else if !is_definition && self.checks.is_empty() && !explained && self.unmeasurable.is_none() {
+        } else if self.explain.is_some() && self.class != Class::Contradictory {
+            "only what is contradictory can be explained"
+        } else if explained && !(self.checks.is_empty() && self.trend.is_empty()) {
+            "what can be checked is not explained away: write check or explain"
+        } else if is_measured && self.checks.is_empty() && !explained && self.unmeasurable.is_none() {
             "nothing can be said of it: write check or explain, or measurable = false"
         } else {
             return Ok(());

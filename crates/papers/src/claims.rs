@@ -299,6 +299,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
+        let explained = format!("explain = {{ text = \"t\", {GOOD} }}");
         let twice = claim("derivable", "number", GOOD).repeat(2);
         let table = |rest: &str| {
             format!(
@@ -318,13 +319,15 @@ mod tests {
             (claim("derivable", "number", &format!("{GOOD}\ncell = \"z\"")), "there is no cell \"z\""),
             (claim("derivable", "number", ""), "nothing can be said of it"),
             (claim("derivable", "number", "measurable = false"), "says why"),
-            (claim("derivable", "number", "test = [\"x::y\"]"), "only a definition is tested"),
+            (claim("derivable", "number", "test = [\"x::y\"]"), "only a definition or an input is tested"),
             (claim("derivable", "definition", ""), "a definition names its tests"),
-            (claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")), "tested, not measured"),
-            (
-                claim("derivable", "number", &format!("explain = {{ text = \"t\", {GOOD} }}")),
-                "cannot be explained away",
-            ),
+            (claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")), "what is tested is not measured"),
+            (claim("derivable", "input", &format!("test = [\"x::y\"]\n{GOOD}")), "what is tested is not measured"),
+            (claim("derivable", "input", ""), "nothing can be said of it"),
+            (claim("derivable", "number", &explained), "only what is contradictory can be explained"),
+            (claim("derivable", "input", &explained), "only what is contradictory can be explained"),
+            (claim("needs-assumption", "number", &explained), "only what is contradictory can be explained"),
+            (claim("contradictory", "number", &format!("{GOOD}\n{explained}")), "is not explained away"),
             (claim("contradictory", "number", "explain = { text = \"t\", check = [] }"), "shows its contradiction"),
             (claim("easy", "number", GOOD), "unknown variant `easy`"),
             (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown field `level`"),

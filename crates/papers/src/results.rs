@@ -1,6 +1,7 @@
 //! `results.json`: everything that the runs of a paper gave.
 
 use crate::cell::Profile;
+use crate::claim::Kind;
 use crate::claims::{Claims, Inferred};
 use crate::measured::Measured;
 use crate::paper::Paper;
@@ -138,6 +139,12 @@ impl Results {
         self.claims.iter().filter(|claim| claim.holds_unfitted()).count()
     }
 
+    /// How many claims are settings that were read back, and no results.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.claims.iter().filter(|claim| claim.kind == Kind::Input).count()
+    }
+
     /// Whether every derivable claim holds.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
@@ -157,8 +164,10 @@ impl Results {
         let some = Verdict::ALL.into_iter().filter(|verdict| counts[verdict.name()] > 0);
         let counted: Vec<String> = some.map(|verdict| format!("{} {verdict}", counts[verdict.name()])).collect();
         format!(
-            "{} claims: {}. {} parameters are inferred; {} claims hold that they were not fitted to.",
+            "{} claims, {} of them inputs that are only read back: {}. {} parameters are inferred; {} claims hold that they \
+             were not fitted to.",
             self.claims.len(),
+            self.inputs(),
             counted.join(", "),
             self.inferred.len(),
             self.held_unfitted()

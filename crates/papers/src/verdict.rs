@@ -22,7 +22,7 @@ pub enum Verdict {
     /// The contradiction is shown, with the nearest feasible value.
     #[serde(rename = "explained")]
     Explained,
-    /// A definition that tests hold.
+    /// A definition or an input that tests hold.
     #[serde(rename = "tested")]
     Tested,
     /// Outside the tolerance.
@@ -219,25 +219,26 @@ fn decide(
     if !claim.tests.is_empty() {
         return (Verdict::Tested, noted(claim.tests.join(", ")), Vec::new());
     }
+    if claim.kind == Kind::Definition {
+        return (Verdict::NotReproduced, claim.note.clone(), Vec::new());
+    }
     let all = |findings: &[Finding]| !findings.is_empty() && findings.iter().all(|finding| finding.holds == Some(true));
+    if let Some((text, findings)) = explain {
+        return if all(&findings) {
+            (Verdict::Explained, noted(format!("{text}: {}", told(&findings))), findings)
+        } else {
+            (verdict_without(&findings), noted(told_against(&findings)), findings)
+        };
+    }
     if all(&checks) {
-        return (Verdict::Reproduced, noted(told(&checks)), checks);
+        let verdict = if claim.kind == Kind::Input { Verdict::Tested } else { Verdict::Reproduced };
+        return (verdict, noted(told(&checks)), checks);
     }
     // What was not run may yet turn out either way.
     let known = checks.iter().all(|finding| finding.holds.is_some());
     if known && all(&trend) {
         let words = format!("the trend holds: {}; the number does not: {}", told(&trend), told_against(&checks));
         return (Verdict::Trend, noted(words), checks);
-    }
-    if let Some((text, findings)) = explain {
-        if known && all(&findings) {
-            let missed = if checks.is_empty() { String::new() } else { format!(" ({})", told_against(&checks)) };
-            let words = format!("{text}: {}{missed}", told(&findings));
-            return (Verdict::Explained, noted(words), findings);
-        }
-        if checks.is_empty() {
-            return (verdict_without(&findings), noted(told_against(&findings)), findings);
-        }
     }
     (verdict_without(&checks), noted(told_against(&checks)), checks)
 }
@@ -377,11 +378,24 @@ mod tests {
 
     /// What holds beside a number that was never measured is no verdict about it.
     #[test]
-    fn without_the_number_there_is_no_trend_and_no_explanation() {
+    fn without_the_number_there_is_no_trend() {
         let mut claim = claim(Class::Contradictory, vec![check("none", LOOSE)]);
         claim.trend = vec![check("a", LOOSE)];
-        claim.explain = Some(Explain { text: "it is too much".to_owned(), checks: vec![check("a", LOOSE)] });
         assert_eq!(judged(&claim).verdict, Verdict::NotRun);
+    }
+
+    /// A setting that comes back as it was set is no result.
+    #[test]
+    fn inputs_are_tested_not_reproduced() {
+        let mut input = claim(Class::Derivable, vec![check("fixed", TIGHT)]);
+        input.kind = Kind::Input;
+        let found = judged(&input);
+        assert_eq!(found.verdict, Verdict::Tested);
+        assert!(found.is_acceptable() && !found.holds_unfitted());
+        input.checks = vec![check("fixed", Bound::Above(10.0))];
+        assert_eq!(judged(&input).verdict, Verdict::NotReproduced);
+        input.checks = vec![check("few", LOOSE)];
+        assert_eq!(judged(&input).verdict, Verdict::NotRun);
     }
 
     #[test]
@@ -395,9 +409,6 @@ mod tests {
         assert_eq!(judged(&claim).verdict, Verdict::NotReproduced);
         claim.explain = Some(Explain { text: String::new(), checks: vec![check("none", LOOSE)] });
         assert_eq!(judged(&claim).verdict, Verdict::NotRun);
-        // What holds is reproduced, however it could be explained.
-        claim.checks = vec![check("a", LOOSE)];
-        assert_eq!(judged(&claim).verdict, Verdict::Reproduced);
     }
 
     #[test]
@@ -416,6 +427,11 @@ mod tests {
     #[test]
     fn definitions_are_tested_and_the_unmeasurable_say_why() {
         let mut definition = claim(Class::Derivable, Vec::new());
+        definition.kind = Kind::Definition;
+        definition.note = "half of it is missing".to_owned();
+        let missing = judged(&definition);
+        assert_eq!((missing.verdict, missing.reason.as_str()), (Verdict::NotReproduced, "half of it is missing"));
+        assert!(!missing.is_acceptable());
         definition.tests = vec!["crates/x.rs::a_test".to_owned()];
         assert_eq!(judged(&definition).verdict, Verdict::Tested);
         assert!(judged(&definition).is_acceptable());

@@ -1,11 +1,12 @@
 //! Definitions and metrics of the LAN paper, each against a sum that can be done by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Outcome, Paper, Profile};
+use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values, Verdict};
 use headway_record::{LinkLabel, LinkMeter, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
 use headway_units::{Instant, Registry};
+use std::collections::BTreeMap;
 
 fn paper() -> &'static Paper {
     Paper::find("lan-queues").unwrap()
@@ -73,6 +74,25 @@ fn red_has_three_states() {
 
 fn load_text(text: &str) -> Scenario {
     load("test.toml", text, &[], &NoFiles).unwrap().scenario
+}
+
+/// What a model of no queue at all would be given for Table II: 13.5 ms in every cell. Within 0.5 ms lie all numbers of the
+/// paper but 14.027, 14.46 and 14.51; and 5 hold as a whole: the first rows of three columns, the two equal numbers of TCP under
+/// DropTail, and 3 clients of UDP under RED, which has the number of DropTail.
+#[test]
+fn a_constant_does_not_pass_for_table_two() {
+    let claims = paper().claims().unwrap();
+    let mut measured = Measured::default();
+    for cell in &claims.cells {
+        measured.add(&cell.name, 1, true, Values::from([("delay_c_ms", 13.5)]));
+    }
+    let results = Results::new(paper(), &claims, &paper().ns2().unwrap(), Profile::Full, &measured, BTreeMap::new());
+    let table: Vec<_> = results.claims.iter().filter(|judged| judged.id.starts_with("lan.t2.")).collect();
+    assert_eq!(table.len(), 26);
+    assert_eq!(table.iter().filter(|judged| judged.checks[0].holds == Some(true)).count(), 23);
+    let held: Vec<&str> = table.iter().filter(|one| one.verdict == Verdict::Reproduced).map(|one| &*one.id).collect();
+    let expected = ["droptail.tcp.3", "droptail.tcp.5", "droptail.udp.3", "droptail.mix.3", "red.udp.3"];
+    assert_eq!(held, expected.map(|cell| format!("lan.t2.{cell}")));
 }
 
 /// Table I: which numbers of clients are run with what.

@@ -7,7 +7,6 @@ use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, Start, Transport, load};
 use headway_sim::Simulation;
 use headway_units::{Bytes, Duration, Instant, MediaKind, Registry as _};
-use std::collections::BTreeSet;
 
 fn paper() -> &'static Paper {
     Paper::find("sfdps").unwrap()
@@ -18,22 +17,6 @@ fn scenarios(prefix: &str) -> Vec<Scenario> {
     let cells = paper().claims().unwrap().cells;
     let load = |cell: &headway_papers::Cell| cell.load(paper(), Profile::Full, 1).unwrap().scenario;
     cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect()
-}
-
-/// Every claim that was found in the paper has a verdict: its rules, its inputs, its thirteen figures, and what else it says.
-#[test]
-fn no_claim_of_the_sfdps_paper_is_left_out() {
-    let expected: BTreeSet<String> = "def.sfdps1 def.sfdps2 def.ring def.ring-sfdps2 def.queue-order def.api def.ccid3 \
-        idle.collapse ring.original ekiga.audio ekiga.video.high ekiga.video.low ekiga.mtu ekiga.video.rate ekiga.total \
-        ekiga.overheads ekiga.pattern ekiga.tcp-share ekiga.mean-packet queue32 queue5 expiry itu rtts stats variance \
-        baseline.audio-first fig1 fig2.a fig2.b fig3.sfdps1 fig3.sfdps2 fig3.dccp fig3.audio fig4 fig4.video fig5 fig6 fig7 \
-        fig8 fig9 fig10 fig11 fig12 best fig13.audio fig13.video rtt-range sender-only reno-choice guo"
-        .split_whitespace()
-        .map(|name| format!("sfdps.{name}"))
-        .collect();
-    assert_eq!(expected.len(), 51);
-    let ids: BTreeSet<String> = paper().claims().unwrap().claims.into_iter().map(|claim| claim.id).collect();
-    assert_eq!(ids, expected);
 }
 
 /// Section 4.2: 30 runs of 60 s, of which the first 3 s do not count; Student's interval. By hand for the numbers 1 to 30: mean
