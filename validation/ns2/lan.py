@@ -183,6 +183,10 @@ def show_row(cases, judged=True):
 
 def show_end(cases):
     missed = [case for case in cases if not case["pass"]]
+    undecided = sum(case.get("verdict") == "undecided" for case in missed)
     for case in missed:
-        print(f"MISSED {case['name']}: ns-2 {case['ns2']:.6g}, headway {case['headway']:.6g}, bound {case['bound']}")
-    print(f"{len(cases) - len(missed)} of {len(cases)} figures within their bounds, {len(missed)} missed", flush=True)
+        word = "UNDECIDED" if case.get("verdict") == "undecided" else "MISSED"
+        chance = f", by chance {case['chance_percent']:.2f} %" if case.get("chance_percent") else ""
+        print(f"{word} {case['name']}: ns-2 {case['ns2']:.6g}, headway {case['headway']:.6g}{chance}, bound {case['bound']}")
+    print(f"{len(cases) - len(missed)} of {len(cases)} figures within their bounds, {len(missed) - undecided} missed, {undecided} undecided",
+          flush=True)
