@@ -231,7 +231,6 @@ impl Writer<'_, '_> {
             "timestamps",
             "timestamps_reset_backoff",
             "limited_transmit",
-            "fractional_halving",
             "exit_recovery_fix",
             "grow_on_exit",
             "partial_window_deflation",
@@ -254,6 +253,7 @@ impl Writer<'_, '_> {
         }
         self.maybe_bare("dupack_threshold", &["1", "2", "3", "100", "4294967295"])?;
         self.maybe("halving", &["window", "flight"])?;
+        self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
         self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
         self.maybe("pipe", &["counted", "scoreboard"])?;
         self.maybe("ack_counting", &["acks", "segments"])?;

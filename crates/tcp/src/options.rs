@@ -56,8 +56,8 @@ pub struct Rules {
     pub limited_transmit: bool,
     /// What is halved at a loss.
     pub halving: Halving,
-    /// After halving, cwnd keeps its fraction instead of becoming ssthresh (ns-2 `precisionReduce_`).
-    pub fractional_halving: bool,
+    /// What cwnd becomes when a loss halves it.
+    pub halved_window: HalvedWindow,
     /// cwnd becomes `min(ssthresh, FlightSize + 1)` at the end of NewReno's recovery (RFC 6582 step 3, option 1;
     /// ns-2 `exit_recovery_fix_`).
     pub exit_recovery_fix: bool,
@@ -149,6 +149,18 @@ pub enum Halving {
     Flight,
 }
 
+/// What cwnd becomes when a loss or a mark halves it. ssthresh is the half in whole segments, two at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HalvedWindow {
+    /// ssthresh (RFC 5681 section 3.2 step 2).
+    Ssthresh,
+    /// The half with its fraction, even if it is below two segments (ns-2 `precisionReduce_` 1).
+    Fractional,
+    /// The half in whole segments, even if it is one or none (ns-2 `precisionReduce_` 0).
+    Whole,
+}
+
 /// When partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -238,7 +250,7 @@ impl Rules {
             dupack_threshold: 3,
             limited_transmit: true,
             halving: Halving::Flight,
-            fractional_halving: false,
+            halved_window: HalvedWindow::Ssthresh,
             exit_recovery_fix: true,
             grow_on_exit: false,
             partial_window_deflation: true,
@@ -284,7 +296,7 @@ impl Rules {
             clock_phase: NS2_CLOCK_PHASE,
             timestamps_reset_backoff: false,
             halving: Halving::Window,
-            fractional_halving: true,
+            halved_window: HalvedWindow::Fractional,
             exit_recovery_fix: false,
             grow_on_exit: true,
             recovery_burst: Some(QueueSize::Packets(2)),

@@ -1,7 +1,7 @@
 //! What every sender keeps: sequence numbers, windows, timers, ECN, and the packets made from them.
 
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{Halving, Restart, Rules};
+use crate::options::{HalvedWindow, Halving, Restart, Rules};
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Counters;
@@ -165,7 +165,11 @@ impl<G: Growth> State<G> {
         let base = self.halving_base();
         let reduced = self.growth.decrease(self.window.cwnd, base);
         self.window.ssthresh = reduced.floor().max(2.0);
-        if self.rules.fractional_halving { reduced } else { self.window.ssthresh }
+        match self.rules.halved_window {
+            HalvedWindow::Ssthresh => self.window.ssthresh,
+            HalvedWindow::Fractional => reduced,
+            HalvedWindow::Whole => reduced.floor(),
+        }
     }
 
     /// Halves ssthresh and cwnd.
@@ -330,7 +334,7 @@ impl<G: Growth> State<G> {
             }
             let before = self.window.cwnd;
             self.halve(Cut::Ecn);
-            if !self.rules.fractional_halving {
+            if self.rules.halved_window == HalvedWindow::Ssthresh {
                 // The least ssthresh is two segments, a window may be one.
                 self.window.cwnd = self.window.cwnd.min(before);
             }

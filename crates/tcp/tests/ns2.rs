@@ -98,6 +98,9 @@ cases! {
     reno_in_whole_steps_and_short_bursts "reno-whole-maxburst",
     newreno_slow_but_steady "newreno-slow-but-steady",
     tahoe_without_limited_transmit "tahoe-no-limited-transmit",
+    reno_halves_in_whole_segments "reno-whole-halves",
+    sack_halves_in_whole_segments "sack-whole-halves",
+    tahoe_is_marked_down_to_no_segment "tahoe-window-of-none",
 }
 
 /// Every recorded file is a test.
