@@ -74,9 +74,11 @@ impl NewReno {
             if state.inflation > acked {
                 state.inflation -= acked - 1;
             } else {
-                state.window.cwnd = (state.window.cwnd - (acked - state.inflation) as f64).max(1.0);
+                state.window.cwnd -= (acked - state.inflation) as f64;
                 state.inflation = 1;
             }
+            // A mark may have left half a segment, which no deflation keeps (ns-2).
+            state.window.cwnd = state.window.cwnd.max(1.0);
         } else {
             state.inflation = 0;
         }

@@ -101,6 +101,7 @@ cases! {
     reno_halves_in_whole_segments "reno-whole-halves",
     sack_halves_in_whole_segments "sack-whole-halves",
     tahoe_is_marked_down_to_no_segment "tahoe-window-of-none",
+    newreno_resends_with_half_a_segment "newreno-half-a-segment",
 }
 
 /// Every recorded file is a test.
