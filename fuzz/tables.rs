@@ -200,6 +200,7 @@ impl Writer<'_, '_> {
         self.quoted(key, write);
         self.maybe_bare("random_start", BOOLEANS)?;
         self.maybe_bare("dither", BOOLEANS)?;
+        self.maybe_bare("stop_by_sum", BOOLEANS)?;
         self.maybe_bare("packets", &["1", "3", "1000"])?;
         self.maybe("lifetime", DELAYS)?;
         self.maybe_bare("priority", &["0", "255"])

@@ -5,6 +5,7 @@ use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
 use headway_units::{Bytes, Dialect, Instant, Options, Random, Registry};
 
 const CONSTANT: &str = include_str!("data/ns2-cbr-3236068bps.txt");
+const STOPS: &str = include_str!("data/ns2-cbr-stops.txt");
 const DITHERED: &str = include_str!("data/ns2-cbr-dithered.txt");
 
 fn column(text: &str) -> Vec<f64> {
@@ -42,6 +43,25 @@ fn constant_rate_times() {
     for ((ours, _), ns2) in ours.iter().zip(&ns2) {
         // Half a microsecond of rounding in the trace, 1 ns in ours.
         assert!((ours - ns2).abs() < 0.502e-6, "{ours} {ns2}");
+    }
+}
+
+/// Where a packet is due at the stop itself, the sum of doubles decides: 48 runs, half of them with one packet more.
+#[test]
+fn a_packet_due_at_the_stop() {
+    let rows: Vec<Vec<&str>> =
+        STOPS.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(' ').collect()).collect();
+    assert_eq!(rows.len(), 48);
+    for row in rows {
+        let instant = |text: &str| Instant::ZERO + format!("{text}s").parse::<headway_units::Duration>().unwrap();
+        let SourceOptions::Cbr(mut options) = SourceOptions::preset("cbr", Dialect::Ns2).unwrap() else { panic!() };
+        options.rate = Some(format!("{}bps", row[0]).parse().unwrap());
+        options.size = Some(Bytes::new(row[1].parse().unwrap()));
+        let (start, stop) = (instant(row[2]), Some(instant(row[3])));
+        let context = Context { start, stop, random: Random::new(1, "cbr"), trace: None };
+        let mut source = Source::new(&SourceOptions::Cbr(options), context).unwrap();
+        let writes = std::iter::from_fn(|| source.poll(source.poll_timeout()?)).count();
+        assert_eq!(writes, row[4].parse::<usize>().unwrap(), "{row:?}");
     }
 }
 

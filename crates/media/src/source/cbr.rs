@@ -3,6 +3,9 @@
 //! One write of `size` each interval I = size * 8 / rate, the first at the start itself. The n-th is within 1 ns of
 //! the exact rational start + n * I. With `random_start` the first is at start + U(0, I); with `dither` each interval
 //! is I + U(-I/2, I/2) (ns-2.35 `tools/cbr_traffic.cc`, `random_`), which sums up to a random walk about the rate.
+//!
+//! A write that is due at the stop itself is not written, unless `stop_by_sum`: ns-2 adds one double to another for each
+//! interval, and writes if that sum has stayed below the stop, by however little.
 
 use super::Context;
 use crate::write::{Write, WriteSize, check_lifetime, check_size};
@@ -29,6 +32,8 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies evenly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
+    /// Whether a write due at the stop itself is written if the sum of start and intervals, as doubles, is below it (ns-2).
+    pub stop_by_sum: bool,
     /// How many writes there are (ns-2 `maxpkts_`); absent, no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
@@ -86,7 +91,7 @@ impl CbrOptions {
 }
 
 impl headway_units::Options for CbrOptions {
-    fn preset(_: Dialect) -> Self {
+    fn preset(dialect: Dialect) -> Self {
         Self {
             rate: None,
             interval: None,
@@ -94,6 +99,7 @@ impl headway_units::Options for CbrOptions {
             payload: None,
             random_start: false,
             dither: false,
+            stop_by_sum: dialect == Dialect::Ns2,
             packets: None,
             media: MediaKind::Data,
             priority: 0,
@@ -154,6 +160,8 @@ pub struct Cbr {
     /// Where an undithered source would be: whole steps since the first write.
     even: Accumulator,
     next: Instant,
+    /// The same as a sum of doubles, in s, and what is added each time.
+    sum_s: Option<(f64, f64)>,
     left: Option<u64>,
     stop: Instant,
     /// Present if intervals vary.
@@ -175,11 +183,17 @@ impl Cbr {
             let interval = options.nominal_interval().unwrap_or_default();
             first += Duration::from_nanos(random.below(interval.as_nanos()));
         }
+        let interval_s = match pace {
+            Pace::Interval(interval) => interval.as_secs_f64(),
+            Pace::Rate(bytes, rate) => (bytes.count() * 8) as f64 / rate.bits_per_second() as f64,
+        };
         Ok(Self {
             size,
             pace,
             even: Accumulator::starting(first),
             next: first,
+            // A dithered interval is never exactly as long as what is left to the stop.
+            sum_s: (options.stop_by_sum && !options.dither).then(|| (first.as_secs_f64(), interval_s)),
             left: options.packets,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             dither: options.dither.then_some(random),
@@ -190,7 +204,15 @@ impl Cbr {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        (self.left != Some(0) && self.next < self.stop).then_some(self.next)
+        (self.left != Some(0) && !self.has_reached(self.stop)).then_some(self.next)
+    }
+
+    /// Whether the next write is due at `at` or later.
+    fn has_reached(&self, at: Instant) -> bool {
+        match self.sum_s {
+            Some((sum_s, _)) if self.next == at => sum_s >= at.as_secs_f64(),
+            _ => self.next >= at,
+        }
     }
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
@@ -223,6 +245,9 @@ impl Cbr {
             }
         };
         self.next += Duration::from_nanos(varied);
+        if let Some((sum_s, interval_s)) = &mut self.sum_s {
+            *sum_s += *interval_s;
+        }
         // At the end of time the even source stands still; a dithered one would repeat its last instant for ever.
         if self.even.instant() == Instant::FAR_FUTURE {
             self.next = Instant::FAR_FUTURE;
@@ -332,14 +357,14 @@ mod tests {
         #[test]
         fn no_options_panic_or_stand_still(
             rate: Option<u64>, interval: Option<u64>, size: Option<u64>, payload: Option<u64>,
-            random_start: bool, dither: bool, packets: Option<u64>, begin: u64,
+            random_start: bool, dither: bool, stop_by_sum: bool, packets: Option<u64>, begin: u64,
         ) {
             let o = options(|o| {
                 o.rate = rate.map(Rate::from_bits_per_second);
                 o.interval = interval.map(Duration::from_nanos);
                 o.size = size.map(|size| Bytes::new(size >> 40));
                 o.payload = payload.map(|payload| Bytes::new(payload >> 40));
-                (o.random_start, o.dither, o.packets) = (random_start, dither, packets);
+                (o.random_start, o.dither, o.stop_by_sum, o.packets) = (random_start, dither, stop_by_sum, packets);
             });
             if o.check().is_ok() {
                 let times = times(&mut start(&o, Instant::from_nanos(begin), None, ""), 100);
@@ -350,12 +375,16 @@ mod tests {
     }
 
     /// ns-2 sends at 1, 1.25, 1.5 and 1.75 s if the source runs from 1 to 2 s with 0.25 s between packets (measured,
-    /// ns-2.35: `stop` was scheduled earlier than the timer of 2 s and cancels it).
+    /// ns-2.35: `stop` was scheduled earlier than the timer of 2 s and cancels it). Sums of 0.25 are exact.
     #[test]
     fn nothing_is_sent_at_the_stop_itself() {
-        let mut cbr = start(&every(250), Instant::from_secs(1), Some(Instant::from_secs(2)), "");
-        assert_eq!(times(&mut cbr, usize::MAX), [1_000_000_000, 1_250_000_000, 1_500_000_000, 1_750_000_000]);
-        assert_eq!(cbr.poll(Instant::FAR_FUTURE), None);
+        for stop_by_sum in [false, true] {
+            let mut o = every(250);
+            o.stop_by_sum = stop_by_sum;
+            let mut cbr = start(&o, Instant::from_secs(1), Some(Instant::from_secs(2)), "");
+            assert_eq!(times(&mut cbr, usize::MAX), [1_000_000_000, 1_250_000_000, 1_500_000_000, 1_750_000_000]);
+            assert_eq!(cbr.poll(Instant::FAR_FUTURE), None);
+        }
         let mut never = start(&every(250), Instant::from_secs(1), Some(Instant::from_secs(1)), "");
         assert_eq!(never.poll_timeout(), None);
         assert_eq!(never.poll(Instant::FAR_FUTURE), None);
