@@ -1,6 +1,7 @@
 //! What the channel loses by itself, congestion apart.
 
 pub mod bernoulli;
+pub mod list;
 pub mod periodic;
 
 use headway_units::{Instant, Random, registry};
@@ -13,6 +14,7 @@ registry! {
     machine Loss;
     what "loss"; dispatch each;
     "bernoulli" => Bernoulli(bernoulli::Options, bernoulli::Bernoulli),
+    "list" => List(list::Options, list::List),
     "periodic" => Periodic(periodic::Options, periodic::Periodic),
 }
 
@@ -20,7 +22,7 @@ registry! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Before the queue: the packet takes no room and no time (ns-2 `link-lossmodel`, Linux netem).
+    /// Before the queue: the packet takes no room and no time (ns-2 `lossmodel`, Linux netem).
     BeforeQueue,
     /// After the transmission: the packet has used the link (a wireless channel).
     AfterTransmission,
@@ -32,6 +34,7 @@ impl Loss {
     pub fn new(options: &LossOptions) -> Self {
         match options {
             LossOptions::Bernoulli(options) => Self::Bernoulli(bernoulli::Bernoulli::new(options)),
+            LossOptions::List(options) => Self::List(list::List::new(options)),
             LossOptions::Periodic(options) => Self::Periodic(periodic::Periodic::new(options)),
         }
     }
@@ -46,6 +49,7 @@ impl Loss {
     pub fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
         match self {
             Self::Bernoulli(loss) => loss.loses(now, random),
+            Self::List(loss) => loss.loses(),
             Self::Periodic(loss) => loss.loses(),
         }
     }

@@ -1,5 +1,5 @@
-//! Periodic loss: every k-th packet is lost, counted as they come to the channel (ns-2's `ErrorModel/List` with a list of
-//! multiples, or `ErrorModel/Periodic`). No randomness.
+//! Periodic loss: every k-th packet is lost, or a burst that begins with it, counted as they come to the channel (ns-2's
+//! `ErrorModel/Periodic` in packets). No randomness.
 
 use super::Place;
 use headway_units::{Dialect, OptionError};
@@ -9,8 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// One packet in so many is lost; 0 for none.
+    /// One packet in so many is lost; 0 for none (ns-2 `period_`).
     pub every: u64,
+    /// The first that is lost, counted from 0; absent: `every` (one less than ns-2's `offset_`, which counts from 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
+    /// How many are lost in a row each time (ns-2 `burstlen_`).
+    pub burst: u64,
     /// Where packets are lost.
     pub place: Place,
     /// From which packet on, counted from 0, another number holds. Rising.
@@ -30,10 +35,16 @@ pub struct Change {
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { every: 0, place: Place::BeforeQueue, changes: Vec::new() }
+        Self { every: 0, first: None, burst: 1, place: Place::BeforeQueue, changes: Vec::new() }
     }
 
     fn check(&self) -> Result<(), OptionError> {
+        if self.first.is_some() && self.every == 0 {
+            return Err(OptionError::new("first", "without every nothing is lost: write every, from 1, too"));
+        }
+        if self.burst == 0 {
+            return Err(OptionError::new("burst", "a burst of 0 packets is no loss: burst is at least 1"));
+        }
         if self.changes.windows(2).any(|pair| pair[0].packet >= pair[1].packet) {
             return Err(OptionError::new("changes", "each change must begin at a later packet than the one before"));
         }
@@ -46,8 +57,11 @@ impl headway_units::Options for Options {
 pub struct Periodic {
     place: Place,
     every: u64,
-    /// Packets since the last loss or change.
-    since: u64,
+    burst: u64,
+    /// With which packet the next loss begins.
+    next: Option<u64>,
+    /// What is left of a burst.
+    left: u64,
     /// Packets that have passed.
     passed: u64,
     /// Those to come, the next one last.
@@ -57,23 +71,31 @@ pub struct Periodic {
 impl Periodic {
     pub(super) fn new(options: &Options) -> Self {
         let changes = options.changes.iter().rev().copied().collect();
-        Self { place: options.place, every: options.every, since: 0, passed: 0, changes }
+        let next = options.first.or((options.every > 0).then_some(options.every));
+        Self { place: options.place, every: options.every, burst: options.burst, next, left: 0, passed: 0, changes }
     }
 
     pub(super) fn place(&self) -> Place {
         self.place
     }
 
-    /// Packet number n after a change (n = 0 is the change itself) is lost where n is a multiple of `every`, but never
-    /// packet 0: as in a list of k, 2k, 3k..
+    /// A loss begins with packet number n after a change (n = 0 is the change itself) where n is a multiple of `every`, but
+    /// never with packet 0: as in a list of k, 2k, 3k..
     pub(super) fn loses(&mut self) -> bool {
-        if let Some(change) = self.changes.pop_if(|change| change.packet == self.passed) {
+        let passed = self.passed;
+        let after = |every: u64| (every > 0).then(|| passed.saturating_add(every));
+        if let Some(change) = self.changes.pop_if(|change| change.packet == passed) {
             self.every = change.every;
-            self.since = 0;
+            self.next = after(change.every);
+            self.left = 0;
+        }
+        if self.next == Some(passed) {
+            self.next = after(self.every);
+            self.left = self.burst;
         }
         self.passed += 1;
-        let lost = self.every > 0 && self.since == self.every;
-        self.since = if lost { 1 } else { self.since + 1 };
+        let lost = self.left > 0;
+        self.left -= u64::from(lost);
         lost
     }
 }
@@ -91,11 +113,69 @@ mod tests {
     #[test]
     fn every_kth_is_lost_counted_from_the_change() {
         let changes = vec![Change { packet: 25, every: 5 }, Change { packet: 42, every: 0 }];
-        let options = Options { every: 10, place: Place::BeforeQueue, changes };
+        let options = Options { every: 10, changes, ..Options::preset(Dialect::Rfc) };
         assert_eq!(lost(&options, 100), [10, 20, 30, 35, 40]);
         assert!(options.check().is_ok());
         assert!(lost(&Options::preset(Dialect::Rfc), 100).is_empty());
         assert_eq!(lost(&Options { every: 1, changes: Vec::new(), ..options }, 4), [1, 2, 3]);
+    }
+
+    /// ns-2.35, 40 packets through `ErrorModel/Periodic` in packets: `period_`, `offset_`, `burstlen_`, and what was lost.
+    #[test]
+    fn bursts_from_the_first_on_are_those_of_ns2() {
+        for (period, offset, burstlen, theirs) in [
+            (10, 0, 0, vec![0, 10, 20, 30]),
+            (10, 1, 1, vec![0, 10, 20, 30]),
+            (10, 11, 0, vec![10, 20, 30]),
+            (10, 4, 3, vec![3, 4, 5, 13, 14, 15, 23, 24, 25, 33, 34, 35]),
+            (7, 20, 2, vec![19, 20, 26, 27, 33, 34]),
+            (
+                1,
+                5,
+                0,
+                vec![
+                    4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+                    30, 31, 32, 33, 34, 35, 36, 37, 38, 39,
+                ],
+            ),
+            (
+                3,
+                2,
+                3,
+                vec![
+                    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+                    28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39,
+                ],
+            ),
+            (
+                2,
+                6,
+                5,
+                vec![
+                    5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
+                    31, 32, 33, 34, 35, 36, 37, 38, 39,
+                ],
+            ),
+            (12, 30, 5, vec![29, 30, 31, 32, 33]),
+        ] {
+            let options = Options {
+                every: period,
+                // There 0 and 1 are both the first packet, and bursts of 0 and 1 one packet.
+                first: Some(u64::max(offset, 1) - 1),
+                burst: u64::max(burstlen, 1),
+                ..Options::preset(Dialect::Ns2)
+            };
+            options.check().unwrap();
+            assert_eq!(lost(&options, 40), theirs, "{period} {offset} {burstlen}");
+        }
+    }
+
+    #[test]
+    fn a_burst_and_a_first_need_something_to_lose() {
+        let none = Options { burst: 0, every: 5, ..Options::preset(Dialect::Rfc) };
+        assert_eq!(none.check().unwrap_err().key, "burst");
+        let never = Options { first: Some(3), ..Options::preset(Dialect::Rfc) };
+        assert_eq!(never.check().unwrap_err().key, "first");
     }
 
     #[test]
