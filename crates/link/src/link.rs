@@ -45,6 +45,8 @@ pub enum Offer {
     Marked,
     /// Dropped; it is on no link.
     Dropped(DropCause),
+    /// Marked, and then dropped; it is on no link.
+    DroppedMarked(DropCause),
     /// Let in, at the cost of another.
     Evicted {
         /// Whether the newcomer is to be marked.
@@ -241,6 +243,7 @@ impl Link {
                 }
                 Offer::Dropped(cause)
             }
+            Verdict::DropMarked(cause) => Offer::DroppedMarked(cause),
             Verdict::AdmitAndEvict { mark, place, cause } => {
                 self.push(pool, now, idle, packet, bytes, &mut on_start);
                 match self.evict(pool, place) {

@@ -87,7 +87,7 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
             match link.offer(&mut pool, at, packet, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
-                Offer::Dropped(cause) => seen.drops.push((id as u32, cause)),
+                Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
                 Offer::Evicted { victim, cause, .. } => seen.drops.push((pool.get(victim).id, cause)),
             }
             seen.waiting.push(link.waiting());

@@ -13,7 +13,7 @@ use std::io::Write;
 /// What happened, at the queue in front of a link or at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// `+`: offered to the queue (a packet that is dropped there has this line, too).
+    /// `+`: offered to the queue (a packet that is dropped there has this line, too; one that is lost before has not).
     Enqueue,
     /// `-`: its transmission starts.
     Dequeue,

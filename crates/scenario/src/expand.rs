@@ -183,6 +183,7 @@ fn flows(
                 to,
                 start: start(&table.start, replica),
                 stop: table.stop.map(instant),
+                fid: table.fid,
                 transport: table.transport.options.clone(),
                 send_queue: table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()),
                 source: table.source.options.clone(),

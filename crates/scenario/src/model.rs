@@ -71,6 +71,8 @@ pub struct Flow {
     pub start: Start,
     /// Nothing new is sent from here on; after the start.
     pub stop: Option<Instant>,
+    /// ns-2's flow id, in its traces; without one they have the flow's number, from 1.
+    pub fid: Option<u32>,
     /// What carries the packets.
     pub transport: Transport,
     /// What waits for the transport's rate controller; without one it is not used.

@@ -223,6 +223,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     {
         open.wrong("stop", format!("{stop} is not after the start at {first}"));
     }
+    let fid: Option<u32> = open.optional("fid");
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
     let transport = open.options("transport", dialect, &VOCABULARY.transport);
@@ -252,6 +253,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         count,
         start,
         stop,
+        fid,
         dialect: own_dialect,
         transport: transport?,
         send_queue,

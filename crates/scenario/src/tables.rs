@@ -165,6 +165,9 @@ pub(crate) struct FlowTable {
     /// When the source stops; never if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Duration>,
+    /// ns-2's `fid_` in its traces, replicas the same; the flow's number, from 1, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fid: Option<u32>,
     /// Whose rules the options of this flow follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,

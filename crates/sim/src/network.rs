@@ -152,24 +152,33 @@ impl<O: Observer> Network<O> {
 
     /// Offers the packet to the link that its route names next.
     fn offer(&mut self, now: Moment, handle: Handle) {
-        let packet = self.packets.get(handle);
-        let number = self.routes.link_at(packet.place) as usize;
+        let number = self.routes.link_at(self.packets.get(handle).place) as usize;
         let Port { link, meter, .. } = &mut self.ports[number];
-        if O::WATCHES {
-            self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
-        }
         meter.arrived(now.at);
         let observer = &mut self.observer;
+        let mut begun = false;
         let offer = link.offer(&mut self.packets, now, handle, |packets, transmission| {
             note(meter, &transmission);
             if O::WATCHES {
-                observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
+                // Watched links make events of all other transmissions: this is the newcomer's.
+                begun = true;
+                let packet = packets.get(transmission.packet);
+                observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
+                observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
             }
         });
+        let lost = offer == Offer::Dropped(DropCause::Channel);
+        if O::WATCHES && !begun && !lost {
+            self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
+        }
         let (marked, dropped) = match offer {
             Offer::Accepted => (false, None),
             Offer::Marked => (true, None),
             Offer::Dropped(cause) => (false, Some((handle, cause))),
+            Offer::DroppedMarked(cause) => {
+                self.packets.get_mut(handle).mark();
+                (false, Some((handle, cause)))
+            }
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
@@ -182,7 +191,8 @@ impl<O: Observer> Network<O> {
             self.observer.average(now.at, number, average);
         }
         if let Some((handle, cause)) = dropped {
-            self.drop(now.at, number, handle, cause);
+            let event = if lost { LinkEvent::Lost } else { LinkEvent::Drop };
+            self.drop(now.at, number, handle, cause, event);
         }
         self.schedule_departure(number);
         self.schedule_arrival(number);
@@ -190,10 +200,10 @@ impl<O: Observer> Network<O> {
 
     /// A link has dropped a packet.
     #[cold]
-    fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause) {
+    fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause, event: LinkEvent) {
         self.ports[number].meter.dropped(now, cause);
         if O::WATCHES {
-            self.observer.link_event(now, LinkEvent::Drop, number, self.packets.get(handle));
+            self.observer.link_event(now, event, number, self.packets.get(handle));
         }
         let packet = self.packets.get(handle);
         if packet.forward {
@@ -269,7 +279,7 @@ impl<O: Observer> Network<O> {
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
             Delivery::Lost(handle) => {
-                self.drop(now.at, number, handle, DropCause::Channel);
+                self.drop(now.at, number, handle, DropCause::Channel, LinkEvent::Drop);
                 return None;
             }
         };

@@ -22,6 +22,7 @@ struct Ends {
     answer: PacketType,
     source: TraceAddress,
     destination: TraceAddress,
+    fid: u32,
 }
 
 impl Ns2Trace {
@@ -38,7 +39,8 @@ impl Ns2Trace {
         let flows = scenario
             .flows
             .iter()
-            .map(|flow| {
+            .zip(1..)
+            .map(|(flow, number)| {
                 let data = match (&flow.transport, &flow.source) {
                     (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
@@ -48,7 +50,9 @@ impl Ns2Trace {
                     }
                 };
                 let answer = if data == PacketType::Tfrc { PacketType::TfrcAck } else { PacketType::Ack };
-                Ends { data, answer, source: attach(flow.from), destination: attach(flow.to) }
+                // Scripts number their flows from 1: 0 is ns-2's default, no flow in particular.
+                let fid = flow.fid.unwrap_or(number);
+                Ends { data, answer, source: attach(flow.from), destination: attach(flow.to), fid }
             })
             .collect();
         let links = scenario.links.iter().map(|link| (link.from as u32, link.to as u32)).collect();
@@ -69,7 +73,7 @@ impl Observer for Ns2Trace {
             LinkEvent::Enqueue => TraceEvent::Enqueue,
             LinkEvent::Dequeue => TraceEvent::Dequeue,
             LinkEvent::Receive => TraceEvent::Receive,
-            LinkEvent::Drop => TraceEvent::Drop,
+            LinkEvent::Drop | LinkEvent::Lost => TraceEvent::Drop,
         };
         let (from, to) = self.links[link];
         let ends = &self.flows[packet.flow.0 as usize];
@@ -80,7 +84,8 @@ impl Observer for Ns2Trace {
             Body::Tcp(segment) => (segment.ns2_number(), segment.ece, segment.cwr),
             Body::Numbered(datagram) => (datagram.number as i64, false, false),
             Body::Dccp(packet) => (packet.seq.value() as i64, false, false),
-            Body::Report(report) => (report.number as i64, false, false),
+            // ns-2's reports bear the greatest number that has come.
+            Body::Report(report) => (report.acknowledged as i64, false, false),
             Body::Raw(_) => (-1, false, false),
         };
         let traced = TracePacket {
@@ -89,8 +94,8 @@ impl Observer for Ns2Trace {
             ecn: packet.ecn,
             ecn_echo,
             cwr,
-            // Scripts number their flows from 1: 0 is ns-2's default, no flow in particular.
-            flow: packet.flow.0 + 1,
+            // A TCP sink answers with the flow id that came, TFRC's with its own, which scripts leave at 0.
+            flow: if matches!(packet.body, Body::Report(_)) { 0 } else { ends.fid },
             source,
             destination,
             sequence,

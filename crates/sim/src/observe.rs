@@ -6,13 +6,15 @@ use headway_units::{Duration, Instant};
 /// What happens to a packet at a link, as ns-2's traces tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It is offered to the link (`+`).
+    /// It is offered to the link's queue (`+`).
     Enqueue,
+    /// The channel loses it before the queue, to which it is never offered (`d` without a `+`).
+    Lost,
     /// Its transmission begins (`-`).
     Dequeue,
     /// It reaches the far end (`r`).
     Receive,
-    /// It is dropped (`d`).
+    /// It is dropped, after it was offered (`d`).
     Drop,
 }
 

@@ -48,7 +48,7 @@ impl Observer for Opportunities {
         }
         let (starts, ends) = self.ends.get(link).copied().unwrap_or_default();
         match event {
-            LinkEvent::Enqueue if starts && self.all.len() < MOST_PACKETS => {
+            LinkEvent::Enqueue | LinkEvent::Lost if starts && self.all.len() < MOST_PACKETS => {
                 self.uids.push(packet.uid);
                 self.all.push(Opportunity { at: now, arrives: None });
             }

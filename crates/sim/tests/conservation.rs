@@ -117,6 +117,7 @@ impl Observer for Counter {
             LinkEvent::Enqueue => self.enqueued += 1,
             LinkEvent::Receive => self.received += 1,
             LinkEvent::Drop => self.dropped += 1,
+            LinkEvent::Lost => (self.enqueued, self.dropped) = (self.enqueued + 1, self.dropped + 1),
             LinkEvent::Dequeue => {}
         }
     }

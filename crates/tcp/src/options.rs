@@ -101,7 +101,8 @@ pub struct Rules {
 
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it).
+    /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it; there a repeated SYN
+    /// carries CWR, too).
     pub ecn_on_retransmission: bool,
 
     /// The sink acknowledges every second segment, or after this long; absent: every segment at once.

@@ -413,7 +413,7 @@ impl<G: Growth> State<G> {
     pub(crate) fn output(&mut self, seq: u64) -> Segment {
         let retransmission = seq < self.max;
         let may_mark = self.rules.ecn_on_retransmission || !retransmission;
-        let cwr = self.rules.ecn && self.cwr_due && may_mark && seq != 0;
+        let cwr = self.rules.ecn && self.cwr_due && may_mark;
         self.cwr_due &= !cwr;
         let idle = self.una == self.max;
         self.counters.sent += 1;

@@ -59,6 +59,8 @@ pub enum Verdict {
     Mark,
     /// It goes no further.
     Drop(DropCause),
+    /// It was marked, and then there was no room for it.
+    DropMarked(DropCause),
     /// It waits its turn (marked if `mark`), and another is dropped instead.
     AdmitAndEvict {
         /// Whether the newcomer is marked.

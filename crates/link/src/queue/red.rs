@@ -316,6 +316,7 @@ impl Red {
             }
             // The newcomer counts among the victims.
             let place = match self.options.drop {
+                Victim::Tail if matches!(early, Early::Mark) => return Verdict::DropMarked(DropCause::QueueFull),
                 Victim::Tail => return Verdict::Drop(DropCause::QueueFull),
                 Victim::Random => random.below(backlog.packets + 1),
                 Victim::Front => backlog.packets.min(1),

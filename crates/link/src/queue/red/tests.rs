@@ -178,6 +178,24 @@ fn capable_packets_are_marked_below_the_mark_limit() {
     assert!(marked == 0 && dropped > 5, "p_b is above 0.1");
 }
 
+/// ns-2 marks first, and then finds that there is no room.
+#[test]
+fn a_marked_packet_may_find_the_queue_full() {
+    let mut random = Random::new(1, "red");
+    let mut verdict = |packets| {
+        let mut queue = red(|options| {
+            options.ecn = true;
+            options.limit = QueueSize::Packets(20);
+            options.max_probability = Probability::ONE;
+        });
+        queue.above_min = true;
+        queue.avg = 15.0;
+        arrive(&mut queue, packets, Ecn::Ect0, &mut random)
+    };
+    assert_eq!(verdict(19), Verdict::Mark);
+    assert_eq!(verdict(20), Verdict::DropMarked(DropCause::QueueFull));
+}
+
 /// ns-2 in packets takes up to its limit; DropTail one less.
 #[test]
 fn a_full_queue_refuses_at_the_limit() {
