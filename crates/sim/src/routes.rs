@@ -1,5 +1,8 @@
-//! Routes, only for pairs of nodes that talk: the path with the fewest links; among equals, at each node the link that
-//! stands first in the scenario.
+//! Routes, only for pairs of nodes that talk: the path with the fewest links; among equals, as ns-2 chooses: at each node
+//! the path whose last node before the goal stands first in the scenario, then the one before that, and so on back.
+//!
+//! It is what Dijkstra's algorithm leaves that takes the nearest node of the lowest number next and replaces no route by an
+//! equal one (ns-2.35 `routing/route.cc`), run for each node by itself. In which order links are listed does not matter.
 //!
 //! A route is a run of link numbers in one shared list, ended by [`Routes::END`]; a packet carries its place in it, so
 //! that forwarding is one look-up.
@@ -17,6 +20,15 @@ pub(crate) struct Routes {
 pub(crate) struct NoRoute {
     /// Which of the asked pairs.
     pub(crate) pair: usize,
+}
+
+/// What is known of the ways to one node.
+#[derive(Debug, Default)]
+struct Search {
+    /// How many links each node is from it; `u32::MAX`: it cannot be reached.
+    distance: Vec<u32>,
+    /// The link that each node takes, as far as that was asked; `u32::MAX`: not yet.
+    chosen: Vec<u32>,
 }
 
 struct Graph<'a> {
@@ -42,7 +54,7 @@ impl Routes {
         jobs.sort_unstable();
         let mut routes = Self::default();
         let mut starts = vec![0; pairs.len()];
-        let mut next_link = Vec::new();
+        let mut search = Search::default();
         let mut searched = None;
         for (gateway, pair) in jobs {
             let (from, to) = pairs[pair];
@@ -53,10 +65,10 @@ impl Routes {
                     only
                 } else {
                     if searched != Some(gateway) {
-                        graph.search_backwards(gateway, &mut next_link);
+                        graph.search_backwards(gateway, &mut search);
                         searched = Some(gateway);
                     }
-                    next_link[at]
+                    graph.choose(at, gateway, &mut search)
                 };
                 // A chain of single ways out that misses the gateway would go round for ever.
                 let length = routes.hops.len() - starts[pair] as usize;
@@ -108,11 +120,13 @@ impl<'a> Graph<'a> {
         at
     }
 
-    /// Breadth first from `to` against the links; leaves in `next_link` each node's first link of a shortest path.
-    fn search_backwards(&self, to: usize, next_link: &mut Vec<u32>) {
-        let mut distance = vec![u32::MAX; self.incoming.len()];
-        next_link.clear();
-        next_link.resize(self.incoming.len(), Routes::END);
+    /// Breadth first from `to` against the links: how far each node is from it.
+    fn search_backwards(&self, to: usize, search: &mut Search) {
+        let Search { distance, chosen } = search;
+        for table in [&mut *distance, chosen] {
+            table.clear();
+            table.resize(self.incoming.len(), u32::MAX);
+        }
         distance[to] = 0;
         let mut frontier = VecDeque::from([to]);
         while let Some(node) = frontier.pop_front() {
@@ -122,9 +136,54 @@ impl<'a> Graph<'a> {
                     distance[from] = distance[node] + 1;
                     frontier.push_back(from);
                 }
-                if distance[from] == distance[node] + 1 {
-                    next_link[from] = next_link[from].min(link);
+            }
+        }
+    }
+
+    /// The link that `at` takes towards `to`, from which the search was; [`Routes::END`] if there is none.
+    fn choose(&self, at: usize, to: usize, search: &mut Search) -> u32 {
+        let Search { distance, chosen } = search;
+        if chosen[at] != u32::MAX || distance[at] == u32::MAX {
+            return chosen[at];
+        }
+        let nearer = |link: &u32| {
+            let (from, to) = self.links[*link as usize];
+            distance[to] < distance[from]
+        };
+        let mut nearest = self.outgoing[at].iter().copied().filter(nearer);
+        let (first, second) = (nearest.next(), nearest.next());
+        chosen[at] = match (first, second) {
+            (Some(only), None) => only,
+            _ => self.choose_among_equals(at, to, distance),
+        };
+        chosen[at]
+    }
+
+    /// Back from `to` on paths of fewest links from `at`, always to the node that stands first.
+    fn choose_among_equals(&self, at: usize, to: usize, distance: &[u32]) -> u32 {
+        let mut reached = vec![false; distance.len()];
+        reached[at] = true;
+        let mut frontier = VecDeque::from([at]);
+        while let Some(node) = frontier.pop_front() {
+            for &link in &self.outgoing[node] {
+                let next = self.links[link as usize].1;
+                if distance[next] < distance[node] && !reached[next] {
+                    reached[next] = true;
+                    frontier.push_back(next);
                 }
+            }
+        }
+        let mut node = to;
+        loop {
+            let before = |link: &&u32| {
+                let from = self.links[**link as usize].0;
+                reached[from] && distance[from] == distance[node] + 1
+            };
+            let links = self.incoming[node].iter().filter(before);
+            let Some(&link) = links.min_by_key(|link| self.links[**link as usize].0) else { return Routes::END };
+            node = self.links[link as usize].0;
+            if node == at {
+                return link;
             }
         }
     }
@@ -149,10 +208,35 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_way_wins_and_among_equals_the_first_link() {
+    fn the_shorter_way_wins_and_among_equals_the_first_node() {
         // 0 -> 1 -> 3, 0 -> 2 -> 3, and the long way 0 -> 4 -> 5 -> 3.
         let links = [(0, 4), (4, 5), (5, 3), (0, 2), (0, 1), (1, 3), (2, 3)];
-        assert_eq!(path(6, &links, 0, 3), Some(vec![3, 6]));
+        assert_eq!(path(6, &links, 0, 3), Some(vec![4, 5]));
+    }
+
+    /// ns-2's next hops in six networks drawn at random, links in any order, some one-way.
+    #[test]
+    fn among_equals_ns2_goes_the_same_way() {
+        let (mut links, mut node, mut networks) = (Vec::new(), 0, 0);
+        for line in include_str!("../tests/data/ns2-routes/routes.txt").lines() {
+            match line.split_once(' ').unwrap() {
+                ("links", all) => {
+                    let ends = |link: &str| link.split_once('-').map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
+                    links = all.split(' ').filter_map(ends).collect();
+                    (node, networks) = (0, networks + 1);
+                }
+                ("next", row) => {
+                    let nodes = row.split(' ').count();
+                    for (to, next) in row.split(' ').enumerate().filter(|(to, _)| *to != node) {
+                        let ours = path(nodes, &links, node, to).map(|path| links[path[0] as usize].1);
+                        assert_eq!(ours, next.parse().ok(), "network {networks} from {node} to {to}");
+                    }
+                    node += 1;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(networks, 6);
     }
 
     #[test]
