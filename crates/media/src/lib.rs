@@ -35,11 +35,15 @@ mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
 pub use queue::{Full, Late, Lost, Media, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
-pub use source::cbr::{Cbr, CbrOptions};
+pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
+pub use source::exponential::ExponentialOptions;
 pub use source::ftp::{Ftp, FtpOptions};
 pub use source::gop::{Gop, GopOptions};
+pub use source::on_off::OnOff;
+pub use source::pareto::ParetoOptions;
 pub use source::playback::{Playback, Streams, TraceOptions};
+pub use source::telnet::{Telnet, TelnetOptions};
 pub use source::trace::{Frame, Trace, TraceError, TraceProblem};
 pub use source::{Backlog, Context, Source, SourceOptions};
 pub use write::{LARGEST_WRITE, Sizes, Write, WriteSize};

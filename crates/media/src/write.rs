@@ -70,6 +70,23 @@ pub(crate) fn check_size(key: &'static str, bytes: Bytes) -> Result<(), OptionEr
     Ok(())
 }
 
+/// What is written each time by a source (`what`, with its article) that is told one of `size` and `payload`.
+pub(crate) fn chosen_size(what: &str, size: Option<Bytes>, payload: Option<Bytes>) -> Result<WriteSize, OptionError> {
+    match (size, payload) {
+        (Some(size), None) => check_size("size", size).map(|()| WriteSize::Wire(size)),
+        (None, Some(payload)) => check_size("payload", payload).map(|()| WriteSize::Payload(payload)),
+        (None, None) => {
+            let message = format!(
+                "{what} source needs size (bytes on the wire, such as \"1000B\") or payload (bytes without headers)"
+            );
+            Err(OptionError::new("size", message))
+        }
+        (Some(_), Some(_)) => {
+            Err(OptionError::new("payload", "size and payload exclude each other: write one of them"))
+        }
+    }
+}
+
 /// Something is of use for a while.
 pub(crate) fn check_lifetime(lifetime: Option<Duration>) -> Result<(), OptionError> {
     if lifetime == Some(Duration::ZERO) {

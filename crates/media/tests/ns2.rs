@@ -1,11 +1,14 @@
 //! Against ns-2.35: the send times and sizes of `Application/Traffic/CBR` over `Agent/UDP`.
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
-use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
+use headway_media::{Change, Context, Source, SourceOptions, UdpOptions, datagrams};
 use headway_units::{Bytes, Dialect, Instant, Options, Random, Registry};
 
 const CONSTANT: &str = include_str!("data/ns2-cbr-3236068bps.txt");
 const STOPS: &str = include_str!("data/ns2-cbr-stops.txt");
+const RATES: &str = include_str!("data/ns2-cbr-rates.txt");
+const EXPONENTIAL: &str = include_str!("data/ns2-exponential.txt");
+const PARETO: &str = include_str!("data/ns2-pareto.txt");
 const DITHERED: &str = include_str!("data/ns2-cbr-dithered.txt");
 
 fn column(text: &str) -> Vec<f64> {
@@ -62,6 +65,76 @@ fn a_packet_due_at_the_stop() {
         let mut source = Source::new(&SourceOptions::Cbr(options), context).unwrap();
         let writes = std::iter::from_fn(|| source.poll(source.poll_timeout()?)).count();
         assert_eq!(writes, row[4].parse::<usize>().unwrap(), "{row:?}");
+    }
+}
+
+/// `$cbr set rate_` five times, twice between two packets: all 295 send times.
+#[test]
+fn a_rate_that_is_set_anew() {
+    let ns2 = column(RATES);
+    let SourceOptions::Cbr(mut options) = SourceOptions::preset("cbr", Dialect::Ns2).unwrap() else { panic!() };
+    options.rate = Some("300kbps".parse().unwrap());
+    options.size = Some(Bytes::new(1000));
+    let change = |at: &str, rate: &str| Change { at: at.parse().unwrap(), rate: rate.parse().unwrap() };
+    options.changes = vec![
+        change("750ms", "1.1Mbps"),
+        change("1s", "64kbps"),
+        change("1.9s", "700kbps"),
+        change("1.91s", "2.4Mbps"),
+        change("2.5s", "800kbps"),
+    ];
+    let (start, stop) = (Instant::from_millis(100), Some(Instant::from_millis(3_300)));
+    let context = Context { start, stop, random: Random::new(1, "cbr"), trace: None };
+    let ours = sent(&mut Source::new(&SourceOptions::Cbr(options), context).unwrap(), usize::MAX);
+    assert_eq!(ours.len(), ns2.len());
+    for ((ours, _), ns2) in ours.iter().zip(&ns2) {
+        assert!((ours - ns2).abs() < 0.51e-6, "{ours} {ns2}");
+    }
+}
+
+/// Bursts of 210 B at 64 kb/s, 100 ms in the mean, after silences of 300 ms: packets a burst and ms of silence, one interval
+/// less. Within a burst the packets are 26.25 ms apart.
+fn bursts(kind: &str, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let text = serde_json::json!({ "rate": "64kbps", "size": "210B", "burst_time": "100ms", "idle_time": "300ms" });
+    let preset = SourceOptions::preset(kind, Dialect::Ns2).unwrap();
+    let mut table = serde_json::to_value(&preset).unwrap();
+    table.as_object_mut().unwrap().remove("kind");
+    table.as_object_mut().unwrap().extend(text.as_object().unwrap().clone());
+    let options = SourceOptions::deserialize(kind, table).unwrap();
+    let context = Context { start: Instant::ZERO, stop: None, random: Random::new(seed, kind), trace: None };
+    let mut source = Source::new(&options, context).unwrap();
+    let (mut packets, mut silences, mut before) = (Vec::new(), Vec::new(), 0);
+    while packets.len() <= 400 {
+        let due = source.poll_timeout().unwrap();
+        source.poll(due).unwrap();
+        let gap = due.as_nanos() - before;
+        before = due.as_nanos();
+        if gap == 26_250_000 {
+            *packets.last_mut().unwrap() += 1.0;
+        } else {
+            packets.push(1.0);
+            silences.push((gap - 26_250_000) as f64 / 1e6);
+        }
+    }
+    (packets[..400].to_vec(), silences[..400].to_vec())
+}
+
+/// Lengths of bursts and silences are of one law with ns-2's; the least silence of a Pareto law is a third of its mean here.
+#[test]
+fn bursts_and_silences_are_distributed_as_in_ns2() {
+    for (kind, text, least) in [("exponential", EXPONENTIAL, 0.0), ("pareto", PARETO, 100.0)] {
+        let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once(' ').unwrap());
+        let (packets, silences): (Vec<f64>, Vec<f64>) =
+            rows.map(|(packets, silence)| (packets.parse::<f64>().unwrap(), silence.parse::<f64>().unwrap())).unzip();
+        assert_eq!(packets.len(), 400);
+        for seed in 1..=10 {
+            let (our_packets, our_silences) = bursts(kind, seed);
+            assert!(our_silences.iter().all(|silence| *silence >= least));
+            // Two samples of 400: 1.95 sqrt(2/400) is the 0.1 % point of the Kolmogorov-Smirnov distance.
+            for distance in [distance(&our_packets, &packets), distance(&our_silences, &silences)] {
+                assert!(distance < 0.138, "{kind} {seed}: {distance}");
+            }
+        }
     }
 }
 

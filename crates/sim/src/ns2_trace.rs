@@ -44,6 +44,8 @@ impl Ns2Trace {
                 let data = match (&flow.transport, &flow.source) {
                     (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
+                    (headway_scenario::Transport::Udp(_), SourceOptions::Exponential(_)) => PacketType::Exponential,
+                    (headway_scenario::Transport::Udp(_), SourceOptions::Pareto(_)) => PacketType::Pareto,
                     (headway_scenario::Transport::Udp(_), _) => PacketType::Udp,
                     (headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_), _) => {
                         PacketType::Tfrc

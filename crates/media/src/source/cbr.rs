@@ -4,11 +4,14 @@
 //! the exact rational start + n * I. With `random_start` the first is at start + U(0, I); with `dither` each interval
 //! is I + U(-I/2, I/2) (ns-2.35 `tools/cbr_traffic.cc`, `random_`), which sums up to a random walk about the rate.
 //!
+//! With `changes` the rate becomes another from an instant on: the write that is due next keeps its time, those after it come
+//! at the new interval, as with ns-2's `$cbr set rate_`.
+//!
 //! A write that is due at the stop itself is not written, unless `stop_by_sum`: ns-2 adds one double to another for each
 //! interval, and writes if that sum has stayed below the stop, by however little.
 
 use super::Context;
-use crate::write::{Write, WriteSize, check_lifetime, check_size};
+use crate::write::{Write, WriteSize, check_lifetime, chosen_size};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +37,9 @@ pub struct CbrOptions {
     pub dither: bool,
     /// Whether a write due at the stop itself is written if the sum of start and intervals, as doubles, is below it (ns-2).
     pub stop_by_sum: bool,
+    /// From when on, counted from the start of the run, another rate holds. Rising.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
     /// How many writes there are (ns-2 `maxpkts_`); absent, no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
@@ -46,12 +52,31 @@ pub struct CbrOptions {
     pub lifetime: Option<Duration>,
 }
 
+/// Another rate from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, after the start of the run.
+    pub at: Duration,
+    /// Bits a second from the next write on.
+    pub rate: Rate,
+}
+
 /// The time from one write to the next, in the form that was given.
 #[derive(Clone, Copy, Debug)]
 enum Pace {
     Interval(Duration),
     /// Not a whole number of nanoseconds.
     Rate(Bytes, Rate),
+}
+
+impl Pace {
+    fn seconds(self) -> f64 {
+        match self {
+            Self::Interval(interval) => interval.as_secs_f64(),
+            Self::Rate(bytes, rate) => (bytes.count() * 8) as f64 / rate.bits_per_second() as f64,
+        }
+    }
 }
 
 impl CbrOptions {
@@ -82,7 +107,8 @@ impl CbrOptions {
     }
 
     pub(super) fn writes_within(&self, length: Duration) -> u64 {
-        let Some(interval) = self.nominal_interval() else { return 0 };
+        let Some((first, bytes)) = self.nominal_interval().zip(self.size.or(self.payload)) else { return 0 };
+        let interval = self.changes.iter().map(|change| change.rate.time_of(bytes)).fold(first, Duration::min);
         // A dithered interval is at least half of the nominal one.
         let shortest = if self.dither { interval / 2 } else { interval };
         let writes = (length.as_nanos() / shortest.as_nanos().max(1)).saturating_add(1);
@@ -100,6 +126,7 @@ impl headway_units::Options for CbrOptions {
             random_start: false,
             dither: false,
             stop_by_sum: dialect == Dialect::Ns2,
+            changes: Vec::new(),
             packets: None,
             media: MediaKind::Data,
             priority: 0,
@@ -108,19 +135,7 @@ impl headway_units::Options for CbrOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        match (self.size, self.payload) {
-            (Some(size), None) => check_size("size", size)?,
-            (None, Some(payload)) => check_size("payload", payload)?,
-            (None, None) => {
-                return Err(OptionError::new(
-                    "size",
-                    "a cbr source needs size (bytes on the wire, such as \"1000B\") or payload (bytes without headers)",
-                ));
-            }
-            (Some(_), Some(_)) => {
-                return Err(OptionError::new("payload", "size and payload exclude each other: write one of them"));
-            }
-        }
+        chosen_size("a cbr", self.size, self.payload)?;
         match (self.rate, self.interval) {
             (None, None) => {
                 return Err(OptionError::new(
@@ -145,10 +160,33 @@ impl headway_units::Options for CbrOptions {
                 "more than one write each nanosecond: lower rate or write more bytes",
             ));
         }
+        self.check_changes()?;
         if self.packets == Some(0) {
             return Err(OptionError::new("packets", "0 packets are no source: packets is at least 1"));
         }
         check_lifetime(self.lifetime)
+    }
+}
+
+impl CbrOptions {
+    fn check_changes(&self) -> Result<(), OptionError> {
+        let fail = |message: &str| Err(OptionError::new("changes", message));
+        if !self.changes.is_empty() && self.rate.is_none() {
+            return fail("they are changes of rate: write rate instead of interval");
+        }
+        if self.changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
+            return fail("each change must come later than the one before");
+        }
+        let bytes = self.size.or(self.payload).unwrap_or(Bytes::new(1));
+        for change in &self.changes {
+            if change.rate.is_zero() {
+                return fail("a rate of 0bps would never be left: rate is at least 1bps");
+            }
+            if change.rate.time_of(bytes).is_zero() {
+                return fail("more than one write each nanosecond: lower rate or write more bytes");
+            }
+        }
+        Ok(())
     }
 }
 
@@ -162,6 +200,8 @@ pub struct Cbr {
     next: Instant,
     /// The same as a sum of doubles, in s, and what is added each time.
     sum_s: Option<(f64, f64)>,
+    /// Those to come, the next one last.
+    changes: Vec<Change>,
     left: Option<u64>,
     stop: Instant,
     /// Present if intervals vary.
@@ -183,17 +223,14 @@ impl Cbr {
             let interval = options.nominal_interval().unwrap_or_default();
             first += Duration::from_nanos(random.below(interval.as_nanos()));
         }
-        let interval_s = match pace {
-            Pace::Interval(interval) => interval.as_secs_f64(),
-            Pace::Rate(bytes, rate) => (bytes.count() * 8) as f64 / rate.bits_per_second() as f64,
-        };
         Ok(Self {
             size,
             pace,
             even: Accumulator::starting(first),
             next: first,
             // A dithered interval is never exactly as long as what is left to the stop.
-            sum_s: (options.stop_by_sum && !options.dither).then(|| (first.as_secs_f64(), interval_s)),
+            sum_s: (options.stop_by_sum && !options.dither).then(|| (first.as_secs_f64(), pace.seconds())),
+            changes: options.changes.iter().rev().copied().collect(),
             left: options.packets,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             dither: options.dither.then_some(random),
@@ -205,6 +242,20 @@ impl Cbr {
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         (self.left != Some(0) && !self.has_reached(self.stop)).then_some(self.next)
+    }
+
+    /// Takes over the rate that holds by now: the write just made is due at the change or later.
+    fn change(&mut self) {
+        while let Some(change) =
+            self.changes.last().copied().filter(|change| self.has_reached(Instant::ZERO + change.at))
+        {
+            self.changes.pop();
+            let Pace::Rate(bytes, rate) = self.pace else { return };
+            let (at, fraction_ns) = self.even.nearest(rate);
+            self.even = Accumulator::between(at, fraction_ns, change.rate);
+            self.pace = Pace::Rate(bytes, change.rate);
+            self.sum_s = self.sum_s.map(|(sum_s, _)| (sum_s, self.pace.seconds()));
+        }
     }
 
     /// Whether the next write is due at `at` or later.
@@ -229,6 +280,7 @@ impl Cbr {
     }
 
     fn step(&mut self) {
+        self.change();
         let before = self.even.instant();
         match self.pace {
             Pace::Interval(interval) => self.even = Accumulator::starting(before + interval),
@@ -409,6 +461,12 @@ mod tests {
         assert_eq!(times(&mut start(&o, Instant::ZERO, None, ""), usize::MAX), [0, 250_000_000, 500_000_000]);
         assert_eq!(o.writes_within(Duration::from_secs(10)), 3);
         assert_eq!(every(250).writes_within(Duration::from_secs(10)), 41);
+        let faster = options(|o| {
+            o.rate = Some(Rate::from_bits_per_second(8_000));
+            o.size = Some(Bytes::new(1000));
+            o.changes = vec![Change { at: Duration::from_secs(9), rate: Rate::from_bits_per_second(80_000) }];
+        });
+        assert_eq!(faster.writes_within(Duration::from_secs(10)), 101);
     }
 
     /// Sources with a random start spread evenly over one interval, then keep their phase.
@@ -454,6 +512,25 @@ mod tests {
             assert!(error.message.contains(part), "{error}");
         }
         assert!(full(Some(1), None, Some(1 << 24), None).is_ok());
+        let change =
+            |millis, rate| Change { at: Duration::from_millis(millis), rate: Rate::from_bits_per_second(rate) };
+        for (rate, changes, part) in [
+            (None, vec![change(1, 5)], "write rate instead of interval"),
+            (Some(1), vec![change(2, 5), change(2, 6)], "later than the one before"),
+            (Some(1), vec![change(2, 0)], "at least 1bps"),
+            (Some(1), vec![change(2, 17_000_000_000_000)], "more than one write each nanosecond"),
+        ] {
+            let error = options(|o| {
+                o.rate = rate.map(Rate::from_bits_per_second);
+                o.interval = rate.is_none().then_some(Duration::from_millis(1));
+                o.size = Some(Bytes::new(1000));
+                o.changes = changes;
+            })
+            .check()
+            .unwrap_err();
+            assert_eq!(error.key, "changes", "{error}");
+            assert!(error.message.contains(part), "{error}");
+        }
         let zero = |change: fn(&mut CbrOptions)| {
             let mut o = every(8);
             change(&mut o);

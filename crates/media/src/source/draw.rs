@@ -12,9 +12,29 @@ pub(super) fn normal(random: &mut Random) -> f64 {
     (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v)
 }
 
-/// Exponential with mean `mean`, by inversion of one uniform.
+/// Exponential with mean `mean`.
 pub(super) fn exponential(random: &mut Random, mean: Duration) -> Duration {
-    Duration::from_nanos((mean.as_nanos() as f64 * -libm::log(1.0 - random.uniform())) as u64)
+    Duration::from_nanos(Law::Exponential { mean: mean.as_nanos() as f64 }.draw(random) as u64)
+}
+
+/// A law of lengths that are never negative.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Law {
+    /// Half of all are below 0.69 of the mean.
+    Exponential { mean: f64 },
+    /// P(X > x) = (scale/x)^shape above `scale` = mean (shape - 1)/shape, which is the least (ns-2.35 `tools/rng.h`).
+    Pareto { mean: f64, shape: f64 },
+}
+
+impl Law {
+    /// By inversion of one uniform.
+    pub(super) fn draw(self, random: &mut Random) -> f64 {
+        let u = 1.0 - random.uniform();
+        match self {
+            Self::Exponential { mean } => mean * -libm::log(u),
+            Self::Pareto { mean, shape } => mean * (shape - 1.0) / shape / libm::pow(u, 1.0 / shape),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -48,6 +68,20 @@ mod tests {
             let seen = draws.iter().filter(|draw| **draw > mean * times).count() as f64 / f64::from(DRAWS);
             let error = (share * (1.0 - share) / f64::from(DRAWS)).sqrt();
             assert!((seen - share).abs() < 4.0 * error, "{seen} beyond {times}");
+        }
+    }
+
+    /// With shape 1.5 and mean 3 the least is 1, and 1/8 of all are beyond 4, 1/64 beyond 16: powers of the ratio.
+    #[test]
+    fn pareto_has_its_shares() {
+        let mut random = Random::new(1, "pareto");
+        let law = Law::Pareto { mean: 3.0, shape: 1.5 };
+        let draws: Vec<f64> = (0..DRAWS).map(|_| law.draw(&mut random)).collect();
+        assert!(draws.iter().all(|draw| *draw >= 1.0));
+        for (beyond, share) in [(4.0, 0.125), (16.0, 0.015_625)] {
+            let seen = draws.iter().filter(|draw| **draw > beyond).count() as f64 / f64::from(DRAWS);
+            let error = (share * (1.0 - share) / f64::from(DRAWS)).sqrt();
+            assert!((seen - share).abs() < 4.0 * error, "{seen} beyond {beyond}");
         }
     }
 }

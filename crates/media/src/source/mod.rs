@@ -3,16 +3,20 @@
 pub(crate) mod cbr;
 pub(crate) mod conference;
 mod draw;
+pub(crate) mod exponential;
 pub(crate) mod ftp;
 pub(crate) mod gop;
+pub(crate) mod on_off;
 mod packets;
+pub(crate) mod pareto;
 pub(crate) mod playback;
 mod talk;
+pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    Cbr, CbrOptions, Conference, ConferenceOptions, Ftp, FtpOptions, Gop, GopOptions, Playback, Trace, TraceOptions,
-    Write, WriteSize,
+    Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff,
+    ParetoOptions, Playback, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
 use std::sync::Arc;
@@ -25,8 +29,11 @@ registry! {
     what "source"; dispatch each;
     "cbr" => Cbr(CbrOptions, Cbr),
     "conference" => Conference(ConferenceOptions, Box<Conference>),
+    "exponential" => Exponential(ExponentialOptions, Box<OnOff>),
     "ftp" => Ftp(FtpOptions, Ftp),
     "gop" => Gop(GopOptions, Box<Gop>),
+    "pareto" => Pareto(ParetoOptions, Box<OnOff>),
+    "telnet" => Telnet(TelnetOptions, Box<Telnet>),
     "trace" => Trace(TraceOptions, Playback),
 }
 
@@ -71,6 +78,7 @@ impl Source {
                 options.check()?;
                 Self::Conference(Box::new(Conference::new(options, context)))
             }
+            SourceOptions::Exponential(options) => Self::Exponential(Box::new(options.start(context)?)),
             SourceOptions::Ftp(options) => {
                 options.check()?;
                 Self::Ftp(Ftp::new(options))
@@ -78,6 +86,14 @@ impl Source {
             SourceOptions::Gop(options) => {
                 options.check()?;
                 Self::Gop(Box::new(Gop::new(options, context)?))
+            }
+            SourceOptions::Pareto(options) => {
+                options.check()?;
+                Self::Pareto(Box::new(options.start(context)?))
+            }
+            SourceOptions::Telnet(options) => {
+                options.check()?;
+                Self::Telnet(Box::new(Telnet::new(options, context)))
             }
             SourceOptions::Trace(options) => {
                 options.check()?;
@@ -102,7 +118,13 @@ impl Source {
     pub const fn backlog(&self) -> Backlog {
         match self {
             Self::Ftp(ftp) => ftp.backlog(),
-            Self::Cbr(_) | Self::Conference(_) | Self::Gop(_) | Self::Trace(_) => Backlog::None,
+            Self::Cbr(_)
+            | Self::Conference(_)
+            | Self::Exponential(_)
+            | Self::Gop(_)
+            | Self::Pareto(_)
+            | Self::Telnet(_)
+            | Self::Trace(_) => Backlog::None,
         }
     }
 }
@@ -113,7 +135,7 @@ impl SourceOptions {
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Trace(options) => Some(&options.file),
-            Self::Cbr(_) | Self::Conference(_) | Self::Ftp(_) | Self::Gop(_) => None,
+            _ => None,
         }
     }
 
@@ -124,8 +146,11 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
+            Self::Exponential(options) => options.write_size(),
             Self::Ftp(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
+            Self::Pareto(options) => options.write_size(),
+            Self::Telnet(options) => Some(options.write_size()),
             Self::Trace(options) => options.largest_write(trace?),
         }
     }
@@ -136,8 +161,11 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
+            Self::Exponential(options) => options.writes_within(length),
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),
+            Self::Pareto(options) => options.writes_within(length),
+            Self::Telnet(options) => options.writes_within(length),
             Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),
         }
     }
