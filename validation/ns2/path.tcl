@@ -1,15 +1,16 @@
 # One run of ns-2.35, traced.
 #
-#   n0 --0--.                         ns path.tcl TRACE PHASES DURATION RATES DELAYS LIMITS RED FLOW...
-#           n1 --1-- n2 --2-- n3      RATES, DELAYS, LIMITS: four each, for the links 0 to 3
+#   n0 --0--.                         ns path.tcl TRACE PHASES DURATION RATES DELAYS LIMITS LOST RED FLOW...
+#           n1 --1-- n2 --2-- n3      RATES, DELAYS, LIMITS, LOST: four each, for the links 0 to 3; LOST: lists of packets
 #   n4 --3--'                         RED: empty, or options of the queue from n1 to n2
 #
 # A FLOW has agent, sink, from, start, stop ("" for never) and set (what is set on the agent), and for TCP segments (0 for
-# endless) and delay (interval_ of the sink, "" for no such), for CBR size and rate. All flows end at n3.
+# endless) and delay (interval_ of the sink, "" for no such), for CBR size, rate and changes (times and rates). All flows
+# end at n3; their flow ids are 1, 2 and so on.
 # PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
 
-foreach {trace phases duration rates delays limits red} [lrange $argv 0 6] {}
-set flows [lrange $argv 7 end]
+foreach {trace phases duration rates delays limits lost red} [lrange $argv 0 7] {}
+set flows [lrange $argv 8 end]
 
 ns-random 1
 for {set i 0} {$i < 2 * [llength $flows]} {incr i} { lappend draws [$defaultRNG uniform 0 1] }
@@ -28,17 +29,25 @@ foreach link {0 1 2 3} from {0 1 2 4} to {1 2 3 1} {
     $ns simplex-link $n($to) $n($from) $rate $delay DropTail
     $ns queue-limit $n($from) $n($to) [lindex $limits $link]
     $ns queue-limit $n($to) $n($from) 10000
+    if {[llength [lindex $lost $link]]} {
+        set model [new ErrorModel/List]
+        $model droplist [lindex $lost $link]
+        $model unit pkt
+        $ns lossmodel $model $n($from) $n($to)
+    }
 }
 
 # Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
 set resets 0
 set tcps 0
+set fid 0
 foreach flow $flows {
-    array set f {segments 0 delay "" size 0 rate 0}
+    array set f {segments 0 delay "" size 0 rate 0 changes ""}
     array set f $flow
     set agent [new $f(agent)]
     set sink [new $f(sink)]
     foreach {key value} $f(set) { $agent set $key $value }
+    $agent set fid_ [incr fid]
     $ns attach-agent $n($f(from)) $agent
     $ns attach-agent $n(3) $sink
     $ns connect $agent $sink
@@ -46,6 +55,7 @@ foreach flow $flows {
         set source [new Application/Traffic/CBR]
         $source set packetSize_ $f(size)
         $source set rate_ $f(rate)
+        foreach {at rate} $f(changes) { $ns at $at "$source set rate_ $rate" }
     } else {
         if {$f(delay) ne ""} { $sink set interval_ $f(delay) }
         set source [new Application/FTP]

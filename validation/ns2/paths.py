@@ -126,8 +126,9 @@ def run_ns(case, folder):
     flows = []
     for flow in case["flows"]:
         if flow["kind"] == "udp":
+            changes = " ".join(f"{at} {rate}kb" for at, rate in flow.get("changes", []))
             flows.append(f"agent Agent/UDP sink Agent/Null from {flow['from']} start {flow['start']} stop {flow['stop']} "
-                         f"set {{packetSize_ 2000}} size {flow['payload']} rate {flow['rate']}kb")
+                         f"set {{packetSize_ 2000}} size {flow['payload']} rate {flow['rate']}kb changes {{{changes}}}")
             continue
         sack = "/Sack1" if flow["kind"] == "tcp-sack" else ""
         sink = "Agent/TCPSink" + sack + ("/DelAck" if "delay" in flow else "")
@@ -138,7 +139,8 @@ def run_ns(case, folder):
     trace, phases = folder / "ns.tr", folder / "phases.txt"
     subprocess.run(["ns", HERE / "path.tcl", trace, phases, str(case["duration"]),
                     " ".join(f"{rate}kb" for rate in case["rates"]), " ".join(f"{delay}ms" for delay in case["delays"]),
-                    " ".join(map(str, case["limits"])), red, *flows],
+                    " ".join(map(str, case["limits"])),
+                    " ".join("{" + " ".join(map(str, case.get("lost", {}).get(link, []))) + "}" for link in range(4)), red, *flows],
                    check=True, stdout=subprocess.DEVNULL)
     return trace, [float(line) for line in phases.read_text().split()]
 
@@ -164,6 +166,8 @@ def transport(flow, phase):
         keys["min_rto"] = f'"{options["minrto"]}s"'
     if "windowOption" in options:
         keys["increase"] = '"whole"'
+    if "precisionReduce" in options:
+        keys["halved_window"] = '"whole"'
     if "numdupacks" in options:
         keys["dupack_threshold"] = options["numdupacks"]
     if "newreno_changes1" in options:
@@ -173,6 +177,12 @@ def transport(flow, phase):
     if "delay" in flow:
         keys["delayed_ack"] = f'"{flow["delay"]}s"'
     return ", ".join(f"{key} = {value}" for key, value in keys.items())
+
+
+def changes(flow):
+    """Those of a constant rate, as a key of its source."""
+    each = ", ".join(f'{{ at = "{at}s", rate = "{rate}kbps" }}' for at, rate in flow.get("changes", []))
+    return f", changes = [{each}]" if each else ""
 
 
 def scenario(case, phases):
@@ -189,6 +199,8 @@ def scenario(case, phases):
         for ends, its_queue in [((one, other), queue), ((other, one), '{ kind = "droptail", limit = "10000packets" }')]:
             text.append(f'[[link]]\nbetween = ["n{ends[0]}", "n{ends[1]}"]\none_way = true\nrate = "{case["rates"][number]}kbps"\n'
                         f'delay = "{case["delays"][number]}ms"\nqueue = {its_queue}\n')
+            if ends == (one, other) and number in case.get("lost", {}):
+                text.append(f'loss = {{ kind = "list", packets = {case["lost"][number]} }}\n')
     phases = iter(phases)
     for number, flow in enumerate(case["flows"]):
         text.append(f'[[flow]]\nname = "f{number}"\nfrom = "n{flow["from"]}"\nto = "n3"\nstart = "{flow["start"]}s"\n')
@@ -196,7 +208,7 @@ def scenario(case, phases):
             text.append(f'stop = "{flow["stop"]}s"\n')
         if flow["kind"] == "udp":
             text.append('transport = { kind = "udp", datagram = "2000B" }\n'
-                        f'source = {{ kind = "cbr", rate = "{flow["rate"]}kbps", size = "{flow["payload"]}B" }}\n')
+                        f'source = {{ kind = "cbr", rate = "{flow["rate"]}kbps", size = "{flow["payload"]}B"{changes(flow)} }}\n')
         else:
             segments = f', segments = {flow["segments"]}' if flow["segments"] else ""
             text.append(f'transport = {{ {transport(flow, next(phases))} }}\nsource = {{ kind = "ftp"{segments} }}\n')
@@ -220,13 +232,14 @@ def read(trace, case):
     until_us = case["duration"] * 1_000_000 - TOLERANCE_US
     ecn = case["red"] is not None and case["red"]["ecn"]
     for line in trace.open():
-        event, at, one, other, kind, size, flags, _, source, _, sequence, _ = line.split()
+        event, at, one, other, kind, size, flags, fid, source, _, sequence, _ = line.split()
         at = round(float(at) * 1e6)
         if not ecn:
             # ns-2 notes its window reductions in every packet; without ECN nobody reads that.
             flags = flags.replace("A", "-")
         if at < until_us:
-            events[f"{event} n{one}->n{other}"].append((at, f"{kind} {sequence} from n{source.split('.')[0]}, {size} B {flags}"))
+            node = source.split(".")[0]
+            events[f"{event} n{one}->n{other}"].append((at, f"{kind} {sequence} of flow {fid} from n{node}, {size} B {flags}"))
     return events
 
 
@@ -249,7 +262,7 @@ def sizes(case):
     """The sizes of all packets on the wire, and the rates in kb/s at which CBR sources write them."""
     for flow in case["flows"]:
         if flow["kind"] == "udp":
-            yield flow["payload"], [flow["rate"], *case["rates"]]
+            yield flow["payload"], [flow["rate"], *(rate for _, rate in flow.get("changes", [])), *case["rates"]]
         else:
             for size in (40, flow["payload"] + (50 if "timestamps" in flow["options"] else 40)):
                 yield size, case["rates"]
@@ -301,10 +314,15 @@ def check(headway, number, case, folder):
 def compare(headway, runs, seed, folder, keep, show):
     """Draws and compares so many runs; those in `folder` are removed unless they are kept."""
     draw = random.Random(seed)
+    return compare_all(headway, (draw_case(draw) for _ in range(runs)), folder, keep, show)
+
+
+def compare_all(headway, drawn, folder, keep, show):
+    """The same for given cases."""
     cases = []
-    for number in range(runs):
+    for number, drawn_case in enumerate(drawn):
         place = folder / f"{number:03}"
-        case = check(headway, number, draw_case(draw), place)
+        case = check(headway, number, drawn_case, place)
         cases.append(case)
         if not keep:
             shutil.rmtree(place)
