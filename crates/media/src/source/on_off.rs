@@ -190,6 +190,7 @@ mod tests {
     fn keys_are_typed_at_random() {
         let options = TelnetOptions { interval: Duration::from_millis(20), ..TelnetOptions::preset(Dialect::Rfc) };
         let mut times = times(&SourceOptions::Telnet(options), None, 50_000);
+        assert!(times[0] > 1_000_000_000, "a pause comes first");
         times.insert(0, 1_000_000_000);
         let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         for (means, share) in [(1, 0.367_879), (2, 0.135_335)] {
