@@ -19,6 +19,8 @@ class Job:
     seconds: float
     red: bool = False
     series: bool = False
+    # ns-2's own order of ties instead of a draw: every link that is busy then makes two events a packet.
+    scheduled: bool = False
 
 
 JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-500", "tcp", 500, 20), Job("tcp-5000", "tcp", 5000, 5)]
@@ -48,7 +50,8 @@ def scenario(job, seconds):
         rate, size = ("3Mbps", "1500B") if job.kind == "cbr" else ("2.8Mbps", "1400B")
         source = f'kind = "cbr", rate = "{rate}", size = "{size}"'
     return "".join([
-        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "{"rfc" if job.kind == "dccp" else "ns2"}"\n',
+        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "{"rfc" if job.kind == "dccp" else "ns2"}"\n'
+        f'ties = "{"scheduled" if job.scheduled else "drawn"}"\n',
         "" if job.series else "record.series = false\n",
         f'[[node]]\nname = "client"\ncount = {job.clients}\n',
         link(["client", "gateway"], 10, 3, '"droptail", limit = "1000packets"'),

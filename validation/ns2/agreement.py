@@ -4,9 +4,9 @@ import statistics
 
 from common import student
 
-# Relative: of a run that nothing random enters; of a single run of TCP; of a mean; of a mean of rare things, which are losses
+# Relative: of a run that nothing random enters; of a mean; of a mean of rare things, which are losses
 # and the one client that got least or most.
-RUN, SINGLE, MEAN, RARE = 0.001, 0.01, 0.02, 0.10
+RUN, MEAN, RARE = 0.001, 0.02, 0.10
 # Where ns-2 has a zero: in the figure's unit.
 OF_ZERO = 0.05
 # Runs a side, for a mean.

@@ -1,11 +1,8 @@
 """A local network: clients that crowd one server's link, by ns-2 (lan.tcl) and by Headway.
 
 Each cell (a queue; TCP, UDP or both; so many clients) is run ten times with random starts, the same for both programs, as are the
-phases of TCP's clocks. UDP leaves nothing to chance, and each run is compared. Of TCP the means are: packets of two clients reach
-the server's queue at one time again and again, alike to the last bit of ns-2's doubles. ns-2 then takes the one that was scheduled
-first, and if what scheduled them happened at one time too, the one of which that was scheduled first, and so on; Headway looks one
-step back. From there two runs go their own ways. Besides, each DropTail cell of TCP is run once with all starts at 0: judged where the
-server's link carries all that comes, and only reported where it does not.
+phases of TCP's clocks. What leaves nothing to chance is compared run by run; of TCP through RED, whose draws are each program's own, the
+means are. Besides, each DropTail cell of TCP is run once with all starts at 0.
 """
 
 import collections
@@ -129,55 +126,45 @@ def run(headway, cell, seed, begins, folder):
     return Run(seed, begins, phases, ns2, run_headway(headway, cell, seed, begins, phases, folder))
 
 
-def judge(cell, runs, in_phase):
+def judge(name, cell, runs):
     """A case a metric."""
     for metric in COMPARED:
         ns2, headway = ([getattr(run, side)[metric] for run in runs] for side in ("ns2", "headway"))
-        if in_phase:
-            verdict = agreement.by_run(ns2, headway, agreement.SINGLE)
-        elif cell.tcp:
+        if cell.tcp and cell.queue == "RED":
             verdict = agreement.by_mean(ns2, headway, agreement.RARE if metric in RARE else agreement.MEAN)
         else:
             verdict = agreement.by_run(ns2, headway, agreement.RUN)
-        name = f"{cell.name}.in-phase" if in_phase else cell.name
         yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **verdict}
 
 
 def compare(headway, folder, show):
-    """All cells. Returns their cases, those that are only reported, and all runs: {cell: [a run a seed]}."""
-    cases, reported, all_runs = [], [], {}
+    """All cells. Returns their cases and all runs: {cell: [a run a seed]}."""
+    cases, all_runs = [], {}
     if show:
         print(f"{'cell':24} {'compared':11}" + "".join(f"{metric:>20}" for metric in SHOWN))
     for cell in cells():
-        runs = [run(headway, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
-        all_runs[cell] = runs
-        cases += judge(cell, runs, in_phase=False)
+        all_runs[cell] = [run(headway, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
+        cases += judge(cell.name, cell, all_runs[cell])
         if show:
             show_row(cases[-len(COMPARED):])
     for cell in cells():
         if cell.queue == "DropTail" and not cell.udp:
-            single = run(headway, cell, 1, ["0"] * cell.tcp, folder / f"{cell.name}-in-phase")
-            found = list(judge(cell, [single], in_phase=True))
-            # Five clients send no more than the server's link carries.
-            if cell.tcp <= 5:
-                cases += found
-            else:
-                reported += [{key: value for key, value in case.items() if key not in ("pass", "bound")} for case in found]
+            name = f"{cell.name}.in-phase"
+            cases += judge(name, cell, [run(headway, cell, 1, ["0"] * cell.tcp, folder / name)])
             if show:
-                show_row(found, judged=cell.tcp <= 5)
+                show_row(cases[-len(COMPARED):])
     if show:
         show_end(cases)
-    return cases, reported, all_runs
+    return cases, all_runs
 
 
-def show_row(cases, judged=True):
+def show_row(cases):
     """A cell's row: ns-2's figure, and by how much Headway differs."""
-    print(f"{cases[0]['cell']:24} {cases[0]['compared'] if judged else 'not judged':11}", end="")
+    print(f"{cases[0]['cell']:24} {cases[0]['compared']:11}", end="")
     for case in cases:
         if case["metric"] in SHOWN:
-            missed = judged and not case["pass"]
             off = "" if case["difference_percent"] is None else f"{case['difference_percent']:+.2f} %"
-            print(f"{case['ns2']:>11.6g}{'!' if missed else ' '}{off:>8}", end="")
+            print(f"{case['ns2']:>11.6g}{' ' if case['pass'] else '!'}{off:>8}", end="")
     print(flush=True)
 
 

@@ -3,17 +3,21 @@
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Ties: a transmission that ends and a packet that arrives come in the order of their [`Moment`]s; if these are alike,
-//! the packet comes first. A transmitter busy until t is still busy for it.
+//! Ties: a transmission that ends and a packet that arrives come in the order of their [`Moment`]s. Where ties are drawn,
+//! the packet comes first if these are alike: a transmitter busy until t is still busy for it. Where they go by the order
+//! of scheduling, the start of a transmission schedules first the arrival at the far end, then its own end, as ns-2's
+//! `LinkDelay::recv` does, and whichever was scheduled first comes first.
 //!
-//! Where the discipline decides at arrival, so does the link: the departure is computed when the packet is let in, and
-//! the only event is its arrival at the far end. Else (or if asked) the end of a transmission is an event of its own.
-//! Both give the same transmissions, drops and deliveries.
+//! Where the discipline decides at arrival and ties are drawn, the link decides then too: the departure is computed when
+//! the packet is let in, and the only event is its arrival at the far end. Else (or if asked) the end of a transmission is
+//! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries.
 
 use crate::loss::{Loss, LossOptions, Place};
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
-use headway_units::{Accumulator, Bytes, DropCause, Duration, Ecn, Instant, Moment, Random, Rate, Step};
+use headway_units::{
+    Accumulator, Bytes, Class, DropCause, Duration, Ecn, History, Instant, Moment, Random, Rate, Step, Ties,
+};
 use std::collections::VecDeque;
 
 /// What a link is.
@@ -34,6 +38,8 @@ pub struct Config {
     pub loss: Option<LossOptions>,
     /// Forces an event at the end of each transmission even where none is needed.
     pub two_events: bool,
+    /// Who comes first of what is alike to the last bit.
+    pub ties: Ties,
 }
 
 /// What became of an offered packet.
@@ -90,10 +96,7 @@ struct End {
 }
 
 /// Before anything that can happen: nothing has been transmitted yet.
-const NEVER_BUSY: End = End {
-    moment: Moment { at: Instant::ZERO, sum_s: 0.0, fraction_ns: 0.0, lead_s: f32::INFINITY },
-    exact: Accumulator::starting(Instant::ZERO),
-};
+const NEVER_BUSY: End = End { moment: Moment::before_all(Instant::ZERO), exact: Accumulator::starting(Instant::ZERO) };
 
 /// What a packet of some size takes: worked out anew only when the size changes.
 #[derive(Clone, Copy, Debug)]
@@ -107,12 +110,17 @@ struct Pace {
 
 impl Pace {
     #[cold]
-    fn new(bytes: u32, overhead: u64, rate: Rate, delay: Duration) -> Self {
+    fn new(bytes: u32, overhead: u64, rate: Rate, delay: Duration, ties: Ties) -> Self {
         let on_wire = u64::from(bytes) + overhead;
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
         let transmission_s = 8.0 * on_wire as f64 / rate.bits_per_second() as f64;
         let step = Step::new(Bytes::new(on_wire), rate);
-        Self { bytes, step, transmission_s, way_s: transmission_s + delay.as_secs_f64() }
+        let delay_s = match ties {
+            Ties::Drawn => delay.as_secs_f64(),
+            // As ns-2 reads a delay in ms (tclcl, time_atof).
+            Ties::Scheduled => 1e-3 * (delay.as_nanos() as f64 / 1e6),
+        };
+        Self { bytes, step, transmission_s, way_s: transmission_s + delay_s }
     }
 }
 
@@ -154,6 +162,9 @@ pub struct Link {
     pace: Pace,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
     refused_s: f64,
+    /// Sets its arrivals apart from those of other links.
+    salt: u32,
+    ties: Ties,
     two_events: bool,
     /// Where the channel loses packets, if it does.
     loses: Option<Place>,
@@ -179,9 +190,11 @@ impl Link {
             free_at: NEVER_BUSY,
             rate: config.rate,
             delay: config.delay,
-            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay),
+            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay, config.ties),
             refused_s: 0.0,
-            two_events: config.two_events || !config.queue.decides_at_arrival(),
+            salt: random("ties").bits() as u32,
+            ties: config.ties,
+            two_events: config.two_events || config.ties == Ties::Scheduled || !config.queue.decides_at_arrival(),
             loses: config.loss.as_ref().map(|loss| Loss::new(loss).place()),
             rest: Box::new(Rest {
                 order: (!config.queue.decides_at_arrival()).then(VecDeque::new),
@@ -204,12 +217,13 @@ impl Link {
     pub fn offer<T: Item>(
         &mut self,
         pool: &mut Pool<T>,
+        history: &mut History,
         now: Moment,
         packet: Handle,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
         if !self.two_events {
-            self.advance(pool, now, false);
+            self.advance(pool, now);
         }
         let (bytes, ecn) = pool.slot(packet).map_or((0, Ecn::NotEct), |slot| (slot.item.size(), slot.item.ecn()));
         if bytes > self.mtu {
@@ -230,11 +244,11 @@ impl Link {
             &mut self.rest.queue_random,
         ) {
             Verdict::Admit => {
-                self.push(pool, now, idle, packet, bytes, &mut on_start);
+                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
                 Offer::Accepted
             }
             Verdict::Mark => {
-                self.push(pool, now, idle, packet, bytes, &mut on_start);
+                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
                 Offer::Marked
             }
             Verdict::Drop(cause) => {
@@ -245,7 +259,7 @@ impl Link {
             }
             Verdict::DropMarked(cause) => Offer::DroppedMarked(cause),
             Verdict::AdmitAndEvict { mark, place, cause } => {
-                self.push(pool, now, idle, packet, bytes, &mut on_start);
+                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
                 match self.evict(pool, place) {
                     Some(victim) => Offer::Evicted { marked: mark, victim, cause },
                     None if mark => Offer::Marked,
@@ -259,17 +273,17 @@ impl Link {
     fn push<T: Item>(
         &mut self,
         pool: &mut Pool<T>,
+        history: &mut History,
         now: Moment,
         idle: bool,
-        packet: Handle,
-        bytes: u32,
+        (packet, bytes): (Handle, u32),
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
-        let settled = (!self.two_events).then(|| self.transmit(now, bytes));
+        let settled = (!self.two_events).then(|| self.transmit(history, now, idle, bytes));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(slot) = pool.slot_mut(packet) else { return };
         slot.next = Handle::NONE;
-        slot.set_since(since);
+        (slot.since, slot.since_s) = (since.at, since.sum_s);
         slot.next_arrival = UNSETTLED;
         match pool.slot_mut(self.last) {
             Some(before) => {
@@ -298,28 +312,34 @@ impl Link {
             let size = Bytes::new(u64::from(bytes));
             on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
         } else if idle {
-            self.start_next(pool, now, on_start);
+            self.start_next(pool, history, now, idle, on_start);
         }
     }
 
-    /// Settles a transmission that begins when the transmitter is free, at `now` at the earliest: its start, its end,
-    /// and the arrival at the far end.
+    /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its
+    /// end, and the arrival at the far end.
     #[inline(always)]
-    fn transmit(&mut self, now: Moment, bytes: u32) -> (Moment, Instant, Moment) {
+    fn transmit(&mut self, history: &mut History, now: Moment, idle: bool, bytes: u32) -> (Moment, Instant, Moment) {
         if self.pace.bytes != bytes {
-            self.pace = Pace::new(bytes, self.rest.overhead, self.rate, self.delay);
+            self.pace = Pace::new(bytes, self.rest.overhead, self.rate, self.delay, self.ties);
         }
         let Pace { step, transmission_s, way_s, .. } = self.pace;
-        let (mut exact, start) = if self.free_at.moment >= now {
-            (self.free_at.exact, self.free_at.moment)
+        if self.ties == Ties::Scheduled {
+            let start = if idle { now } else { self.free_at.moment };
+            let arrival = Moment::scheduled(start.sum_s + way_s, history.place());
+            self.free_at.moment = Moment::scheduled(start.sum_s + transmission_s, history.place());
+            return (start, self.free_at.moment.at, arrival);
+        }
+        let (mut exact, start) = if idle {
+            (Accumulator::between(now.at, now.fraction_ns(), self.rate), now)
         } else {
-            (Accumulator::between(now.at, now.fraction_ns, self.rate), now)
+            (self.free_at.exact, self.free_at.moment)
         };
         exact.step(step, self.rate);
         let (at, fraction_ns) = exact.nearest(self.rate);
-        let end = Moment { at, sum_s: start.sum_s + transmission_s, fraction_ns, lead_s: transmission_s as f32 };
+        let end = Moment::in_class(at, start.sum_s + transmission_s, fraction_ns, Class::Departure);
         self.free_at = End { exact, moment: end };
-        let arrival = Moment { at: at + self.delay, sum_s: start.sum_s + way_s, fraction_ns, lead_s: way_s as f32 };
+        let arrival = Moment::drawn(at + self.delay, start.sum_s + way_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
     }
 
@@ -334,11 +354,11 @@ impl Link {
         Some(slot)
     }
 
-    /// One event: counts off the packets whose transmission has begun before `now`, or `at` it.
+    /// One event: counts off the packets whose transmission has begun before `now`. Each begins when another ends.
     #[inline]
-    fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment, at: bool) {
+    fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
         while let Some(slot) = pool.slot(self.first_waiting)
-            && (slot.since() < now || at && slot.since() == now)
+            && Moment::in_class(slot.since, slot.since_s, 0.0, Class::Departure) < now
         {
             self.begin(pool);
         }
@@ -348,7 +368,9 @@ impl Link {
     fn start_next<T: Item>(
         &mut self,
         pool: &mut Pool<T>,
+        history: &mut History,
         now: Moment,
+        idle: bool,
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
         let (before, packet) = (self.last_begun, self.first_waiting);
@@ -357,9 +379,8 @@ impl Link {
             order.pop_front();
         }
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(now, size);
-        let enqueued = slot.since().at;
-        slot.set_since(start);
+        let (start, end, arrival) = self.transmit(history, now, idle, size);
+        let enqueued = std::mem::replace(&mut slot.since, start.at);
         match pool.slot_mut(before) {
             Some(before) => before.next_arrival = arrival,
             None => self.first_arrival = arrival,
@@ -400,9 +421,14 @@ impl Link {
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
     /// when everything that arrives at that instant has been offered.
-    pub fn depart<T: Item>(&mut self, pool: &mut Pool<T>, mut on_start: impl FnMut(&Pool<T>, Transmission)) {
+    pub fn depart<T: Item>(
+        &mut self,
+        pool: &mut Pool<T>,
+        history: &mut History,
+        mut on_start: impl FnMut(&Pool<T>, Transmission),
+    ) {
         if let Some(end) = self.next_departure() {
-            self.start_next(pool, end, &mut on_start);
+            self.start_next(pool, history, end, false, &mut on_start);
         }
     }
 
@@ -446,10 +472,10 @@ impl Link {
         Some(Delivery::Arrived(packet))
     }
 
-    /// Lets the transmissions that end at `now` end: nothing more arrives at this instant.
+    /// Lets the transmissions end that end before `now`.
     pub fn settle<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
         if !self.two_events {
-            self.advance(pool, now, true);
+            self.advance(pool, now);
         }
     }
 
@@ -469,7 +495,7 @@ impl Link {
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
     pub fn unsettled<'a, T: Item>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
         let from = if self.two_events { self.first_waiting } else { Handle::NONE };
-        list(pool, from).map(|(_, slot)| (slot.since().at, Bytes::new(u64::from(slot.item.size()))))
+        list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
@@ -477,7 +503,7 @@ impl Link {
         &self,
         pool: &'a Pool<T>,
         now: Instant,
-    ) -> impl Iterator<Item = (Moment, Instant, Bytes)> + 'a {
+    ) -> impl Iterator<Item = (Instant, Instant, Bytes)> + 'a {
         let delay = self.delay;
         let mut arrival = self.first_arrival;
         list(pool, self.first)
@@ -485,7 +511,7 @@ impl Link {
             .filter(|(arrival, _)| *arrival != UNSETTLED)
             .filter_map(move |(arrival, slot)| {
                 let end = arrival.at.checked_sub(delay)?;
-                (end > now).then(|| (slot.since(), end, Bytes::new(u64::from(slot.item.size()))))
+                (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.item.size()))))
             })
     }
 

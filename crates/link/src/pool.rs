@@ -28,30 +28,17 @@ impl Handle {
 pub(crate) struct Slot<T> {
     /// The next on the same link or, of a free slot, the next free one.
     pub(crate) next: Handle,
-    since_lead_s: f32,
-    since_at: Instant,
-    since_sum_s: f64,
+    /// Start of transmission once that is known, till then the time of the offer.
+    pub(crate) since: Instant,
+    /// The same as a sum: see [`Moment::sum_s`].
+    pub(crate) since_s: f64,
     /// When the next on the same link is at the far end; [`UNSETTLED`] till that is known. It stands here, so that who
     /// takes this packet off need not reach for the next.
     pub(crate) next_arrival: Moment,
     pub(crate) item: T,
 }
 
-impl<T> Slot<T> {
-    /// Start of transmission once that is known, till then the moment of the offer. (Its fraction is nobody's concern.)
-    #[inline]
-    pub(crate) fn since(&self) -> Moment {
-        Moment { at: self.since_at, sum_s: self.since_sum_s, fraction_ns: 0.0, lead_s: self.since_lead_s }
-    }
-
-    #[inline]
-    pub(crate) fn set_since(&mut self, since: Moment) {
-        Moment { at: self.since_at, sum_s: self.since_sum_s, lead_s: self.since_lead_s, .. } = since;
-    }
-}
-
-pub(crate) const UNSETTLED: Moment =
-    Moment { at: Instant::FAR_FUTURE, sum_s: f64::INFINITY, fraction_ns: 0.0, lead_s: 0.0 };
+pub(crate) const UNSETTLED: Moment = Moment::after_all(Instant::FAR_FUTURE);
 
 /// Packets of type `T`.
 #[derive(Debug)]
@@ -78,14 +65,7 @@ impl<T> Pool<T> {
             slot.item = item;
             return handle;
         }
-        let slot = Slot {
-            next: Handle::NONE,
-            since_lead_s: 0.0,
-            since_at: Instant::ZERO,
-            since_sum_s: 0.0,
-            next_arrival: UNSETTLED,
-            item,
-        };
+        let slot = Slot { next: Handle::NONE, since: Instant::ZERO, since_s: 0.0, next_arrival: UNSETTLED, item };
         self.slots.push(slot);
         Handle((self.slots.len() - 1) as u32)
     }

@@ -4,7 +4,8 @@
 use headway_link::queue::{droptail, red};
 use headway_link::{Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
 use headway_units::{
-    Bytes, Dialect, DropCause, Duration, Ecn, Instant, Moment, Options, Probability, QueueSize, Rate, Threshold,
+    Bytes, Class, Dialect, DropCause, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize, Rate,
+    Threshold, Ties,
 };
 use proptest::prelude::*;
 
@@ -17,6 +18,7 @@ fn config(rate: &str, queue: QueueOptions) -> Config {
         queue,
         loss: None,
         two_events: false,
+        ties: Ties::Drawn,
     }
 }
 
@@ -29,6 +31,11 @@ fn droptail(limit: u64) -> QueueOptions {
 
 fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
+}
+
+/// When something of this class happens.
+fn when(at: Instant, class: Class) -> Moment {
+    Moment::in_class(at, at.as_secs_f64(), 0.0, class)
 }
 
 /// A packet, known by its number.
@@ -59,13 +66,19 @@ struct Seen {
 
 /// Offers the packets (time, size) in order and runs the link dry, ends of transmissions after arrivals.
 fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
-    let packets: Vec<_> = packets.iter().map(|&(at, size)| (Moment::new(at), size)).collect();
+    let packets: Vec<_> = packets.iter().map(|&(at, size)| (when(at, Class::Source), size)).collect();
     drive_moments(config, &packets)
 }
 
 fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
+    drive_after(config, 0, packets)
+}
+
+/// So many places in the order of scheduling have been taken before.
+fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
     let mut link = Link::new(config, 1, "test");
-    let mut pool: Pool<Numbered> = Pool::default();
+    let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
+    (0..places).for_each(|_| _ = history.place());
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
     loop {
@@ -81,10 +94,10 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
                 None => unreachable!(),
             }
         } else if offer_at != Some(now) {
-            link.depart(&mut pool, told);
+            link.depart(&mut pool, &mut history, told);
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
-            match link.offer(&mut pool, at, packet, told) {
+            match link.offer(&mut pool, &mut history, at, packet, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
@@ -106,7 +119,7 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
 /// What the link tells of its packets is what it did: transmissions that are settled and not over, and packets that wait without
 /// one.
 fn accounts_for_all(link: &Link, pool: &Pool<Numbered>, now: Instant, seen: &Seen, packets: &[(Moment, u64)]) {
-    let mut settled: Vec<_> = link.settled_after(pool, now).map(|(start, end, size)| (start.at, end, size)).collect();
+    let mut settled: Vec<_> = link.settled_after(pool, now).collect();
     settled.sort();
     let told = seen.transmissions.iter().map(|(_, t)| (t.start, t.end, t.size)).filter(|(_, end, _)| *end > now);
     let mut told: Vec<_> = told.collect();
@@ -127,12 +140,12 @@ fn bytes_that_are_told_of_ahead() {
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 1000 });
-            link.offer(&mut pool, Moment::new(ms(0)), packet, |_, _| {});
+            link.offer(&mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
         }
         assert_eq!((pool.alive(), link.average()), (4, None));
         // 4 ms each.
         let told = [0, 3, 4, 12].map(|millis| {
-            link.settle(&mut pool, Moment { lead_s: 0.004, sum_s: millis as f64 / 1000.0, ..Moment::new(ms(millis)) });
+            link.settle(&mut pool, Moment::after_all(ms(millis)));
             link.bytes_told_ahead()
         });
         assert_eq!(told, ahead);
@@ -163,7 +176,7 @@ fn the_average_of_red() {
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 500 });
-            link.offer(&mut pool, Moment::new(ms(0)), packet, |_, _| {});
+            link.offer(&mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
         }
         assert_eq!(link.average(), Some(2.0), "what the last one found waiting");
     }
@@ -189,34 +202,46 @@ fn packets_above_the_mtu_go_no_further() {
     assert_eq!(drive(&narrow, &[(ms(0), 1000), (ms(0), 999)]).drops, [(0, DropCause::TooBig)]);
 }
 
-/// A packet that arrives when a transmission ends: what was settled first comes first. Here one packet is in
-/// transmission till 4 ms, another waits, and a third arrives at 4 ms at a queue of one.
+/// A transmitter busy until t is still busy for what arrives at t: it waits, be it for no time; and the queue of one, in
+/// which another waits for that end, is full. What comes after the ends of transmissions finds an idle transmitter.
 #[test]
-fn what_was_settled_first_comes_first_at_one_moment() {
+fn drawn_a_transmitter_is_busy_to_the_end() {
     for two_events in [false, true] {
-        let mut config = config("2Mbps", droptail(1));
-        config.two_events = two_events;
-        for (lead_s, drops) in
-            [(0.005, vec![(2, DropCause::QueueFull)]), (0.004, vec![(2, DropCause::QueueFull)]), (0.003, vec![])]
+        let config = |limit| Config { two_events, ..config("2Mbps", droptail(limit)) };
+        let at = |millis, class| (when(ms(millis), class), 1000);
+        for (class, waiting, drops) in
+            [(Class::Arrival, (1, 1000), 1), (Class::Source, (1, 1000), 1), (Class::Attacker, (0, 0), 0)]
         {
-            let late = Moment { lead_s, ..Moment::new(ms(4)) };
-            let seen = drive_moments(&config, &[(Moment::new(ms(0)), 1000), (Moment::new(ms(0)), 1000), (late, 1000)]);
-            assert_eq!(seen.drops, drops, "{lead_s}");
+            let seen = drive_moments(&config(50), &[at(0, Class::Source), at(4, class)]);
+            assert_eq!(seen.waiting[1], waiting, "{class:?}");
+            assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
+            let seen = drive_moments(&config(1), &[at(0, Class::Source), at(0, Class::Source), at(4, class)]);
+            assert_eq!(seen.drops.len(), drops, "{class:?}");
         }
     }
 }
 
-/// A transmitter busy until t is still busy for what arrives at t: it waits, be it for no time.
+/// ns-2's `LinkDelay::recv` schedules the arrival at the far end, then the end of the transmission: the first packet's
+/// take the places 2 and 3 after its own. A packet that was scheduled before that end finds the transmitter busy and the
+/// queue of one full; one that was scheduled after it does not.
 #[test]
-fn a_transmitter_is_busy_to_the_end() {
-    for two_events in [false, true] {
-        let config = Config { two_events, ..config("2Mbps", droptail(50)) };
-        for (lead_s, waiting) in [(0.005, (1, 1000)), (0.004, (1, 1000)), (0.003, (0, 0))] {
-            let second = Moment { lead_s, ..Moment::new(ms(4)) };
-            let seen = drive_moments(&config, &[(Moment::new(ms(0)), 1000), (second, 1000)]);
-            assert_eq!(seen.waiting[1], waiting, "{lead_s}");
-            assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
-        }
+fn scheduled_first_is_served_first() {
+    let config = Config { ties: Ties::Scheduled, ..config("2Mbps", droptail(1)) };
+    let (mut link, mut pool, mut history) = (Link::new(&config, 1, "test"), Pool::default(), History::default());
+    let now = Moment::scheduled(0.0, history.place());
+    for id in 0..2 {
+        let packet = pool.insert(Numbered { id, size: 1000 });
+        link.offer(&mut pool, &mut history, now, packet, |_, _| {});
+    }
+    assert_eq!(link.next_arrival(), Some(Moment::scheduled(0.014, 2)));
+    assert_eq!(link.next_departure(), Some(Moment::scheduled(0.004, 3)));
+    for (place, waiting, drops) in [(1, (1, 1000), 1), (4, (0, 0), 0)] {
+        let at = |millis: u64, place| (Moment::scheduled(millis as f64 / 1e3, place), 1000);
+        let seen = drive_after(&config, 1, &[at(0, 1), at(4, place)]);
+        assert_eq!(seen.waiting[1], waiting, "{place}");
+        assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
+        let seen = drive_after(&config, 1, &[at(0, 1), at(0, 1), at(4, place)]);
+        assert_eq!(seen.drops.len(), drops, "{place}");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, 
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
 use headway_media::SendQueueOptions;
-use headway_units::{Dialect, Duration, Instant};
+use headway_units::{Dialect, Duration, Instant, Ties};
 use std::collections::BTreeSet;
 
 /// A run, and where its flows come from.
@@ -30,7 +30,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         return None;
     }
     let names = Names::of(reader, &tables.node, &tables.link);
-    let links = links(reader, &tables.link, &names)?;
+    let links = links(reader, &tables.link, &names, tables.ties)?;
     let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
     let attackers = attackers(reader, &tables.attacker, &names, &flows);
     let series = tables.record.series;
@@ -39,6 +39,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         duration: tables.duration,
         measure_from: tables.measure_from,
         seed: tables.seed,
+        ties: tables.ties,
         series: (!series.is_zero()).then_some(series),
         nodes: names.nodes,
         links,
@@ -48,7 +49,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
     reader.problems.is_empty().then_some(Expanded { scenario, flow_tables })
 }
 
-fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names) -> Option<Vec<Link>> {
+fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Ties) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut handles = BTreeSet::new();
     let mut taken = BTreeSet::new();
@@ -67,6 +68,12 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names) -> Option
             reader.wrong(
                 &path.key("events"),
                 "this queue may drop a packet that it let in: its link needs events = \"two\", or leave events out",
+            );
+        }
+        if table.events == Some(Events::One) && ties == Ties::Scheduled {
+            reader.wrong(
+                &path.key("events"),
+                "the order of scheduling takes two events: write ties = \"drawn\" for the scenario, or leave events out",
             );
         }
         let two_events = table.events == Some(Events::Two) || !one_event_is_enough;

@@ -7,7 +7,7 @@ use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace, UdpOptions};
 use headway_tcp::TcpOptions;
-use headway_units::{Bytes, Duration, Instant, Rate};
+use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
 
 /// One run: plain data, checked.
@@ -21,6 +21,8 @@ pub struct Scenario {
     pub measure_from: Duration,
     /// The seed of every random stream.
     pub seed: u64,
+    /// Who comes first of what is alike to the last bit.
+    pub ties: Ties,
     /// The interval of the series; `None`: no series.
     pub series: Option<Duration>,
     /// The nodes' names: those of `[[node]]` in file order, then those that links imply.

@@ -11,7 +11,7 @@ use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
 use headway_media::SendQueueOptions;
-use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, Rate, Registry, Ties};
 use std::collections::BTreeMap;
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
@@ -41,6 +41,7 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     }
     let seed = seed(&mut open);
     let dialect = open.optional("dialect").unwrap_or_default();
+    let ties = open.optional("ties").unwrap_or(Ties::preset(dialect));
     let measure_from = open.optional("measure_from").unwrap_or_default();
     if measure_from >= duration {
         open.wrong("measure_from", format!("{measure_from} is not before the end of the run at {duration}"));
@@ -64,7 +65,8 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     let flow = each(reader, flows, |reader, value, path| flow(reader, value, path, dialect));
     let attacker = each(reader, attackers, |reader, value, path| attacker(reader, value, path, dialect));
     let vary = BTreeMap::new();
-    let table = ScenarioTable { name, duration, seed, dialect, measure_from, record, node, link, flow, attacker, vary };
+    let table =
+        ScenarioTable { name, duration, seed, dialect, ties, measure_from, record, node, link, flow, attacker, vary };
     reader.problems.is_empty().then_some(table)
 }
 

@@ -4,7 +4,7 @@
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
-use headway_units::{Bytes, Dialect, Duration, Rate};
+use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +27,9 @@ pub(crate) struct ScenarioTable {
     /// Whose rules the options that are not written follow.
     #[schemars(default)]
     pub(crate) dialect: Dialect,
+    /// Who comes first of what happens at one time; scheduled in dialect ns2, else drawn.
+    #[schemars(default = "no_default")]
+    pub(crate) ties: Ties,
     /// Summaries count from here on; before duration.
     #[schemars(default)]
     pub(crate) measure_from: Duration,

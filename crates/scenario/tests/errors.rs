@@ -164,6 +164,15 @@ fn a_link_whose_queue_changes_its_mind_needs_two_events() {
 }
 
 #[test]
+fn the_order_of_scheduling_takes_two_events() {
+    let one = SMALL.replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
+    assert!(load("small.toml", &one, &[], &OneTrace).is_ok());
+    let scheduled = one.replace("\"10s\"\n", "\"10s\"\nties = \"scheduled\"\n");
+    let error = load("small.toml", &scheduled, &[], &OneTrace).unwrap_err().to_string();
+    assert!(error.contains("link[0].events: the order of scheduling takes two events"), "{error}");
+}
+
+#[test]
 fn an_empty_scenario_is_told_what_it_lacks() {
     let error = load("empty.toml", "", &[], &OneTrace).unwrap_err().to_string();
     for part in [

@@ -5,7 +5,7 @@ mod common;
 
 use common::{OneTrace, SMALL, changed, with};
 use headway_scenario::{Loaded, NoFiles, Override, Scenario, Start, Transport, load, plan};
-use headway_units::{Duration, Instant, Registry};
+use headway_units::{Duration, Instant, Registry, Ties};
 
 fn set(all: &[&str]) -> Vec<Override> {
     all.iter().map(|set| set.parse().unwrap()).collect()
@@ -116,6 +116,22 @@ fn dialects_are_inherited() {
     assert_eq!(header("dialect = 'ns2'\ntransport = { kind = 'udp' }"), 0);
     assert_eq!(header("transport = { kind = 'udp', dialect = 'ns2' }"), 0);
     assert_eq!(header("dialect = 'ns2'\ntransport = { kind = 'udp', dialect = 'rfc' }"), 28);
+}
+
+/// ns-2 serves first what was scheduled first; what is written counts.
+#[test]
+fn ties_are_the_dialects() {
+    for (keys, ties) in [
+        ("", Ties::Drawn),
+        ("dialect = 'linux'", Ties::Drawn),
+        ("dialect = 'ns2'", Ties::Scheduled),
+        ("dialect = 'ns2'\nties = 'drawn'", Ties::Drawn),
+        ("ties = 'scheduled'", Ties::Scheduled),
+    ] {
+        let loaded = changed("\"10s\"\n", &format!("\"10s\"\n{keys}\n")).unwrap();
+        assert_eq!(loaded.scenario.ties, ties, "{keys}");
+        assert_resolves(&loaded);
+    }
 }
 
 /// RFC 5681's receiver delays acknowledgements; `false` takes the option away again.

@@ -1,8 +1,7 @@
 //! An attacker at its node: drives an attack of `headway_attack`, and counts what comes of it.
 
 use crate::connection::{self, Verdict, address};
-use crate::event_queue::Class;
-use crate::flow::{Struck, Timer};
+use crate::flow::{Owner, Struck, Timer};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Packet, RawEnd, RawPacket};
@@ -11,7 +10,7 @@ use headway_dccp::{Addresses, Network as Checksummed};
 use headway_link::Handle;
 use headway_record::AttackerSummary;
 use headway_scenario::Scenario;
-use headway_units::{Ecn, FlowId, Instant, MediaKind, Moment, Random, Registry};
+use headway_units::{Class, Ecn, FlowId, Instant, MediaKind, Moment, Random, Registry};
 use std::collections::BTreeMap;
 
 /// IPv4's header.
@@ -33,6 +32,7 @@ pub(crate) struct AttackerRoutes {
 #[derive(Debug)]
 pub(crate) struct Attacker {
     number: u32,
+    salt: u32,
     attack: Attack,
     target: Target,
     flow: FlowId,
@@ -59,6 +59,7 @@ impl Attacker {
         };
         Self {
             number: number as u32,
+            salt: Random::new(scenario.seed, &format!("attacker {} ties", described.name)).bits() as u32,
             attack: Attack::new(&described.attack, context),
             target,
             flow: id,
@@ -203,7 +204,8 @@ impl Attacker {
     fn arm<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let held = self.held.first_key_value().map(|(&(at, _), _)| at);
         let due = held.into_iter().chain(self.attack.poll_timeout()).min().map(|at| at.max(now.at));
-        self.timer.arm(now, due, Class::Attacker, FlowId(self.number), &mut network.events);
+        let owner = Owner { class: Class::Attacker, number: self.number, salt: self.salt };
+        self.timer.arm(now, due, owner, &mut network.events);
     }
 
     /// One of its packets has come to an end of the flow.

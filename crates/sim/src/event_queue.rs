@@ -1,43 +1,21 @@
 //! Who acts next.
 //!
-//! Order: by [`Moment`]; at one moment by [`Class`]; within a class by the number of the link or flow. Nothing depends on
-//! when an event was put in, so a link that schedules early and one that schedules late give the same run.
+//! Order: by [`Moment`], which no two events that matter to each other share. Nothing depends on when an event was put
+//! in, so a link that schedules early and one that schedules late give the same run.
 
-use headway_units::{Instant, Moment};
+use headway_units::{Class, History, Instant, Moment, Ties};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What acts. The order of the variants is the order at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Class {
-    /// A packet reaches the far end of a link.
-    Arrival,
-    /// A sender's timer.
-    SenderTimer,
-    /// A sink's timer.
-    SinkTimer,
-    /// A source writes.
-    Source,
-    /// A link ends a transmission: after everything that may still arrive.
-    Departure,
-    /// The series take a sample: it sees everything that happened at its instant.
-    Sample,
-    /// An attacker sends.
-    Attacker,
-}
-
-impl Class {
-    const ALL: [Self; 7] = [
-        Self::Arrival,
-        Self::SenderTimer,
-        Self::SinkTimer,
-        Self::Source,
-        Self::Departure,
-        Self::Sample,
-        Self::Attacker,
-    ];
-}
+const CLASSES: [Class; 7] = [
+    Class::Arrival,
+    Class::SenderTimer,
+    Class::SinkTimer,
+    Class::Source,
+    Class::Departure,
+    Class::Sample,
+    Class::Attacker,
+];
 
 /// An actor: its class, and which link or flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +33,7 @@ impl Actor {
     }
     /// What it is.
     pub(crate) fn class(self) -> Class {
-        Class::ALL[(self.0 >> NUMBER_BITS) as usize]
+        CLASSES[(self.0 >> NUMBER_BITS) as usize]
     }
     /// Which one.
     pub(crate) fn number(self) -> usize {
@@ -92,6 +70,8 @@ const NONE: u32 = u32::MAX;
 /// with all in one day, this is a binary heap.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
+    pub(crate) ties: Ties,
+    pub(crate) history: History,
     /// No event is of an earlier day.
     day: u64,
     shift: u32,
@@ -114,9 +94,11 @@ const MOST_DAYS: usize = 1 << 18;
 const LONGEST_LIST: usize = 16;
 const FIRST_LOOK: u32 = 1024;
 
-impl Default for EventQueue {
-    fn default() -> Self {
+impl EventQueue {
+    pub(crate) fn new(ties: Ties) -> Self {
         Self {
+            ties,
+            history: History::default(),
             day: 0,
             shift: 16,
             ring: vec![NONE; LEAST_DAYS],
@@ -130,20 +112,18 @@ impl Default for EventQueue {
             tuned_on: 0,
         }
     }
-}
 
-impl EventQueue {
     /// Puts an event in. Its time is not before that of the last one taken.
     #[inline]
     pub(crate) fn push(&mut self, at: Moment, actor: Actor) {
         self.pending += 1;
-        self.insert(at.at, at.sum_s, at.fraction_ns, at.lead_s, actor);
+        self.insert(at.at, at.sum_s, at.turn, actor);
     }
 
     /// Takes the event in pieces, which travel in registers: a structure that is stored by parts and loaded as a whole
     /// right after makes the processor wait.
-    fn insert(&mut self, at: Instant, sum_s: f64, fraction_ns: f32, lead_s: f32, actor: Actor) {
-        let event = || Event { at: Moment { at, sum_s, fraction_ns, lead_s }, actor };
+    fn insert(&mut self, at: Instant, sum_s: f64, turn: u64, actor: Actor) {
+        let event = || Event { at: Moment { at, sum_s, turn }, actor };
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
         if ahead >= self.ring.len() as u64 {
             self.heap.push(Reverse(event()));
@@ -165,7 +145,7 @@ impl EventQueue {
             }
             (before, after) = (after, node.next);
         }
-        let node = Node { at: Moment { at, sum_s, fraction_ns, lead_s }, actor, next: after };
+        let node = Node { at: Moment { at, sum_s, turn }, actor, next: after };
         let mut number = self.free;
         if number == NONE {
             number = self.nodes.len() as u32;
@@ -283,8 +263,8 @@ impl EventQueue {
         self.occupied = vec![0; length / 64];
         self.nodes.clear();
         self.free = NONE;
-        for Event { at: Moment { at, sum_s, fraction_ns, lead_s }, actor } in events {
-            self.insert(at, sum_s, fraction_ns, lead_s, actor);
+        for Event { at: Moment { at, sum_s, turn }, actor } in events {
+            self.insert(at, sum_s, turn, actor);
         }
     }
 }
@@ -301,14 +281,14 @@ mod tests {
         fn events_come_out_in_order(
             steps in prop::collection::vec((0u8..4, 0u32..40, 0usize..3, any::<u16>()), 1..6000),
         ) {
-            let mut queue = EventQueue::default();
+            let mut queue = EventQueue::new(Ties::Drawn);
             let mut reference = std::collections::BTreeSet::new();
             let mut now = Moment::new(Instant::ZERO);
             for (number, (pops, shift, class, spread)) in steps.into_iter().enumerate() {
                 let wait = u64::from(spread) << shift.saturating_sub(16) >> 16u32.saturating_sub(shift);
-                let at = Moment { lead_s: f32::from(spread % 3), ..Moment::new(now.at + headway_units::Duration::from_nanos(wait)) };
+                let at = Moment { turn: u64::from(spread % 3), ..Moment::new(now.at + headway_units::Duration::from_nanos(wait)) };
                 let at = at.max(now);
-                let actor = Actor::new(Class::ALL[class], number);
+                let actor = Actor::new(CLASSES[class], number);
                 queue.push(at, actor);
                 reference.insert((at, actor));
                 for _ in 0..pops {
@@ -328,7 +308,7 @@ mod tests {
     /// A hundred thousand events at one instant, each followed by another at that instant: as much work as a heap's.
     #[test]
     fn a_crowd_is_not_slow() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(Ties::Drawn);
         let at = Moment::new(Instant::from_secs(1));
         for number in (0..100_000).rev() {
             queue.push(at, Actor::new(Class::Arrival, number));
@@ -342,10 +322,10 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_by_class_and_then_by_number() {
-        let mut queue = EventQueue::default();
+    fn equal_moments_go_by_class_and_then_by_number() {
+        let mut queue = EventQueue::new(Ties::Drawn);
         let at = Moment::new(Instant::from_millis(1));
-        let order: Vec<_> = Class::ALL.iter().flat_map(|class| [(*class, 2), (*class, 7)]).collect();
+        let order: Vec<_> = CLASSES.iter().flat_map(|class| [(*class, 2), (*class, 7)]).collect();
         for (class, number) in order.iter().rev() {
             queue.push(at, Actor::new(*class, *number));
         }

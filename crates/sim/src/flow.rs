@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentReceiver, AgentSender};
 use crate::connection::{Client, Server, Verdict};
-use crate::event_queue::{Actor, Class, EventQueue};
+use crate::event_queue::{Actor, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram, RawEnd};
@@ -11,7 +11,7 @@ use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
 use headway_rate::Status;
 use headway_tcp::{Counters, Sender, Sink};
-use headway_units::{Bytes, Ecn, FlowId, Instant, Moment};
+use headway_units::{Bytes, Class, Ecn, FlowId, Instant, Moment, Ties};
 
 /// The most packets that one event sends, more than any ordinary write or window makes at once. What is left goes out in
 /// another event at the same moment, so that no event takes long, whatever the scenario says.
@@ -32,6 +32,10 @@ pub(crate) struct Flow {
     pub(crate) sink_timer: Timer,
     pub(crate) start: Instant,
     pub(crate) stop: Option<Instant>,
+    /// Of the stop, in the order of scheduling.
+    pub(crate) stop_place: u64,
+    /// Sets its events apart from those of other flows, where ties are drawn.
+    pub(crate) salt: u32,
     pub(crate) sender_timer: Timer,
     pub(crate) source_timer: Timer,
     pub(crate) source: Source,
@@ -66,8 +70,8 @@ pub(crate) struct Timer {
     due: Instant,
     /// The next of its events; far in the future if there is none.
     next: Instant,
-    /// When the deadline was set. ns-2 adds the wait to that time: sum and lead are those of that moment, however late the
-    /// event is put into the queue.
+    /// When the deadline was set, with its place in the order of scheduling, if ties go by that. ns-2 adds the wait to that
+    /// time, however late the event is put into the queue.
     set: Moment,
     /// The events after the next, the last one first. Hardly ever any: an earlier deadline gets an event before the others,
     /// a later one waits for the event that comes first.
@@ -85,38 +89,75 @@ impl Default for Timer {
     }
 }
 
+/// Whose timer it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    pub(crate) class: Class,
+    pub(crate) number: u32,
+    /// Sets its events apart from those of others of its class, where ties are drawn.
+    pub(crate) salt: u32,
+}
+
 impl Timer {
     #[inline]
-    pub(crate) fn arm(
+    pub(crate) fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
+        self.arm_after(now, deadline, None, owner, events);
+    }
+
+    /// The same with the exact wait, if it is no whole number of nanoseconds.
+    #[inline]
+    fn arm_after(
         &mut self,
         now: Moment,
         deadline: Option<Instant>,
-        class: Class,
-        flow: FlowId,
+        wait_s: Option<f64>,
+        owner: Owner,
         events: &mut EventQueue,
     ) {
         let due = deadline.unwrap_or(Instant::FAR_FUTURE);
         if self.due != due {
             self.due = due;
             self.set = now;
+            if events.ties == Ties::Scheduled {
+                self.set.turn = events.history.place();
+            }
         }
         if due < self.next {
-            if self.next != Instant::FAR_FUTURE {
-                self.others.push(self.next);
-            }
-            self.next = due;
-            let Moment { at, sum_s, fraction_ns, .. } = self.set;
-            let wait_s = due.since(at).as_secs_f64();
-            let due = Moment { at: due, sum_s: sum_s + wait_s, fraction_ns, lead_s: wait_s as f32 };
-            // Not before now, also within the nanosecond.
-            let at = if due.at > now.at { due } else { due.max(now) };
-            events.push(at, Actor::new(class, flow.0 as usize));
+            let wait_s = wait_s.unwrap_or_else(|| due.since(self.set.at).as_secs_f64());
+            self.push(now, wait_s, owner, events);
         }
     }
 
-    /// Its next event has come.
-    pub(crate) fn fired(&mut self) {
-        self.next = self.others.pop().unwrap_or(Instant::FAR_FUTURE);
+    /// Sets the timer for a time that was fixed before the run: ns-2's `at`.
+    pub(crate) fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
+        let start = Moment::new(Instant::ZERO);
+        self.due = due;
+        self.set = Moment { turn: place, ..start };
+        if due < self.next {
+            self.push(start, due.as_secs_f64(), owner, events);
+        }
+    }
+
+    /// Puts the deadline, so long after it was set, into the queue.
+    #[inline]
+    fn push(&mut self, now: Moment, wait_s: f64, owner: Owner, events: &mut EventQueue) {
+        if self.next != Instant::FAR_FUTURE {
+            self.others.push(self.next);
+        }
+        self.next = self.due;
+        let sum_s = self.set.sum_s + wait_s;
+        let due = match events.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, self.set.turn),
+            Ties::Drawn => Moment::drawn(self.due, sum_s, self.set.fraction_ns(), owner.class, owner.salt),
+        };
+        // Not before now, also within the nanosecond.
+        events.push(due.max(now), Actor::new(owner.class, owner.number as usize));
+    }
+
+    /// Its next event has come: for what deadline. Where the instant comes of a sum, it may be a nanosecond off.
+    pub(crate) fn fired(&mut self) -> Instant {
+        let next = self.others.pop().unwrap_or(Instant::FAR_FUTURE);
+        std::mem::replace(&mut self.next, next)
     }
 }
 
@@ -175,6 +216,24 @@ impl Udp {
 }
 
 impl Flow {
+    fn owner(&self, class: Class) -> Owner {
+        Owner { class, number: self.id.0, salt: self.salt }
+    }
+
+    /// Sets the timers of the flow's start, and takes the places of start and stop, which ns-2's scripts schedule in the
+    /// order of their flows.
+    pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
+        let place = events.history.place();
+        self.stop_place = events.history.place();
+        if let Some(due) = self.source_due(None) {
+            self.source_timer.arm_at(due, place, self.owner(Class::Source), events);
+        }
+        if let Transport::Dccp { .. } = self.transport {
+            let place = events.history.place();
+            self.sender_timer.arm_at(self.start, place, self.owner(Class::SenderTimer), events);
+        }
+    }
+
     /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
     /// stop, whatever its source.
     pub(crate) fn source_due(&self, now: Option<Instant>) -> Option<Instant> {
@@ -205,13 +264,18 @@ impl Flow {
         }
     }
 
-    /// The source's time has come.
-    pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        let stopped = self.stop.is_some_and(|stop| stop <= now.at);
-        match self.source.backlog() {
+    /// The source's time has come, by its own clock at `due`.
+    pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
+        let base = Moment { at: due, ..now };
+        let source = self.owner(Class::Source);
+        let backlog = self.source.backlog();
+        match backlog {
+            // The stop has cancelled the timer.
+            Backlog::None if stopped && !self.paced() => return,
             Backlog::None => {
-                if self.takes_a_burst(now, network) {
-                    self.source_timer.arm(now, Some(now.at), Class::Source, self.id, &mut network.events);
+                if self.takes_a_burst(now, due.max(now.at), network) {
+                    self.source_timer.arm(base, Some(due), source, &mut network.events);
                 }
             }
             backlog => match (&mut self.transport, backlog) {
@@ -228,34 +292,47 @@ impl Flow {
         if let (true, Transport::Dccp { client, .. }) = (stopped, &mut self.transport) {
             client.close(now.at);
         }
-        let due = self.source_due(Some(now.at));
-        self.source_timer.arm(now, due, Class::Source, self.id, &mut network.events);
+        match self.source_due(Some(now.at)) {
+            Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || self.paced()) => {
+                self.source_timer.arm_at(stop, self.stop_place, source, &mut network.events);
+            }
+            next => {
+                let exact = network.events.ties == Ties::Scheduled;
+                let wait_s = if exact { self.source.interval_s() } else { None };
+                self.source_timer.arm_after(base, next, wait_s, source, &mut network.events);
+            }
+        }
         self.transmit(now, network);
     }
 
-    /// Hands to the transport what the source has written by `now`, up to [`BURST`]; whether there may be more.
-    fn takes_a_burst<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) -> bool {
+    /// Whether the transport paces itself.
+    const fn paced(&self) -> bool {
+        matches!(self.transport, Transport::Agent { .. } | Transport::Dccp { .. })
+    }
+
+    /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
+    fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
             match &mut self.transport {
                 Transport::Udp(udp) => {
-                    let Some(envelope) = udp.next(&mut self.source, now.at) else { return false };
+                    let Some(envelope) = udp.next(&mut self.source, due) else { return false };
                     if let Body::Datagram(Datagram { kind, deadline, .. }) = envelope.body {
                         network.flow_meters[self.id.0 as usize].written(kind, deadline);
                     }
                     network.inject(now, self.id, self.forward, true, envelope);
                 }
                 Transport::Tcp { sender, .. } => {
-                    let Some(write) = self.source.poll(now.at) else { return false };
+                    let Some(write) = self.source.poll(due) else { return false };
                     let payload = sender.payload_size().count().max(1);
                     let header = sender.segment_size().count() - sender.payload_size().count();
                     sender.write(now.at, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
                 }
                 Transport::Agent { sender, .. } => {
-                    let Some(write) = self.source.poll(now.at) else { return false };
+                    let Some(write) = self.source.poll(due) else { return false };
                     sender.queue.write(now.at, &write, &mut network.flow_meters[self.id.0 as usize]);
                 }
                 Transport::Dccp { client, .. } => {
-                    let Some(write) = self.source.poll(now.at) else { return false };
+                    let Some(write) = self.source.poll(due) else { return false };
                     client.queue.write(now.at, &write, &mut network.flow_meters[self.id.0 as usize]);
                 }
             }
@@ -263,27 +340,29 @@ impl Flow {
         true
     }
 
-    /// The sender's timer has come.
-    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+    /// The sender's timer has come, for what was due at `due`.
+    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        let at = now.at.max(due);
         match &mut self.transport {
-            Transport::Tcp { sender, .. } if sender.poll_timeout().is_some_and(|deadline| deadline <= now.at) => {
-                sender.handle_timeout(now.at);
+            Transport::Tcp { sender, .. } if sender.poll_timeout().is_some_and(|deadline| deadline <= at) => {
+                sender.handle_timeout(at);
             }
-            Transport::Agent { sender, .. } => sender.handle_timeout(now.at),
-            Transport::Dccp { client, .. } => client.handle_timeout(now.at),
+            Transport::Agent { sender, .. } => sender.handle_timeout(at),
+            Transport::Dccp { client, .. } => client.handle_timeout(at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.transmit(now, network);
     }
 
-    /// The sink's timer has come.
-    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+    /// The sink's timer has come, for what was due at `due`.
+    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        let at = now.at.max(due);
         match &mut self.transport {
-            Transport::Tcp { sink, .. } if sink.poll_timeout().is_some_and(|deadline| deadline <= now.at) => {
-                sink.handle_timeout(now.at);
+            Transport::Tcp { sink, .. } if sink.poll_timeout().is_some_and(|deadline| deadline <= at) => {
+                sink.handle_timeout(at);
             }
-            Transport::Agent { receiver, .. } => receiver.handle_timeout(now.at),
-            Transport::Dccp { server, .. } => server.handle_timeout(now.at),
+            Transport::Agent { receiver, .. } => receiver.handle_timeout(at),
+            Transport::Dccp { server, .. } => server.handle_timeout(at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
         self.acknowledge(now, network);
@@ -421,7 +500,7 @@ impl Flow {
             network.inject(now, self.id, self.forward, true, envelope);
         }
         if room == 0 {
-            self.sender_timer.arm(now, Some(now.at), Class::SenderTimer, self.id, &mut network.events);
+            self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
         }
         let due = match &self.transport {
             Transport::Udp(_) => None,
@@ -432,7 +511,7 @@ impl Flow {
             Transport::Agent { sender, .. } => sender.poll_timeout(),
             Transport::Dccp { client, .. } => client.poll_timeout(),
         };
-        self.sender_timer.arm(now, due, Class::SenderTimer, self.id, &mut network.events);
+        self.sender_timer.arm(now, due, self.owner(Class::SenderTimer), &mut network.events);
     }
 
     /// Sends what the receiving end has to say.
@@ -460,7 +539,7 @@ impl Flow {
             Transport::Agent { receiver, .. } => receiver.poll_timeout(),
             Transport::Dccp { server, .. } => server.poll_timeout(),
         };
-        self.sink_timer.arm(now, due, Class::SinkTimer, self.id, &mut network.events);
+        self.sink_timer.arm(now, due, self.owner(Class::SinkTimer), &mut network.events);
     }
 }
 
@@ -472,9 +551,10 @@ mod tests {
     /// A release between two retransmission deadlines, again and again: the far deadline keeps its one event.
     #[test]
     fn a_deadline_that_is_put_off_leaves_no_trail_of_events() {
-        let (mut timer, mut events) = (Timer::default(), EventQueue::default());
+        let (mut timer, mut events) = (Timer::default(), EventQueue::new(Ties::Drawn));
+        let owner = Owner { class: Class::SenderTimer, number: 0, salt: 0 };
         let arm = |timer: &mut Timer, events: &mut EventQueue, now, deadline| {
-            timer.arm(Moment::new(now), Some(deadline), Class::SenderTimer, FlowId(0), events);
+            timer.arm(Moment::new(now), Some(deadline), owner, events);
         };
         for millis in 0..1000 {
             let now = Instant::from_millis(2 * millis);

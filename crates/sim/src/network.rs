@@ -1,13 +1,13 @@
 //! Links, routes, and the packets on them.
 
-use crate::event_queue::{Actor, Class, EventQueue};
+use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet};
 use crate::routes::Routes;
 use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter};
 use headway_scenario as scenario;
-use headway_units::{DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 
 /// One direction of a link with its meter and its place in the event queue.
 ///
@@ -92,6 +92,7 @@ impl<O: Observer> Network<O> {
                 queue: link.queue.clone(),
                 loss: link.loss.clone(),
                 two_events: link.two_events || O::WATCHES,
+                ties: scenario.ties,
             };
             Port {
                 link: Link::new(&config, scenario.seed, &link.name),
@@ -101,7 +102,7 @@ impl<O: Observer> Network<O> {
             }
         };
         Self {
-            events: EventQueue::default(),
+            events: EventQueue::new(scenario.ties),
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from, end)).collect(),
             packet_hops: 0,
@@ -157,7 +158,7 @@ impl<O: Observer> Network<O> {
         meter.arrived(now.at);
         let observer = &mut self.observer;
         let mut begun = false;
-        let offer = link.offer(&mut self.packets, now, handle, |packets, transmission| {
+        let offer = link.offer(&mut self.packets, &mut self.events.history, now, handle, |packets, transmission| {
             note(meter, &transmission);
             if O::WATCHES {
                 // Watched links make events of all other transmissions: this is the newcomer's.
@@ -243,7 +244,7 @@ impl<O: Observer> Network<O> {
         *departure_pending = false;
         let observer = &mut self.observer;
         if link.next_departure().is_some_and(|at| at <= now) {
-            link.depart(&mut self.packets, |packets, transmission| {
+            link.depart(&mut self.packets, &mut self.events.history, |packets, transmission| {
                 note(meter, &transmission);
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
@@ -358,8 +359,8 @@ impl<O: Observer> Network<O> {
         }
         if cut {
             for (start, until, size) in link.settled_after(&self.packets, end) {
-                meter.cut_waiting(end, end, start.at, size.count() as u32);
-                meter.cut_transmission(end, start.at, until);
+                meter.cut_waiting(end, end, start, size.count() as u32);
+                meter.cut_transmission(end, start, until);
             }
         }
         meter

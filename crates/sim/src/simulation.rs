@@ -3,7 +3,7 @@
 use crate::agent;
 use crate::attacker::{Attacker, AttackerRoutes};
 use crate::connection;
-use crate::event_queue::{Actor, Class, MAX_ACTORS};
+use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Flow, Timer, Transport, Udp};
 use crate::network::{Conservation, MOST_PACKETS, Network};
@@ -18,7 +18,7 @@ use headway_media::{Context, Source};
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_scenario::{Scenario, Start};
 use headway_tcp::{Sender, Sink};
-use headway_units::{Bytes, Duration, FlowId, Instant, Moment, OptionError, Random, Registry};
+use headway_units::{Bytes, Class, Duration, FlowId, Instant, Moment, OptionError, Random, Registry, Ties};
 
 /// Why a scenario cannot be run. A checked scenario file leaves none of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -133,27 +133,17 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for (number, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
-            flow.source_timer.arm(
-                Moment::new(Instant::ZERO),
-                flow.source_due(None),
-                Class::Source,
-                id,
-                &mut network.events,
-            );
-            if let Transport::Dccp { .. } = flow.transport {
-                let (start, start_of_run) = (flow.start, Moment::new(Instant::ZERO));
-                flow.sender_timer.arm(start_of_run, Some(start), Class::SenderTimer, id, &mut network.events);
-            }
+            flow.set_off(&mut network.events);
             flows.push(flow);
         }
         let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
         let attackers = attackers(scenario, of_attackers, &mut flows, &mut network);
         if !scenario.measure_from.is_zero() {
-            let measure_from = Moment::new(Instant::ZERO + scenario.measure_from);
+            let measure_from = Moment::after_all(Instant::ZERO + scenario.measure_from);
             network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
         }
         let series = scenario.series.map(|interval| {
-            network.events.push(Moment::new(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
+            network.events.push(Moment::after_all(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
             Series::new(scenario, interval)
         });
         Ok(Self {
@@ -243,16 +233,16 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             Class::Departure => self.network.departure(now, number),
             Class::SenderTimer => {
-                self.flows[number].sender_timer.fired();
-                self.flows[number].on_sender_timer(now, &mut self.network);
+                let due = self.flows[number].sender_timer.fired();
+                self.flows[number].on_sender_timer(now, due, &mut self.network);
             }
             Class::SinkTimer => {
-                self.flows[number].sink_timer.fired();
-                self.flows[number].on_sink_timer(now, &mut self.network);
+                let due = self.flows[number].sink_timer.fired();
+                self.flows[number].on_sink_timer(now, due, &mut self.network);
             }
             Class::Source => {
-                self.flows[number].source_timer.fired();
-                self.flows[number].on_source(now, &mut self.network);
+                let due = self.flows[number].source_timer.fired();
+                self.flows[number].on_source(now, due, &mut self.network);
             }
             Class::Sample if number == MEASUREMENT => self.begin_measurement(),
             Class::Sample => self.sample(now),
@@ -297,7 +287,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
             self.samples += (self.scenario.flows.len() + self.scenario.links.len()) as u64;
-            self.network.events.push(Moment::new(now.at + series.interval()), Actor::new(Class::Sample, 0));
+            self.network.events.push(Moment::after_all(now.at + series.interval()), Actor::new(Class::Sample, 0));
         }
     }
 
@@ -314,7 +304,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let end = self.now;
         if let Some(series) = &mut self.series {
             // Before anything that happens at the end itself, which is not part of the run.
-            let before = Moment { sum_s: 0.0, ..Moment::new(end) };
+            let before = Moment::before_all(end);
             series.sample(before, &self.flows, &mut self.network);
         }
         let flows: Vec<_> = self
@@ -437,6 +427,12 @@ pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Insta
     }
 }
 
+/// Whether a source ends by its own clock. By the order of scheduling the stop is an event, which cancels what comes after it.
+const fn stops_itself(scenario: &Scenario, transport: &headway_scenario::Transport) -> bool {
+    use headway_scenario::Transport as T;
+    matches!(scenario.ties, Ties::Drawn) || matches!(transport, T::Agent(_) | T::Dccp(_))
+}
+
 fn new_flow(
     scenario: &Scenario,
     flow: &headway_scenario::Flow,
@@ -445,7 +441,8 @@ fn new_flow(
 ) -> Result<Flow, SetupError> {
     let stream = |what: &str| stream(scenario, flow, what);
     let start = start(scenario, flow);
-    let context = Context { start, stop: flow.stop, random: stream("source"), trace: flow.trace.clone() };
+    let stop = flow.stop.filter(|_| stops_itself(scenario, &flow.transport));
+    let context = Context { start, stop, random: stream("source"), trace: flow.trace.clone() };
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
     let transport = match &flow.transport {
@@ -469,6 +466,8 @@ fn new_flow(
         reverse,
         start,
         stop: flow.stop,
+        stop_place: 0,
+        salt: stream("ties").bits() as u32,
         source,
         transport,
         counted_before: headway_tcp::Counters::default(),

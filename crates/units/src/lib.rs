@@ -21,7 +21,7 @@ pub use accumulate::{Accumulator, Step};
 pub use circular::{Circular, Seq24, Seq48};
 pub use decimal::ParseError;
 pub use dialect::{Dialect, ParseDialectError};
-pub use moment::Moment;
+pub use moment::{Class, History, Moment, Ties};
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, schema_of_kinds};

@@ -1,44 +1,154 @@
-//! Instants with what a nanosecond hides.
+//! Instants with what a nanosecond hides, and who comes first where even that is alike.
 
-use crate::Instant;
+use crate::{Dialect, Instant};
 use std::cmp::Ordering;
 
+/// What decides between two events that are alike to the last bit of their [`Moment::sum_s`].
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Ties {
+    /// A draw, anew at each instant: nobody is favoured.
+    #[default]
+    Drawn,
+    /// What was scheduled first comes first, as in ns-2: times are ns-2's sums of doubles, and the order is exactly its own.
+    Scheduled,
+}
+
+impl Ties {
+    /// Under a dialect.
+    #[must_use]
+    pub const fn preset(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc | Dialect::Linux => Self::Drawn,
+            Dialect::Ns2 => Self::Scheduled,
+        }
+    }
+}
+
+/// What acts. Where ties are drawn, these come in this order: it never decides between two of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// A packet reaches the far end of a link.
+    Arrival,
+    /// A sender's timer.
+    SenderTimer,
+    /// A sink's timer.
+    SinkTimer,
+    /// A source writes.
+    Source,
+    /// A link ends a transmission: after everything that may still arrive.
+    Departure,
+    /// The series take a sample; its moment is [after all](Moment::after_all).
+    Sample,
+    /// An attacker sends.
+    Attacker,
+}
+
 /// An instant, and the same time in seconds as a sum of doubles: one addition for each wait and each transmission on the
-/// way to it, as ns-2 adds them up. The instant is what counts; the sum orders what falls into one nanosecond.
+/// way to it, as ns-2 adds them up. The instant is what counts; the sum orders what falls into one nanosecond, and the
+/// turn what is alike to the last bit.
 ///
 /// It matters because packets meet: flows that share a bottleneck lock in phase, and from then on reach it at the same
-/// nanosecond again and again. Which of them is first is decided here, by the last bits, as ns-2 decides it.
+/// nanosecond again and again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// The time.
     pub at: Instant,
     /// The same in s, never negative.
     pub sum_s: f64,
-    /// What the exact time has more than `at`, from -0.5 to 0.5 ns: so that what is lost at one link is not lost at each.
-    pub fraction_ns: f32,
-    /// For how long it had been settled that this would happen, in s; 0 if that is unknown. Of two things that are alike
-    /// to the last bit, the one that was settled first comes first.
-    pub lead_s: f32,
+    /// Scheduled: the place in the order of scheduling. Drawn: class and lot, and in the lower half the bits of a `f32`,
+    /// what the exact time has more than `at` in ns: so that what is lost at one link is not lost at each.
+    pub turn: u64,
 }
 
 impl Moment {
-    /// A moment that comes of no sum: the start of a run, a timer.
+    /// A moment that comes of no sum, before all others of this time.
     #[must_use]
     pub fn new(at: Instant) -> Self {
-        Self { at, sum_s: at.as_secs_f64(), fraction_ns: 0.0, lead_s: 0.0 }
+        Self { at, sum_s: at.as_secs_f64(), turn: 0 }
+    }
+
+    /// After everything that happens at this instant.
+    #[must_use]
+    pub const fn after_all(at: Instant) -> Self {
+        Self { at, sum_s: f64::INFINITY, turn: u64::MAX }
+    }
+
+    /// Before everything that happens at this instant.
+    #[must_use]
+    pub const fn before_all(at: Instant) -> Self {
+        Self { at, sum_s: 0.0, turn: 0 }
+    }
+
+    /// Where ties go by the order of scheduling: the sum is the time, and the instant what is nearest to it.
+    #[must_use]
+    #[inline]
+    pub fn scheduled(sum_s: f64, place: u64) -> Self {
+        // `as` saturates.
+        Self { at: Instant::from_nanos((sum_s * 1e9 + 0.5) as u64), sum_s, turn: place }
+    }
+
+    /// Where ties are drawn. Each of a class should have a salt of its own.
+    #[must_use]
+    #[inline]
+    pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {
+        let lot = draw(at, salt) >> (u64::BITS - LOT_BITS);
+        Self::with_lot(at, sum_s, fraction_ns, class, lot)
+    }
+
+    /// Where ties are drawn, of a class whose own order matters to nobody.
+    #[must_use]
+    #[inline]
+    pub fn in_class(at: Instant, sum_s: f64, fraction_ns: f32, class: Class) -> Self {
+        Self::with_lot(at, sum_s, fraction_ns, class, 0)
+    }
+
+    #[inline]
+    fn with_lot(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, lot: u64) -> Self {
+        let turn = ((class as u64) << LOT_BITS | lot) << u32::BITS | u64::from(fraction_ns.to_bits());
+        Self { at, sum_s, turn }
+    }
+
+    /// What the exact time has more than `at`, from -0.5 to 0.5 ns, where ties are drawn.
+    #[must_use]
+    #[inline]
+    pub const fn fraction_ns(&self) -> f32 {
+        f32::from_bits(self.turn as u32)
+    }
+}
+
+const LOT_BITS: u32 = 29;
+
+/// Two rounds of multiply and fold: any bit of instant or salt changes each upper bit with one half.
+#[inline]
+const fn draw(at: Instant, salt: u32) -> u64 {
+    let mixed = (at.as_nanos() ^ (salt as u64) << 32 ^ salt as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// The order of scheduling: hands out places in it.
+#[derive(Debug, Default)]
+pub struct History(u64);
+
+impl History {
+    /// The next place.
+    #[inline]
+    pub const fn place(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
     }
 }
 
 impl Eq for Moment {}
 
 impl Moment {
-    /// The order within a nanosecond. Neither is negative, so their bits are in order as they are.
+    /// The order within a nanosecond. No sum is negative, so their bits are in order as they are.
     #[inline]
     fn cmp_within(&self, other: &Self) -> Ordering {
-        self.sum_s
-            .to_bits()
-            .cmp(&other.sum_s.to_bits())
-            .then_with(|| other.lead_s.to_bits().cmp(&self.lead_s.to_bits()))
+        self.sum_s.to_bits().cmp(&other.sum_s.to_bits()).then_with(|| self.turn.cmp(&other.turn))
     }
 }
 
@@ -75,12 +185,57 @@ impl PartialOrd for Moment {
 mod tests {
     use super::*;
 
+    fn drawn(nanos: u64, sum_s: f64, class: Class, salt: u32) -> Moment {
+        Moment::drawn(Instant::from_nanos(nanos), sum_s, 0.25, class, salt)
+    }
+
     #[test]
-    fn the_sum_decides_within_a_nanosecond_only() {
-        let moment = |nanos, sum_s| Moment { at: Instant::from_nanos(nanos), sum_s, ..Moment::new(Instant::ZERO) };
-        assert!(moment(5, 0.2) < moment(6, 0.1));
-        assert!(moment(5, 0.1) < moment(5, 0.1 + f64::EPSILON));
-        assert!(Moment { lead_s: 0.004, ..moment(5, 0.1) } < Moment { lead_s: 0.003, ..moment(5, 0.1) });
-        assert_eq!(Moment::new(Instant::from_millis(1)), moment(1_000_000, 0.001));
+    fn instant_then_sum_then_class_then_lot() {
+        use Class::{Arrival, Departure};
+        assert!(drawn(5, 0.2, Departure, 1) < drawn(6, 0.1, Arrival, 1));
+        assert!(drawn(5, 0.1, Departure, 1) < drawn(5, 0.1 + f64::EPSILON, Arrival, 1));
+        for salt in 0..100 {
+            assert!(drawn(5, 0.1, Arrival, salt) < drawn(5, 0.1, Departure, 7));
+            assert_eq!(drawn(5, 0.1, Arrival, salt).fraction_ns(), 0.25);
+        }
+        let at = Instant::from_nanos(5);
+        assert!(Moment::before_all(at) < Moment::new(at));
+        assert!(Moment::new(at) < drawn(5, at.as_secs_f64(), Arrival, 3));
+        assert!(drawn(5, 0.1, Class::Attacker, 3) < Moment::after_all(at));
+        assert!(Moment::after_all(at) < Moment::before_all(Instant::from_nanos(6)));
+    }
+
+    #[test]
+    fn scheduled_goes_by_the_place() {
+        let mut history = History::default();
+        let [first, second] = [history.place(), history.place()];
+        assert!(Moment::scheduled(0.1, first) < Moment::scheduled(0.1, second));
+        assert!(Moment::scheduled(0.1, second) < Moment::scheduled(0.1 + f64::EPSILON, first));
+        assert_eq!(Moment::scheduled(0.1, first).at, Instant::from_millis(100));
+        assert_eq!(Moment::scheduled(2.6e-9, first).at, Instant::from_nanos(3), "the nearest");
+        assert_eq!(Moment::scheduled(f64::INFINITY, first).at, Instant::FAR_FUTURE);
+    }
+
+    /// Of two actors each comes first half of the times, whatever their salts and however their instants are spaced; and
+    /// whether one does tells nothing of the next instant.
+    #[test]
+    fn lots_favour_nobody() {
+        for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, 0xffff_ffff)] {
+            for spacing in [1, 240_000, 1_200_000, 1 << 20, 1_000_000_000] {
+                const MEETINGS: u32 = 10_000;
+                let wins: Vec<bool> = (0..u64::from(MEETINGS))
+                    .map(|meeting| {
+                        let lot = |salt| drawn(meeting * spacing, 1.0, Class::Arrival, salt);
+                        lot(salt) < lot(other)
+                    })
+                    .collect();
+                let won = wins.iter().filter(|won| **won).count() as f64;
+                let repeated = wins.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64;
+                // Four standard deviations of that many fair coins.
+                for heads in [won, repeated] {
+                    assert!((heads - f64::from(MEETINGS) / 2.0).abs() < 200.0, "{salt} {other} {spacing}: {heads}");
+                }
+            }
+        }
     }
 }

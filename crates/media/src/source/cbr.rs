@@ -266,6 +266,15 @@ impl Cbr {
         }
     }
 
+    pub(super) fn interval_s(&self) -> Option<f64> {
+        match (self.pace, &self.dither) {
+            // As ns-2 divides (tools/cbr_traffic.cc): the last bit counts.
+            (Pace::Rate(bytes, rate), None) => Some((bytes.count() * 8) as f64 / rate.bits_per_second() as f64),
+            (Pace::Interval(interval), None) => Some(interval.as_secs_f64()),
+            (_, Some(_)) => None,
+        }
+    }
+
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
         self.left = self.left.map(|left| left - 1);

@@ -108,6 +108,15 @@ impl Source {
         each!(self, source => source.poll_timeout())
     }
 
+    /// The time from one write to the next in s, where it is always the same: what nanoseconds cannot tell of it too.
+    #[must_use]
+    pub fn interval_s(&self) -> Option<f64> {
+        match self {
+            Self::Cbr(cbr) => cbr.interval_s(),
+            Self::Conference(_) | Self::Ftp(_) | Self::Gop(_) | Self::Trace(_) => None,
+        }
+    }
+
     /// The next write that is due at `now`. Several may be due: poll until `None`.
     pub fn poll(&mut self, now: Instant) -> Option<Write> {
         each!(self, source => source.poll(now))

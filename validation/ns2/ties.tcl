@@ -1,0 +1,69 @@
+# One run of ns-2.35 over any network of DropTail links, traced: everything is made in the order in which it is listed.
+#
+#   ns ties.tcl TRACE PHASES DURATION NODES LINKS FLOWS
+#
+# NODES: how many, called 0, 1, ... LINKS: {one other kbps ms packets}, both ways. FLOWS: {agent from to start ...}, then for
+# Agent/UDP {size bps}, for TCP {window payload}. PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
+
+foreach {trace phases duration nodes links flows} $argv {}
+
+ns-random 1
+for {set i 0} {$i < 2 * [llength $flows]} {incr i} { lappend draws [$defaultRNG uniform 0 1] }
+ns-random 1
+
+set ns [new Simulator]
+set file [open $trace w]
+$ns trace-all $file
+for {set i 0} {$i < $nodes} {incr i} { set n($i) [$ns node] }
+foreach link $links {
+    foreach {one other kbps ms packets} $link {}
+    $ns duplex-link $n($one) $n($other) ${kbps}kb ${ms}ms DropTail
+    $ns queue-limit $n($one) $n($other) $packets
+    $ns queue-limit $n($other) $n($one) $packets
+}
+
+# Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
+set resets 0
+set tcps 0
+foreach flow $flows {
+    foreach {kind from to start one other} $flow {}
+    set agent [new $kind]
+    if {$kind eq "Agent/UDP"} {
+        $agent set packetSize_ $one
+        set sink [new Agent/Null]
+        set source [new Application/Traffic/CBR]
+        $source set packetSize_ $one
+        $source set rate_ $other
+    } else {
+        $agent set window_ $one
+        $agent set packetSize_ $other
+        $agent set number $tcps
+        $agent proc reset {} {
+            global resets tcps draws phase
+            $self instvar number
+            set phase($number) [lindex $draws [expr {$tcps + $resets}]]
+            incr resets
+            $self cmd reset
+        }
+        incr tcps
+        set sink [new [expr {$kind eq "Agent/TCP/Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
+        set source [new Application/FTP]
+    }
+    $ns attach-agent $n($from) $agent
+    $ns attach-agent $n($to) $sink
+    $ns connect $agent $sink
+    $source attach-agent $agent
+    $ns at $start "$source start"
+}
+
+proc finish {} {
+    global ns file phases phase tcps
+    $ns flush-trace
+    close $file
+    set out [open $phases w]
+    for {set i 0} {$i < $tcps} {incr i} { puts $out $phase($i) }
+    close $out
+    exit 0
+}
+$ns at $duration finish
+$ns run
