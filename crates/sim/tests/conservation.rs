@@ -60,10 +60,12 @@ fn network() -> impl Strategy<Value = String> {
         prop::collection::vec(flow, 1..7),
         1u64..1000,
         prop_oneof![Just("0s"), Just("700ms")],
+        prop_oneof![Just("drawn"), Just("scheduled")],
     )
-        .prop_map(|(links, flows, seed, measure_from)| {
-            let mut text =
-                format!("duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\n");
+        .prop_map(|(links, flows, seed, measure_from, ties)| {
+            let mut text = format!(
+                "duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\nties = \"{ties}\"\n"
+            );
             let mut there = std::collections::BTreeSet::new();
             for (number, (other, rate, delay, queue, loss)) in links.iter().enumerate() {
                 // The first six make the tree: each new node hangs on an earlier one.
