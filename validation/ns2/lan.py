@@ -1,8 +1,7 @@
 """A local network: clients that crowd one server's link, by ns-2 (lan.tcl) and by Headway.
 
 Each cell (a queue; TCP, UDP or both; so many clients) is run ten times with random starts, the same for both programs, as are the
-phases of TCP's clocks. What leaves nothing to chance is compared run by run; of TCP through RED, whose draws are each program's own, the
-means are. Besides, each DropTail cell of TCP is run once with all starts at 0.
+phases of TCP's clocks; each cell of TCP behind DropTail once more with all starts at 0. Every run is compared by itself.
 """
 
 import collections
@@ -24,7 +23,6 @@ METRICS = ["throughput_kbps", "throughput_min_kbps", "throughput_max_kbps", "del
 COMPARED = [metric for metric in METRICS if metric != "delay_b_ms"]
 # What the table has room for.
 SHOWN = [metric for metric in COMPARED if metric not in ("throughput_min_kbps", "throughput_max_kbps")]
-RARE = ["throughput_min_kbps", "throughput_max_kbps", "loss_pct", "loss_all_pct"]
 
 Cell = collections.namedtuple("Cell", "name queue tcp udp")
 # What one program made of one seed and what the other did, and what both were told.
@@ -126,31 +124,27 @@ def run(headway, cell, seed, begins, folder):
     return Run(seed, begins, phases, ns2, run_headway(headway, cell, seed, begins, phases, folder))
 
 
-def judge(name, cell, runs):
+def judge(name, runs):
     """A case a metric."""
     for metric in COMPARED:
-        ns2, headway = ([getattr(run, side)[metric] for run in runs] for side in ("ns2", "headway"))
-        if cell.tcp and cell.queue == "RED":
-            verdict = agreement.by_mean(ns2, headway, agreement.RARE if metric in RARE else agreement.MEAN)
-        else:
-            verdict = agreement.by_run(ns2, headway, agreement.RUN)
-        yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **verdict}
+        values = ([getattr(run, side)[metric] for run in runs] for side in ("ns2", "headway"))
+        yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **agreement.by_run(*values)}
 
 
 def compare(headway, folder, show):
     """All cells. Returns their cases and all runs: {cell: [a run a seed]}."""
     cases, all_runs = [], {}
     if show:
-        print(f"{'cell':24} {'compared':11}" + "".join(f"{metric:>20}" for metric in SHOWN))
+        print(f"{'cell':24}" + "".join(f"{metric:>20}" for metric in SHOWN))
     for cell in cells():
         all_runs[cell] = [run(headway, cell, seed, starts(cell, seed), folder / f"{cell.name}-{seed}") for seed in SEEDS]
-        cases += judge(cell.name, cell, all_runs[cell])
+        cases += judge(cell.name, all_runs[cell])
         if show:
             show_row(cases[-len(COMPARED):])
     for cell in cells():
         if cell.queue == "DropTail" and not cell.udp:
             name = f"{cell.name}.in-phase"
-            cases += judge(name, cell, [run(headway, cell, 1, ["0"] * cell.tcp, folder / name)])
+            cases += judge(name, [run(headway, cell, 1, ["0"] * cell.tcp, folder / name)])
             if show:
                 show_row(cases[-len(COMPARED):])
     if show:
@@ -160,7 +154,7 @@ def compare(headway, folder, show):
 
 def show_row(cases):
     """A cell's row: ns-2's figure, and by how much Headway differs."""
-    print(f"{cases[0]['cell']:24} {cases[0]['compared']:11}", end="")
+    print(f"{cases[0]['cell']:24}", end="")
     for case in cases:
         if case["metric"] in SHOWN:
             off = "" if case["difference_percent"] is None else f"{case['difference_percent']:+.2f} %"
