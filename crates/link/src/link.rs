@@ -337,7 +337,7 @@ impl Link {
         };
         exact.step(step, self.rate);
         let (at, fraction_ns) = exact.nearest(self.rate);
-        let end = Moment::in_class(at, start.sum_s + transmission_s, fraction_ns, Class::Departure);
+        let end = Moment::in_class(at, start.sum_s + transmission_s, Class::Departure);
         self.free_at = End { exact, moment: end };
         let arrival = Moment::drawn(at + self.delay, start.sum_s + way_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
@@ -358,7 +358,7 @@ impl Link {
     #[inline]
     fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
         while let Some(slot) = pool.slot(self.first_waiting)
-            && Moment::in_class(slot.since, slot.since_s, 0.0, Class::Departure) < now
+            && Moment::in_class(slot.since, slot.since_s, Class::Departure) < now
         {
             self.begin(pool);
         }

@@ -35,7 +35,7 @@ fn ms(millis: u64) -> Instant {
 
 /// When something of this class happens.
 fn when(at: Instant, class: Class) -> Moment {
-    Moment::in_class(at, at.as_secs_f64(), 0.0, class)
+    Moment::in_class(at, at.as_secs_f64(), class)
 }
 
 /// A packet, known by its number.

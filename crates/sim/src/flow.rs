@@ -105,7 +105,7 @@ impl Timer {
     }
 
     /// The same with the exact wait, if it is no whole number of nanoseconds.
-    #[inline]
+    #[inline(always)]
     fn arm_after(
         &mut self,
         now: Moment,

@@ -96,20 +96,15 @@ impl Moment {
     #[inline]
     pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {
         let lot = draw(at, salt) >> (u64::BITS - LOT_BITS);
-        Self::with_lot(at, sum_s, fraction_ns, class, lot)
+        let turn = ((class as u64) << LOT_BITS | lot) << u32::BITS | u64::from(fraction_ns.to_bits());
+        Self { at, sum_s, turn }
     }
 
     /// Where ties are drawn, of a class whose own order matters to nobody.
     #[must_use]
     #[inline]
-    pub fn in_class(at: Instant, sum_s: f64, fraction_ns: f32, class: Class) -> Self {
-        Self::with_lot(at, sum_s, fraction_ns, class, 0)
-    }
-
-    #[inline]
-    fn with_lot(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, lot: u64) -> Self {
-        let turn = ((class as u64) << LOT_BITS | lot) << u32::BITS | u64::from(fraction_ns.to_bits());
-        Self { at, sum_s, turn }
+    pub const fn in_class(at: Instant, sum_s: f64, class: Class) -> Self {
+        Self { at, sum_s, turn: (class as u64) << (LOT_BITS + u32::BITS) }
     }
 
     /// What the exact time has more than `at`, from -0.5 to 0.5 ns, where ties are drawn.
@@ -220,7 +215,7 @@ mod tests {
     /// whether one does tells nothing of the next instant.
     #[test]
     fn lots_favour_nobody() {
-        for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, 0xffff_ffff)] {
+        for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, u32::MAX)] {
             for spacing in [1, 240_000, 1_200_000, 1 << 20, 1_000_000_000] {
                 const MEETINGS: u32 = 10_000;
                 let wins: Vec<bool> = (0..u64::from(MEETINGS))
