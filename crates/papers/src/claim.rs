@@ -162,7 +162,7 @@ impl Claim {
             "a definition names its tests, or its note says what is missing"
         } else if !matches!(self.kind, Kind::Definition | Kind::Input) && !self.tests.is_empty() {
             "only a definition or an input is tested; the others are measured"
-        } else if !is_measured && !(self.checks.is_empty() && self.trend.is_empty() && !explained) {
+        } else if !is_measured && (!self.checks.is_empty() || !self.trend.is_empty() || explained) {
             "what is tested is not measured"
         } else if self.explain.is_some() && !explained {
             "an explanation shows its contradiction by a check"

@@ -160,7 +160,7 @@ fn table(series: &[(String, &str, Points)]) -> SeriesTable {
 }
 
 fn draw(series: &[(String, &str, Points)]) -> Vec<Figure> {
-    figures(&[Run { label: "run", series: &table(series) }]).unwrap()
+    figures(&[Run { label: "run", series: &table(series), from: 0.0 }]).unwrap()
 }
 
 fn times(points: &[(f64, f64)], factor: f64) -> Points {

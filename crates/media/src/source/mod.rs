@@ -113,7 +113,13 @@ impl Source {
     pub fn interval_s(&self) -> Option<f64> {
         match self {
             Self::Cbr(cbr) => cbr.interval_s(),
-            Self::Conference(_) | Self::Ftp(_) | Self::Gop(_) | Self::Trace(_) => None,
+            Self::Conference(_)
+            | Self::Exponential(_)
+            | Self::Ftp(_)
+            | Self::Gop(_)
+            | Self::Pareto(_)
+            | Self::Telnet(_)
+            | Self::Trace(_) => None,
         }
     }
 
