@@ -25,6 +25,7 @@ foreach link $links {
 # Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
 set resets 0
 set tcps 0
+set fid 0
 foreach flow $flows {
     foreach {kind from to start one other} $flow {}
     set agent [new $kind]
@@ -49,6 +50,7 @@ foreach flow $flows {
         set sink [new [expr {$kind eq "Agent/TCP/Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
         set source [new Application/FTP]
     }
+    $agent set fid_ [incr fid]
     $ns attach-agent $n($from) $agent
     $ns attach-agent $n($to) $sink
     $ns connect $agent $sink
