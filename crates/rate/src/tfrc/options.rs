@@ -279,12 +279,13 @@ pub enum Pacing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paced {
-    /// Its own data: X is in bytes a second, and so is what arrives (RFC 5348 sections 4.3 and 4.6).
+    /// Its own data: X is in bytes a second, and so is what arrives (RFC 5348 sections 4.3 and 4.6). Below a packet in four round
+    /// trips, each that arrives counts s.
     Bytes,
     /// s, whatever its size, and s is what each packet that arrived counts (RFC 4342 section 5.3; ns-2).
     Packets,
     /// s, but what arrives is counted in bytes (the example of RFC 5348 section 4.6 to the letter; Linux): small packets behind large
-    /// ones look like a path that delivers little. Below a packet in four round trips they count s all the same.
+    /// ones look like a path that delivers little. Below a packet in four round trips they count s, too.
     Segments,
 }
 

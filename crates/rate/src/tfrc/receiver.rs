@@ -121,8 +121,8 @@ impl TfrcReceiver {
         let (mut intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
         if self.options.first_interval == FirstInterval::SinceReport && history.remembers_first() {
             match &mut intervals[..] {
-                // For Linux it is so however long the open one gets: who loses contact as the first thing stays down.
-                [open, first] if open.length <= first.length => open.length = 0.0,
+                // For Linux it is so however short the first one is. That is not copied: an outage makes it one packet, and p stays 1.
+                [open, first] if first.length >= 4.0 || open.length <= first.length => open.length = 0.0,
                 [_, _] => {}
                 _ => drop(intervals.pop()),
             }

@@ -206,10 +206,10 @@ impl TfrcSender {
         let s = self.segment.s();
         let packets = self.mean_size.map_or(bytes, |mean_size| bytes * (s / mean_size));
         match self.options.paced {
-            Paced::Bytes => bytes,
             Paced::Packets => packets,
-            // Not copied: for Linux it is bytes however few they are, and who sends small packets after large ones ends at one in 64 s.
-            Paced::Segments => bytes.max(packets.min(s / (8.0 * self.rtt.r().unwrap_or(1.0)))),
+            // Below a packet in four round trips one of them is all that X_recv is of, and who sends a small one behind large ones that
+            // were lost would wait for minutes. For Linux it is bytes however few they are: that is not copied.
+            Paced::Bytes | Paced::Segments => bytes.max(packets.min(s / (8.0 * self.rtt.r().unwrap_or(1.0)))),
         }
     }
 
