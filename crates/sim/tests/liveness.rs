@@ -194,6 +194,24 @@ fn check(dialect: &'static str, transports: &[(&'static str, &'static str)]) {
     assert!(down.is_empty(), "{} stay down under {dialect}:\n{}", down.len(), down.join("\n"));
 }
 
+/// Packets of 20 B, far apart behind a minute of heavy loss, are received at less than a byte a second: a Receive Rate of nothing (RFC
+/// 4342 section 8.3) kept the sender at one packet in 64 s for ever.
+#[test]
+fn less_than_a_byte_a_second() {
+    for ccid in [3, 4] {
+        let lossy =
+            "probability = 0.0, changes = [{ at = \"6s\", probability = 0.6 }, { at = \"66s\", probability = 0.0 }]";
+        let text = format!(
+            "duration = \"400s\"\nmeasure_from = \"320s\"\nseed = 2\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"3Mbps\"\ndelay = \"15ms\"\n\
+             queue = {{ kind = \"droptail\", limit = \"25packets\" }}\nloss = {{ kind = \"bernoulli\", {lossy} }}\n[[flow]]\nname = \"call\"\n\
+             from = \"a\"\nto = \"b\"\ntransport = {{ kind = \"dccp\", ccid = {ccid} }}\n\
+             source = {{ kind = \"cbr\", interval = \"20ms\", payload = \"20B\", media = \"audio\" }}\n"
+        );
+        let record = common::run(&common::scenario(&text), ());
+        assert!(record.summary.flows[0].received_packets > 3900, "{:?}", record.summary.flows[0].received_packets);
+    }
+}
+
 #[test]
 fn rfc() {
     check("rfc", &TRANSPORTS);

@@ -11,7 +11,9 @@ pub(super) fn write_tfrc(
     drop_counts: bool,
     writer: &mut OptionWriter<'_>,
 ) -> Result<(), EncodeError> {
-    let bytes = report.x_recv.bits_per_second() / 8;
+    let bits = report.x_recv.bits_per_second();
+    // Zero is the first report's (RFC 5348 section 4.3): of later ones it would hold a sender of small packets at one in 64 s.
+    let bytes = (bits / 8).max(bits.min(1));
     writer.push_ccid(CcidOption::ReceiveRate(u32::try_from(bytes).unwrap_or(u32::MAX)))?;
     match report.losses {
         Losses::EventRate(p) => writer.push_ccid(CcidOption::LossEventRate(inverse(p))),

@@ -12,27 +12,32 @@ pub(crate) struct WindowCounter {
     last: u64,
     /// `last_WC_time`.
     at: Option<Instant>,
+    /// When an acknowledgement moved it on, until a packet carries it.
+    moved: Option<Instant>,
 }
 
 impl WindowCounter {
     /// The counter of a data packet sent now; it stands still as long as no round trip, in s, is known.
     pub(crate) fn on_send(&mut self, now: Instant, rtt: Option<f64>) -> u64 {
-        let since = self.at.map_or(0.0, |at| now.since(at).as_secs_f64());
         // A clock of whole nanoseconds reaches each quarter up to one late.
-        let quarters = rtt.map_or(0, |rtt| ((since + 1e-9) * 4.0 / rtt) as u64);
-        if quarters >= 1 || self.at.is_none() {
-            self.last = self.last.saturating_add(quarters.min(5));
-            self.at = Some(now);
+        let quarters = |from: Instant| rtt.map_or(0, |rtt| ((now.since(from).as_secs_f64() + 1e-9) * 4.0 / rtt) as u64);
+        match (self.at, self.moved.take().map_or(0, quarters)) {
+            // Of a pause after the acknowledgement the four steps alone would look like a round trip.
+            (None, paused) => self.last = self.last.saturating_add(if paused >= 5 { 5 } else { 0 }),
+            (Some(at), _) if quarters(at) >= 1 => self.last = self.last.saturating_add(quarters(at).min(5)),
+            (Some(_), _) => return self.last,
         }
+        self.at = Some(now);
         self.last
     }
 
     /// A packet sent with `counter` was acknowledged: those from now on carry four more at least.
-    pub(crate) fn on_acknowledged(&mut self, counter: u64) {
+    pub(crate) fn on_acknowledged(&mut self, now: Instant, counter: u64) {
         if self.last < counter.saturating_add(4) {
             self.last = counter.saturating_add(4);
             // The next packet is the first to carry it.
             self.at = None;
+            self.moved = Some(now);
         }
     }
 }
@@ -124,13 +129,27 @@ mod tests {
     fn an_acknowledgement_moves_it_on() {
         let mut counter = WindowCounter::default();
         assert_eq!(counter.on_send(at(0), Some(0.1)), 0);
-        counter.on_acknowledged(0);
+        counter.on_acknowledged(at(10), 0);
         assert_eq!(counter.on_send(at(20), Some(0.1)), 4);
         // The quarter counts from the first packet with the value.
         assert_eq!(counter.on_send(at(44), Some(0.1)), 4);
         assert_eq!(counter.on_send(at(45), Some(0.1)), 5);
-        counter.on_acknowledged(0);
+        counter.on_acknowledged(at(46), 0);
         assert_eq!(counter.on_send(at(46), Some(0.1)), 5);
+    }
+
+    /// A pause after the acknowledgement is no round trip: for the receiver, whose newest packet has WC, four steps would be one.
+    #[test]
+    fn a_pause_after_an_acknowledgement() {
+        for (pause_ms, steps) in [(124, 4), (125, 9), (30_000, 9)] {
+            let (mut counter, mut rtt) = (WindowCounter::default(), CounterRtt::new(CounterSamples::EachStep));
+            rtt.on_packet(at(50), counter.on_send(at(0), Some(0.1)));
+            counter.on_acknowledged(at(100), 0);
+            let next = counter.on_send(at(100 + pause_ms), Some(0.1));
+            assert_eq!(next, steps, "{pause_ms}");
+            rtt.on_packet(at(150 + pause_ms), next);
+            assert_eq!(rtt.rtt().is_some(), steps == 4, "{pause_ms}");
+        }
     }
 
     /// Five at most, after a pause of 1.25 round trips as after one of an hour; none without a round trip.

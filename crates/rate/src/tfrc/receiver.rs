@@ -315,7 +315,8 @@ impl ReceiverHalf for TfrcReceiver {
             LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
         };
         Some(Report::Tfrc(TfrcReport {
-            x_recv: Rate::from_bits_per_second((x_recv * 8.0).round() as u64),
+            // What is more than nothing is never told as nothing: that is the first report's.
+            x_recv: Rate::from_bits_per_second((x_recv * 8.0).round().max(if x_recv > 0.0 { 1.0 } else { 0.0 }) as u64),
             losses,
             new_loss_event,
         }))

@@ -281,7 +281,7 @@ impl SenderHalf for TfrcSender {
         let r_sample = r_sample.as_secs_f64();
         let acknowledged = self.sent.acknowledge(feedback.acknowledged);
         if let Some(named) = acknowledged.filter(|_| self.options.counter_keeps_up) {
-            self.counter.on_acknowledged(named.newest.counter);
+            self.counter.on_acknowledged(now, named.newest.counter);
         }
         self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
