@@ -4,12 +4,14 @@
 //! out at the far end. It knows nothing of what it carries: a packet is a value of any type, with a size, in a [`Pool`].
 #![forbid(unsafe_code)]
 
+mod common;
 mod link;
 pub mod loss;
 mod pool;
 pub mod queue;
 
-pub use link::{Config, Delivery, Link, Offer, Transmission};
+pub use common::{Common, Config};
+pub use link::{Delivery, Link, Offer, Transmission};
 pub use loss::LossOptions;
 pub use pool::{Handle, Item, Pool};
 pub use queue::QueueOptions;

@@ -12,35 +12,11 @@
 //! the packet is let in, and the only event is its arrival at the far end. Else (or if asked) the end of a transmission is
 //! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries.
 
-use crate::loss::{Loss, LossOptions, Place};
+use crate::common::{Common, Pace, random};
+use crate::loss::Place;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
-use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict};
-use headway_units::{
-    Accumulator, Bytes, Class, DropCause, Duration, Ecn, History, Instant, Moment, Random, Rate, Step, Ties,
-};
-use std::collections::VecDeque;
-
-/// What a link is.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Transmission rate; not zero.
-    pub rate: Rate,
-    /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
-    /// instant is not defined.
-    pub delay: Duration,
-    /// Largest packet, in IP bytes; larger ones are dropped.
-    pub mtu: Option<Bytes>,
-    /// Bytes of lower layers that each packet costs on the wire. They take time, but no room in the queue.
-    pub overhead: Bytes,
-    /// The queue in front of the transmitter.
-    pub queue: QueueOptions,
-    /// What the channel loses.
-    pub loss: Option<LossOptions>,
-    /// Forces an event at the end of each transmission even where none is needed.
-    pub two_events: bool,
-    /// Who comes first of what is alike to the last bit.
-    pub ties: Ties,
-}
+use crate::queue::{Arrival, Backlog, Verdict};
+use headway_units::{Accumulator, Bytes, Class, DropCause, Ecn, History, Instant, Moment, Ties};
 
 /// What became of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
@@ -88,56 +64,22 @@ pub enum Delivery {
     Lost(Handle),
 }
 
-/// The end of a transmission: as a moment, and what the next one continues exactly: the fraction in units of 1 / rate ns.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    moment: Moment,
-    exact: Accumulator,
+/// Whether a clock of whole nanoseconds had to round the end of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rounded {
+    /// Nothing has been transmitted yet.
+    Never,
+    /// The exact end is at the nanosecond, or less than half of one behind it.
+    Down,
+    /// The exact end is in the nanosecond before.
+    Up,
 }
 
-/// Before anything that can happen: nothing has been transmitted yet.
-const NEVER_BUSY: End = End { moment: Moment::before_all(Instant::ZERO), exact: Accumulator::starting(Instant::ZERO) };
-
-/// What a packet of some size takes: worked out anew only when the size changes.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    bytes: u32,
-    step: Step,
-    transmission_s: f64,
-    /// Transmission and propagation.
-    way_s: f64,
-}
-
-impl Pace {
-    #[cold]
-    fn new(bytes: u32, overhead: u64, rate: Rate, delay: Duration, ties: Ties) -> Self {
-        let on_wire = u64::from(bytes) + overhead;
-        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
-        let transmission_s = 8.0 * on_wire as f64 / rate.bits_per_second() as f64;
-        let step = Step::new(Bytes::new(on_wire), rate);
-        let delay_s = match ties {
-            Ties::Drawn => delay.as_secs_f64(),
-            // As ns-2 reads a delay in ms (tclcl, time_atof).
-            Ties::Scheduled => 1e-3 * (delay.as_nanos() as f64 / 1e6),
-        };
-        Self { bytes, step, transmission_s, way_s: transmission_s + delay_s }
-    }
-}
-
-/// What few packets need.
-#[derive(Debug)]
-struct Rest {
-    /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
-    order: Option<VecDeque<Handle>>,
-    overhead: u64,
-    loss: Option<(Loss, Random)>,
-    queue_random: Random,
-}
-
-/// One direction of a link. Its packets lie in a [`Pool`], the same at every call.
+/// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
+/// every call.
 ///
 /// Laid out in this order: with thousands of links, reaching for memory is what takes the time. What an arrival touches
-/// fits one cache line, what an offer touches three more.
+/// fits one cache line, and what an offer touches is half of another.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
@@ -148,119 +90,105 @@ pub struct Link {
     last_begun: Handle,
     first_waiting: Handle,
     waiting: u32,
-    /// Largest packet.
-    mtu: u32,
+    /// Sets its arrivals apart from those of other links.
+    salt: u32,
     waiting_bytes: u64,
     /// When the first is at the far end; [`UNSETTLED`] if there is none.
     first_arrival: Moment,
+    /// Which [`Common`] is its own: the caller's note.
+    pub common: u32,
+    /// Whether the end of its transmission is in the event queue: the caller's note.
+    pub departure_pending: bool,
+    /// Whether its next arrival is in the event queue: the caller's note.
+    pub arrival_pending: bool,
+    /// How the end of the last transmission was rounded.
+    rounded: Rounded,
 
     /// End of the last transmission that was begun (two events) or settled (one event).
-    free_at: End,
-    rate: Rate,
-    delay: Duration,
-
-    pace: Pace,
-    /// The last refusal by an idle link, from which ns-2 counts the idle time anew.
-    refused_s: f64,
-    /// Sets its arrivals apart from those of other links.
-    salt: u32,
-    ties: Ties,
-    two_events: bool,
-    /// Where the channel loses packets, if it does.
-    loses: Option<Place>,
-    rest: Box<Rest>,
-    discipline: Discipline,
+    free_at: Instant,
+    free_s: f64,
+    /// What of the end goes on exactly: its place in the order of scheduling or, where ties are drawn, what the exact end has beyond the
+    /// nanosecond, in units of 1 / rate ns.
+    free_rest: u64,
 }
 
 impl Link {
-    /// A link at time zero, idle. `name` and `seed` give its random streams.
+    /// A link at time zero, idle; `common` is the caller's note. `name` and `seed` give its random stream.
     #[must_use]
-    pub fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let facts = LinkFacts { rate: config.rate, delay: config.delay };
-        let random = |what: &str| Random::new(seed, &format!("link {name} {what}"));
+    pub fn new(seed: u64, name: &str, common: u32) -> Self {
         Self {
             first: Handle::NONE,
             last: Handle::NONE,
             last_begun: Handle::NONE,
             first_waiting: Handle::NONE,
             waiting: 0,
-            mtu: config.mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
+            salt: random(seed, name, "ties").bits() as u32,
             waiting_bytes: 0,
             first_arrival: UNSETTLED,
-            free_at: NEVER_BUSY,
-            rate: config.rate,
-            delay: config.delay,
-            pace: Pace::new(0, config.overhead.count(), config.rate, config.delay, config.ties),
-            refused_s: 0.0,
-            salt: random("ties").bits() as u32,
-            ties: config.ties,
-            two_events: config.two_events || config.ties == Ties::Scheduled || !config.queue.decides_at_arrival(),
-            loses: config.loss.as_ref().map(|loss| Loss::new(loss).place()),
-            rest: Box::new(Rest {
-                order: (!config.queue.decides_at_arrival()).then(VecDeque::new),
-                overhead: config.overhead.count(),
-                loss: config.loss.as_ref().map(|loss| (Loss::new(loss), random("loss"))),
-                queue_random: random("queue"),
-            }),
-            discipline: Discipline::new(&config.queue, facts),
+            common,
+            departure_pending: false,
+            arrival_pending: false,
+            rounded: Rounded::Never,
+            free_at: Instant::ZERO,
+            free_s: 0.0,
+            free_rest: 0,
         }
     }
 
-    /// Whether the channel loses the packet that passes `place` at `now`.
+    /// The end of the last transmission.
     #[inline]
-    fn loses(&mut self, place: Place, now: Instant) -> bool {
-        self.loses == Some(place) && self.rest.loss.as_mut().is_some_and(|(loss, random)| loss.loses(now, random))
+    fn free(&self, ties: Ties) -> Moment {
+        match (ties, self.rounded) {
+            (_, Rounded::Never) => Moment::before_all(Instant::ZERO),
+            (Ties::Scheduled, _) => Moment { at: self.free_at, sum_s: self.free_s, turn: self.free_rest },
+            (Ties::Drawn, _) => Moment::in_class(self.free_at, self.free_s, Class::Departure),
+        }
     }
 
     /// Offers a packet. `on_start` hears of each transmission that is settled by this call.
     #[inline]
     pub fn offer<T: Item>(
         &mut self,
+        common: &mut Common,
         pool: &mut Pool<T>,
         history: &mut History,
         now: Moment,
         packet: Handle,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
-        if !self.two_events {
+        if !common.two_events {
             self.advance(pool, now);
         }
         let (bytes, ecn) = pool.slot(packet).map_or((0, Ecn::NotEct), |slot| (slot.item.size(), slot.item.ecn()));
-        if bytes > self.mtu {
+        if bytes > common.mtu {
             return Offer::Dropped(DropCause::TooBig);
         }
-        if self.loses(Place::BeforeQueue, now.at) {
+        if common.loses(Place::BeforeQueue, now.at) {
             return Offer::Dropped(DropCause::Channel);
         }
-        let idle = self.waiting == 0 && self.free_at.moment < now;
-        let free_s = self.free_at.moment.sum_s;
-        let since_s = if free_s > self.refused_s { free_s } else { self.refused_s };
-        let backlog =
-            Backlog { packets: u64::from(self.waiting), bytes: self.waiting_bytes, idle, idle_s: now.sum_s - since_s };
-        match self.discipline.admit(
-            now.at,
-            &backlog,
-            Arrival { size: Bytes::new(u64::from(bytes)), ecn },
-            &mut self.rest.queue_random,
-        ) {
+        let idle = self.waiting == 0 && self.free(common.ties) < now;
+        let (packets, bytes_waiting) = self.waiting();
+        let idle_s = now.sum_s - self.free_s.max(common.refused_s);
+        let backlog = Backlog { packets, bytes: bytes_waiting, idle, idle_s };
+        match common.admit(now.at, &backlog, Arrival { size: Bytes::new(u64::from(bytes)), ecn }) {
             Verdict::Admit => {
-                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
+                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
                 Offer::Accepted
             }
             Verdict::Mark => {
-                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
+                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
                 Offer::Marked
             }
             Verdict::Drop(cause) => {
                 if idle {
-                    self.refused_s = now.sum_s;
+                    common.refused_s = now.sum_s;
                 }
                 Offer::Dropped(cause)
             }
             Verdict::DropMarked(cause) => Offer::DroppedMarked(cause),
             Verdict::AdmitAndEvict { mark, place, cause } => {
-                self.push(pool, history, now, idle, (packet, bytes), &mut on_start);
-                match self.evict(pool, place) {
+                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
+                match self.evict(common, pool, place) {
                     Some(victim) => Offer::Evicted { marked: mark, victim, cause },
                     None if mark => Offer::Marked,
                     None => Offer::Accepted,
@@ -272,6 +200,7 @@ impl Link {
     #[inline]
     fn push<T: Item>(
         &mut self,
+        common: &mut Common,
         pool: &mut Pool<T>,
         history: &mut History,
         now: Moment,
@@ -279,7 +208,7 @@ impl Link {
         (packet, bytes): (Handle, u32),
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
-        let settled = (!self.two_events).then(|| self.transmit(history, now, idle, bytes));
+        let settled = (!common.two_events).then(|| self.transmit(common, history, now, idle, bytes));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(slot) = pool.slot_mut(packet) else { return };
         slot.next = Handle::NONE;
@@ -296,7 +225,7 @@ impl Link {
             }
         }
         self.last = packet;
-        if idle && !self.two_events {
+        if idle && !common.two_events {
             self.last_begun = packet;
         } else {
             if self.waiting == 0 {
@@ -304,7 +233,7 @@ impl Link {
             }
             self.waiting += 1;
             self.waiting_bytes += u64::from(bytes);
-            if let (true, Some(order)) = (self.two_events, &mut self.rest.order) {
+            if let Some(order) = &mut common.order {
                 order.push_back(packet);
             }
         }
@@ -312,34 +241,44 @@ impl Link {
             let size = Bytes::new(u64::from(bytes));
             on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
         } else if idle {
-            self.start_next(pool, history, now, idle, on_start);
+            self.start_next(common, pool, history, now, idle, on_start);
         }
     }
 
     /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its
     /// end, and the arrival at the far end.
     #[inline(always)]
-    fn transmit(&mut self, history: &mut History, now: Moment, idle: bool, bytes: u32) -> (Moment, Instant, Moment) {
-        if self.pace.bytes != bytes {
-            self.pace = Pace::new(bytes, self.rest.overhead, self.rate, self.delay, self.ties);
+    fn transmit(
+        &mut self,
+        common: &mut Common,
+        history: &mut History,
+        now: Moment,
+        idle: bool,
+        bytes: u32,
+    ) -> (Moment, Instant, Moment) {
+        let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
+        let (rate, ties) = (common.rate, common.ties);
+        let start = if idle { now } else { self.free(ties) };
+        self.free_s = start.sum_s + transmission_s;
+        let arrival_s = start.sum_s + way_s;
+        if ties == Ties::Scheduled {
+            let arrival = Moment::scheduled(arrival_s, history.place());
+            let end = Moment::scheduled(self.free_s, history.place());
+            (self.rounded, self.free_at, self.free_rest) = (Rounded::Down, end.at, end.turn);
+            return (start, end.at, arrival);
         }
-        let Pace { step, transmission_s, way_s, .. } = self.pace;
-        if self.ties == Ties::Scheduled {
-            let start = if idle { now } else { self.free_at.moment };
-            let arrival = Moment::scheduled(start.sum_s + way_s, history.place());
-            self.free_at.moment = Moment::scheduled(start.sum_s + transmission_s, history.place());
-            return (start, self.free_at.moment.at, arrival);
-        }
-        let (mut exact, start) = if idle {
-            (Accumulator::between(now.at, now.fraction_ns(), self.rate), now)
-        } else {
-            (self.free_at.exact, self.free_at.moment)
+        let mut exact = match self.rounded {
+            _ if idle => Accumulator::between(now.at, now.fraction_ns(), rate),
+            Rounded::Up => {
+                Accumulator::with_remainder(Instant::from_nanos(self.free_at.as_nanos() - 1), self.free_rest)
+            }
+            Rounded::Down | Rounded::Never => Accumulator::with_remainder(self.free_at, self.free_rest),
         };
-        exact.step(step, self.rate);
-        let (at, fraction_ns) = exact.nearest(self.rate);
-        let end = Moment::in_class(at, start.sum_s + transmission_s, Class::Departure);
-        self.free_at = End { exact, moment: end };
-        let arrival = Moment::drawn(at + self.delay, start.sum_s + way_s, fraction_ns, Class::Arrival, self.salt);
+        exact.step(step, rate);
+        let (at, fraction_ns) = exact.nearest(rate);
+        self.rounded = if at == exact.instant() { Rounded::Down } else { Rounded::Up };
+        (self.free_at, self.free_rest) = (at, exact.remainder());
+        let arrival = Moment::drawn(at + common.delay, arrival_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
     }
 
@@ -367,6 +306,7 @@ impl Link {
     /// Two events: begins the transmission of the packet that waits first.
     fn start_next<T: Item>(
         &mut self,
+        common: &mut Common,
         pool: &mut Pool<T>,
         history: &mut History,
         now: Moment,
@@ -375,11 +315,11 @@ impl Link {
     ) {
         let (before, packet) = (self.last_begun, self.first_waiting);
         let Some(slot) = self.begin(pool) else { return };
-        if let Some(order) = &mut self.rest.order {
+        if let Some(order) = &mut common.order {
             order.pop_front();
         }
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(history, now, idle, size);
+        let (start, end, arrival) = self.transmit(common, history, now, idle, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         match pool.slot_mut(before) {
             Some(before) => before.next_arrival = arrival,
@@ -390,8 +330,8 @@ impl Link {
     }
 
     /// Two events: takes out the packet that has `ahead` waiting packets before it.
-    fn evict<T: Item>(&mut self, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
-        let order = self.rest.order.as_mut()?;
+    fn evict<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
+        let order = common.order.as_mut()?;
         let before = ahead.checked_sub(1).and_then(|ahead| order.get(ahead).copied()).unwrap_or(self.last_begun);
         // A newcomer that found the transmitter idle is no longer among the waiting.
         let victim = order.remove(ahead)?;
@@ -415,20 +355,21 @@ impl Link {
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
     #[must_use]
     #[inline]
-    pub fn next_departure(&self) -> Option<Moment> {
-        (self.two_events && self.waiting > 0).then_some(self.free_at.moment)
+    pub fn next_departure(&self, common: &Common) -> Option<Moment> {
+        (common.two_events && self.waiting > 0).then(|| self.free(common.ties))
     }
 
     /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
     /// when everything that arrives at that instant has been offered.
     pub fn depart<T: Item>(
         &mut self,
+        common: &mut Common,
         pool: &mut Pool<T>,
         history: &mut History,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) {
-        if let Some(end) = self.next_departure() {
-            self.start_next(pool, history, end, false, &mut on_start);
+        if let Some(end) = self.next_departure(common) {
+            self.start_next(common, pool, history, end, false, &mut on_start);
         }
     }
 
@@ -448,7 +389,7 @@ impl Link {
 
     /// Takes the packet that reaches the far end at `now`, if one does by then.
     #[inline]
-    pub fn arrive<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
+    pub fn arrive<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
         if self.first_arrival > now {
             return None;
         }
@@ -466,15 +407,15 @@ impl Link {
         if packet == self.last {
             self.last = Handle::NONE;
         }
-        if self.loses(Place::AfterTransmission, now.at) {
+        if common.loses(Place::AfterTransmission, now.at) {
             return Some(Delivery::Lost(packet));
         }
         Some(Delivery::Arrived(packet))
     }
 
     /// Lets the transmissions end that end before `now`.
-    pub fn settle<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
-        if !self.two_events {
+    pub fn settle<T: Item>(&mut self, common: &Common, pool: &mut Pool<T>, now: Moment) {
+        if !common.two_events {
             self.advance(pool, now);
         }
     }
@@ -488,23 +429,28 @@ impl Link {
 
     /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
     #[must_use]
-    pub fn bytes_told_ahead(&self) -> u64 {
-        if self.two_events { 0 } else { self.waiting_bytes }
+    pub fn bytes_told_ahead(&self, common: &Common) -> u64 {
+        if common.two_events { 0 } else { self.waiting_bytes }
     }
 
     /// The packets that wait without a settled transmission (two events only): since when, and their size.
-    pub fn unsettled<'a, T: Item>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = (Instant, Bytes)> + 'a {
-        let from = if self.two_events { self.first_waiting } else { Handle::NONE };
+    pub fn unsettled<'a, T: Item>(
+        &self,
+        common: &Common,
+        pool: &'a Pool<T>,
+    ) -> impl Iterator<Item = (Instant, Bytes)> + use<'a, T> {
+        let from = if common.two_events { self.first_waiting } else { Handle::NONE };
         list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
     }
 
     /// The transmissions that are settled and end after `now`: start, end and size.
     pub fn settled_after<'a, T: Item>(
         &self,
+        common: &Common,
         pool: &'a Pool<T>,
         now: Instant,
-    ) -> impl Iterator<Item = (Instant, Instant, Bytes)> + 'a {
-        let delay = self.delay;
+    ) -> impl Iterator<Item = (Instant, Instant, Bytes)> + use<'a, T> {
+        let delay = common.delay;
         let mut arrival = self.first_arrival;
         list(pool, self.first)
             .map(move |(_, slot)| (std::mem::replace(&mut arrival, slot.next_arrival), slot))
@@ -518,13 +464,6 @@ impl Link {
     /// All packets on the link: waiting, in transmission, propagating.
     pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
         list(pool, self.first).map(|(packet, _)| packet)
-    }
-
-    /// The average that the discipline keeps, as of the last arrival.
-    #[must_use]
-    #[inline]
-    pub fn average(&self) -> Option<f64> {
-        self.discipline.average()
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::queue::{droptail, red};
-use headway_link::{Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
+use headway_link::{Common, Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize, Rate,
     Threshold, Ties,
@@ -27,6 +27,10 @@ fn droptail(limit: u64) -> QueueOptions {
         limit: QueueSize::Packets(limit),
         ..droptail::Options::preset(Dialect::Rfc)
     })
+}
+
+fn start(config: &Config) -> (Link, Common) {
+    (Link::new(1, "test", 0), Common::new(config, 1, "test"))
 }
 
 fn ms(millis: u64) -> Instant {
@@ -76,28 +80,28 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
 
 /// So many places in the order of scheduling have been taken before.
 fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
-    let mut link = Link::new(config, 1, "test");
+    let (mut link, mut common) = start(config);
     let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
     (0..places).for_each(|_| _ = history.place());
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
     loop {
         let offer_at = offers.peek().map(|(_, (at, _))| *at);
-        let departure = link.next_departure();
+        let departure = link.next_departure(&common);
         let arrival = link.next_arrival();
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
         let told = |pool: &Pool<Numbered>, t: Transmission| seen.transmissions.push((pool.get(t.packet).id, t));
         if arrival == Some(now) {
-            match link.arrive(&mut pool, now) {
+            match link.arrive(&mut common, &mut pool, now) {
                 Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, pool.get(packet).id)),
                 Some(Delivery::Lost(packet)) => seen.lost.push(pool.get(packet).id),
                 None => unreachable!(),
             }
         } else if offer_at != Some(now) {
-            link.depart(&mut pool, &mut history, told);
+            link.depart(&mut common, &mut pool, &mut history, told);
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
-            match link.offer(&mut pool, &mut history, at, packet, told) {
+            match link.offer(&mut common, &mut pool, &mut history, at, packet, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
@@ -107,7 +111,7 @@ fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen 
         }
         // Counting them each time would be what is slow with many.
         if packets.len() < 1000 {
-            accounts_for_all(&link, &pool, now.at, &seen, packets);
+            accounts_for_all(&link, &common, &pool, now.at, &seen, packets);
             let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
             assert_eq!(link.on_link(&pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
         }
@@ -118,8 +122,15 @@ fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen 
 
 /// What the link tells of its packets is what it did: transmissions that are settled and not over, and packets that wait without
 /// one.
-fn accounts_for_all(link: &Link, pool: &Pool<Numbered>, now: Instant, seen: &Seen, packets: &[(Moment, u64)]) {
-    let mut settled: Vec<_> = link.settled_after(pool, now).collect();
+fn accounts_for_all(
+    link: &Link,
+    common: &Common,
+    pool: &Pool<Numbered>,
+    now: Instant,
+    seen: &Seen,
+    packets: &[(Moment, u64)],
+) {
+    let mut settled: Vec<_> = link.settled_after(common, pool, now).collect();
     settled.sort();
     let told = seen.transmissions.iter().map(|(_, t)| (t.start, t.end, t.size)).filter(|(_, end, _)| *end > now);
     let mut told: Vec<_> = told.collect();
@@ -129,24 +140,24 @@ fn accounts_for_all(link: &Link, pool: &Pool<Numbered>, now: Instant, seen: &See
     let dropped = |id: &usize| seen.drops.iter().any(|(dropped, _)| *dropped as usize == *id);
     let waiting = (0..seen.waiting.len()).filter(|id| !begun(id) && !dropped(id));
     let waiting = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1)));
-    assert!(link.unsettled(pool).eq(waiting));
+    assert!(link.unsettled(common, pool).eq(waiting));
 }
 
 /// One event a packet: transmissions are told of ahead, until they begin. Two events: never.
 #[test]
 fn bytes_that_are_told_of_ahead() {
     for (two_events, ahead) in [(false, [3000, 3000, 2000, 0]), (true, [0; 4])] {
-        let mut link = Link::new(&Config { two_events, ..config("2Mbps", droptail(50)) }, 1, "test");
+        let (mut link, mut common) = start(&Config { two_events, ..config("2Mbps", droptail(50)) });
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 1000 });
-            link.offer(&mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
+            link.offer(&mut common, &mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
         }
-        assert_eq!((pool.alive(), link.average()), (4, None));
+        assert_eq!((pool.alive(), common.average()), (4, None));
         // 4 ms each.
         let told = [0, 3, 4, 12].map(|millis| {
-            link.settle(&mut pool, Moment::after_all(ms(millis)));
-            link.bytes_told_ahead()
+            link.settle(&common, &mut pool, Moment::after_all(ms(millis)));
+            link.bytes_told_ahead(&common)
         });
         assert_eq!(told, ahead);
     }
@@ -172,13 +183,13 @@ fn slots_are_used_again() {
 fn the_average_of_red() {
     for in_bytes in [false, true] {
         let red = red::Options { in_bytes, queue_weight: 1.0, ..red::Options::preset(Dialect::Rfc) };
-        let mut link = Link::new(&config("2Mbps", QueueOptions::Red(red)), 1, "test");
+        let (mut link, mut common) = start(&config("2Mbps", QueueOptions::Red(red)));
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 500 });
-            link.offer(&mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
+            link.offer(&mut common, &mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
         }
-        assert_eq!(link.average(), Some(2.0), "what the last one found waiting");
+        assert_eq!(common.average(), Some(2.0), "what the last one found waiting");
     }
 }
 
@@ -227,14 +238,15 @@ fn drawn_a_transmitter_is_busy_to_the_end() {
 #[test]
 fn scheduled_first_is_served_first() {
     let config = Config { ties: Ties::Scheduled, ..config("2Mbps", droptail(1)) };
-    let (mut link, mut pool, mut history) = (Link::new(&config, 1, "test"), Pool::default(), History::default());
+    let (mut link, mut common) = start(&config);
+    let (mut pool, mut history) = (Pool::default(), History::default());
     let now = Moment::scheduled(0.0, history.place());
     for id in 0..2 {
         let packet = pool.insert(Numbered { id, size: 1000 });
-        link.offer(&mut pool, &mut history, now, packet, |_, _| {});
+        link.offer(&mut common, &mut pool, &mut history, now, packet, |_, _| {});
     }
     assert_eq!(link.next_arrival(), Some(Moment::scheduled(0.014, 2)));
-    assert_eq!(link.next_departure(), Some(Moment::scheduled(0.004, 3)));
+    assert_eq!(link.next_departure(&common), Some(Moment::scheduled(0.004, 3)));
     for (place, waiting, drops) in [(1, (1, 1000), 1), (4, (0, 0), 0)] {
         let at = |millis: u64, place| (Moment::scheduled(millis as f64 / 1e3, place), 1000);
         let seen = drive_after(&config, 1, &[at(0, 1), at(4, place)]);

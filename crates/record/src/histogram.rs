@@ -9,14 +9,14 @@
 const PER_OCTAVE: usize = 64;
 const SHIFT: u32 = PER_OCTAVE.ilog2();
 
-/// Counts of 64-bit values.
+/// Counts of 64-bit values: a cache line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
+    sum: u128,
     /// Whole octaves of buckets, from bucket `first` on.
-    counts: Vec<u32>,
+    counts: Box<[u32]>,
     first: usize,
     total: u64,
-    sum: u128,
     min: u64,
     max: u64,
 }
@@ -62,17 +62,19 @@ impl Histogram {
         if self.counts.is_empty() {
             self.first = octave;
         }
-        if octave < self.first {
-            let missing = self.first - octave;
-            let mut wider = vec![0; missing + self.counts.len()];
-            wider[missing..].copy_from_slice(&self.counts);
-            self.counts = wider;
-            self.first = octave;
-        } else {
-            let needed = octave + PER_OCTAVE - self.first;
-            self.counts.reserve_exact(needed - self.counts.len());
-            self.counts.resize(needed, 0);
-        }
+        let (missing, needed) = match self.first.checked_sub(octave) {
+            Some(missing) => (missing, missing + self.counts.len()),
+            None => (0, octave + PER_OCTAVE - self.first),
+        };
+        let mut wider = vec![0; needed.max(PER_OCTAVE)];
+        wider[missing..missing + self.counts.len()].copy_from_slice(&self.counts);
+        self.counts = wider.into();
+        self.first = self.first.min(octave);
+    }
+
+    /// How many values there are.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
     }
 
     pub(crate) fn max(&self) -> u64 {
@@ -99,7 +101,7 @@ impl Histogram {
 
     #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<u32>()
+        self.counts.len() * size_of::<u32>()
     }
 }
 

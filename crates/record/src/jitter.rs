@@ -9,13 +9,14 @@
 pub(crate) struct Jitter {
     /// `16 J`, in ns.
     scaled: u64,
-    last_transit: Option<u64>,
+    last_transit: u64,
 }
 
 impl Jitter {
-    /// A packet arrived `transit` ns after it was sent.
-    pub(crate) fn arrived(&mut self, transit: u64) {
-        if let Some(last) = self.last_transit.replace(transit) {
+    /// A packet arrived `transit` ns after it was sent; so many had arrived before.
+    pub(crate) fn arrived(&mut self, before: u64, transit: u64) {
+        let last = std::mem::replace(&mut self.last_transit, transit);
+        if before > 0 {
             let d = transit.abs_diff(last);
             // Never below zero: (s + 8) >> 4 <= s for every s >= 1, and 0 for s = 0.
             self.scaled = (self.scaled - ((self.scaled.saturating_add(8)) >> 4)).saturating_add(d);
@@ -39,7 +40,7 @@ mod tests {
         let mut jitter = Jitter::default();
         let mut all = Vec::new();
         for (index, (s, r)) in SENT.into_iter().zip(RECEIVED).enumerate() {
-            jitter.arrived((r - s) * tick);
+            jitter.arrived(index as u64, (r - s) * tick);
             all.extend(jitter.nanos(index as u64 + 1));
         }
         all
@@ -63,10 +64,10 @@ mod tests {
     #[test]
     fn one_packet_has_no_jitter_and_extremes_do_not_wrap() {
         let mut jitter = Jitter::default();
-        jitter.arrived(5);
+        jitter.arrived(0, 5);
         assert_eq!(jitter.nanos(1), None);
         for transit in [0, u64::MAX, 0, u64::MAX, 0] {
-            jitter.arrived(transit);
+            jitter.arrived(1, transit);
         }
         assert_eq!(jitter.nanos(6), Some(u64::MAX >> 4));
     }

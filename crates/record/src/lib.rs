@@ -23,6 +23,7 @@ mod histogram;
 mod ip;
 mod jitter;
 mod link;
+mod measured;
 pub mod ns2;
 mod pcapng;
 #[cfg(feature = "plot")]
@@ -39,6 +40,7 @@ pub use fairness::jain_index;
 pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
+pub use measured::Measured;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};

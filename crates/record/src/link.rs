@@ -5,8 +5,10 @@
 //! shares with `[measure_from, end]`, as integers (ns, ns x packets, ns x bytes), so neither order nor rounding matters.
 
 use crate::counts::DropCounts;
+use crate::measured::Measured;
 use headway_units::{DropCause, Instant};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What a link's direction is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,15 +57,15 @@ struct RedAverage {
     integral: f64,
 }
 
-/// Counts what happens at one direction of a link. What few packets change is out of the way of what each one does.
+/// Counts what happens at one direction of a link. Queues and what few packets change are out of the way of what each one does.
 #[derive(Clone, Debug)]
 pub struct LinkMeter {
-    measure_from: Instant,
-    end: Instant,
+    measured: Arc<Measured>,
     arrived: u64,
     busy_nanos: u64,
     total_sent_bytes: u64,
-    rest: Box<Rest>,
+    /// None as long as nothing has waited.
+    rest: Option<Box<Rest>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -78,21 +80,26 @@ struct Rest {
 }
 
 impl LinkMeter {
-    /// Counts from `measure_from` to `end`, the run's planned end.
+    /// Counts in this time.
     #[must_use]
-    pub fn new(measure_from: Instant, end: Instant) -> Self {
-        Self { measure_from, end, arrived: 0, busy_nanos: 0, total_sent_bytes: 0, rest: Box::default() }
+    pub fn new(measured: &Arc<Measured>) -> Self {
+        Self { measured: Arc::clone(measured), arrived: 0, busy_nanos: 0, total_sent_bytes: 0, rest: None }
+    }
+
+    #[inline]
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
     }
 
     #[inline]
     fn measures(&self, now: Instant) -> bool {
-        self.measure_from <= now && now <= self.end
+        self.measured.from <= now && now <= self.measured.until
     }
 
     /// How much of `[from, until)` is measured, in ns.
     #[inline]
     fn shared(&self, from: Instant, until: Instant) -> u64 {
-        until.min(self.end).since(from.max(self.measure_from)).as_nanos()
+        until.min(self.measured.until).since(from.max(self.measured.from)).as_nanos()
     }
 
     /// A packet was offered to the link at `now`, whatever became of it.
@@ -103,31 +110,35 @@ impl LinkMeter {
 
     /// A packet was dropped at `now`.
     pub fn dropped(&mut self, now: Instant, cause: DropCause) {
-        self.rest.total_dropped_packets += 1;
-        if self.measures(now) {
-            self.rest.dropped.add(cause);
+        let measures = self.measures(now);
+        let rest = self.rest();
+        rest.total_dropped_packets += 1;
+        if measures {
+            rest.dropped.add(cause);
         }
     }
 
     /// A packet was marked at `now`.
     pub fn marked(&mut self, now: Instant) {
-        self.rest.marked += u64::from(self.measures(now));
+        let measures = self.measures(now);
+        self.rest().marked += u64::from(measures);
     }
 
     /// `packets` wait (without the one in service) right after an arrival at `now`.
     #[inline]
     pub fn queue_seen(&mut self, now: Instant, packets: u64) {
         if packets > 0 && self.measures(now) {
-            self.rest.peak = self.rest.peak.max(packets);
+            let rest = self.rest();
+            rest.peak = rest.peak.max(packets);
         }
     }
 
     /// RED's average queue became `packets` at `now`; it holds until the next change. Until the first it is 0, as RED
     /// starts. Changes come in the order of their time.
     pub fn red_average(&mut self, now: Instant, packets: f64) {
-        let mut red = self.rest.red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
+        let mut red = self.rest().red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
         red.integral += red.value * self.shared(red.since, now) as f64;
-        self.rest.red = Some(RedAverage { value: packets, since: now, ..red });
+        self.rest().red = Some(RedAverage { value: packets, since: now, ..red });
     }
 
     /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
@@ -137,8 +148,9 @@ impl LinkMeter {
             return;
         }
         let nanos = u128::from(self.shared(from, until));
-        self.rest.waiting_packet_nanos += nanos;
-        self.rest.waiting_byte_nanos += nanos * u128::from(bytes);
+        let rest = self.rest();
+        rest.waiting_packet_nanos += nanos;
+        rest.waiting_byte_nanos += nanos * u128::from(bytes);
     }
 
     /// The link transmitted a packet of `bytes`, or will, in `[from, until)`. Transmissions do not overlap.
@@ -152,8 +164,9 @@ impl LinkMeter {
     /// planned end, once for each packet whose departure still lies ahead, with what was told.
     pub fn cut_waiting(&mut self, cut: Instant, from: Instant, until: Instant, bytes: u32) {
         let nanos = u128::from(self.shared(from.max(cut), until));
-        self.rest.waiting_packet_nanos = self.rest.waiting_packet_nanos.saturating_sub(nanos);
-        self.rest.waiting_byte_nanos = self.rest.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
+        let rest = self.rest();
+        rest.waiting_packet_nanos = rest.waiting_packet_nanos.saturating_sub(nanos);
+        rest.waiting_byte_nanos = rest.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
     }
 
     /// Takes back what [`transmitted`](Self::transmitted) was told of the time after `cut`, as
@@ -171,28 +184,26 @@ impl LinkMeter {
     /// Packets dropped since time zero, whatever is measured.
     #[must_use]
     pub fn total_dropped_packets(&self) -> u64 {
-        self.rest.total_dropped_packets
+        self.rest.as_ref().map_or(0, |rest| rest.total_dropped_packets)
     }
 
     /// What was counted until `end`: the planned one, or the instant at which the run was cut.
     #[must_use]
     pub fn summary(&self, label: LinkLabel, end: Instant) -> LinkSummary {
-        let nanos = self.shared(self.measure_from, end) as f64;
+        let nanos = self.shared(self.measured.from, end) as f64;
+        let rest = self.rest.as_deref().cloned().unwrap_or_default();
         let mean = |sum: f64| if nanos > 0.0 { sum / nanos } else { 0.0 };
         LinkSummary {
             name: label.name,
             from: label.from,
             to: label.to,
             arrived_packets: self.arrived,
-            dropped_packets: self.rest.dropped,
-            marked_packets: self.rest.marked,
-            mean_queue_packets: mean(self.rest.waiting_packet_nanos as f64),
-            mean_queue_bytes: mean(self.rest.waiting_byte_nanos as f64),
-            peak_queue_packets: self.rest.peak,
-            mean_red_average: self
-                .rest
-                .red
-                .map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
+            dropped_packets: rest.dropped,
+            marked_packets: rest.marked,
+            mean_queue_packets: mean(rest.waiting_packet_nanos as f64),
+            mean_queue_bytes: mean(rest.waiting_byte_nanos as f64),
+            peak_queue_packets: rest.peak,
+            mean_red_average: rest.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
             utilisation: mean(self.busy_nanos as f64),
         }
     }

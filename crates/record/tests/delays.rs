@@ -1,12 +1,12 @@
 //! One-way delays by the nearest rank, over delays whose every rank can be told.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::{DelaySummary, FlowLabel, FlowMeter, FlowPacket};
+use headway_record::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, Measured};
 use headway_units::{Instant, MediaKind};
 
 /// The delays of packets sent 1 s apart, from `measure_from` = 0 on.
 fn delays(millis: &[u64]) -> DelaySummary {
-    let mut meter = FlowMeter::new(Instant::ZERO, Instant::FAR_FUTURE);
+    let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, Instant::FAR_FUTURE));
     for (second, delay) in millis.iter().enumerate() {
         let sent_at = Instant::from_secs(second as u64);
         let packet = FlowPacket { sent_at, wire_bytes: 1000, kind: MediaKind::Data, deadline: None };

@@ -1,7 +1,7 @@
 //! What a flow's meter says of a told story.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Summary};
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, Summary};
 use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn summary(meter: &FlowMeter, end: Instant) -> FlowSummary {
 /// Four packets of 1000 B in 2 s: two arrive after 10 and 20 ms, one is lost, one is under way.
 #[test]
 fn a_story_with_every_fate() {
-    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     for sent in [0, 500, 1000, 1995] {
         meter.sent(&packet(sent));
     }
@@ -47,7 +47,7 @@ fn a_story_with_every_fate() {
 
 #[test]
 fn nothing_sent_says_nothing() {
-    let s = summary(&FlowMeter::new(at(5), at(2000)), at(5));
+    let s = summary(&FlowMeter::new(&Measured::between(at(5), at(2000))), at(5));
     assert_eq!((s.throughput_bps, s.loss_ratio), (0.0, 0.0));
     assert!(s.one_way_delay_s.is_none() && s.jitter_s.is_none() && s.rtt_s.is_none() && s.rate_cov.is_none());
 }
@@ -55,7 +55,7 @@ fn nothing_sent_says_nothing() {
 /// On time by what was written with a deadline; the deadline itself is in time; late payload is no goodput.
 #[test]
 fn on_time_is_a_part_of_what_was_written() {
-    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     let voice = |sent: u64| FlowPacket {
         sent_at: at(sent),
         wire_bytes: 200,
@@ -81,7 +81,7 @@ fn on_time_is_a_part_of_what_was_written() {
 /// came is not asked.
 #[test]
 fn packets_are_due_by_their_deadline() {
-    let mut meter = FlowMeter::new(at(1000), at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     for deadline in [900, 1000, 1500, 2000, 2100] {
         let frame = FlowPacket { kind: MediaKind::Video, deadline: Some(at(deadline)), ..packet(deadline - 200) };
         meter.written(frame.kind, frame.deadline);
@@ -96,7 +96,7 @@ fn packets_are_due_by_their_deadline() {
 /// Each fate in the send queue by its kind, from `measure_from` on.
 #[test]
 fn the_send_queue_is_counted_by_kind() {
-    let mut meter = FlowMeter::new(at(1000), at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     meter.queued(at(999), MediaKind::Audio);
     meter.unsent(at(999), MediaKind::Audio, SendDrop::Refused, Duration::ZERO);
     for _ in 0..5 {
@@ -124,7 +124,7 @@ fn the_send_queue_is_counted_by_kind() {
 /// A packet sent before `measure_from` belongs to no count, but its bytes arrive when they arrive.
 #[test]
 fn the_boundary() {
-    let mut meter = FlowMeter::new(at(1000), at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     meter.sent(&packet(990));
     meter.sent(&packet(995));
     meter.sent(&packet(1000));
@@ -143,7 +143,7 @@ fn the_boundary() {
 /// The names are a contract: those of the book's page on records, in this order.
 #[test]
 fn the_summary_has_the_agreed_names() {
-    let mut meter = FlowMeter::new(Instant::ZERO, at(2000));
+    let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     let frame = FlowPacket { kind: MediaKind::VideoI, deadline: Some(at(500)), ..packet(0) };
     meter.written(frame.kind, frame.deadline);
     meter.sent(&frame);
@@ -248,7 +248,7 @@ proptest! {
         from in 0u64..2500,
         end in 1u64..2500,
     ) {
-        let mut meter = FlowMeter::new(at(from), at(end));
+        let mut meter = FlowMeter::new(&Measured::between(at(from), at(end)));
         // (when, is it the end, which packet): in the order of time, a packet's sending first.
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for (index, (sent, fate)) in story.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What a link's meter says of a told story.
 
-use headway_record::{LinkLabel, LinkMeter, LinkSummary};
+use headway_record::{LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn summary(meter: &LinkMeter, end: Instant) -> LinkSummary {
 /// Three packets of 1000 B come together at 0 to a link that takes 4 ms for each: they wait 0, 4 and 8 ms.
 #[test]
 fn three_packets_at_once() {
-    let mut meter = LinkMeter::new(at(0), at(24));
+    let mut meter = LinkMeter::new(&Measured::between(at(0), at(24)));
     for index in 0..3 {
         meter.arrived(at(0));
         meter.queue_seen(at(0), index);
@@ -35,7 +35,7 @@ fn three_packets_at_once() {
 /// A run cut at 6 ms: the second packet has transmitted half, the third waits since 0.
 #[test]
 fn a_run_cut_short_takes_back_what_lay_ahead() {
-    let mut meter = LinkMeter::new(at(0), at(24));
+    let mut meter = LinkMeter::new(&Measured::between(at(0), at(24)));
     for index in 0..3 {
         meter.waited(at(0), at(4 * index), 1000);
         meter.transmitted(at(4 * index), at(4 * index + 4), 1000);
@@ -51,7 +51,7 @@ fn a_run_cut_short_takes_back_what_lay_ahead() {
 /// RED's average steps to 2 at 10 ms and to 6 at 20 ms; before the first step it is 0.
 #[test]
 fn the_red_average_is_a_mean_over_time() {
-    let mut meter = LinkMeter::new(at(5), at(40));
+    let mut meter = LinkMeter::new(&Measured::between(at(5), at(40)));
     meter.red_average(at(10), 2.0);
     meter.red_average(at(20), 6.0);
     // (5 x 0 + 10 x 2 + 5 x 6) / 20, and 20 ms more of 6.
@@ -61,7 +61,7 @@ fn the_red_average_is_a_mean_over_time() {
 
 #[test]
 fn events_outside_the_interval_are_only_in_the_totals() {
-    let mut meter = LinkMeter::new(at(10), at(20));
+    let mut meter = LinkMeter::new(&Measured::between(at(10), at(20)));
     for now in [9, 21] {
         meter.arrived(at(now));
         meter.dropped(at(now), DropCause::Early);
@@ -76,7 +76,7 @@ fn events_outside_the_interval_are_only_in_the_totals() {
 
 #[test]
 fn an_empty_interval_has_no_mean() {
-    let mut meter = LinkMeter::new(at(10), at(10));
+    let mut meter = LinkMeter::new(&Measured::between(at(10), at(10)));
     meter.waited(at(0), at(20), 1);
     let s = summary(&meter, at(10));
     assert_eq!((s.mean_queue_packets, s.utilisation), (0.0, 0.0));
@@ -93,8 +93,8 @@ proptest! {
         cut in 151u64..400,
     ) {
         let cut = cut.min(planned);
-        let mut meter = LinkMeter::new(at(from), at(planned));
-        let mut short = LinkMeter::new(at(from), at(cut));
+        let mut meter = LinkMeter::new(&Measured::between(at(from), at(planned)));
+        let mut short = LinkMeter::new(&Measured::between(at(from), at(cut)));
         for (start, length, bytes) in &intervals {
             meter.waited(at(*start), at(start + length), *bytes);
         }

@@ -113,14 +113,14 @@ impl AgentSender {
         let stamp = self.controller.on_send(now, &Sending { number, size: media.payload, data: true });
         self.queue.sent(number, media);
         let payload = media.payload.count() as u32;
-        let body = Body::Numbered(Numbered {
+        let body = Body::Numbered(Box::new(Numbered {
             number,
             payload,
             kind: media.kind,
             deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
             stamp,
             ack_ratio: self.ack_ratio,
-        });
+        }));
         Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
 
@@ -224,7 +224,7 @@ impl AgentReceiver {
         let number = self.next_report;
         self.next_report += 1;
         let report = ReportBody { number, acknowledged, echo, held: now.since(came), numbers };
-        Some(Envelope { size: self.feedback, ecn: Ecn::NotEct, body: Body::Report(report) })
+        Some(Envelope { size: self.feedback, ecn: Ecn::NotEct, body: Body::Report(Box::new(report)) })
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

@@ -362,7 +362,7 @@ fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
         options: (!options.is_empty()).then(|| options.into()),
     };
     let size = IP_HEADER + outgoing.packet.encoded_len();
-    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(packet) }
+    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(Box::new(packet)) }
 }
 
 impl DccpPacket {

@@ -375,14 +375,15 @@ impl Flow {
         let mut goodput = 0;
         match (&packet.body, &mut self.transport) {
             (Body::Datagram(datagram), _) => goodput = datagram.payload,
-            (Body::Tcp(segment), Transport::Tcp { sender, sink }) => {
+            (Body::Tcp(tcp), Transport::Tcp { sender, sink }) => {
+                let segment = tcp.segment(packet);
                 if forward {
                     let before = sink.received_payload().count();
-                    sink.handle(now.at, segment);
+                    sink.handle(now.at, &segment);
                     goodput = (sink.received_payload().count() - before) as u32;
                 } else {
                     let before = sender.acknowledged();
-                    sender.handle(now.at, segment);
+                    sender.handle(now.at, &segment);
                     if sender.acknowledged() > before {
                         let rtt = now.at.since(segment.echo);
                         network.flow_meters[self.id.0 as usize].rtt(now.at, rtt);

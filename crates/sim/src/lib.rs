@@ -33,7 +33,9 @@ pub use fingerprint::Fingerprint;
 pub use network::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
-pub use packet::{Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TfrcNumbers};
+pub use packet::{
+    Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
+};
 pub use pcapng::PcapngTrace;
 pub use simulation::{Record, RunError, SetupError, Simulation};
 pub use yardstick::{Yardstick, YardstickError};

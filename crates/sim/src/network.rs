@@ -2,21 +2,18 @@
 
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, TcpPacket};
 use crate::routes::Routes;
-use headway_link::{Config, Delivery, Handle, Link, Offer, Pool, Transmission};
-use headway_record::{FlowMeter, FlowPacket, LinkMeter};
+use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
+use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario as scenario;
 use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use std::collections::HashMap;
 
-/// One direction of a link with its meter and its place in the event queue.
-///
-/// A port begins a cache line, and what a packet touches of it comes first.
+/// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
-    departure_pending: bool,
-    arrival_pending: bool,
     link: Link,
     meter: LinkMeter,
 }
@@ -44,6 +41,7 @@ pub(crate) struct Network<O> {
     pub(crate) flow_meters: Vec<FlowMeter>,
     pub(crate) packet_hops: u64,
     ports: Vec<Port>,
+    commons: Vec<Common>,
     routes: Routes,
     packets: Pool<Packet>,
     next_uid: u64,
@@ -81,8 +79,8 @@ pub(crate) struct LinkSample {
 
 impl<O: Observer> Network<O> {
     pub(crate) fn new(scenario: &scenario::Scenario, routes: Routes, observer: O) -> Self {
-        let measure_from = Instant::ZERO + scenario.measure_from;
-        let end = Instant::ZERO + scenario.duration;
+        let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
+        let (mut commons, mut alike) = (Vec::new(), HashMap::new());
         let port = |link: &scenario::Link| {
             let config = Config {
                 rate: link.rate,
@@ -94,19 +92,23 @@ impl<O: Observer> Network<O> {
                 two_events: link.two_events || O::WATCHES,
                 ties: scenario.ties,
             };
-            Port {
-                link: Link::new(&config, scenario.seed, &link.name),
-                meter: LinkMeter::new(measure_from, end),
-                departure_pending: false,
-                arrival_pending: false,
-            }
+            let mut new = || {
+                commons.push(Common::new(&config, scenario.seed, &link.name));
+                (commons.len() - 1) as u32
+            };
+            let common = match config.key() {
+                Some(key) => *alike.entry(key).or_insert_with(new),
+                None => new(),
+            };
+            Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::new(&measured) }
         };
         Self {
             events: EventQueue::new(scenario.ties),
             observer,
-            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measure_from, end)).collect(),
+            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(&measured)).collect(),
             packet_hops: 0,
             ports: scenario.links.iter().map(port).collect(),
+            commons,
             routes,
             packets: Pool::default(),
             next_uid: 0,
@@ -154,20 +156,22 @@ impl<O: Observer> Network<O> {
     /// Offers the packet to the link that its route names next.
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
-        let Port { link, meter, .. } = &mut self.ports[number];
+        let Port { link, meter } = &mut self.ports[number];
+        let common = &mut self.commons[link.common as usize];
         meter.arrived(now.at);
         let observer = &mut self.observer;
         let mut begun = false;
-        let offer = link.offer(&mut self.packets, &mut self.events.history, now, handle, |packets, transmission| {
-            note(meter, &transmission);
-            if O::WATCHES {
-                // Watched links make events of all other transmissions: this is the newcomer's.
-                begun = true;
-                let packet = packets.get(transmission.packet);
-                observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
-                observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
-            }
-        });
+        let offer =
+            link.offer(common, &mut self.packets, &mut self.events.history, now, handle, |packets, transmission| {
+                note(meter, &transmission);
+                if O::WATCHES {
+                    // Watched links make events of all other transmissions: this is the newcomer's.
+                    begun = true;
+                    let packet = packets.get(transmission.packet);
+                    observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
+                    observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
+                }
+            });
         let lost = offer == Offer::Dropped(DropCause::Channel);
         if O::WATCHES && !begun && !lost {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
@@ -187,7 +191,7 @@ impl<O: Observer> Network<O> {
             self.packets.get_mut(handle).mark();
         }
         meter.queue_seen(now.at, link.waiting().0);
-        if let Some(average) = link.average() {
+        if let Some(average) = common.average() {
             meter.red_average(now.at, average);
             self.observer.average(now.at, number, average);
         }
@@ -217,11 +221,11 @@ impl<O: Observer> Network<O> {
     /// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
     #[inline]
     fn schedule_departure(&mut self, number: usize) {
-        let port = &mut self.ports[number];
-        if !port.departure_pending
-            && let Some(at) = port.link.next_departure()
+        let link = &mut self.ports[number].link;
+        if !link.departure_pending
+            && let Some(at) = link.next_departure(&self.commons[link.common as usize])
         {
-            port.departure_pending = true;
+            link.departure_pending = true;
             self.events.push(at, Actor::new(Class::Departure, number));
         }
     }
@@ -229,22 +233,23 @@ impl<O: Observer> Network<O> {
     /// Puts the next arrival at a link's far end into the queue, where it is not there yet.
     #[inline]
     fn schedule_arrival(&mut self, number: usize) {
-        let port = &mut self.ports[number];
-        if !port.arrival_pending
-            && let Some(at) = port.link.next_arrival()
+        let link = &mut self.ports[number].link;
+        if !link.arrival_pending
+            && let Some(at) = link.next_arrival()
         {
-            port.arrival_pending = true;
+            link.arrival_pending = true;
             self.events.push(at, Actor::new(Class::Arrival, number));
         }
     }
 
     /// A link's transmission ends.
     pub(crate) fn departure(&mut self, now: Moment, number: usize) {
-        let Port { link, meter, departure_pending, .. } = &mut self.ports[number];
-        *departure_pending = false;
+        let Port { link, meter } = &mut self.ports[number];
+        let common = &mut self.commons[link.common as usize];
+        link.departure_pending = false;
         let observer = &mut self.observer;
-        if link.next_departure().is_some_and(|at| at <= now) {
-            link.depart(&mut self.packets, &mut self.events.history, |packets, transmission| {
+        if link.next_departure(common).is_some_and(|at| at <= now) {
+            link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
                 note(meter, &transmission);
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
@@ -273,9 +278,9 @@ impl<O: Observer> Network<O> {
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
     #[inline]
     pub(crate) fn arrival(&mut self, now: Moment, number: usize) -> Option<Handle> {
-        let port = &mut self.ports[number];
-        port.arrival_pending = false;
-        let delivery = port.link.arrive(&mut self.packets, now);
+        let link = &mut self.ports[number].link;
+        link.arrival_pending = false;
+        let delivery = link.arrive(&mut self.commons[link.common as usize], &mut self.packets, now);
         self.schedule_arrival(number);
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
@@ -340,25 +345,27 @@ impl<O: Observer> Network<O> {
     }
 
     pub(crate) fn sample(&mut self, now: Moment, number: usize) -> LinkSample {
-        let port = &mut self.ports[number];
-        port.link.settle(&mut self.packets, now);
+        let Port { link, meter } = &mut self.ports[number];
+        let common = &self.commons[link.common as usize];
+        link.settle(common, &mut self.packets, now);
         LinkSample {
-            queue_packets: port.link.waiting().0,
-            average: port.link.average(),
-            dropped_packets: port.meter.total_dropped_packets(),
-            sent_bytes: port.meter.total_sent_bytes() - port.link.bytes_told_ahead(),
+            queue_packets: link.waiting().0,
+            average: common.average(),
+            dropped_packets: meter.total_dropped_packets(),
+            sent_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
         }
     }
 
     /// The meter of a link, closed at `end`; `cut` if the run was to go on.
     pub(crate) fn closed_meter(&self, number: usize, end: Instant, cut: bool) -> LinkMeter {
-        let Port { link, meter, .. } = &self.ports[number];
+        let Port { link, meter } = &self.ports[number];
+        let common = &self.commons[link.common as usize];
         let mut meter = meter.clone();
-        for (since, size) in link.unsettled(&self.packets) {
+        for (since, size) in link.unsettled(common, &self.packets) {
             meter.waited(since, end, size.count() as u32);
         }
         if cut {
-            for (start, until, size) in link.settled_after(&self.packets, end) {
+            for (start, until, size) in link.settled_after(common, &self.packets, end) {
                 meter.cut_waiting(end, end, start, size.count() as u32);
                 meter.cut_transmission(end, start, until);
             }
@@ -394,7 +401,7 @@ pub(crate) struct Envelope {
 impl From<headway_tcp::Segment> for Envelope {
     #[inline]
     fn from(segment: headway_tcp::Segment) -> Self {
-        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(segment) }
+        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(&segment)) }
     }
 }
 
@@ -411,4 +418,15 @@ fn flow_packet(packet: &Packet) -> FlowPacket {
 
 fn unless_far(deadline: Instant) -> Option<Instant> {
     (deadline != Instant::FAR_FUTURE).then_some(deadline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With thousands of links, memory is what takes the time.
+    #[test]
+    fn a_port_is_two_cache_lines_and_a_flow_meter_three() {
+        assert_eq!((size_of::<Port>(), size_of::<FlowMeter>()), (128, 192));
+    }
 }

@@ -83,7 +83,7 @@ impl Observer for Ns2Trace {
             if packet.forward { (ends.source, ends.destination) } else { (ends.destination, ends.source) };
         let (sequence, ecn_echo, cwr) = match &packet.body {
             Body::Datagram(datagram) => (datagram.sequence as i64, false, false),
-            Body::Tcp(segment) => (segment.ns2_number(), segment.ece, segment.cwr),
+            Body::Tcp(tcp) => (tcp.segment(packet).ns2_number(), tcp.ece, tcp.cwr),
             Body::Numbered(datagram) => (datagram.number as i64, false, false),
             Body::Dccp(packet) => (packet.seq.value() as i64, false, false),
             // ns-2's reports bear the greatest number that has come.

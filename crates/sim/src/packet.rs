@@ -2,7 +2,7 @@
 
 use headway_dccp::{CcVal, CsCov};
 use headway_rate::{Run, Stamp};
-use headway_tcp::Segment;
+use headway_tcp::{SackBlocks, Segment};
 use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 use std::net::Ipv4Addr;
 
@@ -45,25 +45,22 @@ impl Packet {
     /// A link marks it Congestion Experienced.
     pub(crate) fn mark(&mut self) {
         self.ecn = Ecn::Ce;
-        if let Body::Tcp(segment) = &mut self.body {
-            segment.ecn = Ecn::Ce;
-        }
     }
 }
 
-/// What a packet carries.
+/// What a packet carries. A link's notes, a packet's header and the small bodies are two cache lines; larger bodies are elsewhere.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A UDP datagram.
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
-    Tcp(Segment),
+    Tcp(TcpPacket),
     /// A datagram of a controller's bare agent.
-    Numbered(Numbered),
+    Numbered(Box<Numbered>),
     /// What its receiver reports.
-    Report(ReportBody),
+    Report(Box<ReportBody>),
     /// A DCCP packet.
-    Dccp(DccpPacket),
+    Dccp(Box<DccpPacket>),
     /// A DCCP packet that an attacker has sent or changed, or what answers one from an address that it made up.
     Raw(Box<RawPacket>),
 }
@@ -94,6 +91,52 @@ pub(crate) enum RawEnd {
     Client,
     /// An address that an attacker has made up.
     Nobody,
+}
+
+/// A TCP packet: of a [`Segment`] what its [`Packet`] does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpPacket {
+    /// [`Segment::seq`].
+    pub seq: u64,
+    /// [`Segment::echo`].
+    pub echo: Instant,
+    /// [`Segment::sack`].
+    pub sack: SackBlocks,
+    /// [`Segment::is_ack`].
+    pub is_ack: bool,
+    /// [`Segment::ece`].
+    pub ece: bool,
+    /// [`Segment::cwr`].
+    pub cwr: bool,
+    /// [`Segment::retransmission`].
+    pub retransmission: bool,
+}
+
+impl TcpPacket {
+    #[inline]
+    pub(crate) fn new(segment: &Segment) -> Self {
+        let Segment { seq, echo, sack, is_ack, ece, cwr, retransmission, .. } = *segment;
+        Self { seq, echo, sack, is_ack, ece, cwr, retransmission }
+    }
+
+    /// The whole segment: this is what `packet` carries.
+    #[must_use]
+    #[inline]
+    pub fn segment(&self, packet: &Packet) -> Segment {
+        let Self { seq, echo, sack, is_ack, ece, cwr, retransmission } = *self;
+        Segment {
+            seq,
+            sent: packet.sent,
+            echo,
+            sack,
+            size: packet.size,
+            ecn: packet.ecn,
+            is_ack,
+            ece,
+            cwr,
+            retransmission,
+        }
+    }
 }
 
 /// A UDP datagram.
@@ -161,7 +204,7 @@ pub struct TfrcNumbers {
     pub new_loss_event: bool,
 }
 
-/// A DCCP packet, as small as the other bodies. Its data are zeroes.
+/// A DCCP packet. Its data are zeroes.
 #[derive(Clone, Debug)]
 pub struct DccpPacket {
     /// Its sequence number.
@@ -180,4 +223,15 @@ pub struct DccpPacket {
     pub deadline: Instant,
     /// The bytes of its options, padded.
     pub options: Option<Box<[u8]>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside a link's notes of 48 bytes: two cache lines.
+    #[test]
+    fn a_packet_fits_beside_the_notes_of_a_link() {
+        assert!(size_of::<Packet>() <= 80, "{}", size_of::<Packet>());
+    }
 }

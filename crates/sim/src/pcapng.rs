@@ -6,11 +6,10 @@
 
 use crate::connection::{self, address};
 use crate::observe::{LinkEvent, Observer};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, TcpPacket};
 use headway_dccp::{Addresses, Network};
 use headway_record::{IpAddresses, IpHeader, PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 use headway_scenario::{Scenario, Transport};
-use headway_tcp::Segment;
 use headway_units::Instant;
 use std::net::Ipv4Addr;
 
@@ -130,7 +129,7 @@ impl PcapngTrace {
 }
 
 /// A TCP header whose checksum is not filled in: the data that it would cover are not kept.
-fn tcp_header(tcp: &Segment, segment: u32, ports: [u16; 2], out: &mut Vec<u8>) {
+fn tcp_header(tcp: &TcpPacket, segment: u32, ports: [u16; 2], out: &mut Vec<u8>) {
     // Number 0 is the SYN, which takes one number of TCP's; data begin behind it.
     let number = |count: u64| match count {
         0 => 0,

@@ -26,8 +26,8 @@ impl Observer for Watcher {
     const WATCHES: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
-        let Body::Tcp(segment) = &packet.body else { panic!("only TCP is sent") };
-        let seen = (now.as_nanos(), segment.ns2_number());
+        let Body::Tcp(tcp) = &packet.body else { panic!("only TCP is sent") };
+        let seen = (now.as_nanos(), tcp.segment(packet).ns2_number());
         if event == LinkEvent::Drop {
             assert_eq!(link, self.bottleneck);
             self.drops.push(seen);

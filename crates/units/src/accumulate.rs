@@ -19,6 +19,20 @@ impl Accumulator {
         Self { at, remainder: 0 }
     }
 
+    /// At `at` and the remainder that another had.
+    #[must_use]
+    #[inline]
+    pub const fn with_remainder(at: Instant, remainder: u64) -> Self {
+        Self { at, remainder }
+    }
+
+    /// What it has beyond its [`instant`](Self::instant), in units of 1 / rate ns.
+    #[must_use]
+    #[inline]
+    pub const fn remainder(&self) -> u64 {
+        self.remainder
+    }
+
     /// At `at` and `fraction_ns` of a nanosecond, which is from -1 to 1, for steps at `rate`.
     #[must_use]
     #[inline]

@@ -1,0 +1,158 @@
+//! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
+
+use crate::loss::{Loss, LossOptions, Place};
+use crate::pool::Handle;
+use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
+use headway_units::{Bytes, Duration, Instant, Random, Rate, Step, Ties};
+use std::collections::VecDeque;
+
+/// What a link is.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Transmission rate; not zero.
+    pub rate: Rate,
+    /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
+    /// instant is not defined.
+    pub delay: Duration,
+    /// Largest packet, in IP bytes; larger ones are dropped.
+    pub mtu: Option<Bytes>,
+    /// Bytes of lower layers that each packet costs on the wire. They take time, but no room in the queue.
+    pub overhead: Bytes,
+    /// The queue in front of the transmitter.
+    pub queue: QueueOptions,
+    /// What the channel loses.
+    pub loss: Option<LossOptions>,
+    /// Forces an event at the end of each transmission even where none is needed.
+    pub two_events: bool,
+    /// Who comes first of what is alike to the last bit.
+    pub ties: Ties,
+}
+
+impl Config {
+    /// Links with the same key may share a [`Common`]. Those whose queue or channel remembers something have none: each needs its own.
+    #[must_use]
+    pub fn key(&self) -> Option<impl Eq + std::hash::Hash + use<>> {
+        let Self { rate, delay, mtu, overhead, queue, loss, two_events, ties } = self;
+        match queue {
+            QueueOptions::DropTail(options) if options.drop == droptail::Victim::Tail && loss.is_none() => {
+                Some((*rate, *delay, *mtu, *overhead, options.clone(), *two_events, *ties))
+            }
+            QueueOptions::DropTail(_) | QueueOptions::Red(_) => None,
+        }
+    }
+}
+
+/// What a packet of some size takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    bytes: u32,
+    pub(crate) step: Step,
+    pub(crate) transmission_s: f64,
+    /// Transmission and propagation.
+    pub(crate) way_s: f64,
+}
+
+/// What links share that are alike.
+#[derive(Debug)]
+pub struct Common {
+    pub(crate) rate: Rate,
+    pub(crate) delay: Duration,
+    /// Largest packet.
+    pub(crate) mtu: u32,
+    overhead: u64,
+    pub(crate) ties: Ties,
+    pub(crate) two_events: bool,
+    /// Of the last two sizes: data and acknowledgements. And which of them is to be forgotten first.
+    paces: [Pace; 2],
+    older: usize,
+    discipline: Discipline,
+    queue_random: Random,
+    /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
+    pub(crate) refused_s: f64,
+    loss: Option<(Loss, Place, Random)>,
+    /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
+    pub(crate) order: Option<VecDeque<Handle>>,
+}
+
+/// A link's random stream.
+pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
+    Random::new(seed, &format!("link {name} {what}"))
+}
+
+impl Common {
+    /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
+    #[must_use]
+    pub fn new(config: &Config, seed: u64, name: &str) -> Self {
+        let Config { rate, delay, mtu, overhead, queue, loss, two_events, ties } = config;
+        let facts = LinkFacts { rate: *rate, delay: *delay };
+        let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
+        let loss = loss.as_ref().map(|loss| {
+            let loss = Loss::new(loss);
+            let place = loss.place();
+            (loss, place, random(seed, name, "loss"))
+        });
+        let mut common = Self {
+            rate: *rate,
+            delay: *delay,
+            mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
+            overhead: overhead.count(),
+            ties: *ties,
+            two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival(),
+            paces: [nothing; 2],
+            older: 0,
+            discipline: Discipline::new(queue, facts),
+            queue_random: random(seed, name, "queue"),
+            refused_s: 0.0,
+            loss,
+            order: (!queue.decides_at_arrival()).then(VecDeque::new),
+        };
+        common.paces = [common.new_pace(0); 2];
+        common
+    }
+
+    /// What a packet of this size takes.
+    #[inline]
+    pub(crate) fn pace(&mut self, bytes: u32) -> &Pace {
+        let newer = 1 - self.older;
+        let which = if self.paces[newer].bytes == bytes { newer } else { self.older };
+        if self.paces[which].bytes != bytes {
+            self.paces[which] = self.new_pace(bytes);
+            self.older = newer;
+        }
+        &self.paces[which]
+    }
+
+    #[cold]
+    fn new_pace(&self, bytes: u32) -> Pace {
+        let on_wire = u64::from(bytes) + self.overhead;
+        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
+        let transmission_s = 8.0 * on_wire as f64 / self.rate.bits_per_second() as f64;
+        let delay_s = match self.ties {
+            Ties::Drawn => self.delay.as_secs_f64(),
+            // As ns-2 reads a delay in ms (tclcl, time_atof).
+            Ties::Scheduled => 1e-3 * (self.delay.as_nanos() as f64 / 1e6),
+        };
+        Pace { bytes, step: Step::new(Bytes::new(on_wire), self.rate), transmission_s, way_s: transmission_s + delay_s }
+    }
+
+    #[inline]
+    pub(crate) fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival) -> Verdict {
+        self.discipline.admit(now, backlog, arrival, &mut self.queue_random)
+    }
+
+    /// Whether the channel loses the packet that passes `place` at `now`.
+    #[inline]
+    pub(crate) fn loses(&mut self, place: Place, now: Instant) -> bool {
+        match &mut self.loss {
+            Some((loss, at, random)) if *at == place => loss.loses(now, random),
+            _ => false,
+        }
+    }
+
+    /// The average that the discipline keeps, as of the last arrival.
+    #[must_use]
+    #[inline]
+    pub fn average(&self) -> Option<f64> {
+        self.discipline.average()
+    }
+}
