@@ -62,9 +62,8 @@ pub struct Common {
     overhead: u64,
     pub(crate) ties: Ties,
     pub(crate) two_events: bool,
-    /// Of the last two sizes: data and acknowledgements. And which of them is to be forgotten first.
+    /// Of the size that came first, and of the last other one: data and acknowledgements.
     paces: [Pace; 2],
-    older: usize,
     discipline: Discipline,
     queue_random: Random,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
@@ -99,7 +98,6 @@ impl Common {
             ties: *ties,
             two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival(),
             paces: [nothing; 2],
-            older: 0,
             discipline: Discipline::new(queue, facts),
             queue_random: random(seed, name, "queue"),
             refused_s: 0.0,
@@ -110,19 +108,29 @@ impl Common {
         common
     }
 
+    /// Whether the end of a transmission is an event of its own, if packets wait for it.
+    #[must_use]
+    pub fn two_events(&self) -> bool {
+        self.two_events
+    }
+
     /// What a packet of this size takes.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u32) -> &Pace {
-        let newer = 1 - self.older;
-        let which = if self.paces[newer].bytes == bytes { newer } else { self.older };
-        if self.paces[which].bytes != bytes {
-            self.paces[which] = self.new_pace(bytes);
-            self.older = newer;
+        let [first, other] = &self.paces;
+        if first.bytes != bytes && other.bytes != bytes {
+            self.learn_pace(bytes);
         }
-        &self.paces[which]
+        let [first, other] = &self.paces;
+        if first.bytes == bytes { first } else { other }
     }
 
     #[cold]
+    fn learn_pace(&mut self, bytes: u32) {
+        let which = usize::from(self.paces[0].bytes != 0);
+        self.paces[which] = self.new_pace(bytes);
+    }
+
     fn new_pace(&self, bytes: u32) -> Pace {
         let on_wire = u64::from(bytes) + self.overhead;
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
@@ -143,6 +151,11 @@ impl Common {
     /// Whether the channel loses the packet that passes `place` at `now`.
     #[inline]
     pub(crate) fn loses(&mut self, place: Place, now: Instant) -> bool {
+        self.loss.is_some() && self.loses_one(place, now)
+    }
+
+    #[cold]
+    fn loses_one(&mut self, place: Place, now: Instant) -> bool {
         match &mut self.loss {
             Some((loss, at, random)) if *at == place => loss.loses(now, random),
             _ => false,

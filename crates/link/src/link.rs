@@ -64,17 +64,6 @@ pub enum Delivery {
     Lost(Handle),
 }
 
-/// Whether a clock of whole nanoseconds had to round the end of a transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rounded {
-    /// Nothing has been transmitted yet.
-    Never,
-    /// The exact end is at the nanosecond, or less than half of one behind it.
-    Down,
-    /// The exact end is in the nanosecond before.
-    Up,
-}
-
 /// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
 /// every call.
 ///
@@ -101,8 +90,10 @@ pub struct Link {
     pub departure_pending: bool,
     /// Whether its next arrival is in the event queue: the caller's note.
     pub arrival_pending: bool,
-    /// How the end of the last transmission was rounded.
-    rounded: Rounded,
+    /// Whether anything has been transmitted yet.
+    begun: bool,
+    /// Whether the exact end of the last transmission is in the nanosecond before `free_at`.
+    rounded_up: bool,
 
     /// End of the last transmission that was begun (two events) or settled (one event).
     free_at: Instant,
@@ -128,7 +119,8 @@ impl Link {
             common,
             departure_pending: false,
             arrival_pending: false,
-            rounded: Rounded::Never,
+            begun: false,
+            rounded_up: false,
             free_at: Instant::ZERO,
             free_s: 0.0,
             free_rest: 0,
@@ -138,11 +130,16 @@ impl Link {
     /// The end of the last transmission.
     #[inline]
     fn free(&self, ties: Ties) -> Moment {
-        match (ties, self.rounded) {
-            (_, Rounded::Never) => Moment::before_all(Instant::ZERO),
-            (Ties::Scheduled, _) => Moment { at: self.free_at, sum_s: self.free_s, turn: self.free_rest },
-            (Ties::Drawn, _) => Moment::in_class(self.free_at, self.free_s, Class::Departure),
+        match ties {
+            Ties::Scheduled => Moment { at: self.free_at, sum_s: self.free_s, turn: self.free_rest },
+            Ties::Drawn => Moment::in_class(self.free_at, self.free_s, Class::Departure),
         }
+    }
+
+    /// Whether the last transmission ended before `now`.
+    #[inline]
+    fn is_free(&self, ties: Ties, now: Moment) -> bool {
+        self.free_at < now.at || !self.begun || self.free(ties) < now
     }
 
     /// Offers a packet. `on_start` hears of each transmission that is settled by this call.
@@ -166,38 +163,33 @@ impl Link {
         if common.loses(Place::BeforeQueue, now.at) {
             return Offer::Dropped(DropCause::Channel);
         }
-        let idle = self.waiting == 0 && self.free(common.ties) < now;
+        let idle = self.waiting == 0 && self.is_free(common.ties, now);
         let (packets, bytes_waiting) = self.waiting();
-        let idle_s = now.sum_s - self.free_s.max(common.refused_s);
-        let backlog = Backlog { packets, bytes: bytes_waiting, idle, idle_s };
-        match common.admit(now.at, &backlog, Arrival { size: Bytes::new(u64::from(bytes)), ecn }) {
-            Verdict::Admit => {
-                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
-                Offer::Accepted
-            }
-            Verdict::Mark => {
-                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
-                Offer::Marked
-            }
+        let since_s = if self.free_s > common.refused_s { self.free_s } else { common.refused_s };
+        let backlog = Backlog { packets, bytes: bytes_waiting, idle, idle_s: now.sum_s - since_s };
+        let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn };
+        let (marked, evicted) = match common.admit(now.at, &backlog, arrival) {
+            Verdict::Admit => (false, None),
+            Verdict::Mark => (true, None),
             Verdict::Drop(cause) => {
                 if idle {
                     common.refused_s = now.sum_s;
                 }
-                Offer::Dropped(cause)
+                return Offer::Dropped(cause);
             }
-            Verdict::DropMarked(cause) => Offer::DroppedMarked(cause),
-            Verdict::AdmitAndEvict { mark, place, cause } => {
-                self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
-                match self.evict(common, pool, place) {
-                    Some(victim) => Offer::Evicted { marked: mark, victim, cause },
-                    None if mark => Offer::Marked,
-                    None => Offer::Accepted,
-                }
-            }
+            Verdict::DropMarked(cause) => return Offer::DroppedMarked(cause),
+            Verdict::AdmitAndEvict { mark, place, cause } => (mark, Some((place, cause))),
+        };
+        self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
+        if let Some((place, cause)) = evicted
+            && let Some(victim) = self.evict(common, pool, place)
+        {
+            return Offer::Evicted { marked, victim, cause };
         }
+        if marked { Offer::Marked } else { Offer::Accepted }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push<T: Item>(
         &mut self,
         common: &mut Common,
@@ -259,25 +251,23 @@ impl Link {
         let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
         let (rate, ties) = (common.rate, common.ties);
         let start = if idle { now } else { self.free(ties) };
-        self.free_s = start.sum_s + transmission_s;
+        (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
         let arrival_s = start.sum_s + way_s;
         if ties == Ties::Scheduled {
             let arrival = Moment::scheduled(arrival_s, history.place());
             let end = Moment::scheduled(self.free_s, history.place());
-            (self.rounded, self.free_at, self.free_rest) = (Rounded::Down, end.at, end.turn);
+            (self.free_at, self.free_rest) = (end.at, end.turn);
             return (start, end.at, arrival);
         }
-        let mut exact = match self.rounded {
-            _ if idle => Accumulator::between(now.at, now.fraction_ns(), rate),
-            Rounded::Up => {
-                Accumulator::with_remainder(Instant::from_nanos(self.free_at.as_nanos() - 1), self.free_rest)
-            }
-            Rounded::Down | Rounded::Never => Accumulator::with_remainder(self.free_at, self.free_rest),
+        let mut exact = if idle {
+            Accumulator::between(now.at, now.fraction_ns(), rate)
+        } else {
+            let at = Instant::from_nanos(self.free_at.as_nanos() - u64::from(self.rounded_up));
+            Accumulator::with_remainder(at, self.free_rest)
         };
         exact.step(step, rate);
         let (at, fraction_ns) = exact.nearest(rate);
-        self.rounded = if at == exact.instant() { Rounded::Down } else { Rounded::Up };
-        (self.free_at, self.free_rest) = (at, exact.remainder());
+        (self.free_at, self.rounded_up, self.free_rest) = (at, at != exact.instant(), exact.remainder());
         let arrival = Moment::drawn(at + common.delay, arrival_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
     }

@@ -7,16 +7,6 @@ use headway_units::{Class, History, Instant, Moment, Ties};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const CLASSES: [Class; 7] = [
-    Class::Arrival,
-    Class::SenderTimer,
-    Class::SinkTimer,
-    Class::Source,
-    Class::Departure,
-    Class::Sample,
-    Class::Attacker,
-];
-
 /// An actor: its class, and which link or flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Actor(u32);
@@ -33,7 +23,15 @@ impl Actor {
     }
     /// What it is.
     pub(crate) fn class(self) -> Class {
-        CLASSES[(self.0 >> NUMBER_BITS) as usize]
+        match self.0 >> NUMBER_BITS {
+            0 => Class::Arrival,
+            1 => Class::SenderTimer,
+            2 => Class::SinkTimer,
+            3 => Class::Source,
+            4 => Class::Departure,
+            5 => Class::Sample,
+            _ => Class::Attacker,
+        }
     }
     /// Which one.
     pub(crate) fn number(self) -> usize {

@@ -478,7 +478,14 @@ impl Flow {
     }
 
     /// Sends what the sender may send now.
+    #[inline]
     fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        if !matches!(self.transport, Transport::Udp(_)) {
+            self.transmit_controlled(now, network);
+        }
+    }
+
+    fn transmit_controlled<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
             let meter = &mut network.flow_meters[self.id.0 as usize];
@@ -516,7 +523,14 @@ impl Flow {
     }
 
     /// Sends what the receiving end has to say.
+    #[inline]
     fn acknowledge<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        if !matches!(self.transport, Transport::Udp(_)) {
+            self.answer(now, network);
+        }
+    }
+
+    fn answer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         loop {
             let envelope = match &mut self.transport {
                 Transport::Udp(_) => return,

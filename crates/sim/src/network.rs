@@ -46,7 +46,9 @@ pub(crate) struct Network<O> {
     packets: Pool<Packet>,
     next_uid: u64,
     ended: Ended,
-    overflowed: bool,
+    overflowed: Option<Instant>,
+    /// Whether the end of a transmission is an event on any link.
+    departures: bool,
 }
 
 /// How many packets have ended, and how.
@@ -102,18 +104,20 @@ impl<O: Observer> Network<O> {
             };
             Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::new(&measured) }
         };
+        let ports = scenario.links.iter().map(port).collect();
         Self {
+            departures: commons.iter().any(Common::two_events),
             events: EventQueue::new(scenario.ties),
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(&measured)).collect(),
             packet_hops: 0,
-            ports: scenario.links.iter().map(port).collect(),
+            ports,
             commons,
             routes,
             packets: Pool::default(),
             next_uid: 0,
             ended: Ended::default(),
-            overflowed: false,
+            overflowed: None,
         }
     }
 
@@ -122,8 +126,8 @@ impl<O: Observer> Network<O> {
         self.next_uid
     }
 
-    /// Whether a packet was not sent because there were [`MOST_PACKETS`]: the run is no longer true.
-    pub(crate) fn overflowed(&self) -> bool {
+    /// When a packet was not sent because there were [`MOST_PACKETS`]: from then on the run is not true.
+    pub(crate) fn overflowed(&self) -> Option<Instant> {
         self.overflowed
     }
 
@@ -139,7 +143,7 @@ impl<O: Observer> Network<O> {
     #[inline]
     pub(crate) fn inject(&mut self, now: Moment, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
         if self.packets.alive() >= MOST_PACKETS {
-            self.overflowed = true;
+            self.overflowed.get_or_insert(now.at);
             return;
         }
         let uid = self.next_uid;
@@ -221,6 +225,9 @@ impl<O: Observer> Network<O> {
     /// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
     #[inline]
     fn schedule_departure(&mut self, number: usize) {
+        if !self.departures {
+            return;
+        }
         let link = &mut self.ports[number].link;
         if !link.departure_pending
             && let Some(at) = link.next_departure(&self.commons[link.common as usize])

@@ -196,8 +196,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// # Errors
     /// See [`RunError`]. The record so far can be had, and is not complete.
     pub fn run(&mut self, steps: u64) -> Result<bool, RunError> {
-        let before = self.steps();
-        while !self.done && self.steps() - before < steps {
+        let enough = self.steps().saturating_add(steps);
+        while self.steps() < enough && self.network.overflowed().is_none() {
             let Some((at, actor)) = self.network.events.pop_before(self.end) else {
                 self.now = self.end;
                 self.done = true;
@@ -208,11 +208,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
             self.events += 1;
             self.fingerprint.add(at.at, actor);
             self.act(at, actor);
-            if self.network.overflowed() {
-                return Err(RunError::TooManyPackets { at: at.at });
-            }
         }
-        Ok(self.done)
+        match self.network.overflowed() {
+            Some(at) => Err(RunError::TooManyPackets { at }),
+            None => Ok(self.done),
+        }
     }
 
     fn steps(&self) -> u64 {
