@@ -272,6 +272,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const CLASSES: [Class; 7] = [
+        Class::Arrival,
+        Class::SenderTimer,
+        Class::SinkTimer,
+        Class::Source,
+        Class::Departure,
+        Class::Sample,
+        Class::Attacker,
+    ];
+
     proptest! {
         /// Against a sorted list, however events are spread: crowds at one instant, gaps of seconds, enough of them that the
         /// days are cut anew.

@@ -20,7 +20,7 @@ const BURST: u32 = 1 << 14;
 /// Segments that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// The two ends of a flow. Laid out so that data touches the first cache line, an acknowledgement the third too.
+/// The two ends of a flow. Laid out so that data touches the first cache line, an acknowledgement the second too.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -28,16 +28,16 @@ pub(crate) struct Flow {
     /// Where its routes start: towards the sink, and back.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
+    /// Sets its events apart from those of other flows, where ties are drawn.
+    pub(crate) salt: u32,
     pub(crate) transport: Transport,
     pub(crate) sink_timer: Timer,
+    pub(crate) sender_timer: Timer,
+    pub(crate) source_timer: Timer,
     pub(crate) start: Instant,
     pub(crate) stop: Option<Instant>,
     /// Of the stop, in the order of scheduling.
     pub(crate) stop_place: u64,
-    /// Sets its events apart from those of other flows, where ties are drawn.
-    pub(crate) salt: u32,
-    pub(crate) sender_timer: Timer,
-    pub(crate) source_timer: Timer,
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
@@ -73,10 +73,13 @@ pub(crate) struct Timer {
     /// When the deadline was set, with its place in the order of scheduling, if ties go by that. ns-2 adds the wait to that
     /// time, however late the event is put into the queue.
     set: Moment,
-    /// The events after the next, the last one first. Hardly ever any: an earlier deadline gets an event before the others,
-    /// a later one waits for the event that comes first.
-    others: Vec<Instant>,
+    /// Hardly ever any: an earlier deadline gets an event before the others, a later one waits for the event that comes first.
+    others: Option<Box<Others>>,
 }
+
+/// The events after the next, the last one first.
+#[derive(Clone, Debug, Default)]
+struct Others(Vec<Instant>);
 
 impl Default for Timer {
     fn default() -> Self {
@@ -84,7 +87,7 @@ impl Default for Timer {
             due: Instant::FAR_FUTURE,
             set: Moment::new(Instant::ZERO),
             next: Instant::FAR_FUTURE,
-            others: Vec::new(),
+            others: None,
         }
     }
 }
@@ -142,7 +145,7 @@ impl Timer {
     #[inline]
     fn push(&mut self, now: Moment, wait_s: f64, owner: Owner, events: &mut EventQueue) {
         if self.next != Instant::FAR_FUTURE {
-            self.others.push(self.next);
+            self.others.get_or_insert_default().0.push(self.next);
         }
         self.next = self.due;
         let sum_s = self.set.sum_s + wait_s;
@@ -156,7 +159,7 @@ impl Timer {
 
     /// Its next event has come: for what deadline. Where the instant comes of a sum, it may be a nanosecond off.
     pub(crate) fn fired(&mut self) -> Instant {
-        let next = self.others.pop().unwrap_or(Instant::FAR_FUTURE);
+        let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)
     }
 }

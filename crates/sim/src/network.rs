@@ -176,10 +176,25 @@ impl<O: Observer> Network<O> {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
                 }
             });
-        let lost = offer == Offer::Dropped(DropCause::Channel);
-        if O::WATCHES && !begun && !lost {
+        if O::WATCHES && !begun && offer != Offer::Dropped(DropCause::Channel) {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
         }
+        meter.queue_seen(now.at, link.waiting().0);
+        if let Some(average) = common.average() {
+            meter.red_average(now.at, average);
+            self.observer.average(now.at, number, average);
+        }
+        if offer != Offer::Accepted {
+            self.not_just_accepted(now.at, number, handle, offer);
+        }
+        self.schedule_departure(number);
+        self.schedule_arrival(number);
+    }
+
+    /// A link has marked the packet that it was offered, or dropped it or another.
+    #[cold]
+    fn not_just_accepted(&mut self, now: Instant, number: usize, handle: Handle, offer: Offer) {
+        let event = if offer == Offer::Dropped(DropCause::Channel) { LinkEvent::Lost } else { LinkEvent::Drop };
         let (marked, dropped) = match offer {
             Offer::Accepted => (false, None),
             Offer::Marked => (true, None),
@@ -191,20 +206,12 @@ impl<O: Observer> Network<O> {
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
-            meter.marked(now.at);
+            self.ports[number].meter.marked(now);
             self.packets.get_mut(handle).mark();
         }
-        meter.queue_seen(now.at, link.waiting().0);
-        if let Some(average) = common.average() {
-            meter.red_average(now.at, average);
-            self.observer.average(now.at, number, average);
-        }
         if let Some((handle, cause)) = dropped {
-            let event = if lost { LinkEvent::Lost } else { LinkEvent::Drop };
-            self.drop(now.at, number, handle, cause, event);
+            self.drop(now, number, handle, cause, event);
         }
-        self.schedule_departure(number);
-        self.schedule_arrival(number);
     }
 
     /// A link has dropped a packet.

@@ -58,7 +58,7 @@ pub(crate) trait Growth {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     counting: AckCounting,
-    limit: u64,
+    limit: u32,
     increase: Increase,
     /// Segments counted towards the next whole one.
     counted: f64,
@@ -70,7 +70,7 @@ impl Step {
     pub(crate) fn new(rules: &Rules) -> Self {
         Self {
             counting: rules.ack_counting,
-            limit: u64::from(rules.slow_start_limit),
+            limit: rules.slow_start_limit,
             increase: rules.increase,
             counted: 0.0,
             after_timeout: false,
@@ -91,8 +91,8 @@ impl Step {
             return segments as f64;
         }
         // RFC 3465 section 2.3: after a timeout one acknowledgement may cover what arrived long before.
-        let limit = if self.after_timeout && self.limit < u64::from(u32::MAX) { 1 } else { self.limit };
-        let offered = segments.min(limit) as f64;
+        let limit = if self.after_timeout && self.limit < u32::MAX { 1 } else { self.limit };
+        let offered = segments.min(u64::from(limit)) as f64;
         let taken = offered.min(window.ssthresh - window.cwnd);
         window.cwnd += taken;
         offered - taken

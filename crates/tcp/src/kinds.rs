@@ -40,6 +40,7 @@ macro_rules! kinds {
         /// A TCP sender of any kind. Sans-I/O: after each call that may act, poll [`Sender::poll_transmit`] until it
         /// answers `None`, then ask [`Sender::poll_timeout`] when to call [`Sender::handle_timeout`].
         #[derive(Debug)]
+        #[repr(align(64))] // a cache line
         pub struct Sender(Machine);
 
         #[derive(Debug)]
@@ -174,17 +175,17 @@ impl Sender {
     /// The smoothed round-trip time; zero before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Duration {
-        each!(&self.0, flow => flow.state.rto.srtt())
+        each!(&self.0, flow => flow.state.rto.srtt(&flow.state.rules))
     }
     /// The smoothed deviation of the round-trip time.
     #[must_use]
     pub fn rttvar(&self) -> Duration {
-        each!(&self.0, flow => flow.state.rto.rttvar())
+        each!(&self.0, flow => flow.state.rto.rttvar(&flow.state.rules))
     }
     /// The retransmission timeout, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        each!(&self.0, flow => flow.state.rto.timeout())
+        each!(&self.0, flow => flow.state.rto.timeout(&flow.state.rules))
     }
     /// The factor on the retransmission timeout: 1, 2, 4 ..
     #[must_use]

@@ -20,11 +20,6 @@ const STALE_BACKOFF: u64 = 8;
 /// The estimator and the back-off.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    tick: u64,
-    phase: u64,
-    min: u64,
-    max: u64,
-    floor: RtoFloor,
     /// 8 SRTT in ticks; 0 before the first sample.
     srtt8: i64,
     /// 4 RTTVAR in ticks.
@@ -37,11 +32,6 @@ pub(crate) struct Rto {
 impl Rto {
     pub(crate) fn new(rules: &Rules) -> Self {
         Self {
-            tick: rules.tick.as_nanos(),
-            phase: rules.clock_phase.as_nanos(),
-            min: rules.min_rto.as_nanos(),
-            max: rules.max_rto.as_nanos(),
-            floor: rules.rto_floor,
             srtt8: 0,
             rttvar4: 0,
             base: rules.initial_rto.as_nanos(),
@@ -51,19 +41,21 @@ impl Rto {
 
     /// A packet sent at `sent` was acknowledged at `now`: counts the clock's ticks between, as a clock does that
     /// started `clock_phase` before time zero.
-    pub(crate) fn sample(&mut self, sent: Instant, now: Instant) {
-        let within_tick = (sent.as_nanos().saturating_add(self.phase)) % self.tick;
-        let ticks = (now.since(sent).as_nanos().saturating_add(within_tick)) / self.tick;
-        self.update(i64::try_from(ticks).unwrap_or(i64::MAX / 16));
+    pub(crate) fn sample(&mut self, rules: &Rules, sent: Instant, now: Instant) {
+        let tick = rules.tick.as_nanos();
+        let within_tick = (sent.as_nanos().saturating_add(rules.clock_phase.as_nanos())) % tick;
+        let ticks = (now.since(sent).as_nanos().saturating_add(within_tick)) / tick;
+        self.update(rules, i64::try_from(ticks).unwrap_or(i64::MAX / 16));
     }
 
     /// A timestamp came back: rounds to the nearest tick.
-    pub(crate) fn sample_timestamp(&mut self, echo: Instant, now: Instant) {
-        let ticks = (now.since(echo).as_nanos().saturating_add(self.tick / 2)) / self.tick;
-        self.update(i64::try_from(ticks).unwrap_or(i64::MAX / 16));
+    pub(crate) fn sample_timestamp(&mut self, rules: &Rules, echo: Instant, now: Instant) {
+        let tick = rules.tick.as_nanos();
+        let ticks = (now.since(echo).as_nanos().saturating_add(tick / 2)) / tick;
+        self.update(rules, i64::try_from(ticks).unwrap_or(i64::MAX / 16));
     }
 
-    fn update(&mut self, ticks: i64) {
+    fn update(&mut self, rules: &Rules, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
         if self.srtt8 == 0 {
             self.srtt8 = ticks * 8;
@@ -73,23 +65,24 @@ impl Rto {
             self.srtt8 = (self.srtt8 + error).max(1);
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        let tick = self.tick;
+        let tick = rules.tick.as_nanos();
         let in_time = |ticks: i64| ticks.unsigned_abs().saturating_mul(tick);
-        self.base = match self.floor {
+        self.base = match rules.rto_floor {
             RtoFloor::Rto => in_time((self.rttvar4 * 8 + self.srtt8) >> 3),
-            RtoFloor::Variance => in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(self.min)),
+            RtoFloor::Variance => in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(rules.min_rto.as_nanos())),
         };
     }
 
     /// The timeout to set now.
-    pub(crate) fn timeout(&self) -> Duration {
-        let timeout = self.base.max(self.min).saturating_mul(self.backoff).min(self.max);
-        Duration::from_nanos(timeout.max(2 * self.tick))
+    pub(crate) fn timeout(&self, rules: &Rules) -> Duration {
+        let least = self.base.max(rules.min_rto.as_nanos());
+        let timeout = least.saturating_mul(self.backoff).min(rules.max_rto.as_nanos());
+        Duration::from_nanos(timeout.max(2 * rules.tick.as_nanos()))
     }
 
     /// The timer ran out (RFC 6298 step 5.5).
-    pub(crate) fn back_off(&mut self) {
-        if self.backoff < 64 || self.timeout().as_nanos() < self.max {
+    pub(crate) fn back_off(&mut self, rules: &Rules) {
+        if self.backoff < 64 || self.timeout(rules) < rules.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > STALE_BACKOFF {
@@ -115,11 +108,11 @@ impl Rto {
         self.backoff
     }
     /// Zero before the first sample.
-    pub(crate) fn srtt(&self) -> Duration {
-        Duration::from_nanos((self.srtt8.unsigned_abs().saturating_mul(self.tick)) / 8)
+    pub(crate) fn srtt(&self, rules: &Rules) -> Duration {
+        Duration::from_nanos((self.srtt8.unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 8)
     }
-    pub(crate) fn rttvar(&self) -> Duration {
-        Duration::from_nanos((self.rttvar4.unsigned_abs().saturating_mul(self.tick)) / 4)
+    pub(crate) fn rttvar(&self, rules: &Rules) -> Duration {
+        Duration::from_nanos((self.rttvar4.unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 4)
     }
 }
 
@@ -128,21 +121,22 @@ mod tests {
     use super::*;
     use crate::TcpOptions;
     use headway_units::{Dialect, Registry};
+    use std::sync::Arc;
 
-    fn rto(change: impl FnOnce(&mut Rules), dialect: Dialect) -> Rto {
+    fn rto(change: impl FnOnce(&mut Rules), dialect: Dialect) -> (Rto, Arc<Rules>) {
         let mut options = TcpOptions::preset("tcp-reno", dialect).unwrap();
         change(options.rules_mut());
-        Rto::new(&options.rules)
+        (Rto::new(&options.rules), options.rules)
     }
 
     /// ns-2.35 with tick 0.01 s, samples of 5, 5, 8 and 5 ticks, worked by hand from tcp/tcp.cc.
     #[test]
     fn ns2_vector() {
-        let mut rto = rto(|rules| rules.min_rto = Duration::ZERO, Dialect::Ns2);
+        let (mut rto, rules) = rto(|rules| rules.min_rto = Duration::ZERO, Dialect::Ns2);
         let mut seen = vec![];
         for ticks in [5, 5, 8, 5] {
-            rto.update(ticks);
-            seen.push((rto.srtt8, rto.rttvar4, rto.timeout().as_nanos() / 10_000_000));
+            rto.update(&rules, ticks);
+            seen.push((rto.srtt8, rto.rttvar4, rto.timeout(&rules).as_nanos() / 10_000_000));
         }
         assert_eq!(seen, [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
     }
@@ -150,30 +144,30 @@ mod tests {
     /// RFC 6298 section 2 with a fine clock: SRTT 100 ms, then R' = 200 ms gives RTTVAR 62.5 ms, SRTT 112.5 ms.
     #[test]
     fn rfc_6298_equations() {
-        let mut rto = rto(
+        let (mut rto, rules) = rto(
             |rules| {
                 rules.tick = Duration::from_micros(1);
                 rules.min_rto = Duration::ZERO;
             },
             Dialect::Rfc,
         );
-        rto.sample(Instant::ZERO, Instant::from_millis(100));
-        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_millis(100), Duration::from_millis(50)));
-        assert_eq!(rto.timeout(), Duration::from_millis(300));
-        rto.sample(Instant::ZERO, Instant::from_millis(200));
-        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_micros(112_500), Duration::from_micros(62_500)));
-        assert_eq!(rto.timeout(), Duration::from_micros(362_500));
+        rto.sample(&rules, Instant::ZERO, Instant::from_millis(100));
+        assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_millis(100), Duration::from_millis(50)));
+        assert_eq!(rto.timeout(&rules), Duration::from_millis(300));
+        rto.sample(&rules, Instant::ZERO, Instant::from_millis(200));
+        assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_micros(112_500), Duration::from_micros(62_500)));
+        assert_eq!(rto.timeout(&rules), Duration::from_micros(362_500));
     }
 
     /// RFC 6298 steps 2.4, 5.5 and 2.5: rounded up to 1 s, doubled at each expiry, at most 60 s.
     #[test]
     fn rfc_6298_back_off() {
-        let mut rto = rto(|_| {}, Dialect::Rfc);
-        rto.sample(Instant::ZERO, Instant::from_millis(100));
+        let (mut rto, rules) = rto(|_| {}, Dialect::Rfc);
+        rto.sample(&rules, Instant::ZERO, Instant::from_millis(100));
         let seconds: Vec<_> = (0..8)
             .map(|_| {
-                let timeout = rto.timeout().as_nanos() / 1_000_000_000;
-                rto.back_off();
+                let timeout = rto.timeout(&rules).as_nanos() / 1_000_000_000;
+                rto.back_off(&rules);
                 timeout
             })
             .collect();
@@ -183,46 +177,46 @@ mod tests {
     /// Section 5, last note: backed off more than eightfold, the old SRTT counts as deviation, and a sample starts afresh.
     #[test]
     fn a_stale_estimate_is_given_up() {
-        let mut rto = rto(|_| {}, Dialect::Rfc);
-        rto.sample(Instant::ZERO, Instant::from_millis(100));
+        let (mut rto, rules) = rto(|_| {}, Dialect::Rfc);
+        rto.sample(&rules, Instant::ZERO, Instant::from_millis(100));
         for _ in 0..3 {
-            rto.back_off();
+            rto.back_off(&rules);
         }
-        assert_eq!(rto.srtt(), Duration::from_millis(100));
-        rto.back_off();
-        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::ZERO, Duration::from_millis(75)));
-        rto.sample(Instant::ZERO, Instant::from_millis(300));
-        assert_eq!((rto.srtt(), rto.rttvar()), (Duration::from_millis(300), Duration::from_millis(150)));
+        assert_eq!(rto.srtt(&rules), Duration::from_millis(100));
+        rto.back_off(&rules);
+        assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::ZERO, Duration::from_millis(75)));
+        rto.sample(&rules, Instant::ZERO, Instant::from_millis(300));
+        assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_millis(300), Duration::from_millis(150)));
     }
 
     /// Linux: SRTT + max(200 ms, 4 RTTVAR).
     #[test]
     fn linux_floor_is_under_the_variance() {
-        let mut rto = rto(|_| {}, Dialect::Linux);
+        let (mut rto, rules) = rto(|_| {}, Dialect::Linux);
         for _ in 0..100 {
-            rto.sample(Instant::ZERO, Instant::from_millis(50));
+            rto.sample(&rules, Instant::ZERO, Instant::from_millis(50));
         }
-        assert_eq!(rto.timeout(), Duration::from_millis(250));
+        assert_eq!(rto.timeout(&rules), Duration::from_millis(250));
     }
 
     /// ns-2 rounds what a timestamp tells to the nearest tick, and never to none.
     #[test]
     fn timestamps_are_rounded() {
         for (millis, ticks) in [(4, 1), (14, 1), (15, 2), (24, 2)] {
-            let mut rto = rto(|_| {}, Dialect::Ns2);
-            rto.sample_timestamp(Instant::from_millis(3), Instant::from_millis(3 + millis));
-            assert_eq!(rto.srtt(), Duration::from_millis(10 * ticks), "{millis} ms");
+            let (mut rto, rules) = rto(|_| {}, Dialect::Ns2);
+            rto.sample_timestamp(&rules, Instant::from_millis(3), Instant::from_millis(3 + millis));
+            assert_eq!(rto.srtt(&rules), Duration::from_millis(10 * ticks), "{millis} ms");
         }
     }
 
     /// Whether a 15 ms round trip is one tick of 10 ms or two depends on where it starts.
     #[test]
     fn a_coarse_clock_counts_its_ticks() {
-        let mut rto = rto(|rules| rules.clock_phase = Duration::ZERO, Dialect::Ns2);
-        rto.sample(Instant::from_millis(1), Instant::from_millis(16));
-        assert_eq!(rto.srtt(), Duration::from_millis(10));
+        let (mut rto, rules) = rto(|rules| rules.clock_phase = Duration::ZERO, Dialect::Ns2);
+        rto.sample(&rules, Instant::from_millis(1), Instant::from_millis(16));
+        assert_eq!(rto.srtt(&rules), Duration::from_millis(10));
         rto.srtt8 = 0;
-        rto.sample(Instant::from_millis(6), Instant::from_millis(21));
-        assert_eq!(rto.srtt(), Duration::from_millis(20));
+        rto.sample(&rules, Instant::from_millis(6), Instant::from_millis(21));
+        assert_eq!(rto.srtt(&rules), Duration::from_millis(20));
     }
 }

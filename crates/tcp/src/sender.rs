@@ -93,15 +93,15 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         let state = &mut self.state;
         state.now = now;
         state.burst = 0;
-        if state.release_at.is_some_and(|at| at <= now) {
-            state.release_at = None;
+        if state.release_at <= now {
+            state.release_at = Instant::FAR_FUTURE;
             state.released = true;
             state.release();
         } else {
             state.released = false;
         }
-        if state.retransmit_at.is_some_and(|at| at <= now) {
-            state.retransmit_at = None;
+        if state.retransmit_at <= now {
+            state.retransmit_at = Instant::FAR_FUTURE;
             self.recovery.on_timeout(state);
             state.time_out();
             state.release();
@@ -111,10 +111,10 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let state = &mut self.state;
         state.now = now;
-        if let Some(seq) = state.pending.take() {
+        if let Some(seq) = state.take_pending() {
             return Some(state.output(seq));
         }
-        if state.burst == 0 || state.release_at.is_some() {
+        if state.burst == 0 || state.release_at != Instant::FAR_FUTURE {
             return None;
         }
         let seq = self.recovery.next(state)?;

@@ -4,77 +4,104 @@
 //! With delayed acknowledgements a segment in order waits for the next, or for the timer. Answered at once are: the
 //! second segment, a segment out of order, one that fills a gap, the SYN.
 
+use crate::options::Rules;
 use crate::TcpOptions;
 use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
-use headway_units::{Bytes, Duration, Ecn, Instant};
+use headway_units::{Bytes, Ecn, Instant};
 use std::ops::Range;
+use std::sync::Arc;
 
-/// A TCP receiver. Driven as a [`crate::Sender`] is. What each segment touches comes first.
+/// What an acknowledgement must know of a segment beside its number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    capable: bool,
+    congested: bool,
+    cwr: bool,
+    /// On the SYN, ECE asks whether this side speaks ECN (RFC 3168 section 6.1.1).
+    asks: bool,
+}
+
+impl Marks {
+    #[inline]
+    fn of(segment: &Segment) -> Self {
+        let capable = segment.ecn.is_capable();
+        Self { capable, congested: segment.ecn == Ecn::Ce, cwr: segment.cwr, asks: segment.ece && !capable }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            capable: self.capable | other.capable,
+            congested: self.congested | other.congested,
+            cwr: self.cwr | other.cwr,
+            asks: self.asks | other.asks,
+        }
+    }
+}
+
+/// An acknowledgement to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    /// The segment that it answers.
+    latest: u64,
+    ece: bool,
+}
+
+/// Reported blocks, most recent first.
+type Blocks = [Option<(u64, u64)>; SackBlocks::MAX];
+
+/// A TCP receiver. Driven as a [`crate::Sender`] is. Two cache lines: what each segment touches comes first.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Sink {
+    rules: Arc<Rules>,
     /// The next number in order (`next_`).
     next: u64,
-    window: u64,
     last_acked: u64,
     to_echo: Instant,
     /// Received out of order.
     beyond: Ranges,
-    received: u64,
-    payload: u64,
-    wire_bytes: u64,
-    delay: Option<Duration>,
-    ack_size: u32,
-    quick: u32,
-    quick_after_gap: u32,
-    sack_block_size: u32,
-    sack_blocks: usize,
-    congestion_seen: bool,
-    delay_duplicates: bool,
-    /// What a call has made to be sent: one at most, and it is polled for before the next call.
-    out: Option<Segment>,
 
-    /// A segment whose acknowledgement waits, until when.
-    waiting: Option<(Segment, Instant)>,
-    /// The blocks of earlier acknowledgements, most recent first. They are reported again as they were, as long as
+    /// What a call has made to be sent: one at most, and it is polled for before the next call.
+    out: Option<Answer>,
+    received: u64,
+    wire_bytes: u64,
+    /// When the acknowledgement that waits is due, and for what: far in the future if none does.
+    due: Instant,
+    waiting: Marks,
+    congestion_seen: bool,
+    quick: u32,
+    duplicates: u32,
+    /// The blocks of earlier acknowledgements, if there were any. They are reported again as they were, as long as
     /// none covers them: an acknowledgement may thus name what its own number covers already, as in ns-2.
-    history: [Option<(u64, u64)>; SackBlocks::MAX],
-    duplicates: u64,
+    history: Option<Box<Blocks>>,
 }
 
 impl Sink {
     /// A sink that has received nothing.
     #[must_use]
     pub fn new(options: &TcpOptions) -> Self {
-        let rules = &options.rules;
         Self {
-            ack_size: rules.ack_size.count() as u32,
-            sack_block_size: rules.sack_block_size.count() as u32,
-            sack_blocks: usize::from(rules.sack_blocks).min(SackBlocks::MAX),
-            payload: rules.payload().count(),
-            window: rules.segments(rules.window),
-            delay: rules.delayed_ack,
-            delay_duplicates: rules.delay_duplicates,
-            quick: rules.quick_acks,
-            quick_after_gap: rules.quick_acks_after_gap,
+            rules: Arc::clone(&options.rules),
             next: 0,
-            beyond: Ranges::default(),
-            history: [None; SackBlocks::MAX],
             last_acked: 0,
             to_echo: Instant::ZERO,
-            congestion_seen: false,
-            waiting: None,
+            beyond: Ranges::default(),
             out: None,
             received: 0,
-            duplicates: 0,
             wire_bytes: 0,
+            due: Instant::FAR_FUTURE,
+            waiting: Marks::default(),
+            congestion_seen: false,
+            quick: options.rules.quick_acks,
+            duplicates: 0,
+            history: None,
         }
     }
 
     /// A segment has arrived. Acknowledgements, and numbers beyond the window, are ignored.
     pub fn handle(&mut self, now: Instant, segment: &Segment) {
-        if segment.is_ack || segment.seq >= self.next.saturating_add(self.window) {
+        if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.segments(self.rules.window)) {
             return;
         }
         let seq = segment.seq;
@@ -86,7 +113,7 @@ impl Sink {
         let had_gap = !self.beyond.is_empty();
         let duplicate = seq < self.next || self.beyond.holding(seq).is_some();
         if duplicate {
-            self.duplicates += 1;
+            self.duplicates = self.duplicates.saturating_add(1);
         } else {
             self.received += u64::from(seq != 0);
             if seq == self.next && !had_gap {
@@ -102,41 +129,55 @@ impl Sink {
             }
         }
 
-        let Some(delay) = self.delay else {
-            self.acknowledge(now, segment);
+        let marks = Marks::of(segment);
+        let Some(delay) = self.rules.delayed_ack else {
+            self.acknowledge(seq, marks);
             return;
         };
         // In order means: the last segment in order is this one; for ns-2 even if it came before.
-        let in_order = seq + 1 == self.next && self.beyond.is_empty() && (!duplicate || self.delay_duplicates);
+        let in_order = seq + 1 == self.next && self.beyond.is_empty() && (!duplicate || self.rules.delay_duplicates);
         if !in_order {
-            self.quick = self.quick.max(self.quick_after_gap);
+            self.quick = self.quick.max(self.rules.quick_acks_after_gap);
         }
-        if in_order && self.waiting.is_none() && seq != 0 && self.quick == 0 {
-            self.waiting = Some((*segment, now + delay));
+        if in_order && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
+            (self.due, self.waiting) = (now + delay, marks);
             return;
         }
         self.quick = self.quick.saturating_sub(u32::from(seq != 0));
-        self.acknowledge(now, segment);
+        self.acknowledge(seq, marks);
     }
 
     /// The instant of [`Sink::poll_timeout`] has come: the delayed acknowledgement is due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if let Some((segment, due)) = self.waiting
-            && due <= now
-        {
-            self.acknowledge(now, &segment);
+        if self.due <= now {
+            // What waits is the last in order.
+            self.acknowledge(self.next.saturating_sub(1), self.waiting);
         }
     }
 
     /// When to call [`Sink::handle_timeout`], unless something else happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.waiting.map(|(_, due)| due)
+        (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
     /// The next acknowledgement to send now, if any.
-    pub fn poll_transmit(&mut self, _now: Instant) -> Option<Segment> {
-        self.out.take()
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let Answer { latest, ece } = self.out.take()?;
+        let sack = self.report(latest);
+        let blocks = self.rules.sack_block_size.count() as u32 * sack.len() as u32;
+        Some(Segment {
+            seq: self.next,
+            sent: now,
+            echo: self.to_echo,
+            size: self.rules.ack_size.count() as u32 + blocks,
+            sack,
+            ecn: Ecn::NotEct,
+            is_ack: true,
+            ece,
+            cwr: false,
+            retransmission: false,
+        })
     }
 
     /// Data segments received, each number once, without the SYN.
@@ -147,7 +188,7 @@ impl Sink {
     /// Their payload: goodput, even if a gap still holds it back.
     #[must_use]
     pub fn received_payload(&self) -> Bytes {
-        Bytes::new(self.received * self.payload)
+        Bytes::new(self.received * self.rules.payload().count())
     }
     /// Bytes on the wire of all that arrived: SYN, duplicates and headers included.
     #[must_use]
@@ -157,7 +198,7 @@ impl Sink {
     /// Segments that had arrived before.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
-        self.duplicates
+        u64::from(self.duplicates)
     }
     /// The next number that is waited for.
     #[must_use]
@@ -165,44 +206,25 @@ impl Sink {
         self.next
     }
 
-    /// Answers `segment`, and with it the one that was waiting.
-    fn acknowledge(&mut self, now: Instant, segment: &Segment) {
-        let waiting = self.waiting.take().map(|(segment, _)| segment);
-        let both = [Some(segment), waiting.as_ref()];
-        let any = |test: fn(&Segment) -> bool| both.iter().flatten().any(|segment| test(segment));
-        if any(|segment| segment.cwr) {
-            self.congestion_seen = false;
-        }
-        if any(|segment| segment.ecn == Ecn::Ce) {
-            self.congestion_seen = true;
-        }
-        // On the SYN, ECE asks whether this side speaks ECN (RFC 3168 section 6.1.1).
-        let grants = any(|segment| segment.ece && !segment.ecn.is_capable());
-        let ece = grants || (self.congestion_seen && any(|segment| segment.ecn.is_capable()));
-        let sack = self.report(segment.seq);
+    /// Answers the segment `latest`, and with it the one that was waiting.
+    fn acknowledge(&mut self, latest: u64, marks: Marks) {
+        let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
+        let marks = if waited { marks.and(self.waiting) } else { marks };
+        self.congestion_seen = marks.congested || self.congestion_seen && !marks.cwr;
+        let ece = marks.asks || self.congestion_seen && marks.capable;
         self.last_acked = self.next;
-        self.out = Some(Segment {
-            seq: self.next,
-            sent: now,
-            echo: self.to_echo,
-            size: self.ack_size + self.sack_block_size * sack.len() as u32,
-            sack,
-            ecn: Ecn::NotEct,
-            is_ack: true,
-            ece,
-            cwr: false,
-            retransmission: false,
-        });
+        self.out = Some(Answer { latest, ece });
     }
 
     /// SACK blocks (RFC 2018 section 4): first the one that holds `latest`, then those of earlier acknowledgements.
     fn report(&mut self, latest: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        if self.sack_blocks == 0 {
+        let most = usize::from(self.rules.sack_blocks).min(SackBlocks::MAX);
+        if most == 0 {
             return blocks;
         }
         let Some(highest) = self.beyond.end() else {
-            self.history = [None; SackBlocks::MAX];
+            self.history = None;
             return blocks;
         };
         let current = self.beyond.holding(latest);
@@ -211,17 +233,28 @@ impl Sink {
         if let Some(current) = &current {
             blocks.push(current.clone());
         }
-        let mut kept = [None; SackBlocks::MAX];
+        let earlier = self.history.as_deref().copied().unwrap_or_default();
+        let mut kept = Blocks::default();
         let mut keep = current.iter().map(|block| (block.start, block.end)).chain(
-            self.history.into_iter().flatten().filter(|old| old.1 <= highest && !(start <= old.0 && end >= old.1)),
+            earlier.into_iter().flatten().filter(|old| old.1 <= highest && !(start <= old.0 && end >= old.1)),
         );
-        for slot in kept.iter_mut().take(self.sack_blocks) {
+        for slot in kept.iter_mut().take(most) {
             *slot = keep.next();
         }
         for (start, end) in kept.into_iter().flatten().skip(usize::from(current.is_some())) {
             blocks.push(start..end);
         }
-        self.history = kept;
+        **self.history.get_or_insert_default() = kept;
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sink_is_two_cache_lines() {
+        assert_eq!(size_of::<Sink>(), 128);
     }
 }

@@ -20,13 +20,15 @@ pub(crate) enum Cut {
     Ecn,
 }
 
-/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. What each acknowledgement touches
-/// comes first.
+/// No segment has this number.
+const NO_SEGMENT: u64 = u64::MAX;
+
+/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. Laid out in cache lines, behind the eight bytes
+/// that say which kind it is: what each acknowledgement touches comes first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct State<G> {
     pub(crate) rules: Arc<Rules>,
-    pub(crate) now: Instant,
     /// The first unacknowledged (`highest_ack_` + 1).
     pub(crate) una: u64,
     /// The next to send (`t_seqno_`); falls back to `una` at a timeout.
@@ -36,36 +38,43 @@ pub(crate) struct State<G> {
     /// One past the last segment that the application wrote (`curseq_`).
     pub(crate) end: u64,
     pub(crate) window: Window,
+
+    pub(crate) now: Instant,
     /// The receiver's window (`window_`).
     pub(crate) limit: u64,
     /// Segments that duplicate acknowledgements say have left (`dupwnd_`).
     pub(crate) inflation: u64,
+    /// A segment to send whatever the window says, or [`NO_SEGMENT`].
+    pending: u64,
+    /// Far in the future: not set.
+    pub(crate) release_at: Instant,
+    /// Far in the future: not set.
+    pub(crate) retransmit_at: Instant,
+    /// How many segments this event may still release.
+    pub(crate) burst: u32,
     /// Segments that Limited Transmit has sent since the last new acknowledgement.
-    limited_sent: u64,
+    limited_sent: u32,
     pub(crate) dupacks: u32,
     pub(crate) last_cut: Cut,
     pub(crate) opened: bool,
     pub(crate) released: bool,
-    syn_lost: bool,
-    ecn_agreed: bool,
-    ecn_backoff: bool,
     cwr_due: bool,
-    /// How many segments this event may still release.
-    pub(crate) burst: u64,
-    /// A segment to send whatever the window says.
-    pub(crate) pending: Option<u64>,
-    pub(crate) release_at: Option<Instant>,
-    pub(crate) retransmit_at: Option<Instant>,
-    /// The segment whose round trip is being measured.
-    timed: Option<(u64, Instant)>,
+
+    /// The segment whose round trip is being measured, or [`NO_SEGMENT`]; and when it was sent.
+    timed: u64,
+    timed_at: Instant,
     pub(crate) peer_sent: Instant,
     last_sent: Instant,
     pub(crate) rto: Rto,
-    growth: G,
-    pub(crate) counters: Counters,
+
     /// One past the highest sent when the last reduction began (`recover_` + 1).
     pub(crate) recover: u64,
+    growth: G,
+    pub(crate) counters: Counters,
     random: Random,
+    syn_lost: bool,
+    ecn_agreed: bool,
+    ecn_backoff: bool,
 }
 
 impl<G: Growth> State<G> {
@@ -73,36 +82,37 @@ impl<G: Growth> State<G> {
         let limit = rules.segments(rules.window);
         let ssthresh = rules.initial_ssthresh.map_or(limit, |size| rules.segments(size));
         Self {
-            growth: G::new(rules),
-            now: Instant::ZERO,
-            random,
-            opened: false,
-            end: 0,
+            rules: Arc::clone(rules),
             una: 0,
             nxt: 0,
             max: 0,
-            recover: 1,
+            end: 0,
             window: Window { cwnd: 1.0, ssthresh: ssthresh as f64 },
+            now: Instant::ZERO,
             limit,
             inflation: 0,
+            pending: NO_SEGMENT,
+            release_at: Instant::FAR_FUTURE,
+            retransmit_at: Instant::FAR_FUTURE,
+            burst: 0,
+            limited_sent: 0,
             dupacks: 0,
             last_cut: Cut::None,
-            limited_sent: 0,
-            syn_lost: false,
-            rto: Rto::new(rules),
-            timed: None,
-            retransmit_at: None,
-            last_sent: Instant::ZERO,
-            pending: None,
-            burst: 0,
-            release_at: None,
+            opened: false,
             released: false,
+            cwr_due: false,
+            timed: NO_SEGMENT,
+            timed_at: Instant::ZERO,
+            peer_sent: Instant::ZERO,
+            last_sent: Instant::ZERO,
+            rto: Rto::new(rules),
+            recover: 1,
+            growth: G::new(rules),
+            counters: Counters::default(),
+            random,
+            syn_lost: false,
             ecn_agreed: false,
             ecn_backoff: false,
-            cwr_due: false,
-            peer_sent: Instant::ZERO,
-            counters: Counters::default(),
-            rules: Arc::clone(rules),
         }
     }
 
@@ -121,12 +131,15 @@ impl<G: Growth> State<G> {
 
     /// Lets this event release up to `max_burst` segments.
     pub(crate) fn release(&mut self) {
-        self.burst = self.rules.max_burst.map_or(u64::MAX, |size| self.rules.segments(size));
+        self.burst = self.rules.max_burst.map_or(u32::MAX, |size| self.segments(size));
+    }
+    fn segments(&self, size: QueueSize) -> u32 {
+        u32::try_from(self.rules.segments(size)).unwrap_or(u32::MAX)
     }
     /// Lets this event release at most `size`.
     pub(crate) fn release_at_most(&mut self, size: Option<QueueSize>) {
         match size {
-            Some(size) => self.burst = self.rules.segments(size),
+            Some(size) => self.burst = self.segments(size),
             None => self.release(),
         }
     }
@@ -134,14 +147,19 @@ impl<G: Growth> State<G> {
     /// Sends `seq` next, outside the window's order.
     pub(crate) fn resend(&mut self, seq: u64) {
         // A duplicate of the last acknowledgement must not invent data.
-        self.pending = (seq < self.end).then_some(seq);
+        self.pending = if seq < self.end { seq } else { NO_SEGMENT };
+    }
+    /// Takes what was to be sent next, if anything was.
+    pub(crate) fn take_pending(&mut self) -> Option<u64> {
+        let seq = std::mem::replace(&mut self.pending, NO_SEGMENT);
+        (seq != NO_SEGMENT).then_some(seq)
     }
 
     /// Limited Transmit (RFC 3042): a new segment for a first or second duplicate.
     pub(crate) fn transmit_limited(&mut self) {
         let allowed = (self.window.cwnd + f64::from(self.dupacks)) as u64;
         if self.rules.limited_transmit && self.nxt < self.una + allowed.min(self.limit) && self.nxt < self.end {
-            self.pending = Some(self.nxt);
+            self.pending = self.nxt;
             self.nxt += 1;
             self.limited_sent += 1;
         }
@@ -156,7 +174,7 @@ impl<G: Growth> State<G> {
     fn halving_base(&self) -> f64 {
         match self.rules.halving {
             Halving::Window => (self.window.cwnd + self.inflation as f64).min(self.limit as f64),
-            Halving::Flight => self.flight().saturating_sub(self.limited_sent) as f64,
+            Halving::Flight => self.flight().saturating_sub(u64::from(self.limited_sent)) as f64,
         }
     }
 
@@ -206,7 +224,7 @@ impl<G: Growth> State<G> {
     }
     /// Stops measuring: what is in flight may be resent, and its answer would be ambiguous (Karn).
     pub(crate) fn drop_timing(&mut self) {
-        self.timed = None;
+        self.timed = NO_SEGMENT;
     }
     /// Goes back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self) {
@@ -214,14 +232,14 @@ impl<G: Growth> State<G> {
     }
 
     pub(crate) fn restart_timer(&mut self) {
-        self.retransmit_at = Some(self.now + self.rto.timeout());
+        self.retransmit_at = self.now + self.rto.timeout(&self.rules);
     }
     /// After an acknowledgement of new data (RFC 6298 steps 5.2 and 5.3).
     pub(crate) fn renew_timer(&mut self) {
         if self.una < self.max || self.rules.restart_after_idle == Restart::One {
             self.restart_timer();
         } else {
-            self.retransmit_at = None;
+            self.retransmit_at = Instant::FAR_FUTURE;
         }
     }
 
@@ -231,8 +249,8 @@ impl<G: Growth> State<G> {
     }
     /// The measured segment is covered by a partial acknowledgement: no sample, but no back-off either.
     pub(crate) fn drop_measurement(&mut self) {
-        if self.timed.is_some_and(|(seq, _)| self.una > seq) {
-            self.timed = None;
+        if self.una > self.timed {
+            self.timed = NO_SEGMENT;
             self.rto.reset_back_off();
         }
     }
@@ -248,28 +266,26 @@ impl<G: Growth> State<G> {
         let congested = self.ecn_agreed && self.ecn_backoff && ack.ece;
         let mut rtt = None;
         if self.rules.timestamps {
-            self.rto.sample_timestamp(ack.echo, self.now);
+            self.rto.sample_timestamp(&self.rules, ack.echo, self.now);
             rtt = Some(self.now.since(ack.echo));
             if self.rules.timestamps_reset_backoff && !congested {
                 self.rto.reset_back_off();
                 self.ecn_backoff = false;
             }
         }
-        if let Some((seq, sent)) = self.timed
-            && self.una > seq
-        {
+        if self.una > self.timed {
             if !congested {
                 self.rto.reset_back_off();
                 self.ecn_backoff = false;
             }
-            self.timed = None;
+            self.timed = NO_SEGMENT;
             if !self.rules.timestamps {
-                self.rto.sample(sent, self.now);
-                rtt = Some(self.now.since(sent));
+                self.rto.sample(&self.rules, self.timed_at, self.now);
+                rtt = Some(self.now.since(self.timed_at));
             }
         }
         self.renew_timer();
-        Acked { now: self.now, segments, una: self.una, max: self.max, rtt, srtt: self.rto.srtt() }
+        Acked { now: self.now, segments, una: self.una, max: self.max, rtt, srtt: self.rto.srtt(&self.rules) }
     }
 
     /// Takes in a new acknowledgement outside recovery, or one that ends it, and opens the window if `open`.
@@ -325,7 +341,7 @@ impl<G: Growth> State<G> {
             if self.window.cwnd <= 1.0 {
                 // The window cannot shrink: the timer must (RFC 3168 section 6.1.2).
                 if self.ecn_backoff {
-                    self.rto.back_off();
+                    self.rto.back_off(&self.rules);
                 } else {
                     self.ecn_backoff = true;
                 }
@@ -349,7 +365,7 @@ impl<G: Growth> State<G> {
             // Nothing in flight: the window is stale, the estimate is not. The timer needs no second expiry.
             self.recover = self.max;
             self.close_to_one(Cut::Timeout);
-            self.timed = None;
+            self.timed = NO_SEGMENT;
             self.go_back();
             return;
         }
@@ -363,9 +379,9 @@ impl<G: Growth> State<G> {
             self.collapse(Cut::Timeout);
         }
         self.growth.timed_out();
-        self.rto.back_off();
+        self.rto.back_off(&self.rules);
         self.restart_timer();
-        self.timed = None;
+        self.timed = NO_SEGMENT;
         self.go_back();
     }
 
@@ -375,7 +391,7 @@ impl<G: Growth> State<G> {
             return;
         }
         let silence = self.now.since(self.last_sent);
-        let timeout = self.rto.timeout();
+        let timeout = self.rto.timeout(&self.rules);
         let initial = (self.rules.initial_window_segments() as f64).min(self.window.cwnd);
         match self.rules.restart_after_idle {
             Restart::Keep | Restart::One => {}
@@ -393,10 +409,8 @@ impl<G: Growth> State<G> {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match (self.retransmit_at, self.release_at) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        let next = self.retransmit_at.min(self.release_at);
+        (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     /// Whether the random delay before a release is over; starts it if there is something to delay.
@@ -405,7 +419,7 @@ impl<G: Growth> State<G> {
             return true;
         }
         let delay = self.rules.overhead.as_secs_f64() * self.random.uniform();
-        self.release_at = Some(self.now + Duration::from_secs_f64(delay));
+        self.release_at = self.now + Duration::from_secs_f64(delay);
         false
     }
 
@@ -421,11 +435,11 @@ impl<G: Growth> State<G> {
             self.counters.retransmitted += 1;
         } else {
             self.max = seq + 1;
-            if self.timed.is_none() {
-                self.timed = Some((seq, self.now));
+            if self.timed == NO_SEGMENT {
+                (self.timed, self.timed_at) = (seq, self.now);
             }
         }
-        if idle || self.retransmit_at.is_none() {
+        if idle || self.retransmit_at == Instant::FAR_FUTURE {
             self.restart_timer();
         }
         self.last_sent = self.now;
