@@ -139,7 +139,7 @@ fn balances<O>(scenario: &Scenario, record: &Record<O>) {
             assert!(link.mean_queue_packets <= link.peak_queue_packets as f64 * (1.0 + ROUNDING), "{link:?}");
         }
         let sent: u64 = summary.flows.iter().map(|flow| flow.sent_packets).sum();
-        let udp_alone = scenario.flows.iter().all(|flow| matches!(flow.transport, Transport::Udp(_)));
+        let udp_alone = scenario.flows.iter().all(|flow| matches!(*flow.transport, Transport::Udp(_)));
         assert!(if udp_alone { sent == all.sent } else { sent <= all.sent }, "{sent} {all:?}");
     }
 }

@@ -66,6 +66,10 @@ impl<T> Pool<T> {
             return handle;
         }
         let slot = Slot { next: Handle::NONE, since: Instant::ZERO, since_s: 0.0, next_arrival: UNSETTLED, item };
+        if self.slots.len() == self.slots.capacity() {
+            // Not twice as many: a slot is two cache lines, and there may be millions.
+            self.slots.reserve_exact(self.slots.len() / 4 + 64);
+        }
         self.slots.push(slot);
         Handle((self.slots.len() - 1) as u32)
     }

@@ -173,7 +173,7 @@ fn loss_all(run: &Outcome<'_>) -> Option<f64> {
 }
 
 fn packet_bytes(run: &Outcome<'_>) -> Option<f64> {
-    let bytes = match &run.scenario.flows.first()?.transport {
+    let bytes = match &*run.scenario.flows.first()?.transport {
         Transport::Tcp(tcp) => tcp.rules.segment,
         Transport::Udp(udp) => udp.datagram,
         Transport::Agent(agent) => agent.carrier.datagram,

@@ -79,12 +79,12 @@ fn call<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
 
 /// The call where a send queue stands before the wire.
 fn call_queued<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
-    call(run).filter(|(flow, _)| matches!(flow.transport, Transport::Dccp(_)))
+    call(run).filter(|(flow, _)| matches!(*flow.transport, Transport::Dccp(_)))
 }
 
 /// The call where nothing stands before the wire.
 fn call_alone<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
-    call(run).filter(|(flow, _)| matches!(flow.transport, Transport::Udp(_)))
+    call(run).filter(|(flow, _)| matches!(*flow.transport, Transport::Udp(_)))
 }
 
 /// Arrived by its deadline, of all that was written.
@@ -130,7 +130,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 /// 100 if the call got less than 50 kb/s of the 374 that it offers, else 0: the mean over runs is how many did, in %.
 fn collapsed(run: &Outcome<'_>) -> Option<f64> {
     let (flow, call) = call_queued(run)?;
-    let is_call = matches!(flow.source, SourceOptions::Conference(_));
+    let is_call = matches!(*flow.source, SourceOptions::Conference(_));
     is_call.then_some(if call.throughput_bps < 50e3 { 100.0 } else { 0.0 })
 }
 

@@ -51,7 +51,7 @@ fn two_renos_with_segments_of_519_bytes_compete() {
         let (tcp, call): (Vec<_>, Vec<_>) = scenario.flows.iter().partition(|flow| flow.transport.kind() == "tcp-reno");
         assert_eq!((tcp.len(), call.len()), (2, 1));
         for flow in tcp {
-            let Transport::Tcp(options) = &flow.transport else { panic!("{} is no TCP", flow.name) };
+            let Transport::Tcp(options) = &*flow.transport else { panic!("{} is no TCP", flow.name) };
             assert_eq!(options.rules.segment, Bytes::new(519));
             assert!(matches!(flow.start, Start::Uniform(_, last) if Instant::ZERO + last < call[0].start.earliest()));
             assert_eq!(flow.stop, None);

@@ -48,7 +48,7 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
             warnings.value(root, &path.key("start"), message);
         }
         let path = path.key("send_queue");
-        if matches!(flow.transport, Transport::Udp(_) | Transport::Tcp(_)) && root.has(&path) {
+        if matches!(*flow.transport, Transport::Udp(_) | Transport::Tcp(_)) && root.has(&path) {
             let message = "udp and tcp decide themselves when to send what: only a transport with a rate controller has a send queue, \
                            and this one is not used";
             warnings.value(root, &path, message);
@@ -77,7 +77,7 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
     // Throughput and losses of each flow, of a TCP its two windows, of a controller its three numbers; throughput, queue,
     // drops and average of each link.
-    let of_flow = |flow: &Flow| match flow.transport {
+    let of_flow = |flow: &Flow| match *flow.transport {
         Transport::Udp(_) => 2,
         Transport::Tcp(_) => 4,
         Transport::Agent(_) | Transport::Dccp(_) => 5,
@@ -92,7 +92,7 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
 
 fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
-        if let (Transport::Udp(_), SourceOptions::Ftp(_)) = (&flow.transport, &flow.source) {
+        if let (Transport::Udp(_), SourceOptions::Ftp(_)) = (&*flow.transport, &*flow.source) {
             let message = "udp would send all of an ftp at once: give the flow a tcp transport, or a source with a rate of its own";
             reader.wrong(&path.key("source"), message);
             continue;
@@ -124,7 +124,7 @@ fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
 /// Why the flow's send queue cannot send again what is lost, if it is to.
 #[must_use]
 pub fn resend_misfit(flow: &Flow) -> Option<String> {
-    let controller = match &flow.transport {
+    let controller = match &*flow.transport {
         Transport::Agent(options) => &options.controller,
         Transport::Dccp(options) => &options.controller,
         Transport::Udp(_) | Transport::Tcp(_) => return None,
@@ -137,7 +137,7 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
              write resend = false, or a transport tcp-like or dccp with ccid = 2",
             controller.kind()
         ))
-    } else if let SourceOptions::Ftp(_) = flow.source {
+    } else if let SourceOptions::Ftp(_) = *flow.source {
         let message = "resend is for packets that somebody writes, and an ftp has always a next one instead: \
                        write resend = false, or another source";
         Some(message.to_owned())
@@ -148,7 +148,7 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
 
 /// The largest write and the headers of its datagram, if they leave no room for data.
 fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
-    let header = match &flow.transport {
+    let header = match &*flow.transport {
         Transport::Udp(options) => options.header,
         Transport::Agent(options) => options.carrier.header,
         Transport::Dccp(_) => Bytes::new(DCCP_DATA_HEADERS),
@@ -162,7 +162,7 @@ fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
 
 /// The sizes of a flow's largest packets, there and, if it has any, back.
 fn sizes(flow: &Flow) -> (u64, Option<u64>) {
-    match &flow.transport {
+    match &*flow.transport {
         Transport::Udp(options) => {
             let write = flow.source.largest_write(flow.trace.as_deref());
             let largest = write.and_then(|size| datagrams(size, options).next());
@@ -277,7 +277,7 @@ fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
         let end = Instant::ZERO + scenario.duration;
         let length = flow.stop.unwrap_or(end).min(end).since(flow.start.earliest());
         let trace = flow.trace.as_deref();
-        let each = match (&flow.transport, flow.source.largest_write(trace)) {
+        let each = match (&*flow.transport, flow.source.largest_write(trace)) {
             (Transport::Udp(options), Some(size)) => datagrams(size, options).len() as u64,
             _ => 1,
         };

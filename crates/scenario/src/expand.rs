@@ -13,6 +13,7 @@ use headway_dccp::Ccid;
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant, Ties};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A run, and where its flows come from.
 pub(crate) struct Expanded {
@@ -82,6 +83,8 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
             continue;
         };
         let Some(pairs) = pairs(reader, &between, [a, b], &table.between) else { continue };
+        let queue = Arc::new(table.queue.options.clone());
+        let loss = table.loss.as_ref().map(|loss| Arc::new(loss.options.clone()));
         let directions = if table.one_way { 1 } else { 2 };
         if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
             reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
@@ -105,8 +108,8 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
                     delay: table.delay,
                     mtu: table.mtu,
                     overhead: table.overhead,
-                    queue: table.queue.options.clone(),
-                    loss: table.loss.as_ref().map(|loss| loss.options.clone()),
+                    queue: Arc::clone(&queue),
+                    loss: loss.clone(),
                     two_events,
                 });
             }
@@ -173,6 +176,9 @@ fn flows(
             reader.wrong(&path.key("start"), message);
             continue;
         }
+        let transport = Arc::new(table.transport.options.clone());
+        let send_queue = Arc::new(table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()));
+        let source = Arc::new(table.source.options.clone());
         for replica in 0..replicas {
             let name = if many { format!("{}{}", table.name, replica + 1) } else { table.name.clone() };
             let (from, to) = (from.replica(replica), to.replica(replica));
@@ -191,9 +197,9 @@ fn flows(
                 start: start(&table.start, replica),
                 stop: table.stop.map(instant),
                 fid: table.fid,
-                transport: table.transport.options.clone(),
-                send_queue: table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()),
-                source: table.source.options.clone(),
+                transport: Arc::clone(&transport),
+                send_queue: Arc::clone(&send_queue),
+                source: Arc::clone(&source),
                 trace: trace.clone(),
             });
         }
@@ -219,7 +225,7 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
         };
         let Some(at) = at else { continue };
         let flow = &flows[target];
-        if !matches!(flow.transport, Transport::Dccp(_)) {
+        if !matches!(*flow.transport, Transport::Dccp(_)) {
             let message = format!("\"{}\" is no connection: only flows of transport dccp are attacked", flow.name);
             reader.wrong(&path.key("target"), message);
         }
@@ -243,7 +249,7 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
             let message = format!("another attacker floods \"{}\": at most one does", flow.name);
             reader.wrong(&path.key("attack"), message);
         }
-        if let (AttackOptions::Lie(lie), Transport::Dccp(carried)) = (&table.attack.options, &flow.transport) {
+        if let (AttackOptions::Lie(lie), Transport::Dccp(carried)) = (&table.attack.options, &*flow.transport) {
             let path = path.key("attack");
             let mut ccids = carried.carrier.connection.send_ccids.iter();
             if let Some(ccid) = ccids.find(|ccid| !lie.claim.concerns(Ccid(**ccid))) {

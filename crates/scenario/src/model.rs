@@ -35,7 +35,7 @@ pub struct Scenario {
     pub attackers: Vec<Attacker>,
 }
 
-/// One direction of a link.
+/// One direction of a link. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// `"n1->n2"`: no two links have the same.
@@ -53,14 +53,14 @@ pub struct Link {
     /// Lower-layer bytes that each packet takes on this link besides its own.
     pub overhead: Bytes,
     /// What waits for the transmitter, and what is dropped.
-    pub queue: QueueOptions,
+    pub queue: Arc<QueueOptions>,
     /// What the channel loses.
-    pub loss: Option<LossOptions>,
+    pub loss: Option<Arc<LossOptions>>,
     /// Whether the link must be simulated with a departure event of its own, besides the arrival.
     pub two_events: bool,
 }
 
-/// One sender and its receiver.
+/// One sender and its receiver. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// No two flows have the same.
@@ -76,11 +76,11 @@ pub struct Flow {
     /// ns-2's flow id, in its traces; without one they have the flow's number, from 1.
     pub fid: Option<u32>,
     /// What carries the packets.
-    pub transport: Transport,
+    pub transport: Arc<Transport>,
     /// What waits for the transport's rate controller; without one it is not used.
-    pub send_queue: SendQueueOptions,
+    pub send_queue: Arc<SendQueueOptions>,
     /// What the application sends.
-    pub source: SourceOptions,
+    pub source: Arc<SourceOptions>,
     /// The text that the source's `file` names, read; shared by all flows that play it.
     pub trace: Option<Arc<Trace>>,
 }

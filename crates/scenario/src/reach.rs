@@ -103,7 +103,7 @@ mod tests {
             delay: Duration::ZERO,
             mtu: mtu.map(Bytes::new),
             overhead: Bytes::new(0),
-            queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap(),
+            queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap().into(),
             loss: None,
             two_events: false,
         }

@@ -10,6 +10,7 @@ use headway_media::bound::{Replayed, UnitBound};
 use headway_scenario::Scenario;
 use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What is on time over the opportunities.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,7 +69,7 @@ pub fn compare(
     let bound = yardstick.bound();
     let mut compared = Vec::with_capacity(queues.len());
     for queue in queues {
-        scenario.flows.get_mut(flow).ok_or(YardstickError::NoFlow)?.send_queue = queue.clone();
+        scenario.flows.get_mut(flow).ok_or(YardstickError::NoFlow)?.send_queue = Arc::new(queue.clone());
         let mut simulation = Simulation::new(&scenario, ())?;
         run_out(&mut simulation, &go_on)?;
         let mut run = simulation.finish().summary;

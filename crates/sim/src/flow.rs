@@ -83,12 +83,7 @@ struct Others(Vec<Instant>);
 
 impl Default for Timer {
     fn default() -> Self {
-        Self {
-            due: Instant::FAR_FUTURE,
-            set: Moment::new(Instant::ZERO),
-            next: Instant::FAR_FUTURE,
-            others: None,
-        }
+        Self { due: Instant::FAR_FUTURE, set: Moment::new(Instant::ZERO), next: Instant::FAR_FUTURE, others: None }
     }
 }
 

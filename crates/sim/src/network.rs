@@ -89,8 +89,8 @@ impl<O: Observer> Network<O> {
                 delay: link.delay,
                 mtu: link.mtu,
                 overhead: link.overhead,
-                queue: link.queue.clone(),
-                loss: link.loss.clone(),
+                queue: (*link.queue).clone(),
+                loss: link.loss.as_deref().cloned(),
                 two_events: link.two_events || O::WATCHES,
                 ties: scenario.ties,
             };

@@ -41,7 +41,7 @@ impl Ns2Trace {
             .iter()
             .zip(1..)
             .map(|(flow, number)| {
-                let data = match (&flow.transport, &flow.source) {
+                let data = match (&*flow.transport, &*flow.source) {
                     (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
                     (headway_scenario::Transport::Udp(_), SourceOptions::Exponential(_)) => PacketType::Exponential,

@@ -57,7 +57,7 @@ impl PcapngTrace {
         let interface = |link: &headway_scenario::Link| writer.interface(&link.name).expect("memory takes it");
         let interfaces = scenario.links.iter().map(interface).collect();
         let ends = |flow: &headway_scenario::Flow| {
-            let segment = match &flow.transport {
+            let segment = match &*flow.transport {
                 Transport::Tcp(tcp) => tcp.rules.segment.count().saturating_sub(tcp.rules.header.count()) as u32,
                 Transport::Udp(_) | Transport::Agent(_) | Transport::Dccp(_) => 0,
             };

@@ -48,10 +48,10 @@ impl Series {
                 bytes_before: 0,
                 throughput: names.series(&flow.name, metric::THROUGHPUT),
                 lost: names.series(&flow.name, metric::LOSS),
-                window: matches!(flow.transport, headway_scenario::Transport::Tcp(_))
+                window: matches!(*flow.transport, headway_scenario::Transport::Tcp(_))
                     .then(|| [metric::CWND, metric::SSTHRESH].map(|name| names.series(&flow.name, name))),
                 controller: matches!(
-                    flow.transport,
+                    *flow.transport,
                     headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_)
                 )
                 .then(|| {
@@ -68,7 +68,7 @@ impl Series {
                 throughput: names.series(&link.name, metric::THROUGHPUT),
                 queue: names.series(&link.name, metric::QUEUE),
                 dropped: names.series(&link.name, metric::DROPPED),
-                average: matches!(link.queue, headway_link::QueueOptions::Red(_))
+                average: matches!(*link.queue, headway_link::QueueOptions::Red(_))
                     .then(|| names.series(&link.name, metric::RED_AVERAGE)),
             })
             .collect();

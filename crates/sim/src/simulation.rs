@@ -375,7 +375,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 /// The routes that a flow needs: towards its sink, and back. UDP sends nothing back: a route from a node to itself is
 /// no links.
 fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
-    let back = match flow.transport {
+    let back = match *flow.transport {
         headway_scenario::Transport::Udp(_) => (flow.from, flow.from),
         headway_scenario::Transport::Tcp(_)
         | headway_scenario::Transport::Agent(_)
@@ -445,7 +445,7 @@ fn new_flow(
     let context = Context { start, stop, random: stream("source"), trace: flow.trace.clone() };
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
-    let transport = match &flow.transport {
+    let transport = match &*flow.transport {
         headway_scenario::Transport::Udp(options) => Transport::Udp(Box::new(Udp::new(options))),
         headway_scenario::Transport::Tcp(options) => Transport::Tcp {
             sender: Box::new(Sender::new(options, stream("sender"))),

@@ -15,6 +15,7 @@ use headway_scenario::{Flow, Scenario, Transport};
 use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A flow's opportunities, and what its application hands over.
 #[derive(Debug)]
@@ -248,7 +249,7 @@ impl Sender for Replay<'_> {
 /// How the flow's writes are cut, if it has a send queue.
 fn cut(flow: &Flow) -> Option<UdpOptions> {
     let random = |_: &str| Random::new(0, "");
-    match &flow.transport {
+    match &*flow.transport {
         Transport::Agent(options) => {
             Some(agent::pair(options, &flow.send_queue, Instant::ZERO, random("")).0.queue.cut().clone())
         }
@@ -303,7 +304,7 @@ fn saturated(scenario: &Scenario, flow: usize) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.series = None;
     if let Some(flow) = scenario.flows.get_mut(flow) {
-        flow.source = SourceOptions::Ftp(FtpOptions::preset(Dialect::default()));
+        flow.source = Arc::new(SourceOptions::Ftp(FtpOptions::preset(Dialect::default())));
     }
     scenario
 }

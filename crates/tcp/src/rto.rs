@@ -31,12 +31,7 @@ pub(crate) struct Rto {
 
 impl Rto {
     pub(crate) fn new(rules: &Rules) -> Self {
-        Self {
-            srtt8: 0,
-            rttvar4: 0,
-            base: rules.initial_rto.as_nanos(),
-            backoff: 1,
-        }
+        Self { srtt8: 0, rttvar4: 0, base: rules.initial_rto.as_nanos(), backoff: 1 }
     }
 
     /// A packet sent at `sent` was acknowledged at `now`: counts the clock's ticks between, as a clock does that
@@ -69,7 +64,9 @@ impl Rto {
         let in_time = |ticks: i64| ticks.unsigned_abs().saturating_mul(tick);
         self.base = match rules.rto_floor {
             RtoFloor::Rto => in_time((self.rttvar4 * 8 + self.srtt8) >> 3),
-            RtoFloor::Variance => in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(rules.min_rto.as_nanos())),
+            RtoFloor::Variance => {
+                in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(rules.min_rto.as_nanos()))
+            }
         };
     }
 
@@ -155,7 +152,10 @@ mod tests {
         assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_millis(100), Duration::from_millis(50)));
         assert_eq!(rto.timeout(&rules), Duration::from_millis(300));
         rto.sample(&rules, Instant::ZERO, Instant::from_millis(200));
-        assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_micros(112_500), Duration::from_micros(62_500)));
+        assert_eq!(
+            (rto.srtt(&rules), rto.rttvar(&rules)),
+            (Duration::from_micros(112_500), Duration::from_micros(62_500))
+        );
         assert_eq!(rto.timeout(&rules), Duration::from_micros(362_500));
     }
 

@@ -4,8 +4,8 @@
 //! With delayed acknowledgements a segment in order waits for the next, or for the timer. Answered at once are: the
 //! second segment, a segment out of order, one that fills a gap, the SYN.
 
-use crate::options::Rules;
 use crate::TcpOptions;
+use crate::options::Rules;
 use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
 use headway_units::{Bytes, Ecn, Instant};
@@ -235,9 +235,10 @@ impl Sink {
         }
         let earlier = self.history.as_deref().copied().unwrap_or_default();
         let mut kept = Blocks::default();
-        let mut keep = current.iter().map(|block| (block.start, block.end)).chain(
-            earlier.into_iter().flatten().filter(|old| old.1 <= highest && !(start <= old.0 && end >= old.1)),
-        );
+        let mut keep = current
+            .iter()
+            .map(|block| (block.start, block.end))
+            .chain(earlier.into_iter().flatten().filter(|old| old.1 <= highest && !(start <= old.0 && end >= old.1)));
         for slot in kept.iter_mut().take(most) {
             *slot = keep.next();
         }
