@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test fmt lint traceability arithmetic bench instructions deny fuzz docs pictures papers clean
+.PHONY: demo test fmt lint traceability arithmetic bench instructions misses deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -12,7 +12,7 @@ demo: toolchain
 	$(HEADWAY) run scenarios/demo.toml --out $(DEMO) --again
 	$(HEADWAY) plot $(DEMO)
 
-## What CI checks, but for the instructions.
+## What CI checks, but for the instructions and the misses.
 test: toolchain fmt lint traceability arithmetic
 	$(CARGO) test --workspace --quiet
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -40,6 +40,10 @@ bench: toolchain
 ## Instructions a packet-hop beside the stored ones, as CI does; needs valgrind.
 instructions: toolchain
 	bench/simulator/run --instructions
+
+## Misses of data caches a packet-hop beside the stored ones, as CI does; needs valgrind.
+misses: toolchain
+	bench/simulator/run --misses --quick
 
 ## Licences and advisories of the dependencies; needs `cargo install cargo-deny`.
 deny:

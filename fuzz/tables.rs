@@ -24,6 +24,7 @@ const QUEUES: &[&str] =
 const WINDOWS: &[&str] =
     &["1packets", "2packets", "3packets", "15packets", "1000packets", "1000000packets", "1073741824packets", "64kB"];
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
+const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
 const TCP: &[&str] = &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic"];
 const BOOLEANS: &[&str] = &["true", "false"];
 
@@ -80,6 +81,7 @@ impl Writer<'_, '_> {
         let duration = self.one(DURATIONS)?;
         self.quoted("duration", duration);
         self.maybe("dialect", &["rfc", "ns2", "linux"])?;
+        self.maybe("ties", &["drawn", "scheduled"])?;
         self.maybe("measure_from", &["1ns", "1ms", "50ms", "1s"])?;
         let seed = self.u.int_in_range(0..=3)?;
         self.bare("seed", &format!("{seed}"));
@@ -118,9 +120,8 @@ impl Writer<'_, '_> {
         self.maybe("overhead", &["0B", "1B", "18B", "64KiB"])?;
         self.maybe("events", &["two"])?;
         if self.u.ratio(1, 3)? {
-            let place = self.one(&["before-queue", "after-transmission"])?;
-            let probability = self.one(PROBABILITIES)?;
-            self.bare("loss", &format!("{{ kind = \"bernoulli\", probability = {probability}, place = \"{place}\" }}"));
+            let loss = self.loss()?;
+            self.bare("loss", &loss);
         }
         if self.u.ratio(1, 2)? {
             self.text.push_str("[link.queue]\nkind = \"droptail\"\n");
@@ -131,6 +132,39 @@ impl Writer<'_, '_> {
             self.red()?;
         }
         Ok(())
+    }
+
+    /// A loss model, in one line: the link's other keys come behind it.
+    fn loss(&mut self) -> Result<String> {
+        let place = self.one(&["before-queue", "after-transmission"])?;
+        let keys = match self.u.int_in_range(0..=2)? {
+            0 => {
+                let (probability, other) = (self.one(PROBABILITIES)?, self.one(PROBABILITIES)?);
+                let at = self.one(DELAYS)?;
+                let changes = format!(", changes = [{{ at = \"{at}\", probability = {other} }}]");
+                format!("\"bernoulli\", probability = {probability}{}", self.perhaps(changes)?)
+            }
+            1 => {
+                let (every, burst, first) = (self.one(PACKETS)?, self.one(&PACKETS[1..])?, self.one(PACKETS)?);
+                let (packet, other) = (self.one(PACKETS)?, self.one(PACKETS)?);
+                let [burst, first] = [format!(", burst = {burst}"), format!(", first = {first}")];
+                let changes = format!(", changes = [{{ packet = {packet}, every = {other} }}]");
+                let [burst, first, changes] = [self.perhaps(burst)?, self.perhaps(first)?, self.perhaps(changes)?];
+                format!("\"periodic\", every = {every}{burst}{first}{changes}")
+            }
+            _ => {
+                let (first, more) =
+                    (self.u.int_in_range(0..=PACKETS.len() - 1)?, self.u.int_in_range(1..=PACKETS.len())?);
+                let packets: Vec<_> = PACKETS.iter().copied().cycle().skip(first).take(more).collect();
+                format!("\"list\", packets = [{}]", packets.join(", "))
+            }
+        };
+        Ok(format!("{{ kind = {keys}, place = \"{place}\" }}"))
+    }
+
+    /// The text, or none.
+    fn perhaps(&mut self, text: String) -> Result<String> {
+        Ok(if self.u.ratio(1, 3)? { text } else { String::new() })
     }
 
     fn red(&mut self) -> Result<()> {
@@ -188,22 +222,53 @@ impl Writer<'_, '_> {
     }
 
     fn source(&mut self) -> Result<()> {
-        self.text.push_str("[flow.source]\nkind = \"cbr\"\n");
+        let kind = self.one(&["cbr", "cbr", "exponential", "pareto", "telnet"])?;
+        self.text.push_str("[flow.source]\n");
+        self.quoted("kind", kind);
+        match kind {
+            "cbr" => self.cbr()?,
+            "telnet" => {
+                self.maybe("interval", &DELAYS[1..])?;
+                return self.maybe("payload", WRITES);
+            }
+            _ => {
+                let rate = self.one(RATES)?;
+                self.quoted("rate", rate);
+                self.maybe("burst_time", &DELAYS[1..])?;
+                self.maybe("idle_time", DELAYS)?;
+                if kind == "pareto" {
+                    self.maybe_bare("shape", &["1.000001", "1.5", "2.0", "100.0"])?;
+                }
+            }
+        }
+        let (key, write) = (self.one(&["size", "payload"])?, self.one(WRITES)?);
+        self.quoted(key, write);
+        self.maybe("lifetime", DELAYS)?;
+        self.maybe_bare("priority", &["0", "255"])
+    }
+
+    /// What a constant rate has of its own.
+    fn cbr(&mut self) -> Result<()> {
         if self.u.arbitrary()? {
             let rate = self.one(RATES)?;
             self.quoted("rate", rate);
+            if self.u.ratio(1, 3)? {
+                let first = self.u.int_in_range(0..=DELAYS.len() - 1)?;
+                let changes: Result<Vec<_>> = DELAYS[first..]
+                    .iter()
+                    .take(3)
+                    .map(|at| Ok(format!("{{ at = \"{at}\", rate = \"{}\" }}", self.one(RATES)?)))
+                    .collect();
+                self.bare("changes", &format!("[{}]", changes?.join(", ")));
+            }
         } else {
             let interval = self.one(&DELAYS[1..])?;
             self.quoted("interval", interval);
         }
-        let (key, write) = (self.one(&["size", "payload"])?, self.one(WRITES)?);
-        self.quoted(key, write);
         self.maybe_bare("random_start", BOOLEANS)?;
         self.maybe_bare("dither", BOOLEANS)?;
         self.maybe_bare("stop_by_sum", BOOLEANS)?;
-        self.maybe_bare("packets", &["1", "3", "1000"])?;
-        self.maybe("lifetime", DELAYS)?;
-        self.maybe_bare("priority", &["0", "255"])
+        self.maybe_bare("packets", &["1", "3", "1000"])
     }
 
     fn tcp(&mut self, kind: &str) -> Result<()> {

@@ -32,6 +32,8 @@ def cases():
             yield {**PATH, "what": "marked", "flows": [tcp(kind, ecn=1, windowInit=20, **whole)], "lost": {1: LOST},
                    "limits": [10000, 6, 50, 10000], "red": {"threshold": 3, "weight": "1", "ecn": True}}
     yield {**PATH, "what": "rates", "flows": [cbr("1600", 1000, "0.1", "9", [("1", "2500"), ("3.003", "400"), ("6", "800")])]}
+    # As doubles are summed, the packet due at 4.01 s comes before the change.
+    yield {**PATH, "what": "rates", "flows": [cbr("800", 1000, "0.01", "9", [("4.01", "400")])]}
     # At the first stop ns-2 does not send the packet that is due, at the others it does.
     for rate, size, start, stop in [("1000", 1250, "0", "1"), ("800", 1000, "0.01", "4.01"), ("500", 1250, "5", "5.8")]:
         yield {**PATH, "what": "stop", "flows": [cbr(rate, size, start, stop)]}

@@ -9,9 +9,8 @@
 foreach {seed duration queue limit tcp udp} $argv {}
 set starts [concat $tcp $udp]
 
-ns-random $seed
-foreach start $tcp { lappend draws [$defaultRNG uniform 0 1] [$defaultRNG uniform 0 1] }
-ns-random $seed
+source [file join [file dirname [info script]] clock.tcl]
+foresee_clocks $seed [llength $tcp]
 
 set ns [new Simulator]
 set server [$ns node]
@@ -51,8 +50,6 @@ watch $back $server $router
 set acks [journey]
 depart $acks $server $router
 
-# Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
-set resets 0
 for {set i 0} {$i < [llength $starts]} {incr i} {
     set client [$ns node]
     $ns duplex-link $client $router 10Mb 3ms $queue
@@ -64,14 +61,7 @@ for {set i 0} {$i < [llength $starts]} {incr i} {
         set agent [new Agent/TCP/Reno]
         $agent set window_ 10000
         $agent set packetSize_ 1460
-        $agent set number $i
-        $agent proc reset {} {
-            global resets tcp draws phase
-            $self instvar number
-            set phase($number) [lindex $draws [expr {[llength $tcp] + $resets}]]
-            incr resets
-            $self cmd reset
-        }
+        note_clock $agent
         set sink [new Agent/TCPSink]
         set source [new Application/FTP]
     } else {
@@ -101,7 +91,7 @@ proc delays {monitor} {
 }
 
 proc finish {} {
-    global duration tcp starts data acks access bottleneck back waiting phase
+    global duration tcp starts data acks access bottleneck back waiting
     set sent 0
     set received 0
     set delay 0.0
@@ -127,9 +117,7 @@ proc finish {} {
     puts "loss_pct [expr {100.0 * $drops / $sent}]"
     puts "loss_all_pct [expr {100.0 * ($drops + [$back set pdrops_]) / ($sent + [$acks set parrivals_])}]"
     puts "utilisation_pct [expr {100.0 * [$bottleneck set bdepartures_] * 8 / 50e6 / $duration}]"
-    puts -nonewline clock_phase
-    for {set i 0} {$i < [llength $tcp]} {incr i} { puts -nonewline " $phase($i)" }
-    puts ""
+    puts [concat clock_phase [clock_phases]]
     exit 0
 }
 $ns at $duration finish

@@ -12,9 +12,8 @@
 foreach {trace phases duration rates delays limits lost red} [lrange $argv 0 7] {}
 set flows [lrange $argv 8 end]
 
-ns-random 1
-for {set i 0} {$i < 2 * [llength $flows]} {incr i} { lappend draws [$defaultRNG uniform 0 1] }
-ns-random 1
+source [file join [file dirname [info script]] clock.tcl]
+foresee_clocks 1 [llength $flows]
 
 set ns [new Simulator]
 set file [open $trace w]
@@ -37,9 +36,6 @@ foreach link {0 1 2 3} from {0 1 2 4} to {1 2 3 1} {
     }
 }
 
-# Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
-set resets 0
-set tcps 0
 set fid 0
 foreach flow $flows {
     array set f {segments 0 delay "" size 0 rate 0 changes ""}
@@ -59,15 +55,7 @@ foreach flow $flows {
     } else {
         if {$f(delay) ne ""} { $sink set interval_ $f(delay) }
         set source [new Application/FTP]
-        $agent set number $tcps
-        $agent proc reset {} {
-            global resets tcps draws phase
-            $self instvar number
-            set phase($number) [lindex $draws [expr {$tcps + $resets}]]
-            incr resets
-            $self cmd reset
-        }
-        incr tcps
+        note_clock $agent
     }
     $source attach-agent $agent
     if {$f(segments)} {
@@ -86,11 +74,11 @@ foreach flow $flows {
 }
 
 proc finish {} {
-    global ns file phases phase tcps
+    global ns file phases
     $ns flush-trace
     close $file
     set out [open $phases w]
-    for {set i 0} {$i < $tcps} {incr i} { puts $out $phase($i) }
+    foreach phase [clock_phases] { puts $out $phase }
     close $out
     exit 0
 }

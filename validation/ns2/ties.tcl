@@ -7,9 +7,8 @@
 
 foreach {trace phases duration nodes links flows} $argv {}
 
-ns-random 1
-for {set i 0} {$i < 2 * [llength $flows]} {incr i} { lappend draws [$defaultRNG uniform 0 1] }
-ns-random 1
+source [file join [file dirname [info script]] clock.tcl]
+foresee_clocks 1 [llength $flows]
 
 set ns [new Simulator]
 set file [open $trace w]
@@ -22,9 +21,6 @@ foreach link $links {
     $ns queue-limit $n($other) $n($one) $packets
 }
 
-# Each TCP agent draws once when it is made, and its clock when it is reset: note which is reset when.
-set resets 0
-set tcps 0
 set fid 0
 foreach flow $flows {
     foreach {kind from to start one other} $flow {}
@@ -38,15 +34,7 @@ foreach flow $flows {
     } else {
         $agent set window_ $one
         $agent set packetSize_ $other
-        $agent set number $tcps
-        $agent proc reset {} {
-            global resets tcps draws phase
-            $self instvar number
-            set phase($number) [lindex $draws [expr {$tcps + $resets}]]
-            incr resets
-            $self cmd reset
-        }
-        incr tcps
+        note_clock $agent
         set sink [new [expr {$kind eq "Agent/TCP/Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
         set source [new Application/FTP]
     }
@@ -59,11 +47,11 @@ foreach flow $flows {
 }
 
 proc finish {} {
-    global ns file phases phase tcps
+    global ns file phases
     $ns flush-trace
     close $file
     set out [open $phases w]
-    for {set i 0} {$i < $tcps} {incr i} { puts $out $phase($i) }
+    foreach phase [clock_phases] { puts $out $phase }
     close $out
     exit 0
 }

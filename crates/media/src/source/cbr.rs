@@ -8,7 +8,9 @@
 //! at the new interval, as with ns-2's `$cbr set rate_`.
 //!
 //! A write that is due at the stop itself is not written, unless `stop_by_sum`: ns-2 adds one double to another for each
-//! interval, and writes if that sum has stayed below the stop, by however little.
+//! interval, and writes if that sum has stayed below the stop, by however little. Where ties go by ns-2's order of scheduling the
+//! simulator knows that sum, cancels the timer by itself and gives no stop; the rule stays for drawn ties and for transports that pace
+//! themselves, and for `changes`, of which only the source knows: a write due at one comes before or after it by the same sum.
 
 use super::Context;
 use crate::write::{Write, WriteSize, check_lifetime, chosen_size};
@@ -35,7 +37,8 @@ pub struct CbrOptions {
     pub random_start: bool,
     /// Whether each interval varies evenly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether a write due at the stop itself is written if the sum of start and intervals, as doubles, is below it (ns-2).
+    /// Whether a write due at the stop itself is written, and one due at a change comes before it, if the sum of start and intervals,
+    /// as doubles, is below it (ns-2).
     pub stop_by_sum: bool,
     /// From when on, counted from the start of the run, another rate holds. Rising.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

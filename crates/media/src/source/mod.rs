@@ -161,10 +161,10 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
-            Self::Exponential(options) => options.write_size(),
+            Self::Exponential(options) => options.told().write_size(),
             Self::Ftp(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
-            Self::Pareto(options) => options.write_size(),
+            Self::Pareto(options) => options.told().write_size(),
             Self::Telnet(options) => Some(options.write_size()),
             Self::Trace(options) => options.largest_write(trace?),
         }
@@ -176,10 +176,10 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
-            Self::Exponential(options) => options.writes_within(length),
+            Self::Exponential(options) => options.told().writes_within(length),
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),
-            Self::Pareto(options) => options.writes_within(length),
+            Self::Pareto(options) => options.told().writes_within(length),
             Self::Telnet(options) => options.writes_within(length),
             Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),
         }

@@ -69,6 +69,60 @@ impl Told {
     }
 }
 
+/// Makes the options of an on-off source: what each is told, and the keys of its own laws with their presets.
+macro_rules! on_off_options {
+    ($(#[$about:meta])* $Name:ident { $($(#[$key_about:meta])* $key:ident: $Type:ty = $preset:expr),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $Name {
+            /// Bits a second within a burst, of what `size` or `payload` counts (ns-2 `rate_`).
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub rate: Option<headway_units::Rate>,
+            /// Bytes of one write on the wire, headers and all, if one datagram carries it; 1 B to 16 MiB (ns-2 `packetSize_`).
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub size: Option<headway_units::Bytes>,
+            /// Bytes of one write without headers; 1 B to 16 MiB.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub payload: Option<headway_units::Bytes>,
+            /// Mean length of a burst (ns-2 `burst_time_`).
+            pub burst_time: headway_units::Duration,
+            /// Mean length of a silence (ns-2 `idle_time_`).
+            pub idle_time: headway_units::Duration,
+            $($(#[$key_about])* pub $key: $Type,)*
+            /// What it is.
+            pub media: headway_units::MediaKind,
+            /// Which goes first where a queue may choose: 0 before 1.
+            pub priority: u8,
+            /// How long a write is of use; absent, for ever.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub lifetime: Option<headway_units::Duration>,
+        }
+
+        impl $Name {
+            fn usual() -> Self {
+                Self {
+                    rate: None,
+                    size: None,
+                    payload: None,
+                    burst_time: headway_units::Duration::from_millis(500),
+                    idle_time: headway_units::Duration::from_millis(500),
+                    $($key: $preset,)*
+                    media: headway_units::MediaKind::Data,
+                    priority: 0,
+                    lifetime: None,
+                }
+            }
+
+            pub(super) fn told(&self) -> crate::source::on_off::Told {
+                let &Self { rate, size, payload, burst_time, idle_time, media, priority, lifetime, .. } = self;
+                crate::source::on_off::Told { rate, size, payload, burst_time, idle_time, media, priority, lifetime }
+            }
+        }
+    };
+}
+pub(super) use on_off_options;
+
 /// An on-off source, running.
 #[derive(Debug)]
 pub struct OnOff {

@@ -1,0 +1,113 @@
+"""Counts a packet-hop: steady from run to run and from machine to machine, so that they can be kept and compared."""
+
+import csv
+import dataclasses
+import json
+import pathlib
+import platform
+import subprocess
+import sys
+
+from common import program
+import cachegrind
+import jobs
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    # The long run is as long as the job is, in simulated seconds.
+    job: jobs.Job
+    short_s: float
+    # Of cachegrind: its options, and the line of its report that counts.
+    options: tuple
+    counter: str
+    # What a packet-hop may take at most, whatever is stored.
+    at_most: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """Cases that are counted in one unit, and kept in one file."""
+
+    # How bench/simulator/run is asked for them.
+    flag: str
+    unit: str
+    file: pathlib.Path
+    # What other compilers, C libraries and processors are good for is less than this part.
+    tolerance: float
+    digits: int
+
+    @property
+    def column(self):
+        return f"{self.unit}_per_hop"
+
+    @property
+    def to_store(self):
+        return f"bench/simulator/run {self.flag} --store"
+
+    def store(self, found):
+        """Keeps the counts, and what they hold for."""
+        made_by = f"{platform.machine()}, {' '.join(first_line('rustc', '--version').split()[:2])}, {first_line('valgrind', '--version')}"
+        rows = [f"{name},{value:.{self.digits}f}" for name, value in found.items()]
+        self.file.write_text("\n".join([f"# {made_by}: {self.to_store}", f"name,{self.column}", *rows]) + "\n")
+
+    def stored(self):
+        """What is kept: {name: count}, and by what it was made."""
+        made_by, *lines = self.file.read_text().splitlines()
+        return {row["name"]: float(row[self.column]) for row in csv.DictReader(lines)}, made_by.lstrip("# ").partition(":")[0]
+
+    def comparable(self, cases):
+        """Ends the program where what is kept is of another machine, or not of these cases."""
+        kept, made_by = self.stored()
+        if not made_by.startswith(platform.machine()):
+            sys.exit(f"{self.file.name} holds for {made_by}, this is {platform.machine()}: nothing to compare with")
+        if missing := {case.name for case in cases} - kept.keys():
+            sys.exit(f"{self.file.name} has no {', '.join(sorted(missing))}: run {self.to_store}")
+
+    def check(self, case, now, kept):
+        """A count beside the one that is kept and beside its bar, and what is to be done about it."""
+        change = now / kept - 1
+        numbers = f"{now:.{self.digits}f} {self.unit} a packet-hop, {kept:.{self.digits}f} are stored"
+        advice = ""
+        if change > self.tolerance:
+            advice = f"{case.name} takes {numbers}; if that is meant, run {self.to_store}"
+        elif change < -self.tolerance:
+            advice = f"{case.name} takes only {numbers}; keep it with {self.to_store}"
+        checked = {"name": case.name, self.column: round(now, self.digits), "stored": kept, "change": round(change, 4),
+                   "pass": change <= self.tolerance, "advice": advice}
+        return checked if case.at_most is None else checked | {"at_most": case.at_most, "bar_holds": now <= case.at_most}
+
+    def show(self, made_by, checked):
+        print(f"{self.unit} a packet-hop (stored with {made_by})")
+        for case in checked:
+            bar = f"  at most {case['at_most']:<4}{'holds' if case['bar_holds'] else 'FAILS'}" if "at_most" in case else ""
+            print(f"{case['name']:16} {case[self.column]:8.{self.digits}f}  stored {case['stored']:8.{self.digits}f}  {case['change']:+7.2%}  "
+                  f"{'ok' if case['pass'] else 'MORE':4}{bar}".rstrip())
+
+    def main(self, cases, store_them, as_json, bars_count=True):
+        """Counts the cases and compares. 0 if none takes more than is stored, and, where they count, all bars hold."""
+        cachegrind.needed(self.flag)
+        if not store_them:
+            self.comparable(cases)
+        headway = program.headway()
+        found = {}
+        for case in cases:
+            print(f"{case.name} under cachegrind ...", file=sys.stderr, flush=True)
+            found[case.name] = cachegrind.per_hop(headway, case.job, case.short_s, case.options, case.counter)
+        if store_them:
+            self.store(found)
+        kept, made_by = self.stored()
+        checked = [self.check(case, found[case.name], kept[case.name]) for case in cases]
+        if as_json:
+            print(json.dumps({"stored_with": made_by, "cases": checked}, indent=1))
+        else:
+            self.show(made_by, checked)
+        for case in checked:
+            if case["advice"]:
+                print(case["advice"], file=sys.stderr)
+        return 0 if all(case["pass"] and (case.get("bar_holds", True) or not bars_count) for case in checked) else 1
+
+
+def first_line(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0]

@@ -1,0 +1,91 @@
+//! Send queues under the names that `--queue` takes: `KIND[,KEY=VALUE...]`.
+
+use crate::error::Failure;
+use headway_media::SendQueueOptions;
+use headway_scenario::hint;
+use headway_units::{Dialect, QueueSize, Registry};
+use serde_json::{Map, Value};
+
+/// A queue under its name.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) options: SendQueueOptions,
+}
+
+/// A kind with its own options, but room for as much as the scenario's queue has; a kind that brings its own room keeps it.
+fn of_kind(kind: &str, limit: QueueSize) -> Option<SendQueueOptions> {
+    let dialect = Dialect::default();
+    let mut options = SendQueueOptions::preset(kind, dialect)?;
+    if options.rules.limit == SendQueueOptions::fifo(dialect).rules.limit {
+        options.rules.limit = limit;
+    }
+    Some(options)
+}
+
+/// Every kind, and the scenario's own queue if it is none of these.
+pub(super) fn all(own: &SendQueueOptions) -> Result<Vec<Named>, Failure> {
+    let kinds = SendQueueOptions::KINDS.iter();
+    let mut queues: Vec<Named> = kinds
+        .filter_map(|&kind| Some(Named { name: kind.to_owned(), options: of_kind(kind, own.rules.limit)? }))
+        .collect();
+    if !queues.iter().any(|queue| queue.options == *own) {
+        queues.push(Named { name: name(own)?, options: own.clone() });
+    }
+    Ok(queues)
+}
+
+/// What `--queue` takes for it.
+fn name(own: &SendQueueOptions) -> Result<String, Failure> {
+    let mut name = own.kind().to_owned();
+    let usual = of_kind(own.kind(), own.rules.limit).map(|usual| keys(&usual)).transpose()?.unwrap_or_default();
+    for (key, value) in keys(own)?.iter().filter(|&(key, value)| usual.get(key) != Some(value)) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        name = format!("{name},{key}={value}");
+    }
+    Ok(name)
+}
+
+/// The options as a scenario writes them, without the kind.
+fn keys(options: &SendQueueOptions) -> Result<Map<String, Value>, Failure> {
+    let failed = |error: serde_json::Error| Failure::Queues(error.to_string());
+    match serde_json::to_value(&options.rules).map_err(failed)? {
+        Value::Object(keys) => Ok(keys),
+        _ => Ok(Map::new()),
+    }
+}
+
+pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, Failure> {
+    asked.iter().map(|text| Ok(Named { name: text.clone(), options: parse(text, limit)? })).collect()
+}
+
+/// Reads `KIND[,KEY=VALUE...]`.
+fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
+    let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
+    let mut parts = text.split(',').map(str::trim);
+    let kind = parts.next().unwrap_or_default();
+    let usual = of_kind(kind, limit).ok_or_else(|| {
+        wrong(format!(
+            "there is no send queue of kind \"{kind}\"{}",
+            hint(kind, SendQueueOptions::KINDS.iter().copied())
+        ))
+    })?;
+    let mut options = keys(&usual)?;
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(|| {
+            wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
+        })?;
+        let known = options.clone();
+        let known = known.keys().map(String::as_str);
+        let entry = options
+            .get_mut(key.trim())
+            .ok_or_else(|| wrong(format!("there is no key \"{key}\"{}", hint(key, known))))?;
+        *entry = match serde_json::from_str(value.trim()) {
+            Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+            _ => Value::String(value.trim().to_owned()),
+        };
+    }
+    let options =
+        SendQueueOptions::deserialize(kind, Value::Object(options)).map_err(|error| wrong(error.to_string()))?;
+    options.check().map_err(|error| wrong(error.to_string()))?;
+    Ok(options)
+}
