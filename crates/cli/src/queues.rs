@@ -14,6 +14,7 @@ use headway_media::SendQueueOptions;
 use headway_scenario::{Flow, Scenario, Transport, hint, load, plan, resend_misfit};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
 use report::Report;
+use std::sync::Arc;
 
 /// Of many flows so many are named.
 const NAMED: usize = 10;
@@ -26,7 +27,7 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     let queues =
         if asked.queues.is_empty() { named::all(own)? } else { named::chosen(&asked.queues, own.rules.limit)? };
     for queue in &queues {
-        let flow = Flow { send_queue: queue.options.clone(), ..scenario.flows[flow].clone() };
+        let flow = Flow { send_queue: Arc::new(queue.options.clone()), ..scenario.flows[flow].clone() };
         if let Some(misfit) = resend_misfit(&flow) {
             return Err(Failure::Queues(format!("--queue {}: {misfit}", queue.name)));
         }
@@ -91,7 +92,7 @@ fn flow(scenario: &Scenario, asked: Option<&str>) -> Result<usize, Failure> {
     }
     let fitting: Vec<usize> = (0..scenario.flows.len()).filter(|&flow| Yardstick::fits(scenario, flow)).collect();
     let controlled = |flow: &usize| {
-        let transport = scenario.flows.get(*flow).map(|flow| &flow.transport);
+        let transport = scenario.flows.get(*flow).map(|flow| &*flow.transport);
         matches!(transport, Some(Transport::Agent(_) | Transport::Dccp(_)))
     };
     let has_queue: Vec<usize> = (0..scenario.flows.len()).filter(controlled).collect();

@@ -131,7 +131,7 @@ fn opportunities_are_the_controllers_and_the_seeds() {
         let first = seen(&scenario);
         assert_eq!(seen(&scenario), first, "{name}");
         for queue in queues() {
-            scenario.flows[0].send_queue = queue.clone();
+            scenario.flows[0].send_queue = std::sync::Arc::new(queue.clone());
             assert_eq!(seen(&scenario), first, "{name}: {queue:?}");
         }
         scenario.seed += 10;
@@ -148,7 +148,7 @@ fn a_comparison_has_the_numbers_of_run_and_replay() {
     let compared = compare(&scenario, 0, &queues, true, || true).unwrap();
     assert_eq!(compared.queues.len(), queues.len());
     for (queue, row) in queues.iter().zip(&compared.queues) {
-        scenario.flows[0].send_queue = queue.clone();
+        scenario.flows[0].send_queue = std::sync::Arc::new(queue.clone());
         let summary = common::run(&scenario, ()).summary;
         assert_eq!((&row.on_time, &row.late), (&summary.flows[0].on_time_ratio, &summary.flows[0].late_ratio));
         let replayed = yardstick.replay(queue);
