@@ -98,7 +98,7 @@ fn the_ring_as_it_is_quoted() {
         let all = scenarios(&format!("ring.{gap}"));
         assert_eq!(all.len(), 1);
         assert_eq!(room(&all[0]), 3);
-        assert!(matches!(&all[0].flows[0].source, SourceOptions::Gop(_)));
+        assert!(matches!(&*all[0].flows[0].source, SourceOptions::Gop(_)));
         let summary = run(&all[0]);
         let pictures: u64 = summary.flows[0].send_queue.values().map(|queue| queue.written_packets).sum();
         assert!(pictures.abs_diff(written) <= 1, "{pictures} in 57 s");
