@@ -148,6 +148,12 @@ impl Common {
         self.discipline.admit(now, backlog, arrival, &mut self.queue_random)
     }
 
+    /// Whether a packet is surely let in if at most so many packets and bytes wait.
+    #[inline]
+    pub(crate) fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
+        self.discipline.fits(waiting, arrival)
+    }
+
     /// Whether the channel loses the packet that passes `place` at `now`.
     #[inline]
     pub(crate) fn loses(&mut self, place: Place, now: Instant) -> bool {

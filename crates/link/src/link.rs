@@ -142,7 +142,8 @@ impl Link {
         self.free_at < now.at || !self.begun || self.free(ties) < now
     }
 
-    /// Offers a packet. `on_start` hears of each transmission that is settled by this call.
+    /// Offers a packet. `on_start` hears of each transmission that is settled by this call. As long as at most `uncounted` packets can
+    /// wait, those that have begun transmission may go on counting among them (one event): to look at each costs a cache miss.
     #[inline]
     pub fn offer<T: Item>(
         &mut self,
@@ -151,11 +152,9 @@ impl Link {
         history: &mut History,
         now: Moment,
         packet: Handle,
+        uncounted: u32,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
-        if !common.two_events {
-            self.advance(pool, now);
-        }
         let (bytes, ecn) = pool.slot(packet).map_or((0, Ecn::NotEct), |slot| (slot.item.size(), slot.item.ecn()));
         if bytes > common.mtu {
             return Offer::Dropped(DropCause::TooBig);
@@ -163,11 +162,18 @@ impl Link {
         if common.loses(Place::BeforeQueue, now.at) {
             return Offer::Dropped(DropCause::Channel);
         }
-        let idle = self.waiting == 0 && self.is_free(common.ties, now);
+        let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn };
+        if !common.two_events && (self.waiting >= uncounted || !common.fits(self.waiting(), arrival)) {
+            self.advance(pool, now);
+        }
+        // Where one event is enough, who waits has a transmission to come.
+        let idle = self.is_free(common.ties, now) && (self.waiting == 0 || !common.two_events);
+        if idle {
+            (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
+        }
         let (packets, bytes_waiting) = self.waiting();
         let since_s = if self.free_s > common.refused_s { self.free_s } else { common.refused_s };
         let backlog = Backlog { packets, bytes: bytes_waiting, idle, idle_s: now.sum_s - since_s };
-        let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn };
         let (marked, evicted) = match common.admit(now.at, &backlog, arrival) {
             Verdict::Admit => (false, None),
             Verdict::Mark => (true, None),

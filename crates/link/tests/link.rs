@@ -80,6 +80,11 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
 
 /// So many places in the order of scheduling have been taken before.
 fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
+    drive_uncounted(config, 0, places, packets)
+}
+
+/// So many that wait need not be counted.
+fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Moment, u64)]) -> Seen {
     let (mut link, mut common) = start(config);
     let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
     (0..places).for_each(|_| _ = history.place());
@@ -101,7 +106,7 @@ fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen 
             link.depart(&mut common, &mut pool, &mut history, told);
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
-            match link.offer(&mut common, &mut pool, &mut history, at, packet, told) {
+            match link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
@@ -151,7 +156,15 @@ fn bytes_that_are_told_of_ahead() {
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 1000 });
-            link.offer(&mut common, &mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
+            link.offer(
+                &mut common,
+                &mut pool,
+                &mut History::default(),
+                when(ms(0), Class::Source),
+                packet,
+                0,
+                |_, _| {},
+            );
         }
         assert_eq!((pool.alive(), common.average()), (4, None));
         // 4 ms each.
@@ -187,7 +200,15 @@ fn the_average_of_red() {
         let mut pool: Pool<Numbered> = Pool::default();
         for id in 0..4 {
             let packet = pool.insert(Numbered { id, size: 500 });
-            link.offer(&mut common, &mut pool, &mut History::default(), when(ms(0), Class::Source), packet, |_, _| {});
+            link.offer(
+                &mut common,
+                &mut pool,
+                &mut History::default(),
+                when(ms(0), Class::Source),
+                packet,
+                0,
+                |_, _| {},
+            );
         }
         assert_eq!(common.average(), Some(2.0), "what the last one found waiting");
     }
@@ -243,7 +264,7 @@ fn scheduled_first_is_served_first() {
     let now = Moment::scheduled(0.0, history.place());
     for id in 0..2 {
         let packet = pool.insert(Numbered { id, size: 1000 });
-        link.offer(&mut common, &mut pool, &mut history, now, packet, |_, _| {});
+        link.offer(&mut common, &mut pool, &mut history, now, packet, 0, |_, _| {});
     }
     assert_eq!(link.next_arrival(), Some(Moment::scheduled(0.014, 2)));
     assert_eq!(link.next_departure(&common), Some(Moment::scheduled(0.004, 3)));
@@ -254,6 +275,30 @@ fn scheduled_first_is_served_first() {
         assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
         let seen = drive_after(&config, 1, &[at(0, 1), at(0, 1), at(4, place)]);
         assert_eq!(seen.drops.len(), drops, "{place}");
+    }
+}
+
+/// Who need not be counted is not, and nothing else is different.
+#[test]
+fn to_count_or_not_to_count() {
+    let packets: Vec<_> = (0..400)
+        .map(|n| (when(Instant::from_micros(n * 2900 + n * n % 7 * 4100), Class::Source), 400 + n % 5 * 350))
+        .collect();
+    let mut packets = packets;
+    packets.sort_by_key(|(at, _)| *at);
+    for limit in [1, 3, 50] {
+        for uncounted in [1, 4, u32::MAX] {
+            let exact = drive_moments(&config("2Mbps", droptail(limit)), &packets);
+            let mut seen = drive_uncounted(&config("2Mbps", droptail(limit)), uncounted, 0, &packets);
+            let bounds = std::mem::replace(&mut seen.waiting, exact.waiting.clone());
+            for (bound, waiting) in bounds.iter().zip(&exact.waiting) {
+                assert!(
+                    bound.0 == waiting.0 || bound.0 > waiting.0 && bound.0 <= u64::from(uncounted),
+                    "{bound:?} {waiting:?}"
+                );
+            }
+            assert_eq!(seen, exact, "limit {limit}, {uncounted}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values, Verdict};
-use headway_record::{LinkLabel, LinkMeter, Measured, SeriesNames, SeriesTable, Summary, metric};
+use headway_record::{LinkLabel, LinkMeter, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
 use headway_units::{Instant, Registry};
@@ -125,13 +125,13 @@ fn utilisation_is_equation_two() {
     for (bytes, seconds, percent) in [(62_500_000u64, 10, 100.0), (31_250_000, 10, 50.0), (125_000_000, 20, 100.0)] {
         let mut summary = run(&quiet_star(&["duration=1s"]));
         let end = Instant::from_secs(seconds);
-        let mut meter = LinkMeter::new(&Measured::between(Instant::ZERO, end));
+        let (mut meter, measured) = (LinkMeter::default(), headway_record::Measured::between(Instant::ZERO, end));
         let nanos = |bytes: u64| Instant::from_nanos(bytes * 8 * 1_000_000_000 / 50_000_000);
         for packet in 0..bytes / 1500 {
-            meter.transmitted(nanos(packet * 1500), nanos((packet + 1) * 1500), 1500);
+            meter.transmitted(&measured, nanos(packet * 1500), nanos((packet + 1) * 1500), 1500);
         }
         let label = LinkLabel { name: "router->server".into(), from: "router".into(), to: "server".into() };
-        summary.links = vec![meter.summary(label, end)];
+        summary.links = vec![meter.summary(&measured, label, end)];
         close(ask("utilisation_pct", &scenario, &summary, None), percent, 100.0 * 1500.0 / bytes as f64);
     }
 }

@@ -8,7 +8,6 @@ use crate::counts::DropCounts;
 use crate::measured::Measured;
 use headway_units::{DropCause, Instant};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// What a link's direction is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,12 +57,12 @@ struct RedAverage {
 }
 
 /// Counts what happens at one direction of a link. Queues and what few packets change are out of the way of what each one does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LinkMeter {
-    measured: Arc<Measured>,
     arrived: u64,
     busy_nanos: u64,
     total_sent_bytes: u64,
+    peak: u32,
     /// None as long as nothing has waited.
     rest: Option<Box<Rest>>,
 }
@@ -72,7 +71,6 @@ pub struct LinkMeter {
 struct Rest {
     waiting_packet_nanos: u128,
     waiting_byte_nanos: u128,
-    peak: u64,
     marked: u64,
     dropped: DropCounts,
     total_dropped_packets: u64,
@@ -80,37 +78,20 @@ struct Rest {
 }
 
 impl LinkMeter {
-    /// Counts in this time.
-    #[must_use]
-    pub fn new(measured: &Arc<Measured>) -> Self {
-        Self { measured: Arc::clone(measured), arrived: 0, busy_nanos: 0, total_sent_bytes: 0, rest: None }
-    }
-
     #[inline]
     fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
     }
 
-    #[inline]
-    fn measures(&self, now: Instant) -> bool {
-        self.measured.from <= now && now <= self.measured.until
-    }
-
-    /// How much of `[from, until)` is measured, in ns.
-    #[inline]
-    fn shared(&self, from: Instant, until: Instant) -> u64 {
-        until.min(self.measured.until).since(from.max(self.measured.from)).as_nanos()
-    }
-
     /// A packet was offered to the link at `now`, whatever became of it.
     #[inline]
-    pub fn arrived(&mut self, now: Instant) {
-        self.arrived += u64::from(self.measures(now));
+    pub fn arrived(&mut self, measured: &Measured, now: Instant) {
+        self.arrived += u64::from(measured.holds(now));
     }
 
     /// A packet was dropped at `now`.
-    pub fn dropped(&mut self, now: Instant, cause: DropCause) {
-        let measures = self.measures(now);
+    pub fn dropped(&mut self, measured: &Measured, now: Instant, cause: DropCause) {
+        let measures = measured.holds(now);
         let rest = self.rest();
         rest.total_dropped_packets += 1;
         if measures {
@@ -119,35 +100,41 @@ impl LinkMeter {
     }
 
     /// A packet was marked at `now`.
-    pub fn marked(&mut self, now: Instant) {
-        let measures = self.measures(now);
+    pub fn marked(&mut self, measured: &Measured, now: Instant) {
+        let measures = measured.holds(now);
         self.rest().marked += u64::from(measures);
     }
 
     /// `packets` wait (without the one in service) right after an arrival at `now`.
     #[inline]
-    pub fn queue_seen(&mut self, now: Instant, packets: u64) {
-        if packets > 0 && self.measures(now) {
-            let rest = self.rest();
-            rest.peak = rest.peak.max(packets);
+    pub fn queue_seen(&mut self, measured: &Measured, now: Instant, packets: u32) {
+        if packets > self.peak && measured.holds(now) {
+            self.peak = packets;
         }
+    }
+
+    /// The most of [`queue_seen`](Self::queue_seen) so far.
+    #[must_use]
+    #[inline]
+    pub fn peak(&self) -> u32 {
+        self.peak
     }
 
     /// RED's average queue became `packets` at `now`; it holds until the next change. Until the first it is 0, as RED
     /// starts. Changes come in the order of their time.
-    pub fn red_average(&mut self, now: Instant, packets: f64) {
+    pub fn red_average(&mut self, measured: &Measured, now: Instant, packets: f64) {
         let mut red = self.rest().red.unwrap_or(RedAverage { value: 0.0, since: Instant::ZERO, integral: 0.0 });
-        red.integral += red.value * self.shared(red.since, now) as f64;
+        red.integral += red.value * measured.shared(red.since, now) as f64;
         self.rest().red = Some(RedAverage { value: packets, since: now, ..red });
     }
 
     /// A packet of `bytes` waited, or will wait, in `[from, until)`: from its arrival to the start of its transmission.
     #[inline]
-    pub fn waited(&mut self, from: Instant, until: Instant, bytes: u32) {
+    pub fn waited(&mut self, measured: &Measured, from: Instant, until: Instant, bytes: u32) {
         if from == until {
             return;
         }
-        let nanos = u128::from(self.shared(from, until));
+        let nanos = u128::from(measured.shared(from, until));
         let rest = self.rest();
         rest.waiting_packet_nanos += nanos;
         rest.waiting_byte_nanos += nanos * u128::from(bytes);
@@ -155,15 +142,15 @@ impl LinkMeter {
 
     /// The link transmitted a packet of `bytes`, or will, in `[from, until)`. Transmissions do not overlap.
     #[inline]
-    pub fn transmitted(&mut self, from: Instant, until: Instant, bytes: u32) {
+    pub fn transmitted(&mut self, measured: &Measured, from: Instant, until: Instant, bytes: u32) {
         self.total_sent_bytes += u64::from(bytes);
-        self.busy_nanos += self.shared(from, until);
+        self.busy_nanos += measured.shared(from, until);
     }
 
     /// Takes back what [`waited`](Self::waited) was told of the time after `cut`: for a run that stops before its
     /// planned end, once for each packet whose departure still lies ahead, with what was told.
-    pub fn cut_waiting(&mut self, cut: Instant, from: Instant, until: Instant, bytes: u32) {
-        let nanos = u128::from(self.shared(from.max(cut), until));
+    pub fn cut_waiting(&mut self, measured: &Measured, cut: Instant, from: Instant, until: Instant, bytes: u32) {
+        let nanos = u128::from(measured.shared(from.max(cut), until));
         let rest = self.rest();
         rest.waiting_packet_nanos = rest.waiting_packet_nanos.saturating_sub(nanos);
         rest.waiting_byte_nanos = rest.waiting_byte_nanos.saturating_sub(nanos * u128::from(bytes));
@@ -171,8 +158,8 @@ impl LinkMeter {
 
     /// Takes back what [`transmitted`](Self::transmitted) was told of the time after `cut`, as
     /// [`cut_waiting`](Self::cut_waiting) does.
-    pub fn cut_transmission(&mut self, cut: Instant, from: Instant, until: Instant) {
-        self.busy_nanos = self.busy_nanos.saturating_sub(self.shared(from.max(cut), until));
+    pub fn cut_transmission(&mut self, measured: &Measured, cut: Instant, from: Instant, until: Instant) {
+        self.busy_nanos = self.busy_nanos.saturating_sub(measured.shared(from.max(cut), until));
     }
 
     /// Bytes of all packets whose transmission was told of, whatever is measured.
@@ -189,8 +176,8 @@ impl LinkMeter {
 
     /// What was counted until `end`: the planned one, or the instant at which the run was cut.
     #[must_use]
-    pub fn summary(&self, label: LinkLabel, end: Instant) -> LinkSummary {
-        let nanos = self.shared(self.measured.from, end) as f64;
+    pub fn summary(&self, measured: &Measured, label: LinkLabel, end: Instant) -> LinkSummary {
+        let nanos = measured.shared(measured.from, end) as f64;
         let rest = self.rest.as_deref().cloned().unwrap_or_default();
         let mean = |sum: f64| if nanos > 0.0 { sum / nanos } else { 0.0 };
         LinkSummary {
@@ -202,8 +189,10 @@ impl LinkMeter {
             marked_packets: rest.marked,
             mean_queue_packets: mean(rest.waiting_packet_nanos as f64),
             mean_queue_bytes: mean(rest.waiting_byte_nanos as f64),
-            peak_queue_packets: rest.peak,
-            mean_red_average: rest.red.map(|red| mean(red.integral + red.value * self.shared(red.since, end) as f64)),
+            peak_queue_packets: u64::from(self.peak),
+            mean_red_average: rest
+                .red
+                .map(|red| mean(red.integral + red.value * measured.shared(red.since, end) as f64)),
             utilisation: mean(self.busy_nanos as f64),
         }
     }

@@ -18,4 +18,16 @@ impl Measured {
     pub fn between(from: Instant, until: Instant) -> Arc<Self> {
         Arc::new(Self { from, until })
     }
+
+    /// Whether this instant is within it.
+    #[inline]
+    pub(crate) fn holds(&self, now: Instant) -> bool {
+        self.from <= now && now <= self.until
+    }
+
+    /// How much of `[from, until)` is within it, in ns.
+    #[inline]
+    pub(crate) fn shared(&self, from: Instant, until: Instant) -> u64 {
+        until.min(self.until).since(from.max(self.from)).as_nanos()
+    }
 }

@@ -8,24 +8,24 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-fn summary(meter: &LinkMeter, end: Instant) -> LinkSummary {
-    meter.summary(LinkLabel { name: "r1-r2".into(), from: "r1".into(), to: "r2".into() }, end)
+fn summary(meter: &LinkMeter, measured: &Measured, end: Instant) -> LinkSummary {
+    meter.summary(measured, LinkLabel { name: "r1-r2".into(), from: "r1".into(), to: "r2".into() }, end)
 }
 
 /// Three packets of 1000 B come together at 0 to a link that takes 4 ms for each: they wait 0, 4 and 8 ms.
 #[test]
 fn three_packets_at_once() {
-    let mut meter = LinkMeter::new(&Measured::between(at(0), at(24)));
-    for index in 0..3 {
-        meter.arrived(at(0));
-        meter.queue_seen(at(0), index);
-        meter.waited(at(0), at(4 * index), 1000);
-        meter.transmitted(at(4 * index), at(4 * index + 4), 1000);
+    let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(0), at(24)));
+    for index in 0..3u64 {
+        meter.arrived(&measured, at(0));
+        meter.queue_seen(&measured, at(0), index as u32);
+        meter.waited(&measured, at(0), at(4 * index), 1000);
+        meter.transmitted(&measured, at(4 * index), at(4 * index + 4), 1000);
     }
-    meter.arrived(at(1));
-    meter.dropped(at(1), DropCause::QueueFull);
-    meter.marked(at(0));
-    let s = summary(&meter, at(24));
+    meter.arrived(&measured, at(1));
+    meter.dropped(&measured, at(1), DropCause::QueueFull);
+    meter.marked(&measured, at(0));
+    let s = summary(&meter, &measured, at(24));
     assert_eq!((s.arrived_packets, s.marked_packets, s.dropped_packets.of(DropCause::QueueFull)), (4, 1, 1));
     // 12 packet-milliseconds in 24 ms.
     assert_eq!((s.mean_queue_packets, s.mean_queue_bytes, s.peak_queue_packets), (0.5, 500.0, 2));
@@ -35,50 +35,50 @@ fn three_packets_at_once() {
 /// A run cut at 6 ms: the second packet has transmitted half, the third waits since 0.
 #[test]
 fn a_run_cut_short_takes_back_what_lay_ahead() {
-    let mut meter = LinkMeter::new(&Measured::between(at(0), at(24)));
+    let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(0), at(24)));
     for index in 0..3 {
-        meter.waited(at(0), at(4 * index), 1000);
-        meter.transmitted(at(4 * index), at(4 * index + 4), 1000);
+        meter.waited(&measured, at(0), at(4 * index), 1000);
+        meter.transmitted(&measured, at(4 * index), at(4 * index + 4), 1000);
     }
     for index in 0..3 {
-        meter.cut_waiting(at(6), at(0), at(4 * index), 1000);
-        meter.cut_transmission(at(6), at(4 * index), at(4 * index + 4));
+        meter.cut_waiting(&measured, at(6), at(0), at(4 * index), 1000);
+        meter.cut_transmission(&measured, at(6), at(4 * index), at(4 * index + 4));
     }
-    let s = summary(&meter, at(6));
+    let s = summary(&meter, &measured, at(6));
     assert_eq!((s.mean_queue_packets, s.utilisation), (10.0 / 6.0, 1.0));
 }
 
 /// RED's average steps to 2 at 10 ms and to 6 at 20 ms; before the first step it is 0.
 #[test]
 fn the_red_average_is_a_mean_over_time() {
-    let mut meter = LinkMeter::new(&Measured::between(at(5), at(40)));
-    meter.red_average(at(10), 2.0);
-    meter.red_average(at(20), 6.0);
+    let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(5), at(40)));
+    meter.red_average(&measured, at(10), 2.0);
+    meter.red_average(&measured, at(20), 6.0);
     // (5 x 0 + 10 x 2 + 5 x 6) / 20, and 20 ms more of 6.
-    assert_eq!(summary(&meter, at(25)).mean_red_average, Some(2.5));
-    assert_eq!(summary(&meter, at(45)).mean_red_average, Some((20.0 + 120.0) / 35.0));
+    assert_eq!(summary(&meter, &measured, at(25)).mean_red_average, Some(2.5));
+    assert_eq!(summary(&meter, &measured, at(45)).mean_red_average, Some((20.0 + 120.0) / 35.0));
 }
 
 #[test]
 fn events_outside_the_interval_are_only_in_the_totals() {
-    let mut meter = LinkMeter::new(&Measured::between(at(10), at(20)));
+    let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(10), at(20)));
     for now in [9, 21] {
-        meter.arrived(at(now));
-        meter.dropped(at(now), DropCause::Early);
-        meter.marked(at(now));
-        meter.queue_seen(at(now), 50);
+        meter.arrived(&measured, at(now));
+        meter.dropped(&measured, at(now), DropCause::Early);
+        meter.marked(&measured, at(now));
+        meter.queue_seen(&measured, at(now), 50);
     }
-    meter.transmitted(at(0), at(15), 1000);
-    let s = summary(&meter, at(20));
+    meter.transmitted(&measured, at(0), at(15), 1000);
+    let s = summary(&meter, &measured, at(20));
     assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
     assert_eq!((s.utilisation, meter.total_dropped_packets()), (0.5, 2));
 }
 
 #[test]
 fn an_empty_interval_has_no_mean() {
-    let mut meter = LinkMeter::new(&Measured::between(at(10), at(10)));
-    meter.waited(at(0), at(20), 1);
-    let s = summary(&meter, at(10));
+    let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(10), at(10)));
+    meter.waited(&measured, at(0), at(20), 1);
+    let s = summary(&meter, &measured, at(10));
     assert_eq!((s.mean_queue_packets, s.utilisation), (0.0, 0.0));
 }
 
@@ -93,15 +93,15 @@ proptest! {
         cut in 151u64..400,
     ) {
         let cut = cut.min(planned);
-        let mut meter = LinkMeter::new(&Measured::between(at(from), at(planned)));
-        let mut short = LinkMeter::new(&Measured::between(at(from), at(cut)));
+        let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(from), at(planned)));
+        let (mut short, measured_short) = (LinkMeter::default(), Measured::between(at(from), at(cut)));
         for (start, length, bytes) in &intervals {
-            meter.waited(at(*start), at(start + length), *bytes);
+            meter.waited(&measured, at(*start), at(start + length), *bytes);
         }
         intervals.reverse();
         for (start, length, bytes) in &intervals {
-            short.waited(at(*start), at(start + length), *bytes);
-            meter.cut_waiting(at(cut), at(*start), at(start + length), *bytes);
+            short.waited(&measured_short, at(*start), at(start + length), *bytes);
+            meter.cut_waiting(&measured, at(cut), at(*start), at(start + length), *bytes);
         }
         let (mut packets, mut bytes) = (0u64, 0u64);
         for now in from..cut {
@@ -112,8 +112,8 @@ proptest! {
                 }
             }
         }
-        let s = summary(&meter, at(cut));
-        prop_assert_eq!(&s, &summary(&short, at(cut)));
+        let s = summary(&meter, &measured, at(cut));
+        prop_assert_eq!(&s, &summary(&short, &measured_short, at(cut)));
         let looks = cut.saturating_sub(from) as f64;
         if looks > 0.0 {
             prop_assert!((s.mean_queue_packets - packets as f64 / looks).abs() < 1e-9);

@@ -5,10 +5,11 @@ use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet, TcpPacket};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
-use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
+use headway_record::{FlowMeter, FlowPacket, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_scenario as scenario;
 use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
 #[derive(Debug)]
@@ -20,10 +21,10 @@ struct Port {
 
 /// What a port notes of a transmission.
 #[inline]
-fn note(meter: &mut LinkMeter, transmission: &Transmission) {
+fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission) {
     let bytes = transmission.size.count() as u32;
-    meter.waited(transmission.enqueued, transmission.start, bytes);
-    meter.transmitted(transmission.start, transmission.end, bytes);
+    meter.waited(measured, transmission.enqueued, transmission.start, bytes);
+    meter.transmitted(measured, transmission.start, transmission.end, bytes);
 }
 
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
@@ -40,6 +41,7 @@ pub(crate) struct Network<O> {
     pub(crate) observer: O,
     pub(crate) flow_meters: Vec<FlowMeter>,
     pub(crate) packet_hops: u64,
+    measured: Arc<Measured>,
     ports: Vec<Port>,
     commons: Vec<Common>,
     routes: Routes,
@@ -102,7 +104,7 @@ impl<O: Observer> Network<O> {
                 Some(key) => *alike.entry(key).or_insert_with(new),
                 None => new(),
             };
-            Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::new(&measured) }
+            Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::default() }
         };
         let ports = scenario.links.iter().map(port).collect();
         Self {
@@ -111,6 +113,7 @@ impl<O: Observer> Network<O> {
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(&measured)).collect(),
             packet_hops: 0,
+            measured,
             ports,
             commons,
             routes,
@@ -162,12 +165,20 @@ impl<O: Observer> Network<O> {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
         let Port { link, meter } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
-        meter.arrived(now.at);
+        let measured = &*self.measured;
+        meter.arrived(measured, now.at);
+        let uncounted = meter.peak();
         let observer = &mut self.observer;
         let mut begun = false;
-        let offer =
-            link.offer(common, &mut self.packets, &mut self.events.history, now, handle, |packets, transmission| {
-                note(meter, &transmission);
+        let offer = link.offer(
+            common,
+            &mut self.packets,
+            &mut self.events.history,
+            now,
+            handle,
+            uncounted,
+            |packets, transmission| {
+                note(meter, measured, &transmission);
                 if O::WATCHES {
                     // Watched links make events of all other transmissions: this is the newcomer's.
                     begun = true;
@@ -175,13 +186,14 @@ impl<O: Observer> Network<O> {
                     observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
                 }
-            });
+            },
+        );
         if O::WATCHES && !begun && offer != Offer::Dropped(DropCause::Channel) {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
         }
-        meter.queue_seen(now.at, link.waiting().0);
+        meter.queue_seen(measured, now.at, link.waiting().0 as u32);
         if let Some(average) = common.average() {
-            meter.red_average(now.at, average);
+            meter.red_average(measured, now.at, average);
             self.observer.average(now.at, number, average);
         }
         if offer != Offer::Accepted {
@@ -206,7 +218,7 @@ impl<O: Observer> Network<O> {
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
-            self.ports[number].meter.marked(now);
+            self.ports[number].meter.marked(&self.measured, now);
             self.packets.get_mut(handle).mark();
         }
         if let Some((handle, cause)) = dropped {
@@ -217,7 +229,7 @@ impl<O: Observer> Network<O> {
     /// A link has dropped a packet.
     #[cold]
     fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause, event: LinkEvent) {
-        self.ports[number].meter.dropped(now, cause);
+        self.ports[number].meter.dropped(&self.measured, now, cause);
         if O::WATCHES {
             self.observer.link_event(now, event, number, self.packets.get(handle));
         }
@@ -261,10 +273,11 @@ impl<O: Observer> Network<O> {
         let Port { link, meter } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
         link.departure_pending = false;
+        let measured = &*self.measured;
         let observer = &mut self.observer;
         if link.next_departure(common).is_some_and(|at| at <= now) {
             link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
-                note(meter, &transmission);
+                note(meter, measured, &transmission);
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }
@@ -370,21 +383,21 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The meter of a link, closed at `end`; `cut` if the run was to go on.
-    pub(crate) fn closed_meter(&self, number: usize, end: Instant, cut: bool) -> LinkMeter {
+    /// What the meter of a link says, closed at `end`; `cut` if the run was to go on.
+    pub(crate) fn closed_meter(&self, number: usize, label: LinkLabel, end: Instant, cut: bool) -> LinkSummary {
         let Port { link, meter } = &self.ports[number];
         let common = &self.commons[link.common as usize];
         let mut meter = meter.clone();
         for (since, size) in link.unsettled(common, &self.packets) {
-            meter.waited(since, end, size.count() as u32);
+            meter.waited(&self.measured, since, end, size.count() as u32);
         }
         if cut {
             for (start, until, size) in link.settled_after(common, &self.packets, end) {
-                meter.cut_waiting(end, end, start, size.count() as u32);
-                meter.cut_transmission(end, start, until);
+                meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
+                meter.cut_transmission(&self.measured, end, start, until);
             }
         }
-        meter
+        meter.summary(&self.measured, label, end)
     }
 
     /// Somebody on a path holds so many packets back.

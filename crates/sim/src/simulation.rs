@@ -340,7 +340,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     from: scenario.nodes[link.from].clone(),
                     to: scenario.nodes[link.to].clone(),
                 };
-                self.network.closed_meter(number, end, !self.done).summary(label, end)
+                self.network.closed_meter(number, label, end, !self.done)
             })
             .collect();
         let summary = Summary {

@@ -76,7 +76,10 @@ impl DropTail {
 
     #[inline]
     pub(super) fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
-        if self.fits(backlog, arrival.size) {
+        // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
+        if backlog.idle && self.counts != Counts::BelowLimit
+            || self.fits((backlog.packets, backlog.bytes), arrival.size)
+        {
             return Verdict::Admit;
         }
         match self.drop {
@@ -86,15 +89,13 @@ impl DropTail {
     }
 
     #[inline]
-    fn fits(&self, backlog: &Backlog, size: Bytes) -> bool {
+    pub(super) fn fits(&self, (packets, bytes): (u64, u64), size: Bytes) -> bool {
         let (waiting, more, limit) = match self.limit {
-            QueueSize::Packets(limit) => (backlog.packets, 1, limit),
-            QueueSize::Bytes(limit) => (backlog.bytes, size.count(), limit.count()),
+            QueueSize::Packets(limit) => (packets, 1, limit),
+            QueueSize::Bytes(limit) => (bytes, size.count(), limit.count()),
         };
         let with_it = waiting.saturating_add(more);
         match self.counts {
-            // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
-            _ if backlog.idle && self.counts != Counts::BelowLimit => true,
             Counts::Waiting => with_it <= limit,
             // In bytes the packet in transmission is not known here: only its place is counted.
             Counts::WithTransmission => with_it < limit,

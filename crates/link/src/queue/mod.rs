@@ -88,6 +88,16 @@ impl Discipline {
         each!(self, discipline => discipline.admit(now, backlog, arrival, random))
     }
 
+    /// Whether a packet is let in unmarked for sure if no more than so many packets and bytes wait.
+    #[must_use]
+    #[inline]
+    pub fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.fits(waiting, arrival.size),
+            Self::Red(_) => false,
+        }
+    }
+
     /// The average queue that the discipline keeps, if it keeps one, in packets (where it counts bytes, in packets of
     /// its mean size).
     #[must_use]
