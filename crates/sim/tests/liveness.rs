@@ -212,6 +212,44 @@ fn less_than_a_byte_a_second() {
     }
 }
 
+/// Bursts of 5 s and pauses of 30 s by chance, over CCID 4 behind losses of 0.3: where the receiver takes pauses for round trips (RFC 4342
+/// section 8.1), X_recv is spread over them, for minutes.
+#[test]
+fn pauses_are_no_round_trips() {
+    let received = |loss: f64| {
+        let loss = format!("probability = {loss:?}, changes = [{{ at = \"42s\", probability = 0.0 }}]");
+        let text = format!(
+            "duration = \"600s\"\nmeasure_from = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"3Mbps\"\ndelay = \"15ms\"\n\
+             queue = {{ kind = \"droptail\", limit = \"25packets\" }}\nloss = {{ kind = \"bernoulli\", {loss} }}\n[[flow]]\nname = \"call\"\n\
+             from = \"a\"\nto = \"b\"\ntransport = {{ kind = \"dccp\", ccid = 4 }}\nsend_queue = {{ kind = \"edf\" }}\n\
+             source = {{ kind = \"exponential\", rate = \"600kbps\", payload = \"300B\", burst_time = \"5s\", idle_time = \"30s\", lifetime = \"200ms\" }}\n"
+        );
+        common::run(&common::scenario(&text), ()).summary.flows[0].received_packets
+    };
+    let (behind_losses, usual) = (received(0.3), received(0.0));
+    assert!(behind_losses * 10 > usual * 9, "{behind_losses} of {usual}");
+}
+
+/// Of all combinations some that did. Packets five round trips apart, which measure none, so that the receiver did not know when its four bits of
+/// counter had gone round (RFC 4342 section 8.1); a small packet that came among large ones that were lost, and was X_recv while the next
+/// large one waited (RFC 5348 section 4.3).
+#[test]
+fn those_that_stayed_down() {
+    let named = |list: &[(&'static str, &'static str)], name| *list.iter().find(|(known, _)| *known == name).unwrap();
+    let cases = [
+        (PATHS[1], "ccid 3", "audio", "fifo", "a long outage"),
+        (PATHS[1], "ccid 4", "audio", "fifo", "a long outage"),
+        (PATHS[0], "ccid 3", "trace", "edf", "a flood"),
+    ];
+    for (path, transport, source, queue, episode) in cases {
+        let (transport, source) = (named(&TRANSPORTS, transport), named(&SOURCES, source));
+        let case = Case { dialect: "rfc", path, transport, queue, source };
+        let episode = *EPISODES.iter().find(|known| known.0 == episode).unwrap();
+        let back = case.back_after(&case.delivered(None), episode);
+        assert!(back.is_some_and(|back| back <= case.bound_s(episode)), "{path:?} {transport:?} {queue}: {back:?}");
+    }
+}
+
 #[test]
 fn rfc() {
     check("rfc", &TRANSPORTS);

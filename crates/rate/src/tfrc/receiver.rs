@@ -13,6 +13,9 @@ use crate::contract::{
 };
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
+/// R in s as long as nothing has measured it (RFC 4340 section 3.4).
+const DEFAULT_RTT: f64 = 0.2;
+
 /// The receiver half of `tfrc` and `tfrc-sp`.
 #[derive(Debug)]
 pub struct TfrcReceiver {
@@ -137,7 +140,7 @@ impl TfrcReceiver {
             Segment::Average | Segment::Full => self.arrivals.mean_size().unwrap_or(self.full),
         };
         let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
-        let r = self.r().unwrap_or(0.2);
+        let r = self.r().unwrap_or(DEFAULT_RTT);
         let t_rto = match self.timing.and_then(|timing| timing.t_rto) {
             Some(t_rto) => t_rto.as_secs_f64(),
             None => (4.0 * r).max(self.options.min_rto.as_secs_f64()),
@@ -213,7 +216,7 @@ impl TfrcReceiver {
             (FeedbackClock::WindowCounter | FeedbackClock::Linux, r) => {
                 let counter = self.history.as_ref().map_or(0, LossHistory::counter);
                 // Four bits of quarters: after four round trips the difference says nothing, and could be none behind an outage.
-                let gone_round = r.is_some_and(|r| now.since(last).as_secs_f64() >= 4.0 * r);
+                let gone_round = now.since(last).as_secs_f64() >= 4.0 * r.unwrap_or(DEFAULT_RTT);
                 gone_round || counter.saturating_sub(self.reports.counter) >= 4
             }
         }

@@ -51,6 +51,9 @@ pub struct TfrcSender {
     last_size: f64,
     /// The mean size of the packets that the last report named, if it named any.
     mean_size: Option<f64>,
+    /// When the last report came, and how long after the one before it, in s.
+    reported_at: Option<Instant>,
+    since_report: f64,
     limited: Limited,
 }
 
@@ -108,6 +111,8 @@ impl TfrcSender {
             bytes: 0,
             last_size: 0.0,
             mean_size: None,
+            reported_at: None,
+            since_report: f64::INFINITY,
             limited: Limited::default(),
             options: options.clone(),
         };
@@ -207,9 +212,13 @@ impl TfrcSender {
         let packets = self.mean_size.map_or(bytes, |mean_size| bytes * (s / mean_size));
         match self.options.paced {
             Paced::Packets => packets,
-            // Below a packet in four round trips one of them is all that X_recv is of, and who sends a small one behind large ones that
+            // Below a packet in four round trips one of them is all that X_recv is of, and who sends a small one with large ones that
             // were lost would wait for minutes. For Linux it is bytes however few they are: that is not copied.
-            Paced::Bytes | Paced::Segments => bytes.max(packets.min(s / (8.0 * self.rtt.r().unwrap_or(1.0)))),
+            Paced::Bytes | Paced::Segments if bytes > 0.0 => {
+                let one = s / self.since_report;
+                bytes.max(packets.max(one).min(s / (8.0 * self.rtt.r().unwrap_or(1.0))))
+            }
+            Paced::Bytes | Paced::Segments => 0.0,
         }
     }
 
@@ -283,6 +292,7 @@ impl SenderHalf for TfrcSender {
         if let Some(named) = acknowledged.filter(|_| self.options.counter_keeps_up) {
             self.counter.on_acknowledged(now, named.newest.counter);
         }
+        self.since_report = self.reported_at.replace(now).map_or(f64::INFINITY, |last| now.since(last).as_secs_f64());
         self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
         self.urgent = false;

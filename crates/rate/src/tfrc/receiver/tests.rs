@@ -114,6 +114,12 @@ fn a_counter_that_has_gone_round() {
     }
     assert_eq!(take(&mut receiver, ms(599), &counted(40, 8)), None, "less than four round trips after the last report");
     assert!(take(&mut receiver, ms(600), &counted(41, 8)).is_some());
+    // Packets five steps apart measure nothing: 200 ms (RFC 4340 section 3.4).
+    let mut sparse = self::receiver(|_| {}, LossForm::EventRate);
+    (0..=3).for_each(|n| assert!(take(&mut sparse, ms(20 * n), &counted(n, (5 * n % 16) as u8)).is_some()));
+    assert_eq!(sparse.r(), None);
+    assert_eq!(take(&mut sparse, ms(859), &counted(40, 15)), None);
+    assert!(take(&mut sparse, ms(860), &counted(41, 15)).is_some());
 }
 
 /// If no data has come, the report waits for some. It would say that nothing is received, which only the first one may (RFC 5348

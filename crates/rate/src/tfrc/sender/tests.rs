@@ -589,6 +589,26 @@ fn send_bytes(sender: &mut TfrcSender, now: Instant, number: u64, bytes: u64) ->
     sender.on_send(now, &Sending { number, size: Bytes::new(bytes), data: true })
 }
 
+/// RFC 5348 section 4.3: below a packet in four round trips X_recv is that of the one packet that came, which counts s: 850 B in 10 s, although
+/// it had 100 B and 1600 B were lost behind it. Who says that nothing came is not believed to mean a packet.
+#[test]
+fn one_small_packet_counts_s() {
+    for (bytes_per_second, counted) in [(10.0, 85.0), (200.0, 200.0), (0.0, 0.0)] {
+        let mut sender = sender(&rfc(), 1000);
+        send_bytes(&mut sender, ms(0), 0, 850);
+        sender.on_feedback(ms(100), &feedback(report(0.0, 0.0), 0.1));
+        send_bytes(&mut sender, ms(1000), 1, 100);
+        send_bytes(&mut sender, ms(2000), 2, 1600);
+        sender.on_feedback(ms(10_100), &Feedback { acknowledged: 2, ..feedback(report(0.0, 0.5), 0.1) });
+        let TfrcReport { x_recv, losses, .. } = match report(bytes_per_second, 0.5) {
+            Report::Tfrc(tfrc) => tfrc,
+            _ => unreachable!(),
+        };
+        let counts = sender.x_inrecv(&TfrcReport { x_recv, losses, new_loss_event: false });
+        assert!((counts - counted).abs() < 1e-9, "{counts}");
+    }
+}
+
 /// net/dccp/ccids/ccid3.c, `ccid3_hc_tx_update_win_count`: only time moves the counter; RFC 4342 section 8.1 has reports move it
 /// too.
 #[test]
