@@ -7,7 +7,7 @@ use headway_units::{Bytes, Duration, Instant, Random, Rate, Step, Ties};
 use std::collections::VecDeque;
 
 /// What a link is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Transmission rate; not zero.
     pub rate: Rate,
@@ -29,15 +29,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Links with the same key may share a [`Common`]. Those whose queue or channel remembers something have none: each needs its own.
+    /// Whether links of this configuration may share a [`Common`]: neither their queue nor their channel remembers anything.
     #[must_use]
-    pub fn key(&self) -> Option<impl Eq + std::hash::Hash + use<>> {
-        let Self { rate, delay, mtu, overhead, queue, loss, two_events, ties } = self;
-        match queue {
-            QueueOptions::DropTail(options) if options.drop == droptail::Victim::Tail && loss.is_none() => {
-                Some((*rate, *delay, *mtu, *overhead, options.clone(), *two_events, *ties))
-            }
-            QueueOptions::DropTail(_) | QueueOptions::Red(_) => None,
+    pub fn may_be_shared(&self) -> bool {
+        match &self.queue {
+            QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && self.loss.is_none(),
+            QueueOptions::Red(_) => false,
         }
     }
 }
@@ -117,18 +114,15 @@ impl Common {
     /// What a packet of this size takes.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u32) -> &Pace {
-        let [first, other] = &self.paces;
-        if first.bytes != bytes && other.bytes != bytes {
-            self.learn_pace(bytes);
-        }
-        let [first, other] = &self.paces;
-        if first.bytes == bytes { first } else { other }
+        if self.paces[0].bytes == bytes { &self.paces[0] } else { self.other_pace(bytes) }
     }
 
-    #[cold]
-    fn learn_pace(&mut self, bytes: u32) {
+    fn other_pace(&mut self, bytes: u32) -> &Pace {
         let which = usize::from(self.paces[0].bytes != 0);
-        self.paces[which] = self.new_pace(bytes);
+        if self.paces[which].bytes != bytes {
+            self.paces[which] = self.new_pace(bytes);
+        }
+        &self.paces[which]
     }
 
     fn new_pace(&self, bytes: u32) -> Pace {

@@ -145,6 +145,10 @@ impl Link {
     /// Offers a packet. `on_start` hears of each transmission that is settled by this call. As long as at most `uncounted` packets can
     /// wait, those that have begun transmission may go on counting among them (one event): to look at each costs a cache miss.
     #[inline]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what links share is passed in, each apart: the caller has it in fields of its own"
+    )]
     pub fn offer<T: Item>(
         &mut self,
         common: &mut Common,
@@ -163,7 +167,8 @@ impl Link {
             return Offer::Dropped(DropCause::Channel);
         }
         let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn };
-        if !common.two_events && (self.waiting >= uncounted || !common.fits(self.waiting(), arrival)) {
+        let surely_fits = self.waiting < uncounted && common.fits(self.waiting(), arrival);
+        if !common.two_events && !surely_fits {
             self.advance(pool, now);
         }
         // Where one event is enough, who waits has a transmission to come.
@@ -171,10 +176,8 @@ impl Link {
         if idle {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
         }
-        let (packets, bytes_waiting) = self.waiting();
-        let since_s = if self.free_s > common.refused_s { self.free_s } else { common.refused_s };
-        let backlog = Backlog { packets, bytes: bytes_waiting, idle, idle_s: now.sum_s - since_s };
-        let (marked, evicted) = match common.admit(now.at, &backlog, arrival) {
+        let verdict = if surely_fits { Verdict::Admit } else { self.ask(common, now, arrival, idle) };
+        let (marked, evicted) = match verdict {
             Verdict::Admit => (false, None),
             Verdict::Mark => (true, None),
             Verdict::Drop(cause) => {
@@ -195,7 +198,16 @@ impl Link {
         if marked { Offer::Marked } else { Offer::Accepted }
     }
 
+    /// What the queue discipline decides, which knows all that wait.
+    #[inline]
+    fn ask(&self, common: &mut Common, now: Moment, arrival: Arrival, idle: bool) -> Verdict {
+        let (packets, bytes) = self.waiting();
+        let since_s = if self.free_s > common.refused_s { self.free_s } else { common.refused_s };
+        common.admit(now.at, &Backlog { packets, bytes, idle, idle_s: now.sum_s - since_s }, arrival)
+    }
+
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "as offer")]
     fn push<T: Item>(
         &mut self,
         common: &mut Common,
@@ -374,6 +386,13 @@ impl Link {
     #[inline]
     pub fn first(&self) -> Option<Handle> {
         (self.first != Handle::NONE).then_some(self.first)
+    }
+
+    /// The packet that a newcomer would be queued behind.
+    #[must_use]
+    #[inline]
+    pub fn last(&self) -> Option<Handle> {
+        (self.last != Handle::NONE).then_some(self.last)
     }
 
     /// When the next packet reaches the far end, as far as that is settled.

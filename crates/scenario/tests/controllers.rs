@@ -31,7 +31,7 @@ fn error(text: &str) -> String {
 }
 
 fn agent(scenario: &Scenario) -> &headway_scenario::Controlled<headway_scenario::AgentOptions> {
-    let Transport::Agent(agent) = &scenario.flows[0].transport else { panic!("{:?}", scenario.flows[0].transport) };
+    let Transport::Agent(agent) = &*scenario.flows[0].transport else { panic!("{:?}", scenario.flows[0].transport) };
     agent
 }
 

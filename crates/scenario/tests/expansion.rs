@@ -109,7 +109,7 @@ fn dialects_are_inherited() {
         );
         let loaded = with(&flow).unwrap();
         assert_resolves(&loaded);
-        let Transport::Udp(udp) = &loaded.scenario.flows[1].transport else { panic!() };
+        let Transport::Udp(udp) = &*loaded.scenario.flows[1].transport else { panic!() };
         udp.header.count()
     };
     assert_eq!(header("transport = { kind = 'udp' }"), 28);
@@ -138,7 +138,7 @@ fn ties_are_the_dialects() {
 #[test]
 fn options_of_a_preset_can_be_turned_off() {
     let delayed = |loaded: &Loaded| {
-        let Transport::Tcp(tcp) = &loaded.scenario.flows[0].transport else { panic!() };
+        let Transport::Tcp(tcp) = &*loaded.scenario.flows[0].transport else { panic!() };
         tcp.rules.delayed_ack
     };
     assert!(delayed(&changed("small", "small").unwrap()).is_some());
@@ -167,7 +167,7 @@ fn overrides_reach_every_key() {
     assert!(format!("{:?}", scenario.links[1].queue).contains("30packets"));
     assert_eq!(scenario.links[0].mtu.unwrap().count(), 9000);
     assert_eq!(scenario.flows[0].stop, Some(Instant::from_secs(19)));
-    let Transport::Tcp(tcp) = &scenario.flows[0].transport else { panic!() };
+    let Transport::Tcp(tcp) = &*scenario.flows[0].transport else { panic!() };
     assert_eq!(tcp.rules.window.to_string(), "99packets");
 }
 

@@ -54,7 +54,7 @@ fn calibration_scenarios_have_the_topology_of_their_script() {
             format!("n3->n2 10Mbps 2ms {}", queue(50)),
         ]
     );
-    let Transport::Tcp(tcp) = &scenario.flows[0].transport else { panic!() };
+    let Transport::Tcp(tcp) = &*scenario.flows[0].transport else { panic!() };
     assert_eq!((tcp.kind(), tcp.rules.segment), ("tcp-reno", Bytes::new(1040)));
     assert_eq!(tcp.rules.min_rto, Duration::from_millis(200));
 }

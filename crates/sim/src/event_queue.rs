@@ -87,6 +87,9 @@ pub(crate) struct EventQueue {
     tuned_on: u64,
 }
 
+/// How far ahead [`EventQueue::ahead`] looks.
+pub(crate) const AHEAD: usize = 4;
+
 const LEAST_DAYS: usize = 256;
 const MOST_DAYS: usize = 1 << 18;
 const LONGEST_LIST: usize = 16;
@@ -115,7 +118,21 @@ impl EventQueue {
     #[inline]
     pub(crate) fn push(&mut self, at: Moment, actor: Actor) {
         self.pending += 1;
-        self.insert(at.at, at.sum_s, at.turn, actor);
+        let Moment { at, sum_s, turn } = at;
+        let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
+        let place = (self.day + ahead) as usize & (self.ring.len() - 1);
+        // As a rule: a day without events, and a node that was free.
+        if ahead < self.ring.len() as u64
+            && let first @ &mut NONE = &mut self.ring[place]
+            && let Some(node) = self.nodes.get_mut(self.free as usize)
+        {
+            *first = self.free;
+            self.free = node.next;
+            *node = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };
+            self.occupied[place / 64] |= 1 << (place % 64);
+        } else {
+            self.insert(at, sum_s, turn, actor);
+        }
     }
 
     /// Takes the event in pieces, which travel in registers: a structure that is stored by parts and loaded as a whole
@@ -193,11 +210,28 @@ impl EventQueue {
         Some((at, actor))
     }
 
-    /// Who probably acts next.
-    #[inline(always)]
-    pub(crate) fn peek(&self) -> Option<Actor> {
-        let place = self.next_in_ring()?;
-        self.nodes.get(self.ring[place] as usize).map(|node| node.actor)
+    /// Who probably acts next, and after that.
+    pub(crate) fn ahead(&self) -> [Option<Actor>; AHEAD] {
+        let mut found = [None; AHEAD];
+        let Some(mut place) = self.next_in_ring() else { return found };
+        let mut number = self.ring[place];
+        for actor in &mut found {
+            while number == NONE {
+                place += 1;
+                let Some(days) = self.occupied.get(place / 64) else { return found };
+                let days = days & (u64::MAX << (place % 64));
+                if days == 0 {
+                    place |= 63;
+                    continue;
+                }
+                place = place & !63 | days.trailing_zeros() as usize;
+                number = self.ring[place];
+            }
+            let Some(node) = self.nodes.get(number as usize) else { return found };
+            *actor = Some(node.actor);
+            number = node.next;
+        }
+        found
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use crate::packet::{Body, Datagram, RawEnd};
 use crate::send_queue::SendQueue;
 use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
+use headway_prefetch::{fetch, fetch_first};
 use headway_rate::Status;
 use headway_tcp::{Counters, Sender, Sink};
 use headway_units::{Bytes, Class, Ecn, FlowId, Instant, Moment, Ties};
@@ -207,6 +208,10 @@ impl Udp {
                 self.next_sequence += 1;
                 return Some(Envelope { size: datagram.wire.count() as u32, ecn: Ecn::NotEct, body });
             }
+            // To ask when is cheaper than to ask what.
+            if source.poll_timeout().is_none_or(|due| due > now) {
+                return None;
+            }
             let write = source.poll(now)?;
             self.writing = Some((write, datagrams(write.size, &self.options)));
         }
@@ -214,6 +219,21 @@ impl Udp {
 }
 
 impl Flow {
+    /// Fetches what is touched of itself.
+    pub(crate) fn fetch(&self) {
+        fetch_first(self);
+        fetch_first(&self.sender_timer);
+    }
+
+    /// Fetches the end that a packet is about to come to: it is itself at hand.
+    pub(crate) fn fetch_end(&self, forward: bool) {
+        match &self.transport {
+            Transport::Tcp { sink, .. } if forward => fetch(&**sink),
+            Transport::Tcp { sender, .. } => fetch(&**sender),
+            _ => {}
+        }
+    }
+
     fn owner(&self, class: Class) -> Owner {
         Owner { class, number: self.id.0, salt: self.salt }
     }

@@ -5,10 +5,10 @@ use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet, TcpPacket};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
+use headway_prefetch::{fetch, fetch_first};
 use headway_record::{FlowMeter, FlowPacket, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_scenario as scenario;
 use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -31,8 +31,11 @@ fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission)
 /// They take about 800 MB.
 pub(crate) const MOST_PACKETS: usize = 1 << 22;
 
-/// From so many ports on they do not fit into a processor's nearest caches.
+/// From so many ports on, what events need does not fit into a processor's nearest caches: it is fetched ahead of them.
 const FAR: usize = 1024;
+
+/// So many kinds of links are looked through for one that is alike.
+const LATEST: usize = 8;
 
 /// Everything between the flows' ends.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ pub(crate) struct LinkSample {
 impl<O: Observer> Network<O> {
     pub(crate) fn new(scenario: &scenario::Scenario, routes: Routes, observer: O) -> Self {
         let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
-        let (mut commons, mut alike) = (Vec::new(), HashMap::new());
+        let (mut commons, mut latest) = (Vec::new(), Vec::<(Config, u32)>::new());
         let port = |link: &scenario::Link| {
             let config = Config {
                 rate: link.rate,
@@ -96,14 +99,15 @@ impl<O: Observer> Network<O> {
                 two_events: link.two_events || O::WATCHES,
                 ties: scenario.ties,
             };
-            let mut new = || {
+            // Replicas follow one another.
+            let alike = latest.iter().rev().take(LATEST).find(|(other, _)| *other == config);
+            let common = alike.map_or(commons.len() as u32, |(_, common)| *common);
+            if alike.is_none() {
                 commons.push(Common::new(&config, scenario.seed, &link.name));
-                (commons.len() - 1) as u32
-            };
-            let common = match config.key() {
-                Some(key) => *alike.entry(key).or_insert_with(new),
-                None => new(),
-            };
+                if config.may_be_shared() {
+                    latest.push((config, common));
+                }
+            }
             Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::default() }
         };
         let ports = scenario.links.iter().map(port).collect();
@@ -287,19 +291,56 @@ impl<O: Observer> Network<O> {
         self.schedule_arrival(number);
     }
 
-    /// Reads what the event that comes next will need, without using it: the processor fetches it while it works on this
-    /// one. With few links all is at hand anyway.
+    /// Whether what the next events need is likely to be far away.
     #[inline(always)]
-    pub(crate) fn reach_ahead(&self) {
-        if self.ports.len() < FAR {
-            return;
+    pub(crate) fn is_far(&self) -> bool {
+        self.ports.len() >= FAR
+    }
+
+    /// Fetches a link at whose far end a packet will arrive.
+    pub(crate) fn fetch_port(&self, number: usize) {
+        if let Some(port) = self.ports.get(number) {
+            fetch_first(port);
         }
-        let Some(next) = self.events.peek() else { return };
-        if next.class() != Class::Arrival {
-            return;
+    }
+
+    /// Fetches that packet: the link is at hand.
+    pub(crate) fn fetch_packet(&self, number: usize) {
+        if let Some(handle) = self.ports.get(number).and_then(|port| port.link.first()) {
+            fetch_first(self.packets.get(handle));
         }
-        let Some(handle) = self.ports.get(next.number()).and_then(|port| port.link.first()) else { return };
-        std::hint::black_box(self.packets.get(handle).place);
+    }
+
+    /// Fetches what the packet will need next, as it is at hand: another link, or the meter of the flow that is returned, whose end it reaches.
+    pub(crate) fn fetch_next(&self, number: usize) -> Option<FlowId> {
+        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
+        let next = self.routes.link_at(packet.place + 1);
+        if next != Routes::END {
+            fetch(self.ports.get(next as usize)?);
+            return None;
+        }
+        fetch_first(&packet.body);
+        fetch(self.flow_meters.get(packet.flow.0 as usize)?);
+        Some(packet.flow)
+    }
+
+    /// The flow whose end the next packet of this link reaches, and which end, if it does. Else fetches the packet that it will be queued
+    /// behind.
+    pub(crate) fn fetch_last(&self, number: usize) -> Option<(FlowId, bool)> {
+        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
+        let next = self.routes.link_at(packet.place + 1);
+        if next == Routes::END {
+            return Some((packet.flow, packet.forward));
+        }
+        fetch_first(self.packets.get(self.ports.get(next as usize)?.link.last()?));
+        None
+    }
+
+    /// Fetches the link that a route starts with.
+    pub(crate) fn fetch_start(&self, place: u32) {
+        if let Some(port) = self.ports.get(self.routes.link_at(place) as usize) {
+            fetch(port);
+        }
     }
 
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.

@@ -5,7 +5,7 @@ use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, 
 use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "droptail"`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// How much the queue holds.
@@ -17,7 +17,7 @@ pub struct Options {
 }
 
 /// What a DropTail limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
     /// Waiting packets; `limit` of them may wait (Linux pfifo, bfifo).
@@ -30,7 +30,7 @@ pub enum Counts {
 }
 
 /// Which packet a full DropTail queue gives up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
     /// The newcomer.

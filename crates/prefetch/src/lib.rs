@@ -1,0 +1,56 @@
+//! Asks the processor to fetch memory that will be needed soon, while it works on something else.
+//!
+//! It is a hint: no program computes anything else with it, and where there is no such instruction nothing is done. It is the one place
+//! of Headway with `unsafe`, until `core::hint::prefetch_read` is stable (rust-lang/rust#146941).
+#![no_std]
+#![deny(unsafe_code)]
+
+/// Bytes of a cache line.
+pub const LINE: usize = 64;
+
+/// Fetches the value, all cache lines of it.
+#[inline(always)]
+pub fn fetch<T>(value: &T) {
+    let first = core::ptr::from_ref(value).cast::<u8>();
+    for line in 0..size_of::<T>().div_ceil(LINE) {
+        fetch_line(first.wrapping_add(line * LINE));
+    }
+}
+
+/// Fetches the first cache line of the value.
+#[inline(always)]
+pub fn fetch_first<T>(value: &T) {
+    fetch_line(core::ptr::from_ref(value).cast());
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[expect(
+    unsafe_code,
+    reason = "the instruction is part of every x86-64 processor, and a prefetch never faults, whatever the address"
+)]
+fn fetch_line(address: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: SSE is part of x86-64; the address is only a hint.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn fetch_line(_address: *const u8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is changed, and nothing of these is read: not of a value of no bytes, nor of one that ends a page.
+    #[test]
+    fn it_is_a_hint() {
+        let large = [7u8; 4096];
+        fetch(&large);
+        fetch(&());
+        fetch_first(&large[4095]);
+        fetch_line(core::ptr::null());
+        assert_eq!(large, [7; 4096]);
+    }
+}
