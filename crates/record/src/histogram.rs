@@ -3,17 +3,19 @@
 //! Each power of two is cut into 64 equal buckets; below 128 a bucket is one value. A quantile is the middle of its
 //! bucket, so it is off by at most 1/128 (0.8 %) of itself; the mean, the smallest and the largest value are exact.
 //! All is integer arithmetic: no logarithm whose last bit could differ between machines. Memory: 256 bytes for each
-//! power of two between the smallest and the largest value seen.
+//! power of two between the smallest and the largest value seen, to the cache line.
 
 /// Buckets in a power of two.
 const PER_OCTAVE: usize = 64;
 const SHIFT: u32 = PER_OCTAVE.ilog2();
+/// Buckets in a cache line.
+const LINE: usize = 16;
 
 /// Counts of 64-bit values: a cache line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     sum: u128,
-    /// Whole octaves of buckets, from bucket `first` on.
+    /// Whole cache lines of buckets, from bucket `first` on.
     counts: Box<[u32]>,
     first: usize,
     total: u64,
@@ -55,21 +57,21 @@ impl Histogram {
         self.sum += u128::from(value);
     }
 
-    /// Makes room for `bucket`, an octave at a time: at most 59 times in a life.
+    /// Makes room for `bucket`, a cache line at a time.
     #[cold]
     fn grow(&mut self, bucket: usize) {
-        let octave = bucket - bucket % PER_OCTAVE;
+        let line = bucket - bucket % LINE;
         if self.counts.is_empty() {
-            self.first = octave;
+            self.first = line;
         }
-        let (missing, needed) = match self.first.checked_sub(octave) {
+        let (missing, needed) = match self.first.checked_sub(line) {
             Some(missing) => (missing, missing + self.counts.len()),
-            None => (0, octave + PER_OCTAVE - self.first),
+            None => (0, line + LINE - self.first),
         };
-        let mut wider = vec![0; needed.max(PER_OCTAVE)];
+        let mut wider = vec![0; needed.max(LINE)];
         wider[missing..missing + self.counts.len()].copy_from_slice(&self.counts);
         self.counts = wider.into();
-        self.first = self.first.min(octave);
+        self.first = self.first.min(line);
     }
 
     /// How many values there are.

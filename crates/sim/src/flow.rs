@@ -48,7 +48,7 @@ pub(crate) struct Flow {
 #[derive(Debug)]
 pub(crate) enum Transport {
     Udp(Box<Udp>),
-    Tcp { sender: Box<Sender>, sink: Box<Sink> },
+    Tcp { sender: Sender, sink: Box<Sink> },
     Agent { sender: Box<AgentSender>, receiver: Box<AgentReceiver> },
     Dccp { client: Box<Client>, server: Box<Server> },
 }
@@ -229,7 +229,7 @@ impl Flow {
     pub(crate) fn fetch_end(&self, forward: bool) {
         match &self.transport {
             Transport::Tcp { sink, .. } if forward => fetch(&**sink),
-            Transport::Tcp { sender, .. } => fetch(&**sender),
+            Transport::Tcp { sender, .. } => sender.fetch(),
             _ => {}
         }
     }

@@ -502,10 +502,9 @@ fn new_flow(
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
     let transport = match &*flow.transport {
         headway_scenario::Transport::Udp(options) => Transport::Udp(Box::new(Udp::new(options))),
-        headway_scenario::Transport::Tcp(options) => Transport::Tcp {
-            sender: Box::new(Sender::new(options, stream("sender"))),
-            sink: Box::new(Sink::new(options)),
-        },
+        headway_scenario::Transport::Tcp(options) => {
+            Transport::Tcp { sender: Sender::new(options, stream("sender")), sink: Box::new(Sink::new(options)) }
+        }
         headway_scenario::Transport::Agent(options) => {
             let (sender, receiver) = agent::pair(options, &flow.send_queue, start, stream("sender"));
             Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }

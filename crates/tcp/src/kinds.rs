@@ -40,18 +40,17 @@ macro_rules! kinds {
         /// A TCP sender of any kind. Sans-I/O: after each call that may act, poll [`Sender::poll_transmit`] until it
         /// answers `None`, then ask [`Sender::poll_timeout`] when to call [`Sender::handle_timeout`].
         #[derive(Debug)]
-        #[repr(align(64))] // a cache line
         pub struct Sender(Machine);
 
         #[derive(Debug)]
-        enum Machine { $($Variant(Flow<$recovery, $growth>)),+ }
+        enum Machine { $($Variant(Box<Flow<$recovery, $growth>>)),+ }
 
         impl Sender {
             /// A sender with nothing to send. `random` is drawn from only if `overhead` is not zero.
             #[must_use]
             pub fn new(options: &TcpOptions, random: Random) -> Self {
                 Self(match options.kind {
-                    $(Kind::$Variant => Machine::$Variant(Flow::new(&options.rules, random))),+
+                    $(Kind::$Variant => Machine::$Variant(Box::new(Flow::new(&options.rules, random)))),+
                 })
             }
         }
@@ -211,6 +210,11 @@ impl Sender {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         each!(&self.0, flow => flow.state.una >= flow.state.end)
+    }
+    /// Asks the processor to fetch what an acknowledgement touches: see [`headway_prefetch`].
+    #[inline]
+    pub fn fetch(&self) {
+        each!(&self.0, flow => flow.state.fetch());
     }
     /// What has been counted so far.
     #[must_use]

@@ -47,8 +47,9 @@ pub(crate) trait Recovery {
     }
 }
 
-/// A sender of one kind.
+/// A sender of one kind. It begins a cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow<R, G> {
     pub(crate) state: State<G>,
     recovery: R,

@@ -5,6 +5,7 @@ use crate::options::{HalvedWindow, Halving, Restart, Rules};
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Counters;
+use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub(crate) enum Cut {
 /// No segment has this number.
 const NO_SEGMENT: u64 = u64::MAX;
 
-/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. Laid out in cache lines, behind the eight bytes
-/// that say which kind it is: what each acknowledgement touches comes first.
+/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. Laid out in cache lines: what each acknowledgement
+/// touches is in the first four.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct State<G> {
@@ -38,8 +39,8 @@ pub(crate) struct State<G> {
     /// One past the last segment that the application wrote (`curseq_`).
     pub(crate) end: u64,
     pub(crate) window: Window,
-
     pub(crate) now: Instant,
+
     /// The receiver's window (`window_`).
     pub(crate) limit: u64,
     /// Segments that duplicate acknowledgements say have left (`dupwnd_`).
@@ -59,16 +60,16 @@ pub(crate) struct State<G> {
     pub(crate) opened: bool,
     pub(crate) released: bool,
     cwr_due: bool,
-
     /// The segment whose round trip is being measured, or [`NO_SEGMENT`]; and when it was sent.
     timed: u64,
+
     timed_at: Instant,
     pub(crate) peer_sent: Instant,
     last_sent: Instant,
     pub(crate) rto: Rto,
-
     /// One past the highest sent when the last reduction began (`recover_` + 1).
     pub(crate) recover: u64,
+
     growth: G,
     pub(crate) counters: Counters,
     random: Random,
@@ -114,6 +115,15 @@ impl<G: Growth> State<G> {
             ecn_agreed: false,
             ecn_backoff: false,
         }
+    }
+
+    /// Asks the processor for the first four cache lines.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        fetch_first(&self.rules);
+        fetch_first(&self.limit);
+        fetch_first(&self.timed_at);
+        fetch_first(&self.growth);
     }
 
     /// FlightSize of RFC 5681.
