@@ -148,24 +148,21 @@ fn accounts_for_all(
     assert!(link.unsettled(common, pool).eq(waiting));
 }
 
+/// Four packets of this size at time zero.
+fn offer_four(link: &mut Link, common: &mut Common, pool: &mut Pool<Numbered>, size: u32) {
+    for id in 0..4 {
+        let packet = pool.insert(Numbered { id, size });
+        link.offer(common, pool, &mut History::default(), when(ms(0), Class::Source), packet, 0, |_, _| {});
+    }
+}
+
 /// One event a packet: transmissions are told of ahead, until they begin. Two events: never.
 #[test]
 fn bytes_that_are_told_of_ahead() {
     for (two_events, ahead) in [(false, [3000, 3000, 2000, 0]), (true, [0; 4])] {
         let (mut link, mut common) = start(&Config { two_events, ..config("2Mbps", droptail(50)) });
         let mut pool: Pool<Numbered> = Pool::default();
-        for id in 0..4 {
-            let packet = pool.insert(Numbered { id, size: 1000 });
-            link.offer(
-                &mut common,
-                &mut pool,
-                &mut History::default(),
-                when(ms(0), Class::Source),
-                packet,
-                0,
-                |_, _| {},
-            );
-        }
+        offer_four(&mut link, &mut common, &mut pool, 1000);
         assert_eq!((pool.alive(), common.average()), (4, None));
         // 4 ms each.
         let told = [0, 3, 4, 12].map(|millis| {
@@ -198,18 +195,7 @@ fn the_average_of_red() {
         let red = red::Options { in_bytes, queue_weight: 1.0, ..red::Options::preset(Dialect::Rfc) };
         let (mut link, mut common) = start(&config("2Mbps", QueueOptions::Red(red)));
         let mut pool: Pool<Numbered> = Pool::default();
-        for id in 0..4 {
-            let packet = pool.insert(Numbered { id, size: 500 });
-            link.offer(
-                &mut common,
-                &mut pool,
-                &mut History::default(),
-                when(ms(0), Class::Source),
-                packet,
-                0,
-                |_, _| {},
-            );
-        }
+        offer_four(&mut link, &mut common, &mut pool, 500);
         assert_eq!(common.average(), Some(2.0), "what the last one found waiting");
     }
 }

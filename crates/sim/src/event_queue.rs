@@ -316,6 +316,21 @@ mod tests {
         Class::Attacker,
     ];
 
+    /// Those that come next in the days of the ring, several on one day and days apart.
+    #[test]
+    fn what_is_ahead_comes_next() {
+        let mut events = EventQueue::new(Ties::Drawn);
+        for (number, micros) in [1, 2, 3, 70, 71, 900, 4000, 9000, 9001].into_iter().enumerate() {
+            events.push(Moment::new(Instant::from_micros(micros)), Actor::new(Class::Arrival, number));
+        }
+        for first in 0..9 {
+            let ahead: Vec<_> = events.ahead().into_iter().flatten().map(Actor::number).collect();
+            assert_eq!(ahead, (first..9).take(AHEAD).collect::<Vec<_>>());
+            assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().1.number(), first);
+        }
+        assert_eq!(events.ahead(), [None; AHEAD]);
+    }
+
     proptest! {
         /// Against a sorted list, however events are spread: crowds at one instant, gaps of seconds, enough of them that the
         /// days are cut anew.
