@@ -25,8 +25,6 @@ pub(crate) struct AgentSender {
     empty: bool,
     next_number: u64,
     next_report: u64,
-    /// What the controller wants, as of the last report.
-    ack_ratio: u16,
     ecn: Ecn,
     header: u32,
     pub(crate) queue: SendQueue,
@@ -62,7 +60,6 @@ pub(crate) fn pair(
         empty: true,
         next_number: 0,
         next_report: 0,
-        ack_ratio: 0,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         header: header.count() as u32,
         queue,
@@ -119,7 +116,7 @@ impl AgentSender {
             kind: media.kind,
             deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
             stamp,
-            ack_ratio: self.ack_ratio,
+            ack_ratio: self.controller.status().ack_ratio.unwrap_or(0),
         }));
         Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
@@ -147,9 +144,7 @@ impl AgentSender {
             receive_buffer_drops: 0,
         };
         self.controller.on_feedback(now, &feedback);
-        let status = self.controller.status();
-        self.ack_ratio = status.ack_ratio.unwrap_or(0);
-        let trip = RoundTrip { sample, smoothed: status.rtt, one_way: Some(sent.since(report.echo) - report.held) };
+        let trip = RoundTrip { sample, smoothed: self.controller.status().rtt, one_way: Some(sent.since(report.echo) - report.held) };
         self.queue.on_round_trip(&trip);
         if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {
             self.queue.on_arrivals(now, report.acknowledged, runs);

@@ -223,6 +223,14 @@ impl Connection {
             let wider = wanted.min(largest).next_power_of_two().min(largest);
             self.negotiation.propose(Feature::SEQUENCE_WINDOW, wider);
         }
+        self.propose_ack_ratio();
+    }
+
+    /// The sender may have another Ack Ratio in mind.
+    pub(super) fn propose_ack_ratio(&mut self) {
+        if !self.machine.state().is_synchronized() {
+            return;
+        }
         let ratio = self.sender.as_ref().and_then(|sender| sender.status().ack_ratio);
         // Also while the Confirm of an older one is lost again and again: it takes effect where the Change comes.
         if let Some(ratio) = ratio {

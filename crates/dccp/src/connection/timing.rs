@@ -45,6 +45,8 @@ impl Connection {
                 if let Some(sender) = &mut self.sender {
                     sender.handle_timeout(now);
                 }
+                // What is left of the window may be less than the ratio: then no acknowledgement would come.
+                self.propose_ack_ratio();
             }
             Timer::Receiver => {
                 if let Some(receiver) = &mut self.receiver {
