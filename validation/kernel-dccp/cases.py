@@ -7,7 +7,7 @@ Linux does by its sources (net/dccp of 6.1).
 import dataclasses
 import errno
 
-from judge import (accounted, agreed, all_sent, calm, closed, connected, count, delivered, equation_of, exchange, gaps, gaps_in_numbers, honest, ignored, kernel_end, like, missing,
+from judge import (accounted, agreed, all_sent, calm, came, closed, connected, count, delivered, equation_of, exchange, gaps, gaps_in_numbers, honest, ignored, kernel_end, like, missing,
                    quick, refused, resets, renegotiated, resumes, round_trip, some_spoilt, spoilt, took, unanswered)
 
 DELAY = "delay 20ms"
@@ -273,3 +273,11 @@ for name, netem, p in PAIRS:
             both[role].update(GREEDY)
             CASES.append(Case(f"greedy-{name}-ccid{ccid}-{IS[role]}", **both, expect=[connected, honest, accounted, pace], to_kernel=netem,
                               to_headway=netem))
+
+# The first loss is an outage of 20 s. Linux's receiver takes one packet for the loss interval before it, and that is its mean until a second loss:
+# it says p = 1 for ever, and a sender that goes by it sends a packet in 243 round trips. Headway's brings the kernel's sender back.
+for role, (low, high) in {"headway": (200, 300), "kernel": (1800, 4000)}.items():
+    both = ends(role, (3, 3), headway={"lose": [{"sent": way, "from_ms": 4000, "until_ms": 24_000} for way in (False, True)], "limit_ms": 160_000},
+                kernel={"limit_ms": 160_000})
+    both[role].update({**send(5000, 300, 20_000, within_ms=100_000), "close_after_ms": 1500})
+    CASES.append(Case(f"outage-ccid3-{IS[role]}", **both, expect=[connected, agreed(3, 3), honest, came(low, high)]))

@@ -296,6 +296,11 @@ def all_sent(seen):
     return same("datagrams sent", client.get("sent"), (seen.case.headway if seen.case.client == "headway" else seen.case.kernel)["send"]["packets"])
 
 
+def came(low, high):
+    """So many of the client's datagrams came."""
+    return lambda seen: within("datagrams that came", tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"], low, high)
+
+
 def missing(low, high):
     """So many of the client's datagrams never came."""
 
