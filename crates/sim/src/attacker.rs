@@ -128,7 +128,7 @@ impl Attacker {
                 network.take(handle);
             }
         }
-        self.transmit(now, network);
+        self.transmit(now, now.at, network);
     }
 
     /// The packet as it is on the wire.
@@ -162,21 +162,22 @@ impl Attacker {
 
     /// Its time has come.
     pub(crate) fn on_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        self.timer.fired();
+        // Its deadline may be a nanosecond later than the sum that ns-2 goes by.
+        let at = self.timer.fired().max(now.at);
         while let Some(entry) = self.held.first_entry()
-            && entry.key().0 <= now.at
+            && entry.key().0 <= at
         {
             let handle = entry.remove();
             let onward = network.packet(handle).place;
             network.go_on(now, handle, onward);
         }
-        self.transmit(now, network);
+        self.transmit(now, at, network);
     }
 
-    /// Sends what goes now, and sets its alarm.
-    fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+    /// Sends what goes when its clock says `at`, and sets its alarm.
+    fn transmit<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         for _ in 0..BURST {
-            let Some(Shot { way, source, bytes }) = self.attack.poll_transmit(now.at) else { break };
+            let Some(Shot { way, source, bytes }) = self.attack.poll_transmit(at) else { break };
             let size = (IP_HEADER + bytes.len()) as u32;
             self.counted.sent_packets += 1;
             self.counted.sent_bytes += u64::from(size);

@@ -369,7 +369,8 @@ impl Flow {
             Transport::Dccp { client, .. } => client.handle_timeout(at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
-        self.transmit(now, network);
+        // The sum that ns-2 goes by may come a nanosecond before the deadline: for the sender it is the deadline.
+        self.transmit_at(now, at, network);
     }
 
     /// The sink's timer has come, for what was due at `due`.
@@ -383,7 +384,7 @@ impl Flow {
             Transport::Dccp { server, .. } => server.handle_timeout(at),
             Transport::Udp(_) | Transport::Tcp { .. } => {}
         }
-        self.acknowledge(now, network);
+        self.acknowledge_at(now, at, network);
     }
 
     /// A packet has come to one of the flow's ends.
@@ -498,26 +499,32 @@ impl Flow {
     /// Sends what the sender may send now.
     #[inline]
     fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        self.transmit_at(now, now.at, network);
+    }
+
+    /// Sends what the sender may send when its clock says `at`.
+    #[inline]
+    fn transmit_at<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         if !matches!(self.transport, Transport::Udp(_)) {
-            self.transmit_controlled(now, network);
+            self.transmit_controlled(now, at, network);
         }
     }
 
-    fn transmit_controlled<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+    fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
             let meter = &mut network.flow_meters[self.id.0 as usize];
             let envelope = match &mut self.transport {
                 Transport::Udp(_) => return,
-                Transport::Tcp { sender, .. } => sender.poll_transmit(now.at).map(Envelope::from),
+                Transport::Tcp { sender, .. } => sender.poll_transmit(at).map(Envelope::from),
                 Transport::Agent { sender, .. } => {
-                    let envelope = sender.poll_transmit(now.at);
-                    sender.queue.tell(now.at, meter);
+                    let envelope = sender.poll_transmit(at);
+                    sender.queue.tell(at, meter);
                     envelope
                 }
                 Transport::Dccp { client, .. } => {
-                    let envelope = client.poll_transmit(now.at);
-                    client.queue.tell(now.at, meter);
+                    let envelope = client.poll_transmit(at);
+                    client.queue.tell(at, meter);
                     envelope
                 }
             };
@@ -543,18 +550,24 @@ impl Flow {
     /// Sends what the receiving end has to say.
     #[inline]
     fn acknowledge<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+        self.acknowledge_at(now, now.at, network);
+    }
+
+    /// Sends what the receiving end has to say when its clock says `at`.
+    #[inline]
+    fn acknowledge_at<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         if !matches!(self.transport, Transport::Udp(_)) {
-            self.answer(now, network);
+            self.answer(now, at, network);
         }
     }
 
-    fn answer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
+    fn answer<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         loop {
             let envelope = match &mut self.transport {
                 Transport::Udp(_) => return,
-                Transport::Tcp { sink, .. } => sink.poll_transmit(now.at).map(Envelope::from),
-                Transport::Agent { receiver, .. } => receiver.poll_transmit(now.at),
-                Transport::Dccp { server, .. } => server.poll_transmit(now.at),
+                Transport::Tcp { sink, .. } => sink.poll_transmit(at).map(Envelope::from),
+                Transport::Agent { receiver, .. } => receiver.poll_transmit(at),
+                Transport::Dccp { server, .. } => server.poll_transmit(at),
             };
             let Some(envelope) = envelope else { break };
             network.inject(now, self.id, self.reverse, false, envelope);
@@ -562,7 +575,7 @@ impl Flow {
         if let Transport::Dccp { server, .. } = &mut self.transport
             && let Some(strangers) = &mut server.strangers
         {
-            while let Some(envelope) = strangers.poll_transmit(now.at) {
+            while let Some(envelope) = strangers.poll_transmit(at) {
                 network.inject(now, self.id, strangers.route, false, envelope);
             }
         }

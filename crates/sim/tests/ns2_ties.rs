@@ -5,7 +5,7 @@
 mod common;
 
 use common::{data, fields, run, scenario};
-use headway_sim::{LinkEvent, Observer, Packet};
+use headway_sim::{LinkEvent, Observer, Packet, Simulation};
 use headway_units::Instant;
 use std::fmt::Write;
 
@@ -114,5 +114,25 @@ fn a_source_stops_by_the_sum_of_its_intervals() {
         assert_eq!(sent_by("scheduled"), sent, "{stop}");
         // Nothing is written at the stop itself.
         assert_eq!(sent_by("drawn"), sent - u64::from(stop == "1s"), "{stop}");
+    }
+}
+
+/// The sum of a timer's start and its wait may be rounded to a nanosecond before the deadline: the sender's clock says the deadline then, and
+/// time goes on. Each of these stood still, behind 200 to 870 s.
+#[test]
+fn a_sum_before_the_deadline_is_the_deadline() {
+    for (rate, transport, source) in [
+        ("3300kbps", "kind = \"tfrc\"", "kind = \"ftp\""),
+        ("1Mbps", "kind = \"dccp\", ccid = 3", "kind = \"conference\", lifetime = false"),
+    ] {
+        let text = format!(
+            "duration = \"900s\"\ndialect = \"ns2\"\nseed = 723\nrecord.series = false\n[[link]]\nbetween = [\"w\", \"e\"]\nrate = \"{rate}\"\n\
+             delay = \"300ms\"\nqueue = {{ kind = \"droptail\", limit = \"15packets\" }}\n[[flow]]\nname = \"call\"\nfrom = \"w\"\nto = \"e\"\n\
+             transport = {{ {transport} }}\nsend_queue = {{ kind = \"sfdps2\" }}\nsource = {{ {source} }}\n"
+        );
+        let scenario = scenario(&text);
+        let mut simulation = Simulation::new(&scenario, ()).unwrap();
+        let done = (0..100).any(|_| simulation.run(1 << 20).unwrap());
+        assert!(done, "{transport}: 10^8 events, and no end");
     }
 }

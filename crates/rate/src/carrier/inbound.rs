@@ -1,0 +1,120 @@
+//! The receiving half of a carrier.
+
+use crate::contract::{LossForm, Received, ReceiverHalf, Report};
+use crate::kinds::Receiver;
+use headway_units::{Duration, Instant};
+
+/// Drives the receiver half of a controller.
+#[derive(Debug)]
+pub struct Inbound<R = Receiver> {
+    controller: Option<R>,
+    newest: Option<Newest>,
+    /// What the sender asked for last.
+    ack_ratio: Option<u16>,
+}
+
+/// The packet with the greatest number.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    number: u64,
+    came: Instant,
+    /// When it was sent, by the sender's clock, if it says so.
+    sent: Option<Instant>,
+}
+
+/// A report that is to go now.
+#[derive(Clone, Copy, Debug)]
+pub struct Due<'a> {
+    /// The greatest number that has come.
+    pub acknowledged: u64,
+    /// The sender's clock on that packet, for carriers that send it back.
+    pub echo: Option<Instant>,
+    /// How long ago it came.
+    pub held: Duration,
+    /// What the receiver half says.
+    pub report: Report<'a>,
+}
+
+impl<R> Default for Inbound<R> {
+    fn default() -> Self {
+        Self { controller: None, newest: None, ack_ratio: None }
+    }
+}
+
+impl<R: ReceiverHalf> Inbound<R> {
+    /// A controller takes over.
+    pub fn start(&mut self, controller: R) {
+        self.controller = Some(controller);
+        if let Some(packets) = self.ack_ratio.take() {
+            self.set_ack_ratio(packets);
+        }
+    }
+    /// Nothing is reported any more.
+    pub fn stop(&mut self) {
+        self.controller = None;
+    }
+    /// Whether a controller runs.
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        self.controller.is_some()
+    }
+
+    /// A packet has come.
+    pub fn on_packet(&mut self, now: Instant, packet: &Received) {
+        if self.newest.is_none_or(|newest| packet.number > newest.number) {
+            let sent = packet.timing.map(|timing| timing.sent);
+            self.newest = Some(Newest { number: packet.number, came: now, sent });
+        }
+        if let Some(controller) = &mut self.controller {
+            controller.on_packet(now, packet);
+        }
+    }
+    /// The data of a packet that has come turned out to be corrupt.
+    pub fn on_corrupt(&mut self, now: Instant, number: u64) {
+        if let Some(controller) = &mut self.controller {
+            controller.on_corrupt(now, number);
+        }
+    }
+    /// The sender asks for one acknowledgement for so many data packets.
+    pub fn set_ack_ratio(&mut self, packets: u16) {
+        if self.ack_ratio.replace(packets) != Some(packets)
+            && let Some(controller) = &mut self.controller
+        {
+            controller.set_ack_ratio(packets);
+        }
+    }
+    /// How losses are to be told.
+    pub fn set_loss_form(&mut self, form: LossForm) {
+        if let Some(controller) = &mut self.controller {
+            controller.set_loss_form(form);
+        }
+    }
+
+    /// How long ago the newest packet came.
+    #[must_use]
+    pub fn held(&self, now: Instant) -> Duration {
+        self.newest.map_or(Duration::ZERO, |newest| now.since(newest.came))
+    }
+
+    /// What is to be told the sender now, if anything is due.
+    pub fn poll_report(&mut self, now: Instant) -> Option<Due<'_>> {
+        let held = self.held(now);
+        let Newest { number, sent, .. } = self.newest?;
+        let report = self.controller.as_mut()?.poll_report(now)?;
+        Some(Due { acknowledged: number, echo: sent, held, report })
+    }
+
+    /// The instant of [`poll_timeout`](Self::poll_timeout) has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(controller) = &mut self.controller
+            && controller.poll_timeout().is_some_and(|at| at <= now)
+        {
+            controller.handle_timeout(now);
+        }
+    }
+    /// When to come back.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.controller.as_ref().and_then(ReceiverHalf::poll_timeout)
+    }
+}
