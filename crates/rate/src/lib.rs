@@ -4,6 +4,7 @@
 //! the simulator, under DCCP and on sockets.
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod contract;
 mod faster_restart;
 mod kinds;
@@ -12,6 +13,7 @@ mod tcp_like;
 mod tfrc;
 mod tfrc_sp;
 
+pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip};
 pub use contract::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
     Run, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport, Timing,

@@ -8,22 +8,16 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{SendQueueOptions, UdpOptions};
 use headway_rate::{
-    Feedback, LossForm, Losses, Next, Permit, Receiver, ReceiverContext, ReceiverHalf, Report, Sender, SenderContext,
-    SenderHalf, Sending, Status, TfrcReport, Timing,
+    Due, Inbound, LossForm, Losses, Next, Outbound, Receiver, ReceiverContext, Report, Sender, SenderContext, Status,
+    TfrcReport, Timing,
 };
 use headway_scenario::{AgentOptions, Controlled};
-use headway_units::{Bytes, Duration, Ecn, Instant, Random, Seq48};
+use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
 
 /// The data's sender.
 #[derive(Debug)]
 pub(crate) struct AgentSender {
-    controller: Sender,
-    /// When the controller lets the next datagram go; far in the future if it waits for something else.
-    permitted: Instant,
-    /// Whether there is no next datagram. Then nothing happens at `permitted`, and the controller is told afterwards that the
-    /// application had nothing.
-    empty: bool,
-    next_number: u64,
+    outbound: Outbound,
     next_report: u64,
     ecn: Ecn,
     header: u32,
@@ -33,13 +27,10 @@ pub(crate) struct AgentSender {
 /// The data's receiver.
 #[derive(Debug)]
 pub(crate) struct AgentReceiver {
-    controller: Receiver,
-    /// The datagram with the greatest number: its number, when it was sent and when it came.
-    newest: Option<(u64, Instant, Instant)>,
+    inbound: Inbound,
     /// What has come, for reports that tell of each packet.
     arrivals: Option<AckVectorBuffer>,
     next_report: u64,
-    ack_ratio: u16,
     feedback: u32,
 }
 
@@ -53,24 +44,21 @@ pub(crate) fn pair(
     let AgentOptions { datagram, header, feedback, ecn, initial_rtt } = options.carrier;
     let queue = SendQueue::new(UdpOptions { datagram, header }, send_queue);
     let packet_size = queue.full();
-    let context = SenderContext { now, rtt: initial_rtt, packet_size, random };
+    let mut outbound = Outbound::new(0);
+    outbound.start(Sender::new(&options.controller, SenderContext { now, rtt: initial_rtt, packet_size, random }));
     let sender = AgentSender {
-        controller: Sender::new(&options.controller, context),
-        permitted: Instant::FAR_FUTURE,
-        empty: true,
-        next_number: 0,
+        outbound,
         next_report: 0,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         header: header.count() as u32,
         queue,
     };
     let context = ReceiverContext { now, packet_size, losses: LossForm::EventRate };
-    let controller = Receiver::new(&options.controller, context);
+    let mut inbound = Inbound::default();
+    inbound.start(Receiver::new(&options.controller, context));
     let receiver = AgentReceiver {
-        newest: None,
-        ack_ratio: 0,
+        inbound,
         arrivals: options.controller.reports_arrivals().then(AckVectorBuffer::new),
-        controller,
         next_report: 0,
         feedback: feedback.count() as u32,
     };
@@ -78,36 +66,17 @@ pub(crate) fn pair(
 }
 
 impl AgentSender {
-    /// The controller is told that the application had nothing when a datagram might have gone.
-    fn catch_up(&mut self, before: Instant) {
-        if self.empty && self.permitted < before {
-            self.controller.on_application_limited(self.permitted);
-            self.permitted = Instant::FAR_FUTURE;
-        }
-    }
-
     /// The next datagram to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        self.catch_up(now + Duration::from_nanos(1));
-        let size = self.queue.next_size(now);
-        let next = Next { size: size.unwrap_or(Bytes::new(0)) };
-        self.empty = size.is_none();
-        self.permitted = Instant::FAR_FUTURE;
-        match self.controller.poll_send(now, next) {
-            Permit::Now => {}
-            Permit::At(at) => {
-                self.permitted = at;
-                return None;
-            }
-            Permit::Blocked => return None,
+        let next = self.queue.next_size(now).map(|size| Next { size });
+        if !self.outbound.may_send(now, next) {
+            return None;
         }
         let Some(media) = self.queue.take(now) else {
-            self.controller.on_application_limited(now);
+            self.outbound.on_nothing_sent(now);
             return None;
         };
-        let number = self.next_number;
-        self.next_number += 1;
-        let stamp = self.controller.on_send(now, &Sending { number, size: media.payload, data: true });
+        let (number, stamp) = self.outbound.send(now, Some(media.payload), true);
         self.queue.sent(number, media);
         let payload = media.payload.count() as u32;
         let body = Body::Numbered(Box::new(Numbered {
@@ -115,36 +84,28 @@ impl AgentSender {
             payload,
             kind: media.kind,
             deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
-            stamp,
-            ack_ratio: self.controller.status().ack_ratio.unwrap_or(0),
+            stamp: stamp.unwrap_or_default(),
+            ack_ratio: self.status().ack_ratio.unwrap_or(0),
         }));
         Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
 
     /// A report has come that was sent then; returns what it lets measure.
     pub(crate) fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> RoundTrip {
-        self.catch_up(now);
         let sample = now.since(report.echo) - report.held;
-        let tfrc = |numbers: &TfrcNumbers| TfrcReport {
-            x_recv: numbers.x_recv,
-            losses: Losses::EventRate(numbers.p),
-            new_loss_event: numbers.new_loss_event,
-        };
-        let lost_acks = report.number.saturating_sub(self.next_report);
+        self.outbound.on_lost_acks(report.number.saturating_sub(self.next_report));
         self.next_report = self.next_report.max(report.number + 1);
-        let feedback = Feedback {
-            acknowledged: report.acknowledged,
-            rtt_sample: Some(sample),
-            report: match &report.numbers {
-                ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
-                ReportNumbers::Tfrc(numbers) => Report::Tfrc(tfrc(numbers)),
-            },
-            lost_acks,
-            slow_receiver: false,
-            receive_buffer_drops: 0,
+        let says = match &report.numbers {
+            ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
+            ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event }) => Report::Tfrc(TfrcReport {
+                x_recv: *x_recv,
+                losses: Losses::EventRate(*p),
+                new_loss_event: *new_loss_event,
+            }),
         };
-        self.controller.on_feedback(now, &feedback);
-        let trip = RoundTrip { sample, smoothed: self.controller.status().rtt, one_way: Some(sent.since(report.echo) - report.held) };
+        self.outbound.on_report(now, report.acknowledged, Some(sample), says);
+        let one_way = Some(sent.since(report.echo) - report.held);
+        let trip = RoundTrip { sample, smoothed: self.status().rtt, one_way };
         self.queue.on_round_trip(&trip);
         if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {
             self.queue.on_arrivals(now, report.acknowledged, runs);
@@ -153,20 +114,15 @@ impl AgentSender {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.catch_up(now);
-        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.controller.handle_timeout(now);
-        }
+        self.outbound.handle_timeout(now);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let permitted = if self.empty { Instant::FAR_FUTURE } else { self.permitted };
-        let at = self.controller.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(permitted);
-        (at != Instant::FAR_FUTURE).then_some(at)
+        self.outbound.poll_timeout()
     }
 
     pub(crate) fn status(&self) -> Status {
-        self.controller.status()
+        self.outbound.status().unwrap_or_default()
     }
 }
 
@@ -174,17 +130,13 @@ impl AgentReceiver {
     /// A datagram has come.
     pub(crate) fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
         let Numbered { number, payload, stamp, ack_ratio, .. } = *datagram;
-        if ack_ratio > 0 && self.ack_ratio != ack_ratio {
-            self.ack_ratio = ack_ratio;
-            self.controller.set_ack_ratio(ack_ratio);
-        }
-        if self.newest.is_none_or(|(newest, ..)| number > newest) {
-            self.newest = Some((number, sent, now));
+        if ack_ratio > 0 {
+            self.inbound.set_ack_ratio(ack_ratio);
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.received(Seq48::new(number), ecn);
         }
-        self.controller.on_packet(
+        self.inbound.on_packet(
             now,
             &headway_rate::Received {
                 number,
@@ -206,7 +158,8 @@ impl AgentReceiver {
 
     /// The next report to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        let numbers = match self.controller.poll_report(now)? {
+        let Due { acknowledged, echo, held, report } = self.inbound.poll_report(now)?;
+        let numbers = match report {
             Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
                 ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event })
             }
@@ -215,20 +168,17 @@ impl AgentReceiver {
                 ReportNumbers::Arrivals(self.arrivals.iter().flat_map(AckVectorBuffer::runs).collect())
             }
         };
-        let (acknowledged, echo, came) = self.newest?;
         let number = self.next_report;
         self.next_report += 1;
-        let report = ReportBody { number, acknowledged, echo, held: now.since(came), numbers };
+        let report = ReportBody { number, acknowledged, echo: echo.unwrap_or(now), held, numbers };
         Some(Envelope { size: self.feedback, ecn: Ecn::NotEct, body: Body::Report(Box::new(report)) })
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.controller.handle_timeout(now);
-        }
+        self.inbound.handle_timeout(now);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.controller.poll_timeout()
+        self.inbound.poll_timeout()
     }
 }

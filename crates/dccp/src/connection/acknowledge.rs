@@ -20,8 +20,6 @@ pub(crate) struct Acknowledge {
     vector: AckVectorBuffer,
     /// Our packets that carried it, the newest last.
     carriers: VecDeque<Seq48>,
-    /// When GSR's packet came.
-    gsr_at: Instant,
     /// A Timestamp that waits for its Echo, and when it came.
     timestamp: Option<(Timestamp, Instant)>,
     /// Packets whose data was dropped, the newest first, until the peer knows.
@@ -41,7 +39,6 @@ impl Acknowledge {
         Self {
             vector: AckVectorBuffer::new(),
             carriers: VecDeque::new(),
-            gsr_at: now,
             timestamp: None,
             dropped: VecDeque::new(),
             dropped_told: None,
@@ -52,12 +49,9 @@ impl Acknowledge {
     }
 
     /// An acknowledgeable packet has come.
-    pub(crate) fn on_packet(&mut self, now: Instant, seq: Seq48, ecn: Ecn, is_newest: bool) {
+    pub(crate) fn on_packet(&mut self, seq: Seq48, ecn: Ecn) {
         self.vector.received(seq, ecn);
         self.unacknowledged = true;
-        if is_newest {
-            self.gsr_at = now;
-        }
     }
     /// It carried a Timestamp. Only the last one is echoed, as section 13.3 allows.
     pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: Timestamp) {
@@ -85,11 +79,6 @@ impl Acknowledge {
     /// How long ago the last acknowledgement went.
     pub(crate) const fn age(&self, now: Instant) -> Duration {
         now.since(self.last)
-    }
-
-    /// The time since GSR's packet came.
-    pub(crate) const fn elapsed(&self, now: Instant) -> Elapsed {
-        Elapsed::from_duration(now.since(self.gsr_at))
     }
 
     /// Writes a Timestamp Echo, if a Timestamp waits for one. It may be on any packet.
@@ -286,7 +275,7 @@ mod tests {
         let mut acknowledge = Acknowledge::new(Instant::ZERO);
         assert_eq!(written(&mut acknowledge, 49), 0, "nothing has come");
         // Every other packet: a byte each.
-        (0..10).for_each(|n| acknowledge.on_packet(Instant::ZERO, seq(100 + 2 * n), Ecn::NotEct, true));
+        (0..10).for_each(|n| acknowledge.on_packet(seq(100 + 2 * n), Ecn::NotEct));
         assert_eq!((acknowledge.vector_len(), written(&mut acknowledge, 50)), (21, 21));
         acknowledge.on_ack_of_run(seq(60), 10);
         assert_eq!(acknowledge.vector_len(), 21, "51 to 60 told nothing");

@@ -6,26 +6,14 @@ use super::feature_slot::Side;
 use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
 use super::state::State;
-use super::transmit::LONGEST_WAIT;
-use crate::{Ccid, DropCode, Feature, Packet, PacketType, Reset, ResetCode};
-use headway_rate::{Arrival, Feedback, Losses, Report, Sender, SenderHalf, TfrcReport};
+use crate::{Ccid, DropCode, Elapsed, Feature, Packet, PacketType, Reset, ResetCode};
+use headway_rate::{Acknowledged, Arrival, Losses, Report, Sender, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
 use std::ops::ControlFlow;
 
-/// The share of a new sample in the smoothed round trip (RFC 6298 section 2).
-const SMOOTHING: u64 = 8;
 /// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
 /// (section 7.5.2).
 const WINDOWS_A_ROUND_TRIP: u64 = 5;
-
-/// The receiver's own troubles, told on any acknowledgement, until the next that is feedback.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Troubles {
-    /// Packets that found no room in its buffer (Drop Code 2).
-    receive_buffer_drops: u64,
-    /// It cannot keep up, or has lied.
-    slow_receiver: bool,
-}
 
 impl Connection {
     /// A valid packet other than a Sync acknowledges ours. `advanced`: it names a greater number than any before.
@@ -52,8 +40,9 @@ impl Connection {
         let rtt_sample = self.measure(now, number, advanced && at_once, heard);
         self.rtt_sample = rtt_sample.or(self.rtt_sample);
         let ack_marked = ecn == Ecn::Ce && !packet.kind().is_data();
-        self.lost_acks = self.lost_acks.saturating_add(u64::from(ack_marked));
+        self.outbound.on_lost_acks(u64::from(ack_marked));
         if heard.slow_receiver {
+            self.outbound.on_slow_receiver();
             self.slow_receiver_until = Some(now + self.rtt());
         }
         let told: u64 = self.scratch.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);
@@ -65,11 +54,11 @@ impl Connection {
         if told > number.saturating_add(1) || arrivals && self.scratch.drops_what_has_not_come() {
             self.scratch.drops.clear();
         }
-        self.troubles.receive_buffer_drops += self.on_data_dropped(number);
-        self.troubles.slow_receiver |= heard.slow_receiver;
+        let drops = self.on_data_dropped(number);
+        self.outbound.on_receive_buffer_drops(drops);
         match self.judge(number, arrivals, heard) {
             Verdict::Believed => {}
-            Verdict::Lie => self.troubles.slow_receiver = true,
+            Verdict::Lie => self.outbound.on_slow_receiver(),
             Verdict::Penalty => {
                 self.reset(now, Reset { code: ResetCode::AGGRESSION_PENALTY, data: [0; 3] });
                 return ControlFlow::Break(Delivery::Nothing);
@@ -79,7 +68,7 @@ impl Connection {
             self.scratch.mark_dropped();
             self.arrivals_from = Some(ack);
         }
-        if let Some(sender) = &mut self.sender {
+        if let Some(sender) = self.outbound.controller() {
             // A report without a round trip is no feedback for TFRC, and who is to be verified says which packets were lost.
             let verifies = self.honesty.verifies();
             let goes_by_arrivals = !matches!(sender, Sender::Tfrc(_) | Sender::TfrcSp(_));
@@ -99,17 +88,8 @@ impl Connection {
             };
             if let Some(report) = report {
                 self.honesty.begin();
-                let lost_acks = std::mem::take(&mut self.lost_acks).saturating_add(self.seen.take_lost());
-                let Troubles { receive_buffer_drops, slow_receiver } = std::mem::take(&mut self.troubles);
-                let feedback = Feedback {
-                    acknowledged: number,
-                    rtt_sample,
-                    report,
-                    lost_acks,
-                    slow_receiver,
-                    receive_buffer_drops,
-                };
-                sender.on_feedback(now, &feedback);
+                self.outbound.on_lost_acks(self.seen.take_lost());
+                self.outbound.on_report(now, number, rtt_sample, report);
             }
         }
         if heard.vector {
@@ -149,36 +129,13 @@ impl Connection {
             let (_, at) = self.stamped.take_if(|(timestamp, _)| *timestamp == echo)?;
             Some((now.since(at), elapsed.duration()))
         });
-        let (age, held) = match (echoed, heard.elapsed) {
-            (Some(echoed), _) => echoed,
-            (None, Some(elapsed)) => (self.ledger.age(number, now)?, elapsed.duration()),
-            (None, None) if at_once && self.ledger.is_prompt(number) => (self.ledger.age(number, now)?, Duration::ZERO),
-            // One repeated, that of an Ack, or one on another packet: nobody knows for how long it was held back.
-            (None, None) => return None,
-        };
-        // An Elapsed Time that is longer than the whole is a lie.
-        if held > age {
-            return None;
-        }
-        // Who waited for longer than the next packet was behind would have named that one. So a lie wins the time between
-        // two packets at most, and the sample is too long where that one was lost or late.
-        let next = self.ledger.until_next(number).filter(|_| echoed.is_none());
-        // That is no bound where the next one went late or not at all, as in a handshake and before a pause: who is to be verified
-        // is believed half of the time at most. A window does not go by it, and its receivers do wait.
-        let half = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
-        let held = held.min(next.unwrap_or(held)).min(if half { age / 2 } else { held });
-        let sample = Duration::from_nanos(age.as_nanos() - held.as_nanos());
-        // A packet that was held up for hours, or a machine that slept, tells nothing of the path. In TFRC's mean eight hours are an hour
-        // of silence, and here three in which the peer counts as active (section 7.5.3).
-        if sample > LONGEST_WAIT {
-            return None;
-        }
-        self.honesty.on_round_trip(sample);
-        self.smoothed_rtt = Some(match self.smoothed_rtt {
-            Some(rtt) => rtt * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
-            None => sample,
-        });
-        Some(sample)
+        // Nobody knows how long a peer that is to be verified held an acknowledgement back, in a handshake or before a pause. A window does
+        // not go by it, and its receivers do wait.
+        let distrusted = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
+        let held = heard.elapsed.map(Elapsed::duration);
+        let trip = self.outbound.measure(now, &Acknowledged { number, held, at_once, echoed, distrusted })?;
+        self.honesty.on_round_trip(trip.sample);
+        Some(trip.sample)
     }
 
     /// Data Dropped: counts packets that are newly said to have found no room in the receiver's buffer.
@@ -192,7 +149,9 @@ impl Connection {
             for _ in 0..run.packets {
                 let Some(this) = number else { return drops };
                 match run.code {
-                    Some(DropCode::RECEIVE_BUFFER) => drops += u64::from(self.ledger.drop_in_buffer(this)),
+                    Some(DropCode::RECEIVE_BUFFER) => {
+                        drops += u64::from(self.outbound.ledger_mut().drop_in_buffer(this));
+                    }
                     Some(DropCode::APPLICATION_NOT_LISTENING) if !self.peer_stopped => {
                         self.peer_stopped = true;
                         self.events.push_back(Event::PeerNotListening);
@@ -231,7 +190,7 @@ impl Connection {
         if !self.machine.state().is_synchronized() {
             return;
         }
-        let ratio = self.sender.as_ref().and_then(|sender| sender.status().ack_ratio);
+        let ratio = self.outbound.status().and_then(|status| status.ack_ratio);
         // Also while the Confirm of an older one is lost again and again: it takes effect where the Change comes.
         if let Some(ratio) = ratio {
             self.negotiation.propose(Feature::ACK_RATIO, ratio.into());

@@ -41,9 +41,8 @@ impl Connection {
         server.go(Cause::RcvInitCookie);
         server.windows.start_receiving(kept.isr);
         server.seen.insert(0);
-        let number = server.windows.upcoming_number();
         let seq = server.windows.next();
-        server.ledger.push(number, kept.response_sent, true);
+        server.outbound.send(kept.response_sent, None, true);
         server.response = seq;
         let changing = server.negotiation.restore(kept.features)?;
         server.apply_features(now);
@@ -139,11 +138,11 @@ impl Connection {
 
     /// CLOSEREQ or CLOSING has begun.
     pub(super) fn start_closing(&mut self, now: Instant) {
-        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Pacing, Timer::MtuProbe] {
+        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::MtuProbe] {
             self.timers.stop(timer);
         }
         // No more data goes, so that its controller has nothing to do.
-        self.sender = None;
+        self.outbound.stop();
         self.due.close = true;
         self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2).min(LONGEST_WAIT);
         self.timers.set(Timer::GiveUp, now + self.options.close_give_up);
@@ -188,8 +187,8 @@ impl Connection {
         self.timers.stop_all();
         self.due = super::Due::default();
         self.control.clear();
-        self.sender = None;
-        self.receiver = None;
+        self.outbound.stop();
+        self.inbound.stop();
         self.report_len = 0;
         self.place_in_backlog = None;
     }

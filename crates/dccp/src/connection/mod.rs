@@ -19,7 +19,6 @@ mod feedback;
 mod handshake;
 mod heard;
 mod honesty;
-mod ledger;
 mod listener;
 mod mtu;
 mod negotiation;
@@ -49,12 +48,10 @@ use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use feature_slot::Side;
-use feedback::Troubles;
-use headway_rate::{LossForm, Receiver, ReceiverContext, ReceiverHalf, Run, Sender, SenderContext, SenderHalf};
+use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, SenderHalf};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
 use heard::Scratch;
 use honesty::Honesty;
-use ledger::Ledger;
 use mtu::PathMtu;
 use negotiation::Negotiation;
 use rate_limit::RateLimit;
@@ -98,21 +95,19 @@ pub struct Connection {
     agreed: Agreed,
     timers: Timers,
 
-    /// The controller of our data, once its CCID is agreed.
-    sender: Option<Sender>,
-    /// The controller of the peer's data.
-    receiver: Option<Receiver>,
+    /// Our packets, with the controller of our data once its CCID is agreed.
+    outbound: Outbound,
+    /// The peer's, with the controller of its data.
+    inbound: Inbound,
     /// Under which CCIDs they run.
     running: Option<(u8, u8)>,
     /// When a CCID last changed after the handshake.
     ccid_changed: Option<Instant>,
 
-    ledger: Ledger,
     honesty: Honesty,
     seen: Seen,
     acknowledge: Acknowledge,
     mtu: PathMtu,
-    smoothed_rtt: Option<Duration>,
     /// The newest sample that nobody has taken.
     rtt_sample: Option<Duration>,
     /// Of which of our packets down the last packet's Ack Vector told, and nobody has taken it.
@@ -123,9 +118,6 @@ pub struct Connection {
     round_trip_began: u64,
     /// The peer has reported dropped data, and goes on until that is acknowledged.
     drops_heard: bool,
-    /// Acknowledgements that were marked since the last report.
-    lost_acks: u64,
-    troubles: Troubles,
     slow_receiver_until: Option<Instant>,
     /// The peer's application no longer listens; ours does not.
     peer_stopped: bool,
@@ -235,24 +227,20 @@ impl Connection {
             agreed: Agreed::of(&negotiation, &options),
             negotiation,
             timers: Timers::new(),
-            sender: None,
-            receiver: None,
+            outbound: Outbound::new(windows.local_window),
+            inbound: Inbound::default(),
             running: None,
             ccid_changed: None,
-            ledger: Ledger::new(windows.local_window),
             honesty: Honesty::new(options.passed_over_interval),
             seen: Seen::new(windows.remote_window),
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
-            smoothed_rtt: None,
             rtt_sample: None,
             arrivals_from: None,
             stamped: None,
             round_trip_began: 0,
             drops_heard: false,
-            lost_acks: 0,
-            troubles: Troubles::default(),
             slow_receiver_until: None,
             peer_stopped: false,
             we_stopped: false,
@@ -339,8 +327,8 @@ impl Connection {
         let number = self.windows.number_received(seq);
         if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.has_come(number) {
             self.acknowledge.on_dropped(seq, code);
-            if let Some(receiver) = self.receiver.as_mut().filter(|_| code.counts_as_mark()) {
-                receiver.on_corrupt(now, number);
+            if code.counts_as_mark() {
+                self.inbound.on_corrupt(now, number);
             }
             self.refresh(now);
         }
@@ -364,10 +352,10 @@ impl Connection {
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
-            rtt: self.smoothed_rtt,
+            rtt: self.outbound.round_trip(),
             send_ccid: Ccid(self.agreed.send_ccid),
             receive_ccid: Ccid(self.agreed.receive_ccid),
-            sender: self.sender.as_ref().map(SenderHalf::status),
+            sender: self.outbound.status(),
             slow_receiver: self.slow_receiver_until.is_some(),
             counters: self.counters,
         }
@@ -402,7 +390,7 @@ impl Connection {
     /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
     /// nothing is no wait.
     fn rtt(&self) -> Duration {
-        self.smoothed_rtt.unwrap_or(self.options.default_rtt).max(LEAST_RTT)
+        self.outbound.round_trip().unwrap_or(self.options.default_rtt).max(LEAST_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {
@@ -422,16 +410,14 @@ impl Connection {
         self.windows.local_window = value(Side::Local, F::SEQUENCE_WINDOW).max(32);
         self.windows.remote_window = value(Side::Remote, F::SEQUENCE_WINDOW).max(32);
         let ratio = value(Side::Remote, F::ACK_RATIO) as u16;
-        self.ledger.widen(self.windows.local_window);
+        self.outbound.ledger_mut().widen(self.windows.local_window);
         self.seen.widen(self.windows.remote_window / 4);
         wishes::for_ccids(&mut self.negotiation, &self.options);
         self.agree();
         if self.running.is_some() {
             self.run_controllers(now);
         }
-        if let Some(receiver) = &mut self.receiver {
-            receiver.set_ack_ratio(ratio);
-        }
+        self.inbound.set_ack_ratio(ratio);
     }
 
     fn agree(&mut self) {
@@ -450,23 +436,23 @@ impl Connection {
         if before.is_none_or(|(ccid, _)| ccid != sending) {
             self.honesty.begin_anew();
             let random = Random::new(self.random.bits(), "sender");
-            let rtt = self.smoothed_rtt;
-            let row = self.options.row(Ccid(sending));
-            self.sender = row.map(|row| Sender::new(&row.controller, SenderContext { now, rtt, packet_size, random }));
-            if let Some(sender) = self.sender.as_mut().filter(|_| self.honesty.verifies()) {
-                sender.keep_losses();
+            let context = SenderContext { now, rtt: self.outbound.round_trip(), packet_size, random };
+            self.outbound.stop();
+            if let Some(row) = self.options.row(Ccid(sending)) {
+                let mut sender = Sender::new(&row.controller, context);
+                if self.honesty.verifies() {
+                    sender.keep_losses();
+                }
+                self.outbound.start(sender);
             }
         }
         if before.is_none_or(|(_, ccid)| ccid != receiving) {
-            let row = self.options.row(Ccid(receiving));
-            self.receiver = row.map(|row| Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
-            let ratio = self.negotiation.value(Side::Remote, Feature::ACK_RATIO);
-            if let Some(receiver) = &mut self.receiver {
-                receiver.set_ack_ratio(ratio as u16);
+            self.inbound.stop();
+            if let Some(row) = self.options.row(Ccid(receiving)) {
+                self.inbound.start(Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
             }
+            self.inbound.set_ack_ratio(self.negotiation.value(Side::Remote, Feature::ACK_RATIO) as u16);
         }
-        if let Some(receiver) = &mut self.receiver {
-            receiver.set_loss_form(losses);
-        }
+        self.inbound.set_loss_form(losses);
     }
 }

@@ -11,7 +11,7 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use super::transmit::Control;
 use crate::{Body, Decoded, DropCode, Packet, PacketType, Reset, ResetCode, crc32c};
-use headway_rate::{Received, ReceiverHalf};
+use headway_rate::Received;
 use headway_units::{Bytes, Ecn, Instant};
 use std::ops::ControlFlow;
 
@@ -19,15 +19,6 @@ const fn drop_packet<T>(why: Ignored) -> Step<T> {
     ControlFlow::Break(Delivery::Dropped(why))
 }
 const NEXT: Step<()> = ControlFlow::Continue(());
-
-/// How a packet moved the sequence numbers.
-#[derive(Clone, Copy, Debug)]
-struct Moved {
-    /// It is the newest.
-    gsr: bool,
-    /// It acknowledges more than any before.
-    gar: bool,
-}
 
 impl Connection {
     /// A packet for this connection has come, with this ECN field. Answers what is to be done with its data.
@@ -51,15 +42,13 @@ impl Connection {
         let ecn = if self.options.ecn { ecn } else { Ecn::NotEct };
         self.step_2_check_state(now, packet)?;
         self.step_4_prepare_request(now, packet)?;
-        let before = (self.windows.gsr(), self.windows.gar());
+        let before = self.windows.gar();
         self.step_5_prepare_sync(now, packet)?;
         self.step_6_check_sequence_numbers(now, packet)?;
         self.step_7_check_type(now, packet)?;
-        let moved = Moved {
-            gsr: self.windows.gsr() != before.0 || self.machine.state() < State::PartOpen,
-            gar: self.windows.gar() != before.1 || self.machine.state() < State::PartOpen,
-        };
-        let heard = self.step_8_process_options(now, ecn, packet, moved)?;
+        // It acknowledges more than any before.
+        let advanced = self.windows.gar() != before || self.machine.state() < State::PartOpen;
+        let heard = self.step_8_process_options(now, ecn, packet, advanced)?;
         self.step_9_process_reset(now, packet)?;
         self.step_10_process_request(now);
         self.step_11_process_respond(now, packet);
@@ -170,7 +159,7 @@ impl Connection {
     }
 
     /// Step 8: the options, in order; then the packet is acknowledgeable.
-    fn step_8_process_options(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, moved: Moved) -> Step<Heard> {
+    fn step_8_process_options(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, advanced: bool) -> Step<Heard> {
         let number = self.windows.number_received(packet.seq);
         if !self.seen.insert(number) {
             return drop_packet(Ignored::Duplicate);
@@ -179,8 +168,8 @@ impl Connection {
         self.counters.received_packets += 1;
         self.forget_cookies(packet);
         let heard = self.process_options(now, packet)?;
-        self.acknowledge.on_packet(now, packet.seq, ecn, moved.gsr);
-        self.on_acknowledgement(now, packet, ecn, moved.gar, &heard)?;
+        self.acknowledge.on_packet(packet.seq, ecn);
+        self.on_acknowledgement(now, packet, ecn, advanced, &heard)?;
         ControlFlow::Continue(heard)
     }
 
@@ -238,10 +227,9 @@ impl Connection {
 
     /// The controller of the peer's data learns of every acknowledgeable packet of the half-connection.
     fn tell_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, heard: &Heard, intact: bool) {
-        let Some(receiver) = &mut self.receiver else { return };
         let data = matches!(packet.kind(), PacketType::Data | PacketType::DataAck);
         let ndp_count = if self.agreed.peer_counts { Some(heard.ndp_count.unwrap_or(0)) } else { heard.ndp_count };
-        receiver.on_packet(
+        self.inbound.on_packet(
             now,
             &Received {
                 number: self.windows.number_received(packet.seq),
@@ -300,7 +288,7 @@ impl Connection {
         let allowed = if handshake {
             self.options.accept_handshake_data && !std::mem::replace(&mut self.handshake_data_seen, true)
         } else {
-            self.receiver.is_some() && self.agreed.data_may_come
+            self.inbound.runs() && self.agreed.data_may_come
         };
         let coverage = packet.cscov.number();
         let covered = coverage == 0 || self.agreed.minimum_coverage > 0 && coverage >= self.agreed.minimum_coverage;

@@ -19,9 +19,7 @@ pub(crate) enum Timer {
     Change,
     /// What waits for a packet to ride on, Confirms above all, gets one of its own (section 11.3).
     DelayedAck,
-    /// The controller lets the next packet of data go.
-    Pacing,
-    /// The controller of our data asked to be called.
+    /// The controller of our data lets the next packet go, or asked to be called.
     Sender,
     /// The controller of the peer's data asked to be called.
     Receiver,
@@ -31,7 +29,7 @@ pub(crate) enum Timer {
 
 impl Timer {
     /// Every timer, in the order in which those of one instant fire.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Request,
         Self::GiveUp,
         Self::PartOpen,
@@ -39,7 +37,6 @@ impl Timer {
         Self::TimeWait,
         Self::Change,
         Self::DelayedAck,
-        Self::Pacing,
         Self::Sender,
         Self::Receiver,
         Self::MtuProbe,
@@ -95,10 +92,10 @@ mod tests {
         let mut timers = Timers::new();
         assert_eq!(timers.next(), None);
         timers.set(Timer::Close, Instant::from_millis(7));
-        timers.set(Timer::Pacing, Instant::from_millis(5));
+        timers.set(Timer::Sender, Instant::from_millis(5));
         assert_eq!(timers.next(), Some(Instant::from_millis(5)));
         assert!(!timers.take(Timer::Close, Instant::from_millis(6)));
-        assert!(timers.take(Timer::Pacing, Instant::from_millis(6)));
+        assert!(timers.take(Timer::Sender, Instant::from_millis(6)));
         assert_eq!(timers.next(), Some(Instant::from_millis(7)));
     }
 }

@@ -5,7 +5,6 @@ use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
 use super::transmit::LONGEST_WAIT;
-use headway_rate::{ReceiverHalf, SenderHalf};
 use headway_units::{Duration, Instant};
 
 /// A padded Sync whose answer takes longer was too large, or lost.
@@ -39,28 +38,21 @@ impl Connection {
                 self.due.ack |= self.negotiation.changes_due();
             }
             Timer::DelayedAck => self.due.ack = true,
-            // poll_transmit asks the controller again.
-            Timer::Pacing => {}
             Timer::Sender => {
-                if let Some(sender) = &mut self.sender {
-                    sender.handle_timeout(now);
-                }
-                // What is left of the window may be less than the ratio: then no acknowledgement would come.
-                self.propose_ack_ratio();
-            }
-            Timer::Receiver => {
-                if let Some(receiver) = &mut self.receiver {
-                    receiver.handle_timeout(now);
+                if self.outbound.handle_timeout(now) {
+                    // What is left of the window may be less than the ratio: then no acknowledgement would come.
+                    self.propose_ack_ratio();
                 }
             }
+            Timer::Receiver => self.inbound.handle_timeout(now),
             Timer::MtuProbe => self.mtu.on_timer(),
         }
     }
 
     /// After anything that may have moved a deadline.
     pub(super) fn refresh(&mut self, now: Instant) {
-        self.timers.arm(Timer::Sender, self.sender.as_ref().and_then(SenderHalf::poll_timeout));
-        self.timers.arm(Timer::Receiver, self.receiver.as_ref().and_then(ReceiverHalf::poll_timeout));
+        self.timers.arm(Timer::Sender, self.outbound.poll_timeout());
+        self.timers.arm(Timer::Receiver, self.inbound.poll_timeout());
         if self.slow_receiver_until.is_some_and(|until| until <= now) {
             self.slow_receiver_until = None;
         }

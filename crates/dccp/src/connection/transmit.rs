@@ -6,8 +6,10 @@ use super::report::write_tfrc;
 use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
-use crate::{Body, CcVal, CsCov, DccpOption, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c};
-use headway_rate::{Next, Permit, ReceiverHalf, Report, SenderHalf, Sending};
+use crate::{
+    Body, CcVal, CsCov, DccpOption, Elapsed, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c,
+};
+use headway_rate::{Due, Next, Report};
 use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
 
 /// The longest wait between two retransmissions of anything.
@@ -239,36 +241,23 @@ impl Connection {
         Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
     }
 
-    /// How long the next datagram is, if it may go now. Otherwise the pacing timer says when to ask again.
+    /// How long the next datagram is, if it may go now. Otherwise its timer says when to ask again.
     fn data_that_may_go(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
-        self.timers.stop(Timer::Pacing);
         if !self.agreed.data_may_go || self.peer_stopped {
+            self.outbound.hold();
             return None;
         }
-        let sender = self.sender.as_mut()?;
-        let Some(len) = next_datagram(now, outbox, &mut self.events) else {
-            let next = Next { size: Bytes::new(0) };
-            if sender.poll_send(now, next) == Permit::Now {
-                sender.on_application_limited(now);
-            }
-            return None;
-        };
-        match sender.poll_send(now, Next { size: Bytes::new(len as u64) }) {
-            Permit::Now => Some(len),
-            Permit::At(at) if at <= now => Some(len),
-            Permit::At(at) => {
-                self.timers.set(Timer::Pacing, at);
-                None
-            }
-            Permit::Blocked => None,
-        }
+        self.outbound.controller()?;
+        let len = next_datagram(now, outbox, &mut self.events);
+        let next = len.map(|len| Next { size: Bytes::new(len as u64) });
+        let may_go = self.outbound.may_send(now, next);
+        len.filter(|_| may_go)
     }
 
     /// Whether the controller of the peer's data has a report. Its options are put into the buffer at once, for it is
     /// asked only once.
     fn has_report(&mut self, now: Instant) -> bool {
-        let Some(receiver) = &mut self.receiver else { return false };
-        let Some(report) = receiver.poll_report(now) else { return self.report_len > 0 };
+        let Some(Due { report, .. }) = self.inbound.poll_report(now) else { return self.report_len > 0 };
         if let Report::Tfrc(report) = report {
             let mut writer = OptionWriter::new(self.report.as_mut_slice());
             let drop_counts = self.agreed.receive_ccid != crate::Ccid::TFRC.0;
@@ -346,7 +335,7 @@ impl Connection {
             }
         }
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
-            let elapsed = self.acknowledge.elapsed(now);
+            let elapsed = Elapsed::from_duration(self.inbound.held(now));
             // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
             let feedback = self.report_len > 0;
             if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
@@ -378,20 +367,14 @@ impl Connection {
     /// (section 7.7), and whoever believes that counts it among what has not been lost (RFC 4342 section 6.1).
     fn pass_over(&mut self, now: Instant) {
         self.ndp_run = 0;
-        let number = self.windows.upcoming_number();
         self.windows.next();
-        self.ledger.push(number, now, false);
+        let (number, _) = self.outbound.send(now, None, false);
         self.honesty.on_passed_over(number);
-        if let Some(sender) = &mut self.sender {
-            sender.on_send(now, &Sending { number, size: Bytes::new(0), data: false });
-        }
     }
 
     /// The packet goes: it takes the next number, and everybody is told.
     fn commit(&mut self, now: Instant, body: &Body, len: usize, data: bool) -> (Seq48, CcVal) {
-        let (kind, number) = (body.kind(), self.windows.upcoming_number());
-        let seq = self.windows.next();
-        self.ledger.push(number, now, kind.is_data() || kind == PacketType::Sync);
+        let (kind, seq) = (body.kind(), self.windows.next());
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
         self.counters.sent_packets += 1;
         if data {
@@ -407,10 +390,10 @@ impl Connection {
         if self.machine.state() == State::PartOpen {
             self.partopen_sent(now);
         }
-        let Some(sender) = &mut self.sender else { return (seq, CcVal::ZERO) };
-        let size = Bytes::new(if data { len as u64 } else { 0 });
-        let stamp = sender.on_send(now, &Sending { number, size, data });
-        (seq, if data { CcVal::new(stamp.ccval & 15).unwrap_or_default() } else { CcVal::ZERO })
+        let payload = data.then_some(Bytes::new(len as u64));
+        let (_, stamp) = self.outbound.send(now, payload, kind.is_data() || kind == PacketType::Sync);
+        let ccval = stamp.filter(|_| data).and_then(|stamp| CcVal::new(stamp.ccval & 15));
+        (seq, ccval.unwrap_or_default())
     }
 
     /// Sets a retransmission timer, which waits twice as long each time.
