@@ -35,13 +35,17 @@ const QUEUES: [&str; 12] = [
 ];
 
 /// Large and small packets with and without priorities, bursts, and a thin stream of small packets.
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
     ("trace", "kind = \"trace\", file = \"media/conference.txt\", loop = true, lifetime = \"200ms\""),
     (
         "gop",
         "kind = \"gop\", i_mean = \"26kB\", p_mean = \"6kB\", b_mean = \"2kB\", variation = 0.25, lifetime = \"200ms\"",
     ),
     ("audio", "kind = \"cbr\", interval = \"20ms\", payload = \"60B\", media = \"audio\", lifetime = \"200ms\""),
+    (
+        "bursts",
+        "kind = \"exponential\", rate = \"600kbps\", payload = \"300B\", media = \"audio\", lifetime = \"200ms\"",
+    ),
     ("conference", "kind = \"conference\""),
     ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
 ];
@@ -169,7 +173,7 @@ fn check(dialect: &'static str, transports: &[(&'static str, &'static str)]) {
     let mut down = Vec::new();
     for path in &PATHS[..part(1, PATHS.len())] {
         for &transport in transports {
-            for source in &SOURCES[..part(3, SOURCES.len())] {
+            for source in &SOURCES[..part(4, SOURCES.len())] {
                 for queue in &QUEUES[..part(4, QUEUES.len())] {
                     let case = Case { dialect, path: *path, transport, queue, source: *source };
                     let usual = case.delivered(None);

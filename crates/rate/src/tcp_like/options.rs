@@ -157,7 +157,7 @@ impl Options for TcpLikeOptions {
 }
 
 impl TcpLikeOptions {
-    /// RFC 4341, 3390, 6298 and, where RFC 4341 section 5.1 leaves a choice, RFC 5681.
+    /// RFC 4341, 3390, 6298 and, where RFC 4341 section 5.1 leaves a choice, RFC 2861.
     fn rfc() -> Self {
         Self {
             initial_window: QueueSize::Packets(4),
@@ -168,7 +168,9 @@ impl TcpLikeOptions {
             slow_start_rounds_up: false,
             grow_in_recovery: false,
             unused_window: UnusedWindow::Holds,
-            restart_after_idle: Restart::InitialWindow,
+            // RFC 2861 remembers the window in ssthresh; RFC 2581, the other choice, goes back to the first packets with each burst, for
+            // ever, since ssthresh is never raised.
+            restart_after_idle: Restart::Decay,
             // "DCCP does not require TCP's recommended minimum timeout of one second", but the last odd packet of a burst
             // is acknowledged 0.2 s late, and that must not look like a loss.
             rto_floor: RtoFloor::Variance,

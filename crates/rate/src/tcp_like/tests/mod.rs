@@ -411,7 +411,7 @@ fn section_5_1_idle() {
     talk.send(true);
     talk.report(0, "+");
     talk.now = ms(401);
-    assert_eq!(talk.fill(), 4);
+    assert_eq!(talk.fill(), 32);
 
     let mut talk = Talk::with_window(Dialect::Rfc, 4);
     talk.sender.options.restart_after_idle = Restart::Decay;
