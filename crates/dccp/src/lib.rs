@@ -71,6 +71,7 @@
 
 mod ack_vector_buffer;
 mod arrivals;
+mod ccid;
 mod checksum;
 mod connection;
 mod crc32c;

@@ -43,8 +43,8 @@ pub trait SenderHalf {
 
 /// The half at the data's receiver.
 pub trait ReceiverHalf {
-    /// Whether its reports are [`Report::Arrivals`], so that the carrier must keep what has come.
-    const REPORTS_ARRIVALS: bool = false;
+    /// What its reports are, by which a carrier knows what it must keep, and how they travel.
+    const REPORTS: ReportForm = ReportForm::Nothing;
 
     /// A packet has come. Packets without data are told too, where they take numbers from the same count.
     fn on_packet(&mut self, now: Instant, packet: &Received);
@@ -192,6 +192,18 @@ pub struct Feedback<'a> {
     pub slow_receiver: bool,
     /// Packets that the receiver newly says it dropped for want of memory (Data Dropped code 2, RFC 4340 section 11.7).
     pub receive_buffer_drops: u64,
+}
+
+/// The forms that reports have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportForm {
+    /// There are none.
+    #[default]
+    Nothing,
+    /// [`Report::Arrivals`]: the carrier keeps what has come.
+    Arrivals,
+    /// [`Report::Tfrc`].
+    Tfrc,
 }
 
 /// What a receiver half tells the sender half.

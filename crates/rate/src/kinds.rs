@@ -1,8 +1,8 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Feedback, LossForm, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, SenderContext, SenderHalf,
-    Sending, Stamp, Status,
+    Feedback, LossForm, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, ReportForm, SenderContext,
+    SenderHalf, Sending, Stamp, Status,
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
@@ -35,10 +35,10 @@ macro_rules! controllers {
         }
 
         impl ControllerOptions {
-            /// Whether the receiver half reports of each packet whether it has come ([`Report::Arrivals`]): then carriers keep it.
+            /// What the receiver half reports.
             #[must_use]
-            pub const fn reports_arrivals(&self) -> bool {
-                match self { $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS_ARRIVALS ),+ }
+            pub const fn reports(&self) -> ReportForm {
+                match self { $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS ),+ }
             }
         }
 

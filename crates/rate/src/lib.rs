@@ -16,7 +16,7 @@ mod tfrc_sp;
 pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip};
 pub use contract::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
-    Run, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport, Timing,
+    ReportForm, Run, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport, Timing,
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};

@@ -131,7 +131,7 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
     };
     if !flow.send_queue.rules.resend {
         None
-    } else if !controller.reports_arrivals() {
+    } else if controller.reports() != headway_rate::ReportForm::Arrivals {
         Some(format!(
             "resend needs a receiver that tells of each packet whether it has come, and that of {} tells rates and losses only: \
              write resend = false, or a transport tcp-like or dccp with ccid = 2",

@@ -8,8 +8,8 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{SendQueueOptions, UdpOptions};
 use headway_rate::{
-    Due, Inbound, LossForm, Losses, Next, Outbound, Receiver, ReceiverContext, Report, Sender, SenderContext, Status,
-    TfrcReport, Timing,
+    Due, Inbound, LossForm, Losses, Next, Outbound, Receiver, ReceiverContext, Report, ReportForm, Sender,
+    SenderContext, Status, TfrcReport, Timing,
 };
 use headway_scenario::{AgentOptions, Controlled};
 use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
@@ -58,7 +58,7 @@ pub(crate) fn pair(
     inbound.start(Receiver::new(&options.controller, context));
     let receiver = AgentReceiver {
         inbound,
-        arrivals: options.controller.reports_arrivals().then(AckVectorBuffer::new),
+        arrivals: (options.controller.reports() == ReportForm::Arrivals).then(AckVectorBuffer::new),
         next_report: 0,
         feedback: feedback.count() as u32,
     };

@@ -6,9 +6,9 @@ use super::feature_slot::Side;
 use super::heard::Heard;
 use super::honesty::{Claim, Verdict};
 use super::state::State;
-use crate::{Ccid, DropCode, Elapsed, Feature, Packet, PacketType, Reset, ResetCode};
-use headway_rate::{Acknowledged, Arrival, Losses, Report, Sender, TfrcReport};
-use headway_units::{Duration, Ecn, Instant, Probability, Rate, Seq48};
+use crate::{DropCode, Elapsed, Feature, Packet, PacketType, Reset, ResetCode};
+use headway_rate::{Acknowledged, Arrival};
+use headway_units::{Duration, Ecn, Instant, Seq48};
 use std::ops::ControlFlow;
 
 /// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
@@ -56,7 +56,7 @@ impl Connection {
         }
         let drops = self.on_data_dropped(number);
         self.outbound.on_receive_buffer_drops(drops);
-        match self.judge(number, arrivals, heard) {
+        match self.judge(number, arrivals) {
             Verdict::Believed => {}
             Verdict::Lie => self.outbound.on_slow_receiver(),
             Verdict::Penalty => {
@@ -68,40 +68,38 @@ impl Connection {
             self.scratch.mark_dropped();
             self.arrivals_from = Some(ack);
         }
-        if let Some(sender) = self.outbound.controller() {
-            // A report without a round trip is no feedback for TFRC, and who is to be verified says which packets were lost.
-            let verifies = self.honesty.verifies();
-            let goes_by_arrivals = !matches!(sender, Sender::Tfrc(_) | Sender::TfrcSp(_));
-            let tfrc = tfrc_report(heard).filter(|_| rtt_sample.is_some() && (heard.skip.is_some() || !verifies));
-            let report = match (tfrc, heard.skip) {
-                (Some(report), Some(skip)) => {
-                    self.scratch.join_dropped_packets();
-                    if verifies {
-                        self.honesty.complete(number, skip, &mut self.scratch.intervals);
-                    }
-                    let losses = Losses::Intervals { skip, intervals: &self.scratch.intervals };
-                    Some(Report::Tfrc(TfrcReport { losses, ..report }))
-                }
-                (Some(report), None) => Some(Report::Tfrc(report)),
-                (None, _) if goes_by_arrivals => arrivals.then_some(Report::Arrivals(&self.scratch.runs)),
-                (None, _) => None,
-            };
-            if let Some(report) = report {
-                self.honesty.begin();
-                self.outbound.on_lost_acks(self.seen.take_lost());
-                self.outbound.on_report(now, number, rtt_sample, report);
-            }
-        }
+        self.bring_report(now, number, arrivals, rtt_sample);
         if heard.vector {
             self.acknowledge_by_vector(ack);
         }
         NEXT
     }
 
+    /// The controller of our data hears of it, if it is a report.
+    fn bring_report(&mut self, now: Instant, number: u64, arrivals: bool, rtt_sample: Option<Duration>) {
+        let verifies = self.honesty.verifies();
+        let runs = arrivals.then_some(self.scratch.runs.as_slice());
+        let room = self.agreed.sending;
+        if self.outbound.controller().is_none()
+            || room.report(runs, &self.said, rtt_sample.is_some(), verifies).is_none()
+        {
+            return;
+        }
+        self.said.join_dropped_packets();
+        if let (true, Some((skip, intervals))) = (verifies, self.said.intervals_mut()) {
+            self.honesty.complete(number, skip, intervals);
+        }
+        self.honesty.begin();
+        self.outbound.on_lost_acks(self.seen.take_lost());
+        if let Some(report) = room.report(runs, &self.said, rtt_sample.is_some(), verifies) {
+            self.outbound.on_report(now, number, rtt_sample, report);
+        }
+    }
+
     /// Holds what the peer says has come against what went (section 12.3).
-    fn judge(&mut self, acknowledged: u64, arrivals: bool, heard: &Heard) -> Verdict {
-        let claim = match heard.skip {
-            Some(skip) => Claim::Intervals(skip, &self.scratch.intervals),
+    fn judge(&mut self, acknowledged: u64, arrivals: bool) -> Verdict {
+        let claim = match self.said.intervals() {
+            Some((skip, intervals)) => Claim::Intervals(skip, intervals),
             None if arrivals => Claim::Runs(&self.scratch.runs),
             None => Claim::Nothing,
         };
@@ -131,7 +129,7 @@ impl Connection {
         });
         // Nobody knows how long a peer that is to be verified held an acknowledgement back, in a handshake or before a pause. A window does
         // not go by it, and its receivers do wait.
-        let distrusted = self.options.passed_over_interval > 0 && Ccid(self.agreed.send_ccid) != Ccid::TCP_LIKE;
+        let distrusted = self.options.passed_over_interval > 0 && !self.agreed.sending.waits();
         let held = heard.elapsed.map(Elapsed::duration);
         let trip = self.outbound.measure(now, &Acknowledged { number, held, at_once, echoed, distrusted })?;
         self.honesty.on_round_trip(trip.sample);
@@ -195,35 +193,5 @@ impl Connection {
         if let Some(ratio) = ratio {
             self.negotiation.propose(Feature::ACK_RATIO, ratio.into());
         }
-    }
-}
-
-/// A feedback packet has a Receive Rate and says what was lost (RFC 4342 section 6).
-fn tfrc_report(heard: &Heard) -> Option<TfrcReport<'static>> {
-    let x_recv = Rate::from_bits_per_second(u64::from(heard.receive_rate?) * 8);
-    let p = match heard.loss_event_rate {
-        Some(Some(inverse)) => Probability::new(1.0 / f64::from(inverse.get())).unwrap_or_default(),
-        Some(None) => Probability::ZERO,
-        None => heard.skip.map(|_| Probability::ZERO)?,
-    };
-    Some(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event: false })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::num::NonZeroU32;
-
-    /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; RFC 4342 section 8.5: p is the inverse.
-    #[test]
-    fn what_makes_a_report() {
-        let heard = Heard { receive_rate: Some(1000), ..Heard::default() };
-        assert_eq!(tfrc_report(&heard), None);
-        let lossless = tfrc_report(&Heard { loss_event_rate: Some(None), ..heard }).unwrap();
-        assert_eq!((lossless.x_recv.bits_per_second(), lossless.losses), (8000, Losses::EventRate(Probability::ZERO)));
-        let lossy = tfrc_report(&Heard { loss_event_rate: Some(NonZeroU32::new(50)), ..heard }).unwrap();
-        assert_eq!(Some(lossy.losses), Probability::new(0.02).map(Losses::EventRate));
-        assert_eq!(tfrc_report(&Heard { receive_rate: None, loss_event_rate: Some(None), ..heard }), None);
-        assert!(tfrc_report(&Heard { skip: Some(0), ..heard }).is_some());
     }
 }

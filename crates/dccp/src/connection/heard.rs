@@ -5,13 +5,11 @@ use super::event::{Delivery, Ignored, Step};
 use super::negotiation::Arrived;
 use super::wishes;
 use crate::{
-    Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets, Elapsed, Feature, FeatureAction,
-    HalfConnection, LossIntervals, OptionError, OptionFault, Packet, ProcessedOption, RawOption, Timestamp,
+    Answer, DataDropped, DccpOption, DropCode, DropRun, Elapsed, Feature, FeatureAction, HalfConnection, OptionError,
+    OptionFault, Packet, ProcessedOption, RawOption, Timestamp, arrivals,
 };
-use crate::{Ccid, arrivals};
-use headway_rate::{Arrival, LossInterval, Run};
+use headway_rate::{Arrival, Run};
 use headway_units::{Duration, Instant};
-use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
 /// A CCID may change this often (section 10.5).
@@ -25,11 +23,6 @@ pub(crate) struct Heard {
     pub(crate) ndp_count: Option<u64>,
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
-    pub(crate) receive_rate: Option<u32>,
-    /// The inverse of p, `None` inside before the first loss.
-    pub(crate) loss_event_rate: Option<Option<NonZeroU32>>,
-    /// Skip Length, if there are loss intervals.
-    pub(crate) skip: Option<u8>,
     /// There was an Ack Vector.
     pub(crate) vector: bool,
     pub(crate) negotiated: bool,
@@ -41,6 +34,7 @@ impl Connection {
     pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>) -> Step<Heard> {
         let mut heard = Heard::default();
         self.scratch.clear();
+        self.said.clear();
         if packet.options.as_bytes().is_empty() {
             return ControlFlow::Continue(heard);
         }
@@ -116,7 +110,7 @@ impl Connection {
                 self.scratch.read_dropped(&dropped);
             }
             DccpOption::Ccid(raw) => {
-                self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
+                self.process_ccid_option(packet, raw).map_err(|fault| processed.error(fault))?;
             }
             DccpOption::Unknown(_) => return Err(processed.error(OptionFault::NotUnderstood)),
             DccpOption::Padding | DccpOption::Mandatory => {}
@@ -124,30 +118,11 @@ impl Connection {
         Ok(())
     }
 
-    fn process_ccid_option(
-        &mut self,
-        packet: &Packet<'_>,
-        raw: RawOption<'_>,
-        heard: &mut Heard,
-    ) -> Result<(), OptionFault> {
+    fn process_ccid_option(&mut self, packet: &Packet<'_>, raw: RawOption<'_>) -> Result<(), OptionFault> {
         if HalfConnection::of_option(raw.number) != Some(HalfConnection::Reverse) {
             return Err(OptionFault::NotUnderstood);
         }
-        // Controllers of experimental CCIDs that report as TFRC does use its options.
-        let ccid = Ccid(self.agreed.send_ccid);
-        let ccid = if ccid.is_experimental() { Ccid::TFRC_SP } else { ccid };
-        match CcidOption::decode(ccid, raw, packet.kind())? {
-            CcidOption::LossEventRate(inverse) => heard.loss_event_rate = Some(inverse),
-            CcidOption::ReceiveRate(rate) => heard.receive_rate = Some(rate),
-            // A follow-up option goes on where the first one ended, so it skips nothing (RFC 4342 section 8.6).
-            CcidOption::LossIntervals(more) if heard.skip.is_some() && more.skip_length() != 0 => {}
-            CcidOption::LossIntervals(more) => {
-                heard.skip = heard.skip.or(Some(more.skip_length()));
-                self.scratch.read_intervals(&more);
-            }
-            CcidOption::DroppedPackets(dropped) => self.scratch.read_dropped_packets(&dropped),
-        }
-        Ok(())
+        self.agreed.sending.read(raw, packet.kind(), &mut self.said)
     }
 
     fn answer_bad_option(&mut self, now: Instant, error: OptionError, arrived: Arrived) -> Step<()> {
@@ -180,39 +155,16 @@ pub(crate) struct Scratch {
     pub(crate) runs: Vec<Run>,
     /// Data Dropped.
     pub(crate) drops: Vec<DropRun>,
-    /// Loss Intervals.
-    pub(crate) intervals: Vec<LossInterval>,
-    dropped_packets: Vec<u32>,
 }
 
 impl Scratch {
     fn clear(&mut self) {
         self.runs.clear();
         self.drops.clear();
-        self.intervals.clear();
-        self.dropped_packets.clear();
     }
 
     fn read_dropped(&mut self, dropped: &DataDropped<'_>) {
         self.drops.extend(dropped.runs());
-    }
-    fn read_intervals(&mut self, intervals: &LossIntervals<'_>) {
-        self.intervals.extend(intervals.iter().map(|interval| LossInterval {
-            lossless: interval.lossless_length,
-            lossy: interval.loss_length,
-            data: interval.data_length,
-            dropped: interval.loss_length,
-        }));
-    }
-    fn read_dropped_packets(&mut self, dropped: &DroppedPackets<'_>) {
-        self.dropped_packets.extend(dropped.iter());
-    }
-
-    /// Drop counts belong to the intervals; none stands for the whole lossy part (RFC 5622 section 8.7).
-    pub(crate) fn join_dropped_packets(&mut self) {
-        for (interval, dropped) in self.intervals.iter_mut().zip(&self.dropped_packets) {
-            interval.dropped = (*dropped).min(interval.lossy);
-        }
     }
 
     /// Whether Data Dropped names a packet of which the Ack Vector says that it has not come.
@@ -296,16 +248,5 @@ mod tests {
         let mut mild = scratch(&[(Received, 5)], &[0x80, 0x90, 0xa0]);
         mild.mark_dropped();
         assert_eq!(runs(&mild), [(Received, 5)]);
-    }
-
-    /// RFC 5622 section 8.7: a count above its Loss Length, or none, stands for all of it.
-    #[test]
-    fn drop_counts_join_their_intervals() {
-        let mut scratch = Scratch::default();
-        let interval = |lossy| LossInterval { lossless: 9, lossy, data: 9, dropped: lossy };
-        scratch.intervals = vec![interval(4), interval(2), interval(3)];
-        scratch.read_dropped_packets(&DroppedPackets::new(&[[0, 0, 1], [0, 0, 7]]).unwrap());
-        scratch.join_dropped_packets();
-        assert_eq!(scratch.intervals.iter().map(|interval| interval.dropped).collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

@@ -26,7 +26,6 @@ mod options;
 mod outbox;
 mod rate_limit;
 mod refusal;
-mod report;
 mod seen;
 mod state;
 mod steps;
@@ -44,6 +43,7 @@ pub use outbox::{NoData, Outbox};
 pub use refusal::refusal;
 pub use state::State;
 
+use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
@@ -151,6 +151,8 @@ pub struct Connection {
     events: Events,
     counters: Counters,
     scratch: Scratch,
+    /// What the options of its CCID have said on the last packet.
+    said: Said,
     /// The options of the last packet sent.
     buffer: Box<[u8; BUFFER]>,
     /// The options of a report that waits for its packet.
@@ -261,6 +263,7 @@ impl Connection {
             events: Events::default(),
             counters: Counters::default(),
             scratch: Scratch::default(),
+            said: Said::default(),
             buffer: Box::new([0; BUFFER]),
             report: Box::new([0; 512]),
             report_len: 0,

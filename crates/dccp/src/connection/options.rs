@@ -1,7 +1,8 @@
 //! What a connection is told, and its presets.
 
+use crate::ccid::Room;
 use crate::feature::Ccid;
-use headway_rate::ControllerOptions;
+use headway_rate::{ControllerOptions, ReportForm};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Registry};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
@@ -130,7 +131,7 @@ impl Options for ConnectionOptions {
             controllers: controllers
                 .filter_map(|(ccid, kind)| {
                     let controller = ControllerOptions::preset(kind, dialect)?;
-                    Some(CcidController { ccid, ack_vectors: controller.reports_arrivals(), controller })
+                    Some(CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller })
                 })
                 .collect(),
             sequence_window: 100,
@@ -251,6 +252,10 @@ impl ConnectionOptions {
     /// The row of a CCID, if there is one.
     pub(crate) fn row(&self, ccid: Ccid) -> Option<&CcidController> {
         self.controllers.iter().find(|row| row.ccid == ccid)
+    }
+    /// How the receivers of a CCID report.
+    pub(crate) fn room(&self, ccid: u8) -> Room {
+        Room::of(Ccid(ccid), self.row(Ccid(ccid)))
     }
     /// Those of a list of CCIDs that have a controller.
     pub(crate) fn usable<'a>(&'a self, ccids: &'a [u8]) -> impl Iterator<Item = u8> + 'a {

@@ -2,14 +2,13 @@
 
 use super::event::{Event, Outgoing};
 use super::outbox::{NoData, Outbox};
-use super::report::write_tfrc;
 use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
 use crate::{
     Body, CcVal, CsCov, DccpOption, Elapsed, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c,
 };
-use headway_rate::{Due, Next, Report};
+use headway_rate::{Due, Next};
 use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
 
 /// The longest wait between two retransmissions of anything.
@@ -258,13 +257,9 @@ impl Connection {
     /// asked only once.
     fn has_report(&mut self, now: Instant) -> bool {
         let Some(Due { report, .. }) = self.inbound.poll_report(now) else { return self.report_len > 0 };
-        if let Report::Tfrc(report) = report {
-            let mut writer = OptionWriter::new(self.report.as_mut_slice());
-            let drop_counts = self.agreed.receive_ccid != crate::Ccid::TFRC.0;
-            // The report has room for two full options: what does not fit is the tail of old intervals.
-            let _ = write_tfrc(&report, drop_counts, &mut writer);
-            self.report_len = writer.len();
-        }
+        let mut writer = OptionWriter::new(self.report.as_mut_slice());
+        self.agreed.receiving.write(&report, &mut writer);
+        self.report_len = writer.len();
         true
     }
 

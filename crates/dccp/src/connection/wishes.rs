@@ -3,6 +3,7 @@
 use super::feature_slot::{List, Side};
 use super::negotiation::Negotiation;
 use super::options::ConnectionOptions;
+use crate::ccid::Room;
 use crate::feature::{Ccid, Feature};
 
 /// What holds of the features, ready for the path of a packet.
@@ -11,6 +12,9 @@ pub(crate) struct Agreed {
     /// The CCID of our data, and of the peer's.
     pub(crate) send_ccid: u8,
     pub(crate) receive_ccid: u8,
+    /// How their receivers report.
+    pub(crate) sending: Room,
+    pub(crate) receiving: Room,
     /// We send Ack Vectors; the peer does.
     pub(crate) we_send_vectors: bool,
     pub(crate) peer_sends_vectors: bool,
@@ -41,9 +45,12 @@ impl Agreed {
         let vectors_open = negotiation.is_changing(Side::Remote, Feature::SEND_ACK_VECTOR);
         let ccid_open = negotiation.is_changing(Side::Local, Feature::CCID);
         let checksum_open = negotiation.is_changing(Side::Remote, Feature::CHECK_DATA_CHECKSUM);
+        let [send_ccid, receive_ccid] = [Side::Local, Side::Remote].map(|side| value(side, Feature::CCID) as u8);
         Self {
-            send_ccid: value(Side::Local, Feature::CCID) as u8,
-            receive_ccid: value(Side::Remote, Feature::CCID) as u8,
+            send_ccid,
+            receive_ccid,
+            sending: options.room(send_ccid),
+            receiving: options.room(receive_ccid),
             we_send_vectors: local(Feature::SEND_ACK_VECTOR),
             peer_sends_vectors: remote(Feature::SEND_ACK_VECTOR),
             we_count: local(Feature::SEND_NDP_COUNT),
@@ -113,14 +120,16 @@ pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptio
         let list = if needed { List::new([1]) } else { List::new([0, 1]) };
         negotiation.wish(side, Feature::SEND_ACK_VECTOR, list, needed);
     }
-    let is_tfrc = matches!(sending, Ccid::TFRC | Ccid::TFRC_SP);
-    if options.loss_event_rate && is_tfrc && settled {
-        negotiation.wish(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([1, 0]), false);
+    if let Some(feature) = options.room(sending.0).loss_form_feature()
+        && options.loss_event_rate
+        && settled
+    {
+        negotiation.wish(Side::Remote, feature, List::new([1, 0]), false);
     }
 }
 
-/// Whether features 128 to 255 mean something to a half-connection: under TFRC, which has one, or if it may come.
+/// Whether features 128 to 255 mean something to a half-connection: under a CCID that has one, or if it may come.
 pub(crate) fn knows_ccid_features(options: &ConnectionOptions, ccid: u8, list: &[u8]) -> bool {
-    let tfrc = |ccid: u8| matches!(Ccid(ccid), Ccid::TFRC | Ccid::TFRC_SP);
-    tfrc(ccid) || options.usable(list).any(tfrc)
+    let has_one = |ccid: u8| options.room(ccid).loss_form_feature().is_some();
+    has_one(ccid) || options.usable(list).any(has_one)
 }

@@ -2,7 +2,7 @@
 
 use super::options::TcpLikeOptions;
 use super::sender::DEFAULT_RTT;
-use crate::contract::{Received, ReceiverContext, ReceiverHalf, Report};
+use crate::contract::{Received, ReceiverContext, ReceiverHalf, Report, ReportForm};
 use headway_units::{Duration, Ecn, Instant};
 
 /// Asks for one report for as many data packets as the Ack Ratio says.
@@ -43,7 +43,7 @@ impl TcpLikeReceiver {
 }
 
 impl ReceiverHalf for TcpLikeReceiver {
-    const REPORTS_ARRIVALS: bool = true;
+    const REPORTS: ReportForm = ReportForm::Arrivals;
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         if let Some(rtt) = packet.timing.and_then(|timing| timing.rtt) {

@@ -9,7 +9,7 @@ use super::losses::{Change, LossHistory};
 use super::options::{FeedbackClock, FirstInterval, LossEvents, Segment, TfrcOptions};
 use super::segment::SegmentSize;
 use crate::contract::{
-    LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, TfrcReport, Timing,
+    LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, ReportForm, TfrcReport, Timing,
 };
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
@@ -248,6 +248,8 @@ impl TfrcReceiver {
 }
 
 impl ReceiverHalf for TfrcReceiver {
+    const REPORTS: ReportForm = ReportForm::Tfrc;
+
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         self.timing = packet.timing.or(self.timing);
         let had_losses = self.history.as_ref().is_some_and(LossHistory::has_losses);

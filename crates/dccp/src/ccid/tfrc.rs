@@ -1,0 +1,194 @@
+//! Reports of TFRC's receivers as options (RFC 4342 section 8, RFC 5622 section 8.7).
+
+use crate::{
+    Ccid, CcidOption, DroppedPackets, EncodeError, LossInterval, LossIntervals, OptionFault, OptionWriter, PacketType,
+    RawOption,
+};
+use headway_rate::{Losses, TfrcReport};
+use headway_units::{Probability, Rate};
+use std::num::NonZeroU32;
+
+/// What the options of a packet have said, kept to be used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    receive_rate: Option<u32>,
+    /// The inverse of p, `None` inside before the first loss.
+    loss_event_rate: Option<Option<NonZeroU32>>,
+    /// Skip Length, if there are loss intervals.
+    skip: Option<u8>,
+    intervals: Vec<headway_rate::LossInterval>,
+    dropped_packets: Vec<u32>,
+}
+
+impl Said {
+    pub(crate) fn clear(&mut self) {
+        (self.receive_rate, self.loss_event_rate, self.skip) = (None, None, None);
+        self.intervals.clear();
+        self.dropped_packets.clear();
+    }
+
+    /// Skip Length and Loss Intervals, if there are any.
+    pub(crate) fn intervals(&self) -> Option<(u8, &[headway_rate::LossInterval])> {
+        self.skip.map(|skip| (skip, self.intervals.as_slice()))
+    }
+    /// The same, to be mended.
+    pub(crate) fn intervals_mut(&mut self) -> Option<(u8, &mut Vec<headway_rate::LossInterval>)> {
+        self.skip.map(|skip| (skip, &mut self.intervals))
+    }
+
+    /// Drop counts belong to the intervals; none stands for the whole lossy part (RFC 5622 section 8.7).
+    pub(crate) fn join_dropped_packets(&mut self) {
+        for (interval, dropped) in self.intervals.iter_mut().zip(&self.dropped_packets) {
+            interval.dropped = (*dropped).min(interval.lossy);
+        }
+    }
+
+    /// A feedback packet has a Receive Rate and says what was lost (RFC 4342 section 6).
+    pub(super) fn report(&self) -> Option<TfrcReport<'_>> {
+        let x_recv = Rate::from_bits_per_second(u64::from(self.receive_rate?) * 8);
+        let losses = match (self.intervals(), self.loss_event_rate) {
+            (Some((skip, intervals)), _) => Losses::Intervals { skip, intervals },
+            (None, Some(Some(inverse))) => {
+                Losses::EventRate(Probability::new(1.0 / f64::from(inverse.get())).unwrap_or_default())
+            }
+            (None, Some(None)) => Losses::EventRate(Probability::ZERO),
+            (None, None) => return None,
+        };
+        Some(TfrcReport { x_recv, losses, new_loss_event: false })
+    }
+}
+
+/// Reads an option. Controllers of experimental CCIDs that report as TFRC does use those of CCID 4.
+pub(super) fn read(
+    drop_counts: bool,
+    raw: RawOption<'_>,
+    kind: PacketType,
+    said: &mut Said,
+) -> Result<(), OptionFault> {
+    match CcidOption::decode(if drop_counts { Ccid::TFRC_SP } else { Ccid::TFRC }, raw, kind)? {
+        CcidOption::LossEventRate(inverse) => said.loss_event_rate = Some(inverse),
+        CcidOption::ReceiveRate(rate) => said.receive_rate = Some(rate),
+        // A follow-up option goes on where the first one ended, so it skips nothing (RFC 4342 section 8.6).
+        CcidOption::LossIntervals(more) if said.skip.is_some() && more.skip_length() != 0 => {}
+        CcidOption::LossIntervals(more) => {
+            said.skip = said.skip.or(Some(more.skip_length()));
+            said.intervals.extend(more.iter().map(|interval| headway_rate::LossInterval {
+                lossless: interval.lossless_length,
+                lossy: interval.loss_length,
+                data: interval.data_length,
+                dropped: interval.loss_length,
+            }));
+        }
+        CcidOption::DroppedPackets(dropped) => said.dropped_packets.extend(dropped.iter()),
+    }
+    Ok(())
+}
+
+/// Receive Rate and what was lost. `drop_counts`: with Dropped Packets, as CCID 4 does.
+pub(super) fn write(
+    report: &TfrcReport<'_>,
+    drop_counts: bool,
+    writer: &mut OptionWriter<'_>,
+) -> Result<(), EncodeError> {
+    let bits = report.x_recv.bits_per_second();
+    // Zero is the first report's (RFC 5348 section 4.3): of later ones it would hold a sender of small packets at one in 64 s.
+    let bytes = (bits / 8).max(bits.min(1));
+    writer.push_ccid(CcidOption::ReceiveRate(u32::try_from(bytes).unwrap_or(u32::MAX)))?;
+    match report.losses {
+        Losses::EventRate(p) => writer.push_ccid(CcidOption::LossEventRate(inverse(p))),
+        Losses::Intervals { skip, intervals } => {
+            let mut encoded = [[0; 9]; LossIntervals::MAX];
+            let mut counts = [[0; 3]; LossIntervals::MAX];
+            for ((place, count), interval) in encoded.iter_mut().zip(&mut counts).zip(intervals) {
+                let lossy = interval.lossy.min((1 << 23) - 1);
+                *place = LossInterval {
+                    lossless_length: interval.lossless.min((1 << 24) - 1),
+                    loss_length: lossy,
+                    nonce: false,
+                    data_length: interval.data.min((1 << 24) - 1),
+                }
+                .to_bytes()
+                .unwrap_or_default();
+                let [_, bytes @ ..] = interval.dropped.min(lossy).to_be_bytes();
+                *count = bytes;
+            }
+            let many = intervals.len().min(LossIntervals::MAX);
+            let skip = skip.min(LossIntervals::MAX_SKIP);
+            if let Some(intervals) = encoded.get(..many).and_then(|encoded| LossIntervals::new(skip, encoded)) {
+                writer.push_ccid(CcidOption::LossIntervals(intervals))?;
+            }
+            match counts.get(..many).and_then(DroppedPackets::new) {
+                Some(counts) if drop_counts => writer.push_ccid(CcidOption::DroppedPackets(counts)),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// 1/p, rounded up (RFC 4342 section 8.5).
+fn inverse(p: Probability) -> Option<NonZeroU32> {
+    // `as` saturates: the least p that can be told is 1 / 4294967294.
+    let inverse = (1.0 / p.value()).ceil() as u32;
+    (p > Probability::ZERO).then(|| NonZeroU32::new(inverse.min(u32::MAX - 1))).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; RFC 4342 section 8.5: p is the inverse.
+    #[test]
+    fn what_makes_a_report() {
+        let said = Said { receive_rate: Some(1000), ..Said::default() };
+        assert_eq!(said.report(), None);
+        let lossless = Said { loss_event_rate: Some(None), ..said.clone() };
+        let report = lossless.report().unwrap();
+        assert_eq!((report.x_recv.bits_per_second(), report.losses), (8000, Losses::EventRate(Probability::ZERO)));
+        let lossy = Said { loss_event_rate: Some(NonZeroU32::new(50)), ..said.clone() };
+        assert_eq!(Some(lossy.report().unwrap().losses), Probability::new(0.02).map(Losses::EventRate));
+        assert_eq!(Said { receive_rate: None, ..lossless }.report(), None);
+        assert!(Said { skip: Some(0), ..said }.report().is_some());
+    }
+
+    /// RFC 5622 section 8.7: a count above its Loss Length, or none, stands for all of it.
+    #[test]
+    fn drop_counts_join_their_intervals() {
+        let interval = |lossy| headway_rate::LossInterval { lossless: 9, lossy, data: 9, dropped: lossy };
+        let intervals = vec![interval(4), interval(2), interval(3)];
+        let mut said = Said { intervals, dropped_packets: vec![1, 7], ..Said::default() };
+        said.join_dropped_packets();
+        assert_eq!(said.intervals.iter().map(|interval| interval.dropped).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    /// RFC 4342 section 8.5: "the inverse of the loss event rate, rounded UP".
+    #[test]
+    fn inverses_are_rounded_up() {
+        let inverse = |p| inverse(Probability::new(p).unwrap()).map(NonZeroU32::get);
+        assert_eq!(inverse(0.0), None);
+        assert_eq!(inverse(1.0), Some(1));
+        assert_eq!(inverse(0.3), Some(4));
+        assert_eq!(inverse(0.01), Some(100));
+        assert_eq!(inverse(1e-300), Some(u32::MAX - 1));
+    }
+
+    /// The example of RFC 4342 section 8.6.2.
+    #[test]
+    fn the_rfcs_intervals() {
+        let interval = |lossless, lossy, data| headway_rate::LossInterval { lossless, lossy, data, dropped: lossy };
+        let intervals = [interval(10, 1, 10), interval(8, 5, 10), interval(8, 1, 8), interval(10, 0, 15)];
+        let report = TfrcReport {
+            x_recv: Rate::from_bits_per_second(8 * 9991),
+            losses: Losses::Intervals { skip: 2, intervals: &intervals },
+            new_loss_event: false,
+        };
+        let mut bytes = [0; 100];
+        let mut writer = OptionWriter::new(&mut bytes);
+        write(&report, false, &mut writer).unwrap();
+        let len = writer.len();
+        let wanted = [
+            194, 6, 0, 0, 0x27, 7, 193, 39, 2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0,
+            1, 0, 0, 8, 0, 0, 10, 0, 0, 0, 0, 0, 15,
+        ];
+        assert_eq!(bytes[..len], wanted);
+    }
+}
