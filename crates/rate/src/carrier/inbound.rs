@@ -118,3 +118,72 @@ impl<R: ReceiverHalf> Inbound<R> {
         self.controller.as_ref().and_then(ReceiverHalf::poll_timeout)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Bytes, Ecn};
+
+    /// Reports each packet, and notes what it is told.
+    #[derive(Debug, Default)]
+    struct Each {
+        came: Vec<u64>,
+        ratios: Vec<u16>,
+        due: bool,
+    }
+
+    impl ReceiverHalf for Each {
+        fn on_packet(&mut self, _: Instant, packet: &Received) {
+            self.came.push(packet.number);
+            self.due = true;
+        }
+        fn poll_report(&mut self, _: Instant) -> Option<Report<'_>> {
+            std::mem::take(&mut self.due).then_some(Report::Arrivals(&[]))
+        }
+        fn set_ack_ratio(&mut self, packets: u16) {
+            self.ratios.push(packets);
+        }
+    }
+
+    fn packet(number: u64) -> Received {
+        Received {
+            number,
+            size: Bytes::new(1000),
+            data: true,
+            ecn: Ecn::NotEct,
+            ccval: 0,
+            ndp_count: None,
+            timing: None,
+        }
+    }
+
+    /// A report names the greatest number, and says how long ago that came, whatever came last.
+    #[test]
+    fn reports_name_the_newest_packet() {
+        let mut inbound = Inbound::default();
+        inbound.on_packet(Instant::from_millis(1), &packet(0));
+        inbound.start(Each::default());
+        assert!(inbound.poll_report(Instant::from_millis(1)).is_none());
+        inbound.on_packet(Instant::from_millis(10), &packet(5));
+        inbound.on_packet(Instant::from_millis(12), &packet(3));
+        let due = inbound.poll_report(Instant::from_millis(15)).unwrap();
+        assert_eq!((due.acknowledged, due.held, due.echo), (5, Duration::from_millis(5), None));
+        assert!(inbound.poll_report(Instant::from_millis(15)).is_none());
+        assert_eq!(inbound.controller.as_ref().unwrap().came, [5, 3]);
+    }
+
+    /// A ratio is told once, and to each controller that takes over.
+    #[test]
+    fn the_ratio_outlives_a_controller() {
+        let mut inbound = Inbound::default();
+        inbound.set_ack_ratio(4);
+        inbound.start(Each::default());
+        inbound.set_ack_ratio(4);
+        inbound.set_ack_ratio(2);
+        assert_eq!(inbound.controller.as_ref().unwrap().ratios, [4, 2]);
+        inbound.stop();
+        assert!(!inbound.runs());
+        inbound.start(Each::default());
+        assert_eq!(inbound.controller.as_ref().unwrap().ratios, [2]);
+    }
+}

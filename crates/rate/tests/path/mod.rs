@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "of presets that exist")]
 
 use headway_rate::{
-    ControllerOptions, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, Receiver, ReceiverContext,
-    ReceiverHalf, Report, Sender, SenderContext, SenderHalf, Sending, Status, TfrcReport, Timing,
+    ControllerOptions, Due, Inbound, LossForm, LossInterval, Losses, Next, Outbound, Received, Receiver,
+    ReceiverContext, Report, Sender, SenderContext, SenderHalf, Status, TfrcReport, Timing,
 };
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
 use std::collections::VecDeque;
@@ -21,7 +21,6 @@ pub(crate) enum Form {
 struct Flying {
     at: Instant,
     packet: Received,
-    sent: Instant,
 }
 
 enum OwnedLosses {
@@ -32,7 +31,6 @@ enum OwnedLosses {
 struct Returning {
     at: Instant,
     acknowledged: u64,
-    sent: Instant,
     hold: Duration,
     x_recv: Rate,
     losses: OwnedLosses,
@@ -41,8 +39,8 @@ struct Returning {
 
 /// The two halves and what is between them.
 pub(crate) struct Path {
-    pub(crate) sender: Sender,
-    receiver: Receiver,
+    sender: Outbound,
+    receiver: Inbound,
     form: Form,
     size: Bytes,
     /// Bytes on the wire of a data packet and of a report.
@@ -63,8 +61,6 @@ pub(crate) struct Path {
     data: VecDeque<Flying>,
     reports: VecDeque<Returning>,
     now: Instant,
-    /// Number, sending time and arrival of the last packet received.
-    last: Option<(u64, Instant, Instant)>,
     pub(crate) sent: u64,
     pub(crate) received: u64,
     pub(crate) sent_at: Vec<Instant>,
@@ -97,10 +93,13 @@ impl Path {
     pub(crate) fn new(options: &ControllerOptions, form: Form, losses: LossForm, size: u64, rtt: Duration) -> Self {
         let size = Bytes::new(size);
         let now = Instant::ZERO;
+        let (mut sender, mut receiver) = (Outbound::new(1 << 16), Inbound::default());
         let context = SenderContext { now, rtt: None, packet_size: size, random: Random::new(1, "path") };
+        sender.start(Sender::new(options, context));
+        receiver.start(Receiver::new(options, ReceiverContext { now, packet_size: size, losses }));
         Self {
-            sender: Sender::new(options, context),
-            receiver: Receiver::new(options, ReceiverContext { now, packet_size: size, losses }),
+            sender,
+            receiver,
             form,
             size,
             wire: (size.count(), 40),
@@ -115,7 +114,6 @@ impl Path {
             data: VecDeque::new(),
             reports: VecDeque::new(),
             now,
-            last: None,
             sent: 0,
             received: 0,
             sent_at: Vec::new(),
@@ -138,15 +136,13 @@ impl Path {
     pub(crate) fn run(&mut self, until: Instant) {
         loop {
             self.send();
-            let permit = match self.sender.poll_send(self.now, self.next()) {
-                Permit::At(at) => at,
-                Permit::Now | Permit::Blocked => Instant::FAR_FUTURE,
-            };
+            let permit = self.sender.permitted().unwrap_or(Instant::FAR_FUTURE);
+            let controller = self.sender.controller().and_then(SenderHalf::poll_timeout);
             let never = Instant::FAR_FUTURE;
             let next = [
                 self.data.front().map_or(never, |data| data.at),
                 self.reports.front().map_or(never, |report| report.at),
-                self.sender.poll_timeout().unwrap_or(never),
+                controller.unwrap_or(never),
                 self.receiver.poll_timeout().unwrap_or(never),
                 permit,
             ];
@@ -163,7 +159,9 @@ impl Path {
             match next.iter().position(|next| *next == at) {
                 Some(0) => self.arrive(),
                 Some(1) => self.return_report(),
-                Some(2) => self.sender.handle_timeout(self.now),
+                Some(2) => {
+                    self.sender.handle_timeout(self.now);
+                }
                 Some(3) => {
                     self.receiver.handle_timeout(self.now);
                     self.report();
@@ -174,9 +172,9 @@ impl Path {
     }
 
     fn send(&mut self) {
-        while self.sender.poll_send(self.now, self.next()) == Permit::Now {
-            let number = self.sent;
-            let stamp = self.sender.on_send(self.now, &Sending { number, size: self.size, data: true });
+        while self.sender.may_send(self.now, Some(self.next())) {
+            let (number, stamp) = self.sender.send(self.now, Some(self.size), true);
+            let stamp = stamp.unwrap();
             self.sent += 1;
             self.sent_at.push(self.now);
             let timing =
@@ -193,7 +191,7 @@ impl Path {
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
                 let at = nudged(at, &self.nudges, number);
-                self.data.push_back(Flying { at, packet, sent: self.now });
+                self.data.push_back(Flying { at, packet });
             }
         }
     }
@@ -201,16 +199,16 @@ impl Path {
     fn arrive(&mut self) {
         if let Some(flying) = self.data.pop_front() {
             self.received += 1;
-            self.last = Some((flying.packet.number, flying.sent, self.now));
             self.receiver.on_packet(self.now, &flying.packet);
             self.report();
         }
     }
 
     fn report(&mut self) {
-        let Some((acknowledged, sent, arrived)) = self.last else { return };
         let now = self.now;
-        let Some(Report::Tfrc(report)) = self.receiver.poll_report(now) else { return };
+        let Some(Due { acknowledged, held, report: Report::Tfrc(report), .. }) = self.receiver.poll_report(now) else {
+            return;
+        };
         let losses = match report.losses {
             Losses::EventRate(p) => OwnedLosses::Rate(p),
             Losses::Intervals { skip, intervals } => OwnedLosses::Intervals(skip, intervals.to_vec()),
@@ -219,37 +217,28 @@ impl Path {
         if !(self.drop_report)(now) {
             let at = self.cross(1, self.wire.1);
             let at = nudged(at, &self.report_nudges, at.as_nanos());
-            let hold = now.since(arrived);
-            self.reports.push_back(Returning { at, acknowledged, sent, hold, x_recv, losses, new_loss_event });
+            self.reports.push_back(Returning { at, acknowledged, hold: held, x_recv, losses, new_loss_event });
         }
     }
 
     fn return_report(&mut self) {
         let Some(report) = self.reports.pop_front() else { return };
-        let sample = self.now.since(report.sent) - report.hold;
+        let age = self.sender.ledger().age(report.acknowledged, self.now).unwrap();
+        let sample = age - report.hold;
         self.r_samples = (self.r_samples.0 + sample.as_secs_f64(), self.r_samples.1 + 1);
         let losses = match &report.losses {
             OwnedLosses::Rate(p) => Losses::EventRate(*p),
             OwnedLosses::Intervals(skip, intervals) => Losses::Intervals { skip: *skip, intervals },
         };
         let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
-        self.sender.on_feedback(
-            self.now,
-            &Feedback {
-                acknowledged: report.acknowledged,
-                rtt_sample: Some(sample),
-                report: Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event }),
-                lost_acks: 0,
-                slow_receiver: false,
-                receive_buffer_drops: 0,
-            },
-        );
+        let says = Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event });
+        self.sender.on_report(self.now, report.acknowledged, Some(sample), says);
         let p = self.status().loss_event_rate.map_or(0.0, |p| p.value());
         self.reported.push((self.now, p));
     }
 
     pub(crate) fn status(&self) -> Status {
-        self.sender.status()
+        self.sender.status().unwrap_or_default()
     }
 
     /// The allowed rate in bytes/s.
