@@ -83,9 +83,7 @@ pub(crate) fn check(bytes: &[u8]) {
                         size: SIZE,
                         data: kind & 1 == 0,
                         ecn: if kind & 14 == 14 { Ecn::Ce } else { Ecn::Ect0 },
-                        ccval: 0,
-                        ndp_count: None,
-                        timing: None,
+                        ..Received::default()
                     },
                 );
                 receiver.set_ack_ratio(u16::from(kind >> 4));

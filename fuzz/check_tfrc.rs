@@ -114,6 +114,7 @@ pub(crate) fn check(bytes: &[u8]) {
                         ccval: byte() & 15,
                         ndp_count: (kind & 8 == 0).then(|| u64::from(byte())),
                         timing,
+                        ..Received::default()
                     },
                 );
                 report(&mut receiver, &mut sender, now, (kind & 16 != 0).then_some(next.wrapping_sub(1)));

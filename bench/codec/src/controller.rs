@@ -37,10 +37,10 @@ fn pair(kind: &str, losses: bool) -> Operation {
         black_box(sender.poll_send(now, Next { size: SIZE }));
         let stamp = sender.on_send(now, &Sending { number, size: SIZE, data: true });
         if !losses || number % 100 != 99 {
-            let Stamp { ccval, rtt, t_rto, round, urgent } = stamp;
+            let Stamp { ccval, rtt, t_rto, round, urgent, own } = stamp;
             let timing = Some(Timing { sent: now, rtt, t_rto, round, urgent });
             let (size, ndp_count) = (SIZE, Some(0));
-            receiver.on_packet(now, &Received { number, size, data: true, ecn: Ecn::NotEct, ccval, ndp_count, timing });
+            receiver.on_packet(now, &Received { number, size, data: true, ecn: Ecn::NotEct, ccval, ndp_count, timing, own });
         }
         if receiver.poll_timeout().is_some_and(|at| at <= now) {
             receiver.handle_timeout(now);

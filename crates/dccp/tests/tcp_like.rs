@@ -89,8 +89,7 @@ fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost
                 vector.acknowledged(ack);
             }
             let number = packet.seq.value();
-            let packet =
-                Received { number, size: SIZE, data, ecn: Ecn::NotEct, ccval: 0, ndp_count: None, timing: None };
+            let packet = Received { number, size: SIZE, data, ecn: Ecn::NotEct, ccval: 0, ..Received::default() };
             receiver.on_packet(now, &packet);
             receiver.set_ack_ratio(sender.status().ack_ratio.unwrap());
             last_arrival = now;

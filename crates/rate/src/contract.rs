@@ -4,6 +4,7 @@
 //! what the sender is told of its arrival. A carrier (a DCCP connection, a bare agent of the simulator, an RTP session)
 //! drives both: it numbers the packets, measures round trips, and moves reports from one half to the other.
 
+use crate::own::Own;
 use headway_units::{Bytes, Duration, Ecn, Instant, Probability, Random, Rate};
 
 /// The half at the data's sender.
@@ -140,10 +141,12 @@ pub struct Stamp {
     pub round: u32,
     /// Asks for a report at once, for such carriers (ns-2 `UrgentFlag`).
     pub urgent: bool,
+    /// What the controller's file has coded for its receiver half.
+    pub own: Own,
 }
 
 /// A packet that has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Its number.
     pub number: u64,
@@ -159,6 +162,8 @@ pub struct Received {
     pub ndp_count: Option<u64>,
     /// What only carriers with room for it carry.
     pub timing: Option<Timing>,
+    /// [`Stamp::own`].
+    pub own: Own,
 }
 
 /// The sender's clock on a data packet (RFC 5348 section 3.2.1).
@@ -204,6 +209,8 @@ pub enum ReportForm {
     Arrivals,
     /// [`Report::Tfrc`].
     Tfrc,
+    /// [`Report::Own`].
+    Own,
 }
 
 /// What a receiver half tells the sender half.
@@ -214,6 +221,8 @@ pub enum Report<'a> {
     Arrivals(&'a [Run]),
     /// TFRC's own numbers (RFC 5348 section 3.2.2).
     Tfrc(TfrcReport<'a>),
+    /// What the controller's file has coded for its sender half.
+    Own(Own),
 }
 
 /// Packets with consecutive numbers that fared alike. A report lists runs from [`Feedback::acknowledged`] downwards.

@@ -9,6 +9,7 @@ mod contract;
 mod faster_restart;
 mod kinds;
 mod none;
+mod own;
 mod tcp_like;
 mod tfrc;
 mod tfrc_sp;
@@ -20,6 +21,7 @@ pub use contract::{
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
+pub use own::Own;
 pub use tcp_like::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
 pub use tfrc::{
     CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,

@@ -30,7 +30,7 @@ fn the_reports_of_a_lossy_flow() {
                 ecn: Ecn::NotEct,
                 ccval: number(3) as u8,
                 ndp_count: Some(number(5)),
-                timing: None,
+                ..Received::default()
             };
             receiver.on_packet(now, &packet);
             if let Some(Report::Tfrc(report)) = receiver.poll_report(now) {

@@ -189,6 +189,7 @@ proptest! {
                 ccval: ccval % 16,
                 ndp_count,
                 timing,
+                ..Received::default()
             });
             if let Some(Report::Tfrc(report)) = receiver.poll_report(now) {
                 match report.losses {

@@ -97,6 +97,7 @@ impl AgentSender {
         self.next_report = self.next_report.max(report.number + 1);
         let says = match &report.numbers {
             ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
+            ReportNumbers::Own(own) => Report::Own(*own),
             ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event }) => Report::Tfrc(TfrcReport {
                 x_recv: *x_recv,
                 losses: Losses::EventRate(*p),
@@ -152,6 +153,7 @@ impl AgentReceiver {
                     round: stamp.round,
                     urgent: stamp.urgent,
                 }),
+                own: stamp.own,
             },
         );
     }
@@ -163,6 +165,7 @@ impl AgentReceiver {
             Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
                 ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event })
             }
+            Report::Own(own) => ReportNumbers::Own(own),
             // The context asks TFRC for the event rate.
             Report::Arrivals(_) | Report::Tfrc(_) => {
                 ReportNumbers::Arrivals(self.arrivals.iter().flat_map(AckVectorBuffer::runs).collect())

@@ -191,6 +191,8 @@ pub enum ReportNumbers {
     Arrivals(Box<[Run]>),
     /// TFRC's own numbers.
     Tfrc(TfrcNumbers),
+    /// What the controller's file has coded.
+    Own(headway_rate::Own),
 }
 
 /// What TFRC's receiver reports.

@@ -4,7 +4,7 @@ use crate::{
     Ccid, CcidOption, DroppedPackets, EncodeError, LossInterval, LossIntervals, OptionFault, OptionWriter, PacketType,
     RawOption,
 };
-use headway_rate::{Losses, TfrcReport};
+use headway_rate::{Losses, Own, TfrcReport};
 use headway_units::{Probability, Rate};
 use std::num::NonZeroU32;
 
@@ -18,13 +18,21 @@ pub(crate) struct Said {
     skip: Option<u8>,
     intervals: Vec<headway_rate::LossInterval>,
     dropped_packets: Vec<u32>,
+    own: Option<Own>,
 }
 
 impl Said {
     pub(crate) fn clear(&mut self) {
-        (self.receive_rate, self.loss_event_rate, self.skip) = (None, None, None);
+        (self.receive_rate, self.loss_event_rate, self.skip, self.own) = (None, None, None, None);
         self.intervals.clear();
         self.dropped_packets.clear();
+    }
+
+    pub(super) const fn set_own(&mut self, own: Own) {
+        self.own = Some(own);
+    }
+    pub(super) const fn own(&self) -> Option<Own> {
+        self.own
     }
 
     /// Skip Length and Loss Intervals, if there are any.

@@ -8,7 +8,7 @@ use crate::{
     Answer, DataDropped, DccpOption, DropCode, DropRun, Elapsed, Feature, FeatureAction, HalfConnection, OptionError,
     OptionFault, Packet, ProcessedOption, RawOption, Timestamp, arrivals,
 };
-use headway_rate::{Arrival, Run};
+use headway_rate::{Arrival, Own, Run};
 use headway_units::{Duration, Instant};
 use std::ops::ControlFlow;
 
@@ -23,6 +23,8 @@ pub(crate) struct Heard {
     pub(crate) ndp_count: Option<u64>,
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
+    /// What the peer's controller has written on data.
+    pub(crate) own: Own,
     /// There was an Ack Vector.
     pub(crate) vector: bool,
     pub(crate) negotiated: bool,
@@ -110,7 +112,7 @@ impl Connection {
                 self.scratch.read_dropped(&dropped);
             }
             DccpOption::Ccid(raw) => {
-                self.process_ccid_option(packet, raw).map_err(|fault| processed.error(fault))?;
+                self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
             }
             DccpOption::Unknown(_) => return Err(processed.error(OptionFault::NotUnderstood)),
             DccpOption::Padding | DccpOption::Mandatory => {}
@@ -118,11 +120,17 @@ impl Connection {
         Ok(())
     }
 
-    fn process_ccid_option(&mut self, packet: &Packet<'_>, raw: RawOption<'_>) -> Result<(), OptionFault> {
-        if HalfConnection::of_option(raw.number) != Some(HalfConnection::Reverse) {
-            return Err(OptionFault::NotUnderstood);
+    fn process_ccid_option(
+        &mut self,
+        packet: &Packet<'_>,
+        raw: RawOption<'_>,
+        heard: &mut Heard,
+    ) -> Result<(), OptionFault> {
+        if HalfConnection::of_option(raw.number) == Some(HalfConnection::Reverse) {
+            return self.agreed.sending.read(raw, packet.kind(), &mut self.said);
         }
-        self.agreed.sending.read(raw, packet.kind(), &mut self.said)
+        heard.own = self.agreed.receiving.read_on_data(raw)?;
+        Ok(())
     }
 
     fn answer_bad_option(&mut self, now: Instant, error: OptionError, arrived: Arrived) -> Step<()> {

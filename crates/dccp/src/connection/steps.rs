@@ -241,6 +241,7 @@ impl Connection {
                 ccval: packet.ccval.value(),
                 ndp_count,
                 timing: None,
+                own: heard.own,
             },
         );
     }

@@ -8,7 +8,7 @@ use super::{BUFFER, Connection};
 use crate::{
     Body, CcVal, CsCov, DccpOption, Elapsed, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c,
 };
-use headway_rate::{Due, Next};
+use headway_rate::{Due, Next, Own};
 use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
 
 /// The longest wait between two retransmissions of anything.
@@ -101,8 +101,13 @@ impl Connection {
                         self.pass_over(now);
                     }
                 }
-                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)));
-                (options, self.commit(now, &body, len, matches!(source, Source::Outbox(_))))
+                let payload = matches!(source, Source::Outbox(_)).then_some(Bytes::new(len as u64));
+                let prompt = body.kind().is_data() || body.kind() == PacketType::Sync;
+                let stamp =
+                    self.outbound.send(now, payload, prompt).1.filter(|_| payload.is_some()).unwrap_or_default();
+                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp.own);
+                let seq = self.commit(now, &body, payload);
+                (options, (seq, CcVal::new(stamp.ccval & 15).unwrap_or_default()))
             }
         };
         self.refresh(now);
@@ -281,7 +286,7 @@ impl Connection {
 
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
     /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
-    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>) -> usize {
+    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, own: &Own) -> usize {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
         let rtt = self.rtt();
         let header = kind.header_len(true);
@@ -295,6 +300,7 @@ impl Connection {
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
+        self.agreed.sending.write_on_data(own, &mut writer);
         // A padded Sync has a size to keep to.
         if kind == PacketType::Sync && data > 0 {
             return finish(writer);
@@ -368,13 +374,13 @@ impl Connection {
     }
 
     /// The packet goes: it takes the next number, and everybody is told.
-    fn commit(&mut self, now: Instant, body: &Body, len: usize, data: bool) -> (Seq48, CcVal) {
+    fn commit(&mut self, now: Instant, body: &Body, data: Option<Bytes>) -> Seq48 {
         let (kind, seq) = (body.kind(), self.windows.next());
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
         self.counters.sent_packets += 1;
-        if data {
+        if let Some(bytes) = data {
             self.counters.sent_data_packets += 1;
-            self.counters.sent_data += len as u64;
+            self.counters.sent_data += bytes.count();
         }
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
             self.acknowledge.on_sent(now);
@@ -385,10 +391,7 @@ impl Connection {
         if self.machine.state() == State::PartOpen {
             self.partopen_sent(now);
         }
-        let payload = data.then_some(Bytes::new(len as u64));
-        let (_, stamp) = self.outbound.send(now, payload, kind.is_data() || kind == PacketType::Sync);
-        let ccval = stamp.filter(|_| data).and_then(|stamp| CcVal::new(stamp.ccval & 15));
-        (seq, ccval.unwrap_or_default())
+        seq
     }
 
     /// Sets a retransmission timer, which waits twice as long each time.

@@ -105,7 +105,7 @@ pub enum Answer {
 }
 
 impl OptionFault {
-    pub(super) const fn length(data: &[u8], wanted: &'static str) -> Self {
+    pub(crate) const fn length(data: &[u8], wanted: &'static str) -> Self {
         Self::Length { length: data.len() + 2, wanted }
     }
 }

@@ -146,15 +146,7 @@ mod tests {
     }
 
     fn packet(number: u64) -> Received {
-        Received {
-            number,
-            size: Bytes::new(1000),
-            data: true,
-            ecn: Ecn::NotEct,
-            ccval: 0,
-            ndp_count: None,
-            timing: None,
-        }
+        Received { number, size: Bytes::new(1000), data: true, ecn: Ecn::NotEct, ccval: 0, ..Received::default() }
     }
 
     /// A report names the greatest number, and says how long ago that came, whatever came last.

@@ -112,7 +112,7 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn received(number: u64) -> Received {
-        Received { number, size: SIZE, data: true, ecn: Ecn::NotEct, ccval: 0, ndp_count: None, timing: None }
+        Received { number, size: SIZE, data: true, ecn: Ecn::NotEct, ccval: 0, ..Received::default() }
     }
 
     /// RFC 4340 section 11.3: a report for as many data packets as the Ack Ratio says, or 0.2 s after the first of them.

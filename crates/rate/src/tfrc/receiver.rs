@@ -282,7 +282,8 @@ impl ReceiverHalf for TfrcReceiver {
 
     fn on_corrupt(&mut self, now: Instant, number: u64) {
         let (size, ccval, ndp_count, timing) = Default::default();
-        let packet = Received { number, size, data: true, ecn: Ecn::Ce, ccval, ndp_count, timing };
+        let packet =
+            Received { number, size, data: true, ecn: Ecn::Ce, ccval, ndp_count, timing, ..Received::default() };
         let arrival = self.arrival(now, &packet);
         let Some(history) = &mut self.history else { return };
         let had_losses = history.has_losses();

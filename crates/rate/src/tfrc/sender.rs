@@ -277,7 +277,7 @@ impl SenderHalf for TfrcSender {
         let counter = self.counter.on_send(now, self.rtt.r());
         self.sent.add(Sent { number: sending.number, at: now, counter, bytes: self.bytes });
         let [rtt, t_rto] = self.rtt.stamp();
-        Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent }
+        Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent, ..Stamp::default() }
     }
 
     fn on_application_limited(&mut self, _now: Instant) {

@@ -187,6 +187,7 @@ impl Path {
                 ccval: stamp.ccval,
                 ndp_count: None,
                 timing: (self.form == Form::Agent).then_some(timing),
+                own: stamp.own,
             };
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);

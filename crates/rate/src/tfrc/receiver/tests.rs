@@ -14,7 +14,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 fn counted(number: u64, ccval: u8) -> Received {
-    Received { number, size: Bytes::new(1000), data: true, ecn: Ecn::Ect0, ccval, ndp_count: None, timing: None }
+    Received { number, size: Bytes::new(1000), data: true, ecn: Ecn::Ect0, ccval, ..Received::default() }
 }
 
 /// With the sender's clock; R is 100 ms unless it is not known yet.
@@ -31,7 +31,7 @@ fn due(receiver: &mut TfrcReceiver, now: Instant) -> Option<(f64, f64)> {
             let Losses::EventRate(p) = report.losses else { panic!("not asked for") };
             Some((report.x_recv.bits_per_second() as f64 / 8.0, p.value()))
         }
-        Report::Arrivals(_) => panic!("TFRC's own numbers"),
+        Report::Arrivals(_) | Report::Own(_) => panic!("TFRC's own numbers"),
     }
 }
 

@@ -1,0 +1,21 @@
+//! Bytes of a controller's own: one option on data packets, and one in reports (RFC 4340 section 10.3).
+
+use crate::{DccpOption, OptionFault, OptionWriter, RawOption};
+use headway_rate::Own;
+
+/// The first option that an HC-Sender may send.
+pub(super) const ON_DATA: u8 = 128;
+/// The first option that an HC-Receiver may send.
+pub(super) const REPORT: u8 = 192;
+
+pub(super) fn read(number: u8, raw: RawOption<'_>) -> Result<Own, OptionFault> {
+    if raw.number != number {
+        return Err(OptionFault::NotUnderstood);
+    }
+    Own::new(raw.data).ok_or(OptionFault::length(raw.data, "2 to 17"))
+}
+
+/// Where it finds no room it is lost, as a packet may be.
+pub(super) fn write(number: u8, own: &Own, writer: &mut OptionWriter<'_>) {
+    let _ = writer.push(DccpOption::Ccid(RawOption { number, data: own.as_bytes() }));
+}
