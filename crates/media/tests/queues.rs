@@ -416,3 +416,21 @@ proptest! {
         prop_assert_eq!(sent, (0..count).collect::<Vec<_>>());
     }
 }
+
+/// A source of 20 Gb/s over a path of 1 Mb/s filled the memory, where the limit was a slip of the pen.
+#[test]
+fn no_queue_grows_without_bounds() {
+    const MOST: u64 = 1 << 20;
+    let error = preset("fifo", MOST + 1).check().unwrap_err();
+    assert_eq!(error.key, "limit");
+    assert_eq!(error.message, "1048577 packets are too many to keep in memory: limit is at most 1048576packets");
+    preset("fifo", MOST).check().unwrap();
+    let bytes = with("fifo", |rules| rules.limit = QueueSize::Bytes(Bytes::new(u64::MAX)));
+    bytes.check().unwrap();
+    let mut queue = SendQueue::new(&bytes);
+    let mut refused = Vec::new();
+    for _ in 0..MOST + 2 {
+        queue.enqueue(at(0), named(1, 0, 0, 200), &mut |packet| refused.push(packet.cause));
+    }
+    assert_eq!((queue.len() as u64, refused), (MOST, vec![SendDrop::Refused; 2]));
+}

@@ -35,6 +35,9 @@ pub struct Rules {
 /// Packets at most in a queue that looks through what waits before it chooses: a second of 12 Mb/s in full packets, and as much work
 /// a packet as nobody notices.
 const MOST_SEARCHED: usize = 1000;
+/// Packets at most in any queue: two minutes of 100 Mb/s in full packets, and 64 MiB of memory, which a source that is faster
+/// than its path would fill.
+const MOST_KEPT: usize = 1 << 20;
 /// A day.
 const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 
@@ -45,10 +48,14 @@ impl Rules {
         self.order.key(media, self.priority_weight, self.size_weight)
     }
 
-    /// Packets that may wait, whatever the limit: no number where packets go as they come and nobody chooses.
+    /// Whether anything else happens than that packets go as they come.
+    fn chooses(&self) -> bool {
+        self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send
+    }
+
+    /// Packets that may wait, whatever the limit.
     pub(super) fn most_waiting(&self) -> usize {
-        let chooses = self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send;
-        if chooses { MOST_SEARCHED } else { usize::MAX }
+        if self.chooses() { MOST_SEARCHED } else { MOST_KEPT }
     }
 
     pub(super) fn check(&self) -> Result<(), OptionError> {
@@ -58,10 +65,14 @@ impl Rules {
         if let QueueSize::Packets(packets) = self.limit
             && packets > self.most_waiting() as u64
         {
-            let message = format!(
-                "{packets} packets are too many for a queue that looks through them before it chooses: limit is at most {MOST_SEARCHED}packets, \
-                 or write kind = \"fifo\""
-            );
+            let message = if self.chooses() {
+                format!(
+                    "{packets} packets are too many for a queue that looks through them before it chooses: limit is at most \
+                     {MOST_SEARCHED}packets, or write kind = \"fifo\""
+                )
+            } else {
+                format!("{packets} packets are too many to keep in memory: limit is at most {MOST_KEPT}packets")
+            };
             return Err(OptionError::new("limit", message));
         }
         if !(0.0..=1.0).contains(&self.rtt_share) {
