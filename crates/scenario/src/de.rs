@@ -134,7 +134,17 @@ impl<'de> Deserializer<'de> for &Value {
             Data::Datetime(text) => {
                 Err(serde::de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor))
             }
-            Data::Array(values) => visitor.visit_seq(Elements { values: values.iter(), index: 0 }),
+            Data::Array(values) => {
+                let mut elements = Elements { values: values.iter(), index: 0 };
+                let read = visitor.visit_seq(&mut elements)?;
+                // Of an array of fixed length no more is asked for: what nobody reads would be dropped without a word.
+                if elements.values.len() > 0 {
+                    let message =
+                        format!("{} values are the wrong number: write an array of {}", values.len(), elements.index);
+                    return Err(Fault::new(message));
+                }
+                Ok(read)
+            }
             Data::Table(table) => visitor.visit_map(Keys { entries: table.iter(), current: None }),
         }
     }
@@ -177,7 +187,7 @@ struct Elements<'a> {
     index: usize,
 }
 
-impl<'de> serde::de::SeqAccess<'de> for Elements<'_> {
+impl<'de> serde::de::SeqAccess<'de> for &mut Elements<'_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {

@@ -271,3 +271,23 @@ fn what_is_quoted_cannot_move_a_cursor() {
     let file = load(escape, "duration = 1", &[], &OneTrace).unwrap_err().to_string();
     assert!(file.starts_with("\\u001b[2J:"), "{file:?}");
 }
+
+#[test]
+fn an_array_with_more_values_than_are_read_is_refused() {
+    for (from, to, expected) in [
+        (
+            "to = \"b\"",
+            "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"4s\"] }",
+            "small.toml:14:21: flow[0].start.uniform: 3 values are the wrong number: write an array of 2",
+        ),
+        (
+            "to = \"b\"",
+            "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"nonsense\"] }",
+            "flow[0].start.uniform: 3 values are the wrong number",
+        ),
+        ("to = \"b\"", "to = \"b\"\nstart = { uniform = [\"0s\"] }", "flow[0].start.uniform: 1 values are the wrong number"),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+}
