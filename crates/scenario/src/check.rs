@@ -86,7 +86,10 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let all = each.saturating_mul((flows + 4 * scenario.links.len()) as u64);
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
-        reader.wrong(&path, format!("{all} samples are too many: write a longer interval than {interval}, or false"));
+        let message = format!(
+            "{all} samples are too many, where at most {MOST_SAMPLES} are kept: write a longer interval than {interval}, or false"
+        );
+        reader.wrong(&path, message);
     }
 }
 

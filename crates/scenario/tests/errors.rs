@@ -61,7 +61,7 @@ fn wrong_values_are_told_what_would_be_right() {
         ("\"10s\"\n", "\"10s\"\nseed = 99999999999999999999\n", "99999999999999999999 is out of range"),
         ("\"10s\"\n", "\"10s\"\ndialect = \"ns3\"\n", r#"dialect: unknown value "ns3"; did you mean "ns2"?"#),
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
-        ("\"10s\"\n", "\"10s\"\nrecord = { series = \"1ns\" }\n", "record.series: 120000000000 samples are too many"),
+        ("\"10s\"\n", "\"10s\"\nrecord = { series = \"1ns\" }\n", "record.series: 120000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns"),
         (
             "\"2Mbps\"\ndelay = \"10ms\"",
             "\"8.1Gbps\"\ndelay = \"0s\"",
