@@ -7,7 +7,7 @@
 use crate::checksums::{Checksum, Hashing};
 use crate::error::Failure;
 use std::fs::{self, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// The marker; the lock too.
@@ -73,21 +73,22 @@ impl Folder {
         let marker = self.path(MARKER);
         self.refuse_link(&marker)?;
         if !marker.exists() {
-            let mut files = fs::read_dir(&self.0).map_err(Failure::file("read", &self.0))?;
-            if files.next().is_some() {
+            // Another program may come first: its marker is there before any other file of its own.
+            if self.holds_more_than_a_marker()? && !marker.exists() {
                 return Err(self.wrong(
                     "it holds files that Headway has not left there; write --out and the name of a new folder, or of an empty one",
                 ));
             }
-            // Another program may come first; what it keeps here is read below.
-            match fs::File::create_new(&marker).and_then(|mut file| file.write_all(holds.marker().as_bytes())) {
+            match fs::File::create_new(&marker) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(Failure::file("write", &marker)(error));
                 }
                 _ => {}
             }
         }
-        let file = fs::File::open(&marker).map_err(Failure::file("read", &marker))?;
+        // A marker that may only be read can still be locked.
+        let file = fs::OpenOptions::new().read(true).append(true).open(&marker);
+        let mut file = file.or_else(|_| fs::File::open(&marker)).map_err(Failure::file("read", &marker))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(self.wrong("another headway is writing into this folder; give one of them --out DIR"));
@@ -95,7 +96,13 @@ impl Folder {
             // Where the system has no locks there is no protection, as without this.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        let text = fs::read_to_string(&marker).map_err(Failure::file("read", &marker))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(Failure::file("read", &marker))?;
+        // It is written by who has the lock, which need not be who has made it: so nobody reads half of it.
+        if text.is_empty() && !self.holds_more_than_a_marker()? {
+            text = holds.marker();
+            file.write_all(text.as_bytes()).map_err(Failure::file("write", &marker))?;
+        }
         match Holds::ALL.into_iter().find(|known| known.marker() == text) {
             Some(found) if fits(found) => Ok(Lock { _file: file }),
             Some(found) => Err(self.wrong(&format!(
@@ -107,6 +114,12 @@ impl Folder {
                 "its file {MARKER} is none that Headway writes; write --out and the name of another folder"
             ))),
         }
+    }
+
+    fn holds_more_than_a_marker(&self) -> Result<bool, Failure> {
+        let mut files = fs::read_dir(&self.0).map_err(Failure::file("read", &self.0))?;
+        // What cannot be named is not ours.
+        Ok(files.any(|file| file.map_or(true, |file| file.file_name() != MARKER)))
     }
 
     /// Whether a run has left it.

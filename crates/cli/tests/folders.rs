@@ -261,3 +261,36 @@ fn a_vary_that_was_edited_keeps_its_runs_and_tells_of_those_that_are_left() {
     }
     place.refuses("plot sweep/interval=20ms", "there is no record left to draw");
 }
+
+/// The marker was seen half written, and the first file of another for one of the user's.
+#[test]
+fn of_several_runs_into_one_new_folder_one_comes_first_and_the_others_are_told() {
+    let place = Place::new();
+    place.write("short.toml", &VOICE.replace("1s", "0.1s"));
+    for round in 0..40 {
+        let run = |_| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+            command.current_dir(place.0.path()).args(["run", "short.toml", "--quiet", "--out", &format!("out{round}")]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let ended = (0..6).map(run).collect::<Vec<_>>().into_iter().map(|child| child.wait_with_output().unwrap());
+        let mut done = 0;
+        for ran in ended {
+            let said = text(&ran.stderr);
+            done += usize::from(ran.status.success());
+            assert!(ran.status.success() || said.contains("another headway is writing into this folder"), "{said}");
+        }
+        assert!(done > 0, "nobody came first");
+    }
+}
+
+/// What is left of a program that was killed before it had written its marker.
+#[test]
+fn an_empty_marker_is_written_where_nothing_else_lies() {
+    let place = Place::new();
+    place.write("fresh/.headway", "");
+    place.does("run voice.toml --out fresh");
+    place.write("mine/.headway", "");
+    place.write("mine/notes.txt", "mine");
+    place.refuses("run voice.toml --out mine", "its file .headway is none that Headway writes");
+}
