@@ -14,6 +14,8 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     /// Whether the last step is a key that should not be there, rather than one with a wrong value.
     pub(crate) about_key: bool,
+    /// Whether an array stands where there is one value.
+    pub(crate) is_list: bool,
 }
 
 /// Reads a `T`.
@@ -34,7 +36,7 @@ pub(crate) fn read_with<'a, T>(
 
 impl Fault {
     fn new(message: String) -> Self {
-        Self { steps: Vec::new(), message, about_key: false }
+        Self { steps: Vec::new(), message, about_key: false, is_list: false }
     }
 
     fn below(mut self, step: Step) -> Self {
@@ -57,7 +59,8 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!("{} is not {}", found_as_written(&found), plain(expected)))
+        let message = format!("{} is not {}", found_as_written(&found), plain(expected));
+        Self { is_list: matches!(found, Unexpected::Seq), ..Self::new(message) }
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -74,7 +77,7 @@ impl serde::de::Error for Fault {
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let message = format!("unknown key \"{}\"{}", quoted(field), hint(field, expected.iter().copied()));
-        Self { steps: vec![Step::Key(field.to_owned())], message, about_key: true }
+        Self { steps: vec![Step::Key(field.to_owned())], about_key: true, ..Self::new(message) }
     }
 
     fn missing_field(field: &'static str) -> Self {

@@ -3,7 +3,7 @@
 use crate::de::{self, Fault};
 use crate::document::{self, Data, Origin, Table, Value};
 use crate::off::{Keys, Off};
-use crate::path::Path;
+use crate::path::{Path, Step};
 use crate::problem::Problems;
 use crate::suggest::{hint, quoted};
 use crate::tables::Chosen;
@@ -58,11 +58,20 @@ impl<'a> Reader<'a> {
 
     fn fault(&mut self, path: &Path, mut fault: Fault) {
         if fault.about_key
-            && let Some(crate::path::Step::Key(key)) = fault.steps.pop()
+            && let Some(Step::Key(key)) = fault.steps.pop()
         {
             self.problems.key(self.root, &path.join(&fault.steps), &key, fault.message);
+            return;
+        }
+        let path = path.join(&fault.steps);
+        // Whoever gives a key several values means several runs; an array within another one is something else.
+        if fault.is_list && matches!(path.0.last(), Some(Step::Key(_))) {
+            let message = fault.message;
+            let message =
+                format!("{message}: several values, a run each, are written under [vary], as \"{path}\" = [...]");
+            self.wrong(&path, message);
         } else {
-            self.wrong(&path.join(&fault.steps), fault.message);
+            self.wrong(&path, fault.message);
         }
     }
 

@@ -291,3 +291,28 @@ fn an_array_with_more_values_than_are_read_is_refused() {
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
     }
 }
+
+#[test]
+fn lists_are_told_where_they_stand() {
+    for (from, to, expected) in [
+        (
+            "\"10s\"\n",
+            "\"10s\"\nseed = [1, 2]\n",
+            "small.toml:3:8: seed: an array is not a whole number from 0 to 9223372036854775807: several values, a run each, are \
+             written under [vary], as \"seed\" = [...]",
+        ),
+        (
+            "\"2Mbps\"",
+            "[\"2Mbps\", \"4Mbps\"]",
+            "link[0].rate: an array is not a rate with its unit, such as \"2Mbps\": several values, a run each, are written under [vary], as \
+             \"link[0].rate\" = [...]",
+        ),
+        ("\"15packets\"", "[\"15packets\"]", "as \"flow[0].transport.window\" = [...]"),
+    ] {
+        let error = changed(from, to).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+    // What stands within an array is no list of runs.
+    let error = changed("[\"a\", \"b\"]", "[\"a\", [\"b\"]]").unwrap_err();
+    assert!(!error.contains("[vary]"), "{error}");
+}
