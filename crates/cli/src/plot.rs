@@ -38,7 +38,7 @@ fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     let mut records = Vec::new();
     for path in asked {
         let folder = Folder(path.clone());
-        if let Some(runs) = sweep::listed(&folder) {
+        if let Some(runs) = sweep::listed(&folder)? {
             let all = runs.len();
             let done: Vec<Folder> = runs.into_iter().filter(|run| run.path(Folder::SUMMARY).exists()).collect();
             if done.len() < all {
@@ -63,7 +63,8 @@ fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
 /// Whether it lies in the folder of a sweep that is not for it.
 fn is_left_over(record: &Path) -> bool {
     let Ok(record) = record.canonicalize() else { return false };
-    let sweep = record.parent().and_then(|parent| sweep::listed(&Folder(parent.to_owned())));
+    // What stands above need not be Headway's, and a record can be drawn without it.
+    let sweep = record.parent().and_then(|parent| sweep::listed(&Folder(parent.to_owned())).ok().flatten());
     sweep.is_some_and(|runs| runs.iter().all(|run| run.0 != record))
 }
 

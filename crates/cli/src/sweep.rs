@@ -78,10 +78,20 @@ pub(crate) fn list(sweep: &Folder, jobs: &[Job]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The runs that a sweep's folder is for, in order; `None` if it is none.
-pub(crate) fn listed(sweep: &Folder) -> Option<Vec<Folder>> {
-    let runs: Vec<Listed> = serde_json::from_slice(&sweep.read(RUNS).ok()?).ok()?;
-    Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect())
+/// The runs that a sweep's folder is for, in order; `None` if it is none. A record may hold a file of the same name.
+pub(crate) fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Failure> {
+    let path = sweep.path(RUNS);
+    if !path.exists() || sweep.path(Folder::SUMMARY).exists() {
+        return Ok(None);
+    }
+    let runs: Vec<Listed> = serde_json::from_slice(&sweep.read(RUNS)?).map_err(|error| {
+        let reason = format!(
+            "this is no list of runs as `headway run` leaves it ({error}); run the scenario into this folder again, which writes it \
+             anew and keeps the runs that are done"
+        );
+        Failure::Record { path, reason }
+    })?;
+    Ok(Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect()))
 }
 
 /// Runs that are one and the same but for their seed, in the order of the first of each.

@@ -294,3 +294,18 @@ fn an_empty_marker_is_written_where_nothing_else_lies() {
     place.write("mine/notes.txt", "mine");
     place.refuses("run voice.toml --out mine", "its file .headway is none that Headway writes");
 }
+
+#[test]
+fn a_list_of_runs_that_is_damaged_is_named() {
+    let place = Place::new();
+    place.does("run sweep.toml --out sweep");
+    place.write("sweep/runs.json", "garbage");
+    place.refuses("plot sweep", "sweep/runs.json: this is no list of runs as `headway run` leaves it");
+    // A run of it can be drawn all the same, and so can a record beside a file that only has the name.
+    place.does("plot sweep/interval=20ms");
+    place.does("run voice.toml --out record");
+    place.write("record/runs.json", "mine");
+    place.does("plot record");
+    place.does("run sweep.toml --out sweep");
+    place.does("plot sweep");
+}
