@@ -84,8 +84,7 @@ fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
             _ => Value::String(value.trim().to_owned()),
         };
     }
-    let options =
-        SendQueueOptions::deserialize(kind, Value::Object(options)).map_err(|error| wrong(error.to_string()))?;
+    let options: SendQueueOptions = headway_scenario::options(kind, Value::Object(options)).map_err(wrong)?;
     options.check().map_err(|error| wrong(error.to_string()))?;
     Ok(options)
 }

@@ -1,0 +1,19 @@
+//! Options that stand elsewhere than in a scenario, and are told what is wrong in the same words.
+
+use crate::de;
+use crate::document::{self, Data, Origin, Table, Value};
+use crate::path::Path;
+use headway_units::Registry;
+
+/// Reads the options of `kind` from all of its keys.
+///
+/// # Errors
+/// A sentence part that names the key, and says what would be right.
+pub fn options<R: Registry>(kind: &str, keys: serde_json::Value) -> Result<R, String> {
+    let none = Value { origin: Origin::Preset, data: Data::Table(Table::new()) };
+    let keys = document::preset(keys).unwrap_or(none);
+    de::read_with(|deserializer| R::deserialize(kind, deserializer), &keys).map_err(|fault| {
+        let path = Path(fault.steps);
+        if path.0.is_empty() { fault.message } else { format!("{path}: {}", fault.message) }
+    })
+}
