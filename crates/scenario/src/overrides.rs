@@ -89,6 +89,9 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Path, String> {
                 Step::Element(element_index(&Path(steps.clone()), values, element)?.to_string())
             }
             (Step::Element(_), _) => return Err(format!("there is no [[{}]]: it cannot be made here", Path(steps))),
+            (Step::Key(_), Some(Data::Array(values))) if values.iter().all(|value| value.table().is_some()) => {
+                return Err(one_of(&Path(steps.clone()), values, &path.0[steps.len()..]));
+            }
             (Step::Key(_), _) => step.clone(),
         };
         at = at.and_then(|value| match (&step, &value.data) {
@@ -99,6 +102,14 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Path, String> {
         steps.push(step);
     }
     Ok(Path(steps))
+}
+
+/// How a key of one of the tables in `array` is written.
+fn one_of(array: &Path, values: &[Value], key: &[Step]) -> String {
+    let with = |element: &str| Path(array.0.clone()).and(Step::Element(element.to_owned())).join(key);
+    let by_name = values.first().and_then(|value| called(value).next());
+    let by_name = by_name.map(|name| format!(", or by its name {}", with(&quoted(&name)))).unwrap_or_default();
+    format!("there may be several [[{array}]]: write {}{by_name}", with("0"))
 }
 
 fn element_index(array: &Path, values: &[Value], element: &str) -> Result<usize, String> {

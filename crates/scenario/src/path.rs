@@ -34,7 +34,7 @@ impl Path {
         Self(self.0.iter().chain(steps).cloned().collect())
     }
 
-    fn and(&self, step: Step) -> Self {
+    pub(crate) fn and(&self, step: Step) -> Self {
         self.join(&[step])
     }
 

@@ -247,11 +247,19 @@ fn overrides_are_named_in_their_errors() {
         ("node[0].count=3", "--set node[0].count: there is no [[node]]: it cannot be made here"),
         ("duration.x=3", "--set duration.x: duration has no keys or elements of its own"),
         ("duration", "--set duration: a value is missing: write KEY=VALUE"),
+        ("link.rate=1Mbps", "--set link.rate: there may be several [[link]]: write link[0].rate, or by its name link[a->b].rate"),
+        ("flow.transport.window=3packets", "--set flow.transport.window: there may be several [[flow]]: write flow[0].transport.window, or by its name flow[ftp].transport.window"),
         ("link[0.rate=1", "--set link[0.rate: \"link[0.rate\" is not a key: a bracket is not closed"),
     ] {
         let error = run(set).unwrap_err();
         assert!(first(&error).starts_with(expected), "{set}:\n{error}");
     }
+}
+
+#[test]
+fn a_key_that_varies_says_which_table_it_means() {
+    let error = with("[vary]\n\"link.rate\" = [\"1Mbps\"]\n").unwrap_err();
+    assert!(error.contains("small.toml:17:1: vary: there may be several [[link]]: write link[0].rate"), "{error}");
 }
 
 /// ECMA-48: ESC [ 2 J clears a terminal.
