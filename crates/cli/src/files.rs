@@ -15,6 +15,13 @@ pub(crate) fn safe_name(text: &str) -> String {
     if name.trim_matches('.').is_empty() { "_".to_owned() } else { name }
 }
 
+/// The folder of what is called `name`, of which others are there: one that cannot be called so has a number of its name behind,
+/// so that no two names share a folder.
+pub(crate) fn folder_name(name: &str) -> String {
+    let safe = safe_name(name);
+    if safe == name { safe } else { format!("{safe}-{:08x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32) }
+}
+
 /// Reads a text file of at most `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, std::io::Error> {
     use std::io::{Error, ErrorKind, Read};

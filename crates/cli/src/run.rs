@@ -2,7 +2,7 @@
 
 use crate::arguments::RunOptions;
 use crate::error::Failure;
-use crate::files::safe_name;
+use crate::files::folder_name;
 use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::job::Job;
@@ -60,7 +60,7 @@ fn jobs(options: &RunOptions) -> Result<(Folder, Vec<Job>), Failure> {
                 output::note(&format!("warning: {warning}"));
             }
         }
-        let out = out.get_or_insert_with(|| Folder(Path::new("out").join(safe_name(&loaded.scenario.name))));
+        let out = out.get_or_insert_with(|| Folder(Path::new("out").join(folder_name(&loaded.scenario.name))));
         let own = names.get(number).map_or_else(|| out.0.clone(), |name| out.path(name));
         jobs.push(Job {
             label: run.label.clone(),

@@ -309,3 +309,20 @@ fn a_list_of_runs_that_is_damaged_is_named() {
     place.does("run sweep.toml --out sweep");
     place.does("plot sweep");
 }
+
+#[test]
+fn scenarios_of_different_names_have_different_folders() {
+    let place = Place::new();
+    let names = ["plain", "ü", "ö", "..", "a b", "a_b", "a:b"];
+    for name in names {
+        place.write("named.toml", &format!("name = \"{name}\"\n{VOICE}"));
+        place.does("run named.toml");
+    }
+    let folders: Vec<String> = fs::read_dir(place.path("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(folders.len(), names.len(), "{folders:?}");
+    assert!(["plain", "a_b"].iter().all(|name| folders.iter().any(|folder| folder == name)), "{folders:?}");
+    assert!(folders.iter().all(|folder| folder.is_ascii()), "{folders:?}");
+}

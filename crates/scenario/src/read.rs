@@ -337,9 +337,11 @@ fn check_name(open: &mut Open<'_, '_>, name: &str, also: fn(char) -> bool) {
 fn check_text(open: &mut Open<'_, '_>, key: &str, name: &str, also: fn(char) -> bool) {
     let right = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') || also(c);
     if name.is_empty() || name.chars().count() > LONGEST_NAME || !name.chars().all(right) {
-        open.wrong(
-            key,
-            format!("\"{}\" is not a name: write 1 to {LONGEST_NAME} letters, digits and _ - . :", quoted(name)),
+        let blanks = if also(' ') { ", blanks" } else { "" };
+        let message = format!(
+            "\"{}\" is not a name: write 1 to {LONGEST_NAME} letters, digits{blanks} and _ - . :",
+            quoted(name)
         );
+        open.wrong(key, message);
     }
 }

@@ -69,6 +69,8 @@ fn wrong_values_are_told_what_would_be_right() {
         ),
         ("name = \"small\"", "name = \"a/b\"", r#"name: "a/b" is not a name"#),
         ("name = \"small\"", "name = \"\"", r#"name: "" is not a name"#),
+        ("name = \"small\"", "name = \"a/b\"", "write 1 to 64 letters, digits, blanks and _ - . :"),
+        ("name = \"ftp\"", "name = \"a b\"", "write 1 to 64 letters, digits and _ - . :"),
         ("[\"a\", \"b\"]", "[\"a\"]", "link[0].between: a link has two ends"),
         ("[\"a\", \"b\"]", "[\"a\", 1]", "link[0].between[1]: 1 is not text in quotes"),
         ("[\"a\", \"b\"]", "[\"a\", \"a\"]", r#"link[0].between: a link cannot lead from "a" to itself"#),
