@@ -53,7 +53,7 @@ impl Failure {
         move |error| Self::File { action, path, error }
     }
 
-    /// Tells the user, and the shell: 1 for errors, 130 for an interruption.
+    /// Tells the user, and the shell: 1 for errors, 128 and the signal's number for an interruption.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             // The reader has what it wanted (`headway run ... | head`).
@@ -61,6 +61,6 @@ impl Failure {
             Self::Scenario(text) => output::note(text),
             other => output::note(&format!("headway: {other}")),
         }
-        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { interrupt::STATUS } else { 1 })
+        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { interrupt::status() } else { 1 })
     }
 }

@@ -3,18 +3,19 @@
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// Said to the shell by who was stopped.
-pub(crate) const STATUS: u8 = 130;
+/// By which signal.
+static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(SIGINT as usize)));
 
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in signals() {
         // In this order: what the first signal sets is seen by the second. Where the system refuses a handler a signal
         // ends the program as usual.
-        let _ = flag::register_conditional_shutdown(signal, STATUS.into(), Arc::clone(&asked));
+        let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&asked));
+        let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), signal as usize);
         let _ = flag::register(signal, Arc::clone(&asked));
     }
     asked
@@ -35,6 +36,14 @@ fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     ignored.is_some_and(|ignored| ignored >> (signal_hook::consts::SIGHUP - 1) & 1 == 1)
+}
+
+/// A program that a signal stops says so to the shell by this and the signal's number: 130 for Ctrl-C.
+const STOPPED: i32 = 128;
+
+/// What is said to the shell by who was stopped.
+pub(crate) fn status() -> u8 {
+    u8::try_from(STOPPED as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
 }
 
 /// Starts listening.
