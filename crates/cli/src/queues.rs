@@ -33,11 +33,7 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
         }
     }
     let options: Vec<SendQueueOptions> = queues.iter().map(|queue| queue.options.clone()).collect();
-    let last_seed = asked.first_seed.saturating_add(u64::from(asked.seeds.get()) - 1);
-    if last_seed > i64::MAX as u64 {
-        return Err(Failure::Queues(format!("--first-seed {}: seeds are from 0 to {}", asked.first_seed, i64::MAX)));
-    }
-    let seeds: Vec<u64> = (asked.first_seed..=last_seed).collect();
+    let seeds = seeds(asked)?;
     let progress = Progress::of_runs(seeds.len(), asked.quiet);
     let done = pool::each(seeds.len(), asked.jobs, &progress, |number| {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
@@ -61,6 +57,22 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     let mut report = Report::new(&scenario, flow, seeds, &queues, &done);
     report.identical = identical;
     if asked.json { output::json(&report) } else { output::text(&report.plain()) }
+}
+
+fn seeds(asked: &QueuesOptions) -> Result<Vec<u64>, Failure> {
+    /// A scenario can name no larger one.
+    const LAST: u64 = i64::MAX as u64;
+    let (first, count) = (asked.first_seed, u64::from(asked.seeds.get()));
+    if first > LAST {
+        return Err(Failure::Queues(format!("--first-seed {first}: seeds are from 0 to {LAST}")));
+    }
+    if count - 1 > LAST - first {
+        return Err(Failure::Queues(format!(
+            "--seeds {count}: from --first-seed {first} on there are only {}, since seeds end at {LAST}",
+            LAST - first + 1
+        )));
+    }
+    Ok((first..first + count).collect())
 }
 
 fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
