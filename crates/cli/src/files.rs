@@ -22,15 +22,15 @@ pub(crate) fn folder_name(name: &str) -> String {
     if safe == name { safe } else { format!("{safe}-{:08x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32) }
 }
 
-/// Reads a text file of at most `limit` bytes.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, std::io::Error> {
+/// Reads a file of at most `limit` bytes.
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, std::io::Error> {
     use std::io::{Error, ErrorKind, Read};
-    let mut text = String::new();
-    let read = fs::File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if read as u64 > limit {
         return Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! A scenario's text, what the command line changes in it, and the files beside it.
 
 use crate::error::Failure;
-use crate::files::read_text;
+use crate::files::read;
 use headway_scenario::{Files, Override};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,10 +29,8 @@ impl Files for Beside {
         if let Some(text) = self.read.borrow().get(path) {
             return Ok(text.to_string());
         }
-        let text = read_text(&self.folder.join(path), limit).map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => format!("it is no text; {}", trace_of(path)),
-            _ => error.to_string(),
-        })?;
+        let bytes = read(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("it is no text; {}", trace_of(path)))?;
         // Some recordings begin like text.
         if text.contains('\0') {
             return Err(format!("it is no text; {}", trace_of(path)));
@@ -52,6 +49,22 @@ fn trace_of(path: &str) -> String {
     )
 }
 
+/// The text that the bytes are; `Err` says at which line and column they are none, and what would be right.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    let valid = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let end = bytes[..valid].iter().position(|byte| *byte == 0).unwrap_or(valid);
+    let what = match bytes[end..] {
+        [] => return String::from_utf8(bytes).map_err(|error| error.to_string()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if end == 0 => "this is UTF-16".to_owned(),
+        [0, ..] => "a byte is zero, as in UTF-16 or in what is no text".to_owned(),
+        [byte, ..] => format!("the byte {byte:#04x} is not UTF-8"),
+    };
+    let before = String::from_utf8_lossy(&bytes[..end]);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let (lines, column) = (before.matches('\n').count() + 1, line.chars().count() + 1);
+    Err(format!("{lines}:{column}: {what}: save the file as UTF-8 text"))
+}
+
 /// What scenarios are made from.
 pub(crate) struct ScenarioText {
     /// Its name, for messages.
@@ -63,7 +76,8 @@ pub(crate) struct ScenarioText {
 
 impl ScenarioText {
     pub(crate) fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Failure> {
-        let text = read_text(path, LARGEST_SCENARIO).map_err(Failure::file("read", path))?;
+        let bytes = read(path, LARGEST_SCENARIO).map_err(Failure::file("read", path))?;
+        let text = text(bytes).map_err(|wrong| Failure::Scenario(format!("{}:{wrong}", path.display())))?;
         let overrides = sets.into_iter().map(|set| set.parse::<Override>());
         let overrides: Result<_, _> = overrides.collect();
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();

@@ -235,3 +235,26 @@ fn nohup_keeps_a_run_going() {
     signal(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
+
+/// "a\u{fc}" in ISO 8859-1, "d" in UTF-16 with its mark (RFC 2781), the first bytes of a PNG.
+#[test]
+fn a_scenario_that_is_no_text_is_told_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lan.toml");
+    let shown = file.display().to_string();
+    for (bytes, part) in [
+        (&b"# a\nname = \"a\xfc\"\n"[..], "lan.toml:2:10: the byte 0xfc is not UTF-8: save the file as UTF-8 text"),
+        (b"\xff\xfed\0", "lan.toml:1:1: this is UTF-16: save the file as UTF-8 text"),
+        (b"\xfe\xff\0d", "lan.toml:1:1: this is UTF-16: save the file as UTF-8 text"),
+        (b"\x89PNG\r\n\x1a\n", "lan.toml:1:1: the byte 0x89 is not UTF-8: save the file as UTF-8 text"),
+        (b"\x7fELF\0\xe0", "lan.toml:1:5: a byte is zero"),
+        (b"d\0u\0", "lan.toml:1:2: a byte is zero, as in UTF-16 or in what is no text: save the file as UTF-8 text"),
+    ] {
+        std::fs::write(&file, bytes).unwrap();
+        for command in ["run", "queues"] {
+            let ran = run(&[command, &shown]);
+            assert_eq!(ran.status.code(), Some(1));
+            assert!(text(&ran.stderr).contains(part), "{bytes:?}: {}", text(&ran.stderr));
+        }
+    }
+}
