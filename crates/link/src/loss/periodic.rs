@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// One packet in so many is lost; 0 for none (ns-2 `period_`).
+    /// One packet in so many is lost; 0 for none until `changes` say otherwise (ns-2 `period_`).
     pub every: u64,
     /// The first that is lost, counted from 0; absent: `every` (one less than ns-2's `offset_`, which counts from 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +41,10 @@ impl headway_units::Options for Options {
     fn check(&self) -> Result<(), OptionError> {
         if self.first.is_some() && self.every == 0 {
             return Err(OptionError::new("first", "without every nothing is lost: write every, from 1, too"));
+        }
+        if self.every == 0 && self.changes.iter().all(|change| change.every == 0) {
+            let message = "one packet in 0 is none, and nothing is ever lost: write every, from 1, or changes to it, or no loss at all";
+            return Err(OptionError::new("every", message));
         }
         if self.burst == 0 {
             return Err(OptionError::new("burst", "a burst of 0 packets is no loss: burst is at least 1"));
@@ -176,6 +180,11 @@ mod tests {
         assert_eq!(none.check().unwrap_err().key, "burst");
         let never = Options { first: Some(3), ..Options::preset(Dialect::Rfc) };
         assert_eq!(never.check().unwrap_err().key, "first");
+        let nothing = Options::preset(Dialect::Rfc);
+        assert_eq!(nothing.check().unwrap_err().key, "every");
+        let later = |every| Options { changes: vec![Change { packet: 25, every }], ..Options::preset(Dialect::Rfc) };
+        assert_eq!(later(0).check().unwrap_err().key, "every");
+        later(5).check().unwrap();
     }
 
     #[test]
