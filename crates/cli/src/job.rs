@@ -68,23 +68,30 @@ struct Simulated {
 impl Job {
     /// What the folder holds of this job.
     pub(crate) fn found(&self) -> Found {
-        match self.folder.checksums() {
-            Some(sums) if sums.hold(&self.folder.0) => self.done_before(&sums).map_or(Found::Nothing, Found::Whole),
-            Some(_) => Found::Damaged,
-            None => Found::Nothing,
+        let Some(sums) = self.folder.checksums() else {
+            let was_there = [Folder::SUMMARY, Folder::CHECKSUMS].iter().any(|name| self.folder.path(name).exists());
+            return if was_there { Found::Damaged } else { Found::Nothing };
+        };
+        if !sums.hold(&self.folder.0) {
+            return Found::Damaged;
         }
+        // Without a summary it is what a run has left that was killed: nothing is damaged.
+        if sums.of(Folder::SUMMARY).is_none() {
+            return Found::Nothing;
+        }
+        let timing = self.folder.read(Folder::TIMING).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        timing.map_or(Found::Damaged, |timing| self.done_before(&sums, &timing).map_or(Found::Nothing, Found::Whole))
     }
 
     /// The summary of a complete run of the very same scenario by this very program.
-    fn done_before(&self, sums: &Checksums) -> Option<Summary> {
-        let text = |name| self.folder.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let timing: Timing = serde_json::from_str(&text(Folder::TIMING)?).ok()?;
+    fn done_before(&self, sums: &Checksums, timing: &Timing) -> Option<Summary> {
+        let summary = String::from_utf8(self.folder.read(Folder::SUMMARY).ok()?).ok()?;
         let ours = timing.program.as_deref() == Some(program::identity()?);
         let series = self.scenario.series.map(|_| Folder::SERIES);
         let traces = self.traces.iter().map(|format| format.file());
         let whole = [Folder::SUMMARY].into_iter().chain(series).chain(traces).all(|name| sums.of(name).is_some());
         let same = sums.of(Folder::SCENARIO) == Some(Checksum::of(self.resolved.as_bytes()));
-        Summary::from_json(&text(Folder::SUMMARY)?).ok().filter(|summary| same && ours && whole && summary.complete)
+        Summary::from_json(&summary).ok().filter(|summary| same && ours && whole && summary.complete)
     }
 
     /// Runs it and writes the folder. `on_progress` hears of the simulated time and the packet hops so far. If the user

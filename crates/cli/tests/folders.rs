@@ -326,3 +326,33 @@ fn scenarios_of_different_names_have_different_folders() {
     assert!(["plain", "a_b"].iter().all(|name| folders.iter().any(|folder| folder == name)), "{folders:?}");
     assert!(folders.iter().all(|folder| folder.is_ascii()), "{folders:?}");
 }
+
+#[test]
+fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
+    let place = Place::new();
+    place.does("run sweep.toml --out sweep");
+    let told = "1 run again, since their files are not as a run has left them: sweep/interval=20ms";
+    let first = |name: &str| place.path("sweep/interval=20ms").join(name);
+    for (name, bytes) in [
+        ("checksums.txt", None),
+        ("checksums.txt", Some("garbage")),
+        ("timing.json", None),
+        ("timing.json", Some("{")),
+    ] {
+        match bytes {
+            None => fs::remove_file(first(name)).unwrap(),
+            Some(bytes) => fs::write(first(name), bytes).unwrap(),
+        }
+        let said = place.does("run sweep.toml --out sweep");
+        assert!(said.contains("2 of 3 runs reused") && said.contains(told), "{name} {bytes:?}: {said}");
+    }
+    // A run that was killed before its end is no damage.
+    let sums = place.read("sweep/interval=20ms/checksums.txt");
+    let begun: String = sums.lines().filter(|line| line.ends_with("  scenario.toml")).map(|line| format!("{line}\n")).collect();
+    fs::write(first("checksums.txt"), begun).unwrap();
+    for name in ["summary.json", "timing.json", "series.arrow"] {
+        fs::remove_file(first(name)).unwrap();
+    }
+    let said = place.does("run sweep.toml --out sweep");
+    assert!(said.contains("2 of 3 runs reused") && !said.contains("run again"), "{said}");
+}
