@@ -333,12 +333,9 @@ fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
     place.does("run sweep.toml --out sweep");
     let told = "1 run again, since their files are not as a run has left them: sweep/interval=20ms";
     let first = |name: &str| place.path("sweep/interval=20ms").join(name);
-    for (name, bytes) in [
-        ("checksums.txt", None),
-        ("checksums.txt", Some("garbage")),
-        ("timing.json", None),
-        ("timing.json", Some("{")),
-    ] {
+    for (name, bytes) in
+        [("checksums.txt", None), ("checksums.txt", Some("garbage")), ("timing.json", None), ("timing.json", Some("{"))]
+    {
         match bytes {
             None => fs::remove_file(first(name)).unwrap(),
             Some(bytes) => fs::write(first(name), bytes).unwrap(),
@@ -348,7 +345,8 @@ fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
     }
     // A run that was killed before its end is no damage.
     let sums = place.read("sweep/interval=20ms/checksums.txt");
-    let begun: String = sums.lines().filter(|line| line.ends_with("  scenario.toml")).map(|line| format!("{line}\n")).collect();
+    let begun: String =
+        sums.lines().filter(|line| line.ends_with("  scenario.toml")).map(|line| format!("{line}\n")).collect();
     fs::write(first("checksums.txt"), begun).unwrap();
     for name in ["summary.json", "timing.json", "series.arrow"] {
         fs::remove_file(first(name)).unwrap();

@@ -61,7 +61,11 @@ fn wrong_values_are_told_what_would_be_right() {
         ("\"10s\"\n", "\"10s\"\nseed = 99999999999999999999\n", "99999999999999999999 is out of range"),
         ("\"10s\"\n", "\"10s\"\ndialect = \"ns3\"\n", r#"dialect: unknown value "ns3"; did you mean "ns2"?"#),
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
-        ("\"10s\"\n", "\"10s\"\nrecord = { series = \"1ns\" }\n", "record.series: 120000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns"),
+        (
+            "\"10s\"\n",
+            "\"10s\"\nrecord = { series = \"1ns\" }\n",
+            "record.series: 120000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns",
+        ),
         (
             "\"2Mbps\"\ndelay = \"10ms\"",
             "\"8.1Gbps\"\ndelay = \"0s\"",
@@ -249,8 +253,14 @@ fn overrides_are_named_in_their_errors() {
         ("node[0].count=3", "--set node[0].count: there is no [[node]]: it cannot be made here"),
         ("duration.x=3", "--set duration.x: duration has no keys or elements of its own"),
         ("duration", "--set duration: a value is missing: write KEY=VALUE"),
-        ("link.rate=1Mbps", "--set link.rate: there may be several [[link]]: write link[0].rate, or by its name link[a->b].rate"),
-        ("flow.transport.window=3packets", "--set flow.transport.window: there may be several [[flow]]: write flow[0].transport.window, or by its name flow[ftp].transport.window"),
+        (
+            "link.rate=1Mbps",
+            "--set link.rate: there may be several [[link]]: write link[0].rate, or by its name link[a->b].rate",
+        ),
+        (
+            "flow.transport.window=3packets",
+            "--set flow.transport.window: there may be several [[flow]]: write flow[0].transport.window, or by its name flow[ftp].transport.window",
+        ),
         ("link[0.rate=1", "--set link[0.rate: \"link[0.rate\" is not a key: a bracket is not closed"),
     ] {
         let error = run(set).unwrap_err();
@@ -295,7 +305,11 @@ fn an_array_with_more_values_than_are_read_is_refused() {
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"nonsense\"] }",
             "flow[0].start.uniform: 3 values are the wrong number",
         ),
-        ("to = \"b\"", "to = \"b\"\nstart = { uniform = [\"0s\"] }", "flow[0].start.uniform: 1 values are the wrong number"),
+        (
+            "to = \"b\"",
+            "to = \"b\"\nstart = { uniform = [\"0s\"] }",
+            "flow[0].start.uniform: 1 values are the wrong number",
+        ),
     ] {
         let error = changed(from, to).unwrap_err();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
