@@ -18,6 +18,8 @@ use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
 #[derive(Debug)]
 pub(crate) struct AgentSender {
     outbound: Outbound,
+    /// The controller says for how many datagrams it wants an acknowledgement.
+    asks_ratio: bool,
     next_report: u64,
     ecn: Ecn,
     header: u32,
@@ -48,6 +50,7 @@ pub(crate) fn pair(
     outbound.start(Sender::new(&options.controller, SenderContext { now, rtt: initial_rtt, packet_size, random }));
     let sender = AgentSender {
         outbound,
+        asks_ratio: options.controller.reports() == ReportForm::Arrivals,
         next_report: 0,
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         header: header.count() as u32,
@@ -85,7 +88,7 @@ impl AgentSender {
             kind: media.kind,
             deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
             stamp: stamp.unwrap_or_default(),
-            ack_ratio: self.status().ack_ratio.unwrap_or(0),
+            ack_ratio: if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 },
         }));
         Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
     }
