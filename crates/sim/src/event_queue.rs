@@ -378,6 +378,29 @@ mod tests {
         assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some((at, Actor::new(Class::Departure, 0))));
     }
 
+    /// The tuning: a few events pending need no more than the least ring, and a day is about as long as what lies between two events.
+    #[test]
+    fn a_day_has_about_one_event_and_the_ring_about_a_day_for_each() {
+        for (pending, gap) in [(1, 1_000), (1, 20_000_000), (100, 300), (3000, 1_000), (3000, 1_000_000), (50_000, 50)]
+        {
+            let mut queue = EventQueue::new(Ties::Drawn);
+            for number in 0..pending {
+                queue.push(Moment::new(Instant::from_nanos(number * gap)), Actor::new(Class::Arrival, number as usize));
+            }
+            for _ in 0..20 * pending + 100_000 {
+                let (at, actor) = queue.pop_before(Instant::FAR_FUTURE).unwrap();
+                queue.push(Moment::new(at.at + headway_units::Duration::from_nanos(pending * gap)), actor);
+            }
+            assert_eq!(
+                queue.ring.len(),
+                (pending as usize).next_power_of_two().max(LEAST_DAYS),
+                "{pending} of {gap} ns"
+            );
+            let day = (1_u64 << queue.shift) as f64 / gap as f64;
+            assert!((0.25..=4.0).contains(&day), "{pending} of {gap} ns: a day is {day} of it");
+        }
+    }
+
     #[test]
     fn equal_moments_go_by_class_and_then_by_number() {
         let mut queue = EventQueue::new(Ties::Drawn);

@@ -4,7 +4,7 @@
 mod common;
 
 use headway_record::{AttackerSummary, FlowSummary};
-use headway_sim::{PcapngTrace, Record};
+use headway_sim::{Ns2Trace, PcapngTrace, Record};
 
 /// A call over DCCP of 8 s, and an attacker at `at`: off the path it has links of its own to both ends.
 fn run(connection: &str, at: &str, attacker: &str) -> Record {
@@ -193,6 +193,31 @@ fn on_the_path_what_does_not_hold() {
     {
         assert!(attacker(&on(attack)).delivered_packets > 0, "{attack}");
     }
+}
+
+/// What goes into the router and does not come out of it was taken, and the attacker counts it.
+#[test]
+fn what_is_taken_is_counted() {
+    let record = on(r#"{ kind = "drop", share = 0.5 }"#);
+    let came = |names: [&str; 2]| -> u64 {
+        let links = record.summary.links.iter().filter(|link| names.contains(&&*link.name));
+        links.map(|link| link.arrived_packets - link.dropped_packets.total()).sum()
+    };
+    let taken = came(["client->router", "server->router"]) - came(["router->client", "router->server"]);
+    assert!(taken > 10);
+    assert_eq!(attacker(&record).taken_packets, taken);
+}
+
+/// ns-2's trace has -1 where a packet has no number that ns-2 knows (trace.cc, `Trace::format`): what a stranger makes up.
+#[test]
+fn a_forged_packet_has_no_number_in_a_trace() {
+    let scenario = scenario("", "mallory", &blind("data", "to-server", "2s"));
+    let trace = common::run(&scenario, Ns2Trace::new(&scenario)).observer.take();
+    let trace = String::from_utf8(trace).unwrap();
+    // The links in the order of the scenario: mallory is the fourth node.
+    let forged = trace.lines().map(|line| line.split(' ').collect::<Vec<_>>()).filter(|columns| columns[2] == "3");
+    let numbers: Vec<_> = forged.map(|columns| columns[10]).collect();
+    assert!(numbers.len() > 8000 && numbers.iter().all(|number| *number == "-1"));
 }
 
 /// Every packet is accounted for, whoever holds it, and a capture has the attacker's too.

@@ -62,33 +62,43 @@ fn an_overloaded_link_by_hand() {
     }
 }
 
-/// TFRC over 20 ms there and back that loses each hundredth packet: the round trip is 20 ms and what little a packet needs, the loss event
+/// TFRC, bare and as CCID 3, over 20 ms there and back that loses each hundredth packet: the round trip is 20 ms and what little a packet needs, the loss event
 /// rate 1 in 100, and what is allowed, in bit/s as what arrives is, is what is sent.
 #[test]
 fn a_controller_on_a_known_path() {
-    let text = r#"
+    for transport in [r#"{ kind = "tfrc" }"#, r#"{ kind = "dccp", ccid = 3 }"#] {
+        let text = format!(
+            r#"
         duration = "60s"
         [[link]]
         between = ["a", "b"]
         rate = "100Mbps"
         delay = "10ms"
-        queue = { kind = "droptail", limit = "100packets" }
-        loss = { kind = "periodic", every = 100 }
+        queue = {{ kind = "droptail", limit = "100packets" }}
+        loss = {{ kind = "periodic", every = 100 }}
         [[flow]]
         name = "f"
         from = "a"
         to = "b"
-        transport = { kind = "tfrc" }
-        source = { kind = "ftp" }
-    "#;
-    let found = samples(
-        text,
-        &[("f", metric::RTT), ("f", metric::LOSS_EVENT_RATE), ("f", metric::ALLOWED_RATE), ("f", metric::THROUGHPUT)],
-    );
-    let [rtt, loss_events, allowed, throughput] = [0, 1, 2, 3].map(|of: usize| mean(&found[of][found[of].len() / 2..]));
-    assert!((0.020..0.0205).contains(&rtt), "{rtt} s");
-    assert!((loss_events - 0.01).abs() < 0.001, "{loss_events}");
-    assert!((throughput / allowed - 1.0).abs() < 0.05, "{throughput} of {allowed}");
+        transport = {transport}
+        source = {{ kind = "ftp" }}
+    "#
+        );
+        let found = samples(
+            &text,
+            &[
+                ("f", metric::RTT),
+                ("f", metric::LOSS_EVENT_RATE),
+                ("f", metric::ALLOWED_RATE),
+                ("f", metric::THROUGHPUT),
+            ],
+        );
+        let [rtt, loss_events, allowed, throughput] =
+            [0, 1, 2, 3].map(|of: usize| mean(&found[of][found[of].len() / 2..]));
+        assert!((0.020..0.0205).contains(&rtt), "{transport}: {rtt} s");
+        assert!((loss_events - 0.01).abs() < 0.001, "{transport}: {loss_events}");
+        assert!((throughput / allowed - 1.0).abs() < 0.05, "{transport}: {throughput} of {allowed}");
+    }
 }
 
 /// Reno halves: of each loss the threshold is half the window before it, and the window comes back to there. In congestion avoidance it is
