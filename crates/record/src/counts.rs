@@ -56,8 +56,8 @@ mod tests {
         for (index, cause) in DropCause::ALL.into_iter().enumerate() {
             let mut counts = DropCounts::default();
             counts.add(cause);
-            assert_eq!(counts.0[index], 1, "{cause}");
-            assert_eq!((counts.of(cause), counts.total()), (1, 1), "{cause}");
+            assert_eq!(counts.0[index], 1, "{cause:?}");
+            assert_eq!((counts.of(cause), counts.total()), (1, 1), "{cause:?}");
         }
     }
 

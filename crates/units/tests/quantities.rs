@@ -77,3 +77,29 @@ fn seconds_become_the_nearest_nanosecond() {
         assert_eq!(Duration::from_secs_f64(seconds).as_nanos(), nanos, "{seconds} s");
     }
 }
+
+/// Four times 1.5 ms are 6 ms; what does not fit is the most there is.
+#[test]
+fn a_duration_is_multiplied() {
+    assert_eq!((Duration::from_micros(1_500) * 4).as_nanos(), 6_000_000);
+    assert_eq!(Duration::from_secs(1) * 0, Duration::ZERO);
+    assert_eq!(Duration::MAX * 2, Duration::MAX);
+}
+
+/// Only at rate zero nothing passes.
+#[test]
+fn a_rate_is_zero_or_not() {
+    for (text, is_zero) in [("0bps", true), ("0.4bps", true), ("1bps", false), ("10Mbps", false)] {
+        assert_eq!(text.parse::<Rate>().unwrap().is_zero(), is_zero, "{text}");
+    }
+}
+
+/// A message quotes forty characters of what it was given, or thirty-seven and dots.
+#[test]
+fn what_is_wrong_is_quoted_in_short() {
+    for (length, quoted) in [(1, 1), (40, 40), (41, 37), (1_000_000, 37)] {
+        let message = "x".repeat(length).parse::<Rate>().unwrap_err().to_string();
+        let dots = if quoted < length { "..." } else { "" };
+        assert!(message.contains(&format!("\"{}{dots}\"", "x".repeat(quoted))), "{length}: {message}");
+    }
+}
