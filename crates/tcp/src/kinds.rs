@@ -268,6 +268,8 @@ mod tests {
             ("tick", "0s"),
             ("clock_phase", "10ms"),
             ("min_rto", "100s"),
+            ("initial_rto", "0s"),
+            ("initial_rto", "100s"),
             ("delayed_ack", "0s"),
             ("initial_ssthresh", "2000000000packets"),
         ] {
@@ -295,6 +297,8 @@ mod tests {
             assert_eq!(text[key], value, "{key}");
         }
         assert!(text.get("delayed_ack").is_none());
+        // ns-2's windowInit_ is in packets and no bytes bound it.
+        assert!(text.get("initial_window_bytes").is_none());
     }
 
     #[test]

@@ -138,6 +138,20 @@ mod tests {
         assert_eq!(seen, [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
     }
 
+    /// ns-2.35 tcp/tcp.cc, `rtt_timeout`: at last, "if (timeout < 2.0 * tcp_tick_)" it is two ticks, here of 10 ms, whatever `rtxcur_init_` and
+    /// `maxrto_` say.
+    #[test]
+    fn a_timeout_is_two_ticks_at_least() {
+        for (initial, most, timeout) in [(5, 60_000, 20), (30, 60_000, 30), (3000, 15, 20)] {
+            let change = |rules: &mut Rules| {
+                rules.min_rto = Duration::ZERO;
+                (rules.initial_rto, rules.max_rto) = (Duration::from_millis(initial), Duration::from_millis(most));
+            };
+            let (rto, rules) = rto(change, Dialect::Ns2);
+            assert_eq!(rto.timeout(&rules), Duration::from_millis(timeout), "{initial} ms, at most {most} ms");
+        }
+    }
+
     /// RFC 6298 section 2 with a fine clock: SRTT 100 ms, then R' = 200 ms gives RTTVAR 62.5 ms, SRTT 112.5 ms.
     #[test]
     fn rfc_6298_equations() {
@@ -187,6 +201,21 @@ mod tests {
         assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::ZERO, Duration::from_millis(75)));
         rto.sample(&rules, Instant::ZERO, Instant::from_millis(300));
         assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_millis(300), Duration::from_millis(150)));
+    }
+
+    /// The same where the timer has been at its most since the first expiry: a round trip of 20 s has an RTO of 60 s. Four expiries, and a
+    /// sample of 1 s makes an RTO of 3 s, as a first sample does (step 2.2).
+    #[test]
+    fn a_stale_estimate_is_given_up_at_the_longest_timeout() {
+        let (mut rto, rules) = rto(|_| {}, Dialect::Rfc);
+        rto.sample(&rules, Instant::ZERO, Instant::from_secs(20));
+        for _ in 0..4 {
+            assert_eq!(rto.timeout(&rules), Duration::from_secs(60));
+            rto.back_off(&rules);
+        }
+        rto.reset_back_off();
+        rto.sample(&rules, Instant::ZERO, Instant::from_secs(1));
+        assert_eq!(rto.timeout(&rules), Duration::from_secs(3));
     }
 
     /// Linux: SRTT + max(200 ms, 4 RTTVAR).

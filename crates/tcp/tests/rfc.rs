@@ -2,7 +2,7 @@
 //! segment. Dialect rfc throughout.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-use headway_tcp::{Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_tcp::{Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use std::ops::Range;
 
@@ -417,6 +417,24 @@ fn sack_after_a_timeout() {
     assert_eq!(dialogue.sender.counters().fast_recoveries, 0);
 }
 
+/// ns-2.35 tcp/tcp-sack1.cc, `send_much`: while there is a hole and no loss has been declared (`recover_` is 0), neither the hole goes out nor
+/// what the application has written since.
+#[test]
+fn a_hole_before_a_recovery_is_not_resent() {
+    let options = options("tcp-sack", |rules| rules.pipe = Pipe::Counted);
+    let mut sender = Sender::new(&options, Random::new(1, "dialogue"));
+    sender.write(Instant::ZERO, 5);
+    let syn = sender.poll_transmit(Instant::ZERO).unwrap();
+    let mut dialogue = Dialogue { sender, now: Instant::ZERO };
+    assert_eq!((syn.seq, dialogue.receive(ack(1))), (0, vec![1, 2, 3, 4, 5]));
+    assert_eq!(dialogue.sack(1, &[3..4]), [] as [u64; 0]);
+    dialogue.sender.write(dialogue.now, 3);
+    assert_eq!(dialogue.sent(), [] as [u64; 0]);
+    // The second and the third duplicate: a fast retransmit.
+    assert_eq!(dialogue.sack(1, &[3..5]), [6]);
+    assert_eq!(dialogue.sack(1, &[3..6])[0], 1);
+}
+
 /// RFC 3168 section 6.1: negotiated on the SYN; ECT(0) on new data only; halved once a window; CWR on the next new segment.
 #[test]
 fn ecn_at_the_sender() {
@@ -547,6 +565,20 @@ fn ecn_at_the_sink() {
         .map(|answer| answer.unwrap().ece)
         .collect();
     assert_eq!(echoes, [true, false, true, true, false, false]);
+}
+
+/// RFC 3168 section 6.1.1: what is sent without ECT, in a connection without ECN or again, says nothing of congestion; a host that gets an
+/// ECN-setup SYN answers with an ECN-setup SYN-ACK, also to one that comes again while a segment waits for its acknowledgement.
+#[test]
+fn only_a_syn_asks_for_ecn() {
+    let mut sink = Sink::new(&options("tcp-reno", |_| {}));
+    let plain = |seq| Segment { ecn: Ecn::NotEct, ..data(seq) };
+    let syn = Segment { ece: true, ..plain(0) };
+    let mut echoes = |segments: &[Segment]| -> Vec<Option<bool>> {
+        answers(&mut sink, Instant::ZERO, segments).iter().map(|answer| answer.map(|answer| answer.ece)).collect()
+    };
+    assert_eq!(echoes(&[plain(0), plain(1), plain(2), plain(4)]), [Some(false), None, Some(false), Some(false)]);
+    assert_eq!(echoes(&[plain(3), plain(5), syn]), [Some(false), None, Some(true)]);
 }
 
 /// RFC 2018 section 8, example 3 in whole segments: every second of eight is lost, then the gaps fill.
