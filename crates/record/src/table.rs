@@ -445,6 +445,17 @@ total                             2000        1  0.05  1.500  12.50
         assert!(text.lines().all(|line| line.chars().count() <= 100), "\n{text}");
     }
 
+    /// Most links mark nothing: then no column says so.
+    #[test]
+    fn marks_have_a_column_where_there_are_any() {
+        let mut summary = summary(0, 2);
+        assert!(!link_table(&summary).contains("marked"));
+        summary.links[1].marked_packets = 7;
+        let text = link_table(&summary);
+        let ends: Vec<_> = text.lines().map(|line| line.split_whitespace().last().unwrap_or_default()).collect();
+        assert_eq!(ends, ["marked", "packets", "0", "7"], "\n{text}");
+    }
+
     #[test]
     fn nothing_is_a_head_without_rows() {
         assert_eq!(flow_table(&summary(0, 0)).lines().count(), 2);

@@ -71,7 +71,7 @@ fn events_outside_the_interval_are_only_in_the_totals() {
     meter.transmitted(&measured, at(0), at(15), 1000);
     let s = summary(&meter, &measured, at(20));
     assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
-    assert_eq!((s.utilisation, meter.total_dropped_packets()), (0.5, 2));
+    assert_eq!((s.utilisation, meter.total_dropped_packets(), meter.total_sent_bytes()), (0.5, 2, 1000));
 }
 
 #[test]

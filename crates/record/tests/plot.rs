@@ -169,6 +169,56 @@ fn a_chart_names_its_places_and_shows_its_errors() {
     assert!(only_said.to_png(1.0).unwrap().len() > 5_000);
 }
 
+/// 960 px by 420: the title's 48 px above, the legend's 216 at the right. Of the 744 by 372 between them the values have what lies right of
+/// 14 and 68 for the labels and left of 14, below 6 and above 4, 24 and 26 for labels and title: 82 to 730 across, 54 to 366 down. Four places
+/// have 0.3 of one before the first and behind the last, so that they are 180 px apart; zero is at the bottom, and 6 % of air above the highest
+/// value, 10, makes the top 10.6: 5.3 is halfway. Pixels are four units.
+#[test]
+fn a_value_is_drawn_where_its_axes_say() {
+    let points = [(0, 0.0), (1, 5.3), (2, 10.0), (3, 10.0)];
+    let points = points.map(|(place, value)| ChartPoint { place, value, error: 0.0 });
+    let places: Vec<String> = ["3", "5", "8", "10"].map(str::to_owned).into();
+    let drawn = Chart { places, from_zero: true, ..chart(&[LineStyle::Said], points.into()) }.draw().unwrap();
+    let number = |tag: &str, name: &str| -> f64 {
+        tag.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next()).unwrap().parse().unwrap()
+    };
+    let tags =
+        |what: &str| drawn.svg.split('<').filter(|tag| tag.starts_with(what)).map(str::to_owned).collect::<Vec<_>>();
+    let near = |found: &[f64], expected: &[f64]| {
+        let good = found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - 4.0 * b).abs() <= 4.0);
+        assert!(good, "{found:?} is not four times {expected:?}");
+    };
+    let rings = tags("circle");
+    let at = |name: &str| rings.iter().map(|ring| number(ring, name)).collect::<Vec<_>>();
+    // The last ring is the legend's, beside the words: below the title's 48, 6 of margin and half a line of 11, and as much again and a line.
+    near(&at("cx"), &[136.0, 316.0, 496.0, 676.0, 744.0 + 12.0]);
+    near(&at("cy"), &[366.0, 210.0, 71.7, 71.7, 48.0 + 17.0 + 33.0]);
+    // Between two places of the same height: dashes of 3 px, 4 px apart.
+    let level = tags("polyline").into_iter().filter(|tag| tag.contains("#D55E00")).filter_map(|tag| {
+        let points = tag.split_once("points=\"")?.1.split('"').next()?.replace(',', " ");
+        let at: Vec<f64> = points.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        (at.len() == 4 && at[1] == at[3] && at[0] > 2000.0 && at[2] < 2680.0).then(|| [at[0], at[2]])
+    });
+    let level: Vec<[f64; 2]> = level.collect();
+    assert!(level.len() > 20 && level.iter().all(|[from, to]| (to - from - 12.0).abs() <= 1.0), "{level:?}");
+    assert!(level.windows(2).all(|pair| (pair[1][0] - pair[0][1] - 16.0).abs() <= 1.0), "{level:?}");
+    let paper = &tags("rect")[0];
+    near(&["x", "y", "width", "height"].map(|name| number(paper, name)), &[0.0, 0.0, 960.0, 420.0]);
+}
+
+/// However many places: each has its name below it, once.
+#[test]
+fn every_place_is_named() {
+    for many in 1..=16 {
+        let places: Vec<String> = (0..many).map(|place| format!("place {place}")).collect();
+        let points = (0..many).map(|place| ChartPoint { place, value: 1.0, error: 0.0 }).collect();
+        let drawn = Chart { places: places.clone(), ..chart(&[LineStyle::Measured], points) }.draw().unwrap();
+        for place in places {
+            assert_eq!(count(&drawn, &format!("\n{place}\n")), 1, "{place} of {many}");
+        }
+    }
+}
+
 #[test]
 fn same_samples_same_picture() {
     let series = small();

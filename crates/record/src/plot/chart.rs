@@ -116,7 +116,7 @@ impl Chart {
             .bold_line_style(GRID.stroke_width(PIXEL as u32))
             .axis_style(AXIS.stroke_width(PIXEL as u32))
             .set_all_tick_mark_size(4 * PIXEL)
-            .x_labels(self.places.len() + 1)
+            .x_labels(self.places.len())
             .y_labels(7)
             .x_label_formatter(&place)
             .y_label_formatter(&tick)
