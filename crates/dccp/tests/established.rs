@@ -56,6 +56,43 @@ mod open {
         assert_eq!(client.send(5001, "Data 9001", &[], b"x"), Delivery::Data, "GSR has moved");
     }
 
+    /// Section 11.4.2: what an Ack Vector told is let go once a packet that carried it is known to have come, also where only the peer's
+    /// own vector says so: the packet that it acknowledges carried none.
+    #[test]
+    fn vectors_that_have_come_are_not_told_again() {
+        let preset = <ConnectionOptions as headway_units::Options>::preset(headway_units::Dialect::Rfc);
+        let rules = ConnectionOptions { send_ccids: vec![2], receive_ccids: vec![2], ..preset };
+        let told = |vector: &[u8]| {
+            let mut client = Dialogue::client(&rules);
+            client.next(0);
+            // Both ends send Ack Vectors.
+            let both = [&confirms(&rules)[..], &[33, 5, 6, 1, 1, 34, 4, 6, 1]].concat();
+            client.send(10, "Response 1000 (0)", &both, b"");
+            client.next(10);
+            client.send(20, "Ack 1001 (1)", &[35, 5, 6, 1, 1], b"");
+            // Every other packet is lost: a byte of the vector each.
+            for packet in 0..10 {
+                client.send(30, &format!("Data {}", 1002 + 2 * packet), &[], b"data");
+            }
+            let said = client.drain_said(31);
+            assert!(
+                said.last().is_some_and(|said| said.starts_with("Ack 7 (1020) | AckVector0[R1 N1 R1 N1 ")),
+                "{said:?}"
+            );
+            client.push(40, b"x");
+            client.recv(40, "Data 8 Len=1");
+            client.send(50, "Ack 1022 (8)", vector, b"");
+            client.send(50, "Data 1023", &[], b"data");
+            client.send(50, "Data 1024", &[], b"data");
+            client.drain_said(300).concat()
+        };
+        // Packet 8 alone has come, then all but 7, then 8 and 7.
+        for vector in [&[38, 3, 0][..], &[38, 5, 0, 0xc0, 0]] {
+            assert!(told(vector).contains("N1 R1 N1 R"), "{vector:?}: {}", told(vector));
+        }
+        assert_eq!(told(&[38, 3, 1]), "Ack 9 (1024) | AckVector0[R3 N1]");
+    }
+
     /// Section 7.4: the Acknowledgement Number is the greatest number received, whatever came last.
     #[test]
     fn the_greatest_number_is_acknowledged() {

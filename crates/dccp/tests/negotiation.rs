@@ -341,6 +341,24 @@ mod in_the_middle {
         let said = client.next_at().1;
         assert!(said.contains("ChangeL(SequenceWindow 512)"), "{said}");
     }
+
+    /// A window of 100 is five times the packets of a round trip up to 20 of them.
+    #[test]
+    fn a_sequence_window_that_is_wide_enough_stays() {
+        for (packets, grows) in [(19, false), (20, false), (21, true)] {
+            let mut client = Dialogue::open_client(&options());
+            (0..packets).for_each(|n| client.push(20 + n / 20, b"data"));
+            assert_eq!(client.drain_said(23).len() as u64, packets);
+            client.send(30, &format!("Ack 1002 ({})", packets + 1), &[], b"");
+            client.push(31, b"data");
+            let said = client.drain_said(40);
+            assert_eq!(
+                said.iter().any(|said| said.contains("ChangeL(SequenceWindow 128)")),
+                grows,
+                "{packets}: {said:?}"
+            );
+        }
+    }
 }
 
 mod data {

@@ -199,4 +199,19 @@ mod tests {
         ];
         assert_eq!(bytes[..len], wanted);
     }
+
+    /// RFC 4342 section 8.6: a Lossless Length and a Data Length of 24 bits, a Loss Length of 23 below the nonce. Longer ones are said to be as
+    /// long as can be told.
+    #[test]
+    fn intervals_that_are_too_long() {
+        let longest = headway_rate::LossInterval { lossless: u32::MAX, lossy: u32::MAX, data: u32::MAX, dropped: 0 };
+        let losses = Losses::Intervals { skip: 0, intervals: &[longest] };
+        let report = TfrcReport { x_recv: Rate::from_bits_per_second(8), losses, new_loss_event: false };
+        let mut bytes = [0; 100];
+        let mut writer = OptionWriter::new(&mut bytes);
+        write(&report, false, &mut writer).unwrap();
+        let len = writer.len();
+        let wanted = [194, 6, 0, 0, 0, 1, 193, 12, 0, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(bytes[..len], wanted);
+    }
 }

@@ -131,6 +131,7 @@ mod tests {
     fn too_big() {
         let mut mtu = PathMtu::new(1500, 20, false);
         assert!(mtu.on_too_big(1400) && !mtu.on_too_big(1450));
+        assert!(!mtu.on_too_big(1400), "a second message about packets of the size before");
         assert_eq!(mtu.packet(), 1380);
         assert!(mtu.on_too_big(0));
         assert_eq!(mtu.packet(), 1260);

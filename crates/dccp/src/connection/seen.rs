@@ -189,6 +189,7 @@ mod tests {
                 base += u64::from(*moves_on) * 7;
                 let newest = all.last().copied().unwrap_or(0);
                 let old = number + kept <= newest;
+                prop_assert_eq!(seen.has_come(number), !old && all.contains(&number), "{}", number);
                 prop_assert_eq!(seen.insert(number), !old && !all.contains(&number), "{}", number);
                 if !old {
                     all.insert(number);
