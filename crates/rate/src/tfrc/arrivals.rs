@@ -55,6 +55,6 @@ impl Arrivals {
 
     /// The mean size of all packets so far.
     pub(crate) fn mean_size(&self) -> Option<f64> {
-        (self.packets > 0 && self.bytes > 0).then(|| self.bytes as f64 / self.packets as f64)
+        (self.bytes > 0).then(|| self.bytes as f64 / self.packets as f64)
     }
 }

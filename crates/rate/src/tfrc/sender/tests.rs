@@ -84,6 +84,27 @@ fn initialization() {
     }
 }
 
+/// RFC 2414 section 1's table, as ns-2's `rate_init_option_` 2 has it: 4 segments up to 1095 B, 3 of less than 2190 B, else 2.
+#[test]
+fn an_initial_window_in_packets() {
+    let options = TfrcOptions { initial_window: InitialWindow::Packets, ..rfc() };
+    for (size, packets) in [(1, 4.0), (1095, 4.0), (1096, 3.0), (1460, 3.0), (2189, 3.0), (2190, 2.0), (8960, 2.0)] {
+        assert_eq!(sender(&options, size).moment(ms(0)).w_init, packets * size as f64, "{size}");
+    }
+}
+
+/// RFC 4342 section 5.3 and ns-2: paced in packets, each packet that arrives counts s. Ten packets of 200 B a second are ten of 1000 B.
+#[test]
+fn small_packets_that_arrive_count_s() {
+    let mut sender = sender(&TfrcOptions { paced: Paced::Packets, segment: Segment::Full, ..rfc() }, 1000);
+    (0..10).for_each(|number| {
+        sender.on_send(ms(100 * number), &Sending { number, size: Bytes::new(200), data: true });
+    });
+    let Report::Tfrc(report) = report(2000.0, 0.01) else { panic!("it is TFRC's") };
+    sender.on_feedback(ms(1000), &Feedback { acknowledged: 9, ..feedback(Report::Tfrc(report), 0.1) });
+    assert!((sender.x_inrecv(&report) - 10_000.0).abs() < 1e-6, "{}", sender.x_inrecv(&report));
+}
+
 /// RFC 5348 section 4.2: a handshake's round trip is as good as that of a report.
 #[test]
 fn a_round_trip_known_before() {
