@@ -107,6 +107,7 @@ pub(crate) fn may_be(property: &Value) -> bool {
 fn for_each_nullable(table: &mut serde_json::Map<String, Value>, change: impl Fn(&mut Vec<Value>) + Copy) {
     let properties = table.get_mut("properties").and_then(Value::as_object_mut);
     for property in properties.into_iter().flatten().filter_map(|(_, property)| property.as_object_mut()) {
+        property.retain(|key, value| key != "default" || !value.is_null());
         if property.contains_key("properties") {
             for_each_nullable(property, change);
         }
@@ -136,7 +137,6 @@ fn for_each_nullable(table: &mut serde_json::Map<String, Value>, change: impl Fn
         } else {
             continue;
         };
-        property.retain(|key, value| key != "default" || !value.is_null());
         change(&mut alternatives);
         match <[Value; 1]>::try_from(alternatives) {
             Ok([Value::Object(only)]) => property.extend(only),

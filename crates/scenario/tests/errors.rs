@@ -127,6 +127,19 @@ fn wrong_values_are_told_what_would_be_right() {
     }
 }
 
+/// As many nodes as there may be, replicas and those that links name, and one more; Ethernet's 38 B a packet, 64 KiB and more.
+#[test]
+fn the_most_nodes_and_lower_layer_bytes() {
+    let nodes = |count: u32| with(&format!("[[node]]\nname = 'n'\ncount = {count}\n"));
+    nodes(99_998).unwrap();
+    let error = nodes(99_999).unwrap_err();
+    assert!(error.contains("link: these links make 100001 nodes: at most 100000"), "{error}");
+    let overhead = |bytes: &str| changed("\"10ms\"", &format!("\"10ms\"\noverhead = \"{bytes}\""));
+    assert_eq!(overhead("38B").unwrap().scenario.links[0].overhead.count(), 38);
+    overhead("65536B").unwrap();
+    assert!(overhead("65537B").is_err());
+}
+
 #[test]
 fn sources_are_checked_against_what_a_run_can_bear() {
     let udp = |source: &str| {

@@ -103,6 +103,21 @@ fn resolved_scenarios_are_valid() {
     }
 }
 
+/// TOML has no null: no default is one.
+#[test]
+fn no_default_is_null() {
+    fn defaults(value: &Value, found: &mut Vec<Value>) {
+        if let Some(object) = value.as_object() {
+            found.extend(object.get("default").cloned());
+        }
+        let objects = value.as_object().into_iter().flat_map(|object| object.values());
+        objects.chain(value.as_array().into_iter().flatten()).for_each(|inner| defaults(inner, found));
+    }
+    let mut found = Vec::new();
+    defaults(&headway_scenario::schema(), &mut found);
+    assert!(found.contains(&json!("rfc")) && !found.contains(&Value::Null), "{found:?}");
+}
+
 /// What the schema refuses, the reader refuses too.
 #[test]
 fn wrong_scenarios_are_refused_by_both() {
