@@ -245,5 +245,10 @@ mod tests {
         assert_eq!(said(Claim::FirstInterval, intervals), "100) | LossIntervals(skip 0; 10/0:1/11 0/0:0/16777215)");
         assert_eq!(said(Claim::Elapsed, elapsed), "100) | ElapsedTime(5000)");
         assert_eq!(said(Claim::ReceiveRate, receive_rate), "100) | ReceiveRate(4294967295)");
+        // What a claim does not concern passes as it is.
+        let told = "100) | LossIntervals(skip 0; 10/0:1/11 20/0:2/22 30/0:0/99)";
+        for claim in [Claim::NoMarks, Claim::Elapsed, Claim::ReceiveRate] {
+            assert_eq!(said(claim, intervals), told, "{claim:?}");
+        }
     }
 }
