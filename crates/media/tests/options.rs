@@ -1,7 +1,7 @@
 //! The registry: what a scenario file may say about sources and the UDP transport.
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
-use headway_media::{Backlog, Context, Source, SourceOptions, UdpOptions, WriteSize};
+use headway_media::{Backlog, Context, SendQueueOptions, Source, SourceOptions, UdpOptions, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry};
 use serde_json::{Value, json};
 
@@ -16,6 +16,18 @@ fn over_preset(kind: &str, keys: &Value) -> Result<SourceOptions, serde_json::Er
 
 fn context() -> Context {
     Context { start: Instant::ZERO, stop: None, random: Random::new(1, "flow"), trace: None }
+}
+
+/// A send queue is of the kind that its table says.
+#[test]
+fn send_queues_read_and_write_the_same() {
+    for kind in SendQueueOptions::KINDS {
+        let options = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
+        let mut table = serde_json::to_value(&options).unwrap();
+        assert_eq!(table.as_object_mut().unwrap().remove("kind"), Some(json!(kind)));
+        assert_eq!(SendQueueOptions::deserialize(kind, table).unwrap(), options, "{kind}");
+    }
+    assert!(SendQueueOptions::deserialize("lifo", json!({})).is_err());
 }
 
 #[test]
