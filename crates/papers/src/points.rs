@@ -89,7 +89,7 @@ fn mean(point: &[(f64, f64)]) -> f64 {
 /// logarithms; its longer half). None if fewer than two points have both.
 pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, f64)> {
     let ratio = |point: &Point| {
-        let deviation = |values: Vec<f64>| standard_deviation(&values);
+        let deviation = |values: Vec<f64>| deviation(&values);
         let first = deviation(point.iter().map(|(first, _)| *first).collect())?;
         let second = deviation(point.iter().map(|(_, second)| *second).collect())?;
         Some(libm::log(first / second))
@@ -100,11 +100,12 @@ pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, f64)> {
     Some((libm::exp(estimate.mean), libm::exp(high) - libm::exp(estimate.mean)))
 }
 
-/// With n - 1 in its denominator; none of values that are all the same.
-fn standard_deviation(values: &[f64]) -> Option<f64> {
+/// The root of the squared deviations' sum; none of values that are all the same. What a standard deviation divides by is the same for both
+/// curves, which have as many runs.
+fn deviation(values: &[f64]) -> Option<f64> {
     let mean = Estimate::of(values)?.mean;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    Some((squares / (values.len() as f64 - 1.0)).sqrt()).filter(|deviation| *deviation > 0.0)
+    Some(squares.sqrt()).filter(|deviation| *deviation > 0.0)
 }
 
 #[cfg(test)]

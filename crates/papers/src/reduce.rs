@@ -155,6 +155,22 @@ mod tests {
         }
     }
 
+    /// Two curves have twice the cells of one, four four times.
+    #[test]
+    fn how_many_cells_each_takes() {
+        for (reduce, expected) in [
+            (Reduce::Value, &[1][..]),
+            (Reduce::Difference, &[2]),
+            (Reduce::Mean, &[2, 3, 4, 5, 6, 7, 8, 9]),
+            (Reduce::MeanDifference, &[2, 4, 6, 8]),
+            (Reduce::SpreadRatio, &[2, 4, 6, 8]),
+            (Reduce::MeanGain, &[4, 8]),
+        ] {
+            let found: Vec<usize> = (0..10).filter(|cells| reduce.takes(*cells)).collect();
+            assert_eq!(found, expected, "{reduce:?}");
+        }
+    }
+
     #[test]
     fn curves_are_called_by_their_ends() {
         let cells = ["a.1", "a.2", "a.3", "b.1", "b.2", "b.3"].map(str::to_owned);
