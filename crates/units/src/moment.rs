@@ -53,7 +53,7 @@ pub enum Class {
 ///
 /// It matters because packets meet: flows that share a bottleneck lock in phase, and from then on reach it at the same
 /// nanosecond again and again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time.
     pub at: Instant,
@@ -137,6 +137,13 @@ impl History {
     }
 }
 
+/// As the order has it, which goes by the bits of the sum.
+impl PartialEq for Moment {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
 impl Eq for Moment {}
 
 impl Moment {
@@ -198,6 +205,14 @@ mod tests {
         assert!(Moment::new(at) < drawn(5, at.as_secs_f64(), Arrival, 3));
         assert!(drawn(5, 0.1, Class::Attacker, 3) < Moment::after_all(at));
         assert!(Moment::after_all(at) < Moment::before_all(Instant::from_nanos(6)));
+    }
+
+    /// Zeros of both signs are equal numbers and different bits: the same for Eq as for Ord.
+    #[test]
+    fn equal_is_what_the_order_calls_equal() {
+        let [plus, minus] = [0.0, -0.0].map(|sum_s| Moment { sum_s, ..Moment::new(Instant::ZERO) });
+        assert!(plus == plus && plus != minus);
+        assert!(plus.cmp(&plus).is_eq() && plus.cmp(&minus).is_ne());
     }
 
     #[test]
