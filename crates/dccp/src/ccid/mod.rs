@@ -1,13 +1,14 @@
 //! What a CCID asks of a connection: one file for each way in which its receivers report. Nothing else asks which CCID it is.
 
 mod own;
+mod said;
 mod tfrc;
 
 use crate::connection::CcidController;
 use crate::feature::{Ccid, Feature};
 use crate::{OptionFault, OptionWriter, PacketType, RawOption};
 use headway_rate::{Own, Report, ReportForm, Run};
-pub(crate) use tfrc::Said;
+pub(crate) use said::Said;
 
 /// How the receivers of a CCID report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Room {
     pub(crate) fn read(self, raw: RawOption<'_>, kind: PacketType, said: &mut Said) -> Result<(), OptionFault> {
         match self {
             Self::Tfrc { drop_counts } => tfrc::read(drop_counts, raw, kind, said),
-            Self::Own => own::read(own::REPORT, raw).map(|own| said.set_own(own)),
+            Self::Own => own::read(own::REPORT, raw).map(|own| said.own = Some(own)),
             Self::Silent | Self::Arrivals => Err(OptionFault::NotUnderstood),
         }
     }
@@ -94,7 +95,7 @@ impl Room {
             Self::Tfrc { .. } => {
                 said.report().filter(|_| timed && (said.intervals().is_some() || !verifies)).map(Report::Tfrc)
             }
-            Self::Own => said.own().map(Report::Own),
+            Self::Own => said.own.map(Report::Own),
             Self::Silent | Self::Arrivals => runs.map(Report::Arrivals),
         }
     }

@@ -1,56 +1,15 @@
 //! Reports of TFRC's receivers as options (RFC 4342 section 8, RFC 5622 section 8.7).
 
+use super::said::Said;
 use crate::{
     Ccid, CcidOption, DroppedPackets, EncodeError, LossInterval, LossIntervals, OptionFault, OptionWriter, PacketType,
     RawOption,
 };
-use headway_rate::{Losses, Own, TfrcReport};
+use headway_rate::{Losses, TfrcReport};
 use headway_units::{Probability, Rate};
 use std::num::NonZeroU32;
 
-/// What the options of a packet have said, kept to be used again.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
-    receive_rate: Option<u32>,
-    /// The inverse of p, `None` inside before the first loss.
-    loss_event_rate: Option<Option<NonZeroU32>>,
-    /// Skip Length, if there are loss intervals.
-    skip: Option<u8>,
-    intervals: Vec<headway_rate::LossInterval>,
-    dropped_packets: Vec<u32>,
-    own: Option<Own>,
-}
-
 impl Said {
-    pub(crate) fn clear(&mut self) {
-        (self.receive_rate, self.loss_event_rate, self.skip, self.own) = (None, None, None, None);
-        self.intervals.clear();
-        self.dropped_packets.clear();
-    }
-
-    pub(super) const fn set_own(&mut self, own: Own) {
-        self.own = Some(own);
-    }
-    pub(super) const fn own(&self) -> Option<Own> {
-        self.own
-    }
-
-    /// Skip Length and Loss Intervals, if there are any.
-    pub(crate) fn intervals(&self) -> Option<(u8, &[headway_rate::LossInterval])> {
-        self.skip.map(|skip| (skip, self.intervals.as_slice()))
-    }
-    /// The same, to be mended.
-    pub(crate) fn intervals_mut(&mut self) -> Option<(u8, &mut Vec<headway_rate::LossInterval>)> {
-        self.skip.map(|skip| (skip, &mut self.intervals))
-    }
-
-    /// Drop counts belong to the intervals; none stands for the whole lossy part (RFC 5622 section 8.7).
-    pub(crate) fn join_dropped_packets(&mut self) {
-        for (interval, dropped) in self.intervals.iter_mut().zip(&self.dropped_packets) {
-            interval.dropped = (*dropped).min(interval.lossy);
-        }
-    }
-
     /// A feedback packet has a Receive Rate and says what was lost (RFC 4342 section 6).
     pub(super) fn report(&self) -> Option<TfrcReport<'_>> {
         let x_recv = Rate::from_bits_per_second(u64::from(self.receive_rate?) * 8);
@@ -156,16 +115,6 @@ mod tests {
         assert_eq!(Some(lossy.report().unwrap().losses), Probability::new(0.02).map(Losses::EventRate));
         assert_eq!(Said { receive_rate: None, ..lossless }.report(), None);
         assert!(Said { skip: Some(0), ..said }.report().is_some());
-    }
-
-    /// RFC 5622 section 8.7: a count above its Loss Length, or none, stands for all of it.
-    #[test]
-    fn drop_counts_join_their_intervals() {
-        let interval = |lossy| headway_rate::LossInterval { lossless: 9, lossy, data: 9, dropped: lossy };
-        let intervals = vec![interval(4), interval(2), interval(3)];
-        let mut said = Said { intervals, dropped_packets: vec![1, 7], ..Said::default() };
-        said.join_dropped_packets();
-        assert_eq!(said.intervals.iter().map(|interval| interval.dropped).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     /// RFC 4342 section 8.5: "the inverse of the loss event rate, rounded UP".
