@@ -1,4 +1,5 @@
-//! What a CCID asks of a connection: one file for each way in which its receivers report. Nothing else asks which CCID it is.
+//! What a CCID asks of a connection: one file for each way in which its receivers report. A connection does not ask which
+//! controller runs.
 
 mod own;
 mod said;
@@ -46,7 +47,7 @@ impl Room {
     }
 
     /// Whether its sender goes by a window, and not by how long its receivers say that they waited.
-    pub(crate) const fn waits(self) -> bool {
+    pub(crate) const fn goes_by_window(self) -> bool {
         matches!(self, Self::Arrivals)
     }
 

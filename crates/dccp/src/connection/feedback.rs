@@ -129,7 +129,7 @@ impl Connection {
         });
         // Nobody knows how long a peer that is to be verified held an acknowledgement back, in a handshake or before a pause. A window does
         // not go by it, and its receivers do wait.
-        let distrusted = self.options.passed_over_interval > 0 && !self.agreed.sending.waits();
+        let distrusted = self.options.passed_over_interval > 0 && !self.agreed.sending.goes_by_window();
         let held = heard.elapsed.map(Elapsed::duration);
         let trip = self.outbound.measure(now, &Acknowledged { number, held, at_once, echoed, distrusted })?;
         self.honesty.on_round_trip(trip.sample);
