@@ -25,7 +25,7 @@ pub use moment::{Class, History, Moment, Ties};
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, schema_of_kinds};
-pub use round_trip::RoundTripEstimate;
+pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};
 pub use time::{Duration, Instant};
 pub use words::{DropCause, Ecn, FlowId, MediaKind, SendDrop};
 
