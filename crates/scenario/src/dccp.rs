@@ -1,6 +1,8 @@
 //! A DCCP connection as the simulator carries it.
 
+use crate::controlled::Carrier;
 use headway_dccp::ConnectionOptions;
+use headway_rate::Need;
 use headway_units::{Dialect, OptionError, Options};
 use serde::{Deserialize, Serialize};
 
@@ -21,5 +23,11 @@ impl Options for DccpOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         self.connection.check().map_err(|error| error.within("connection"))
+    }
+}
+
+impl Carrier for DccpOptions {
+    fn fulfils(&self, need: Need) -> Result<(), OptionError> {
+        self.connection.fulfils(need).map_err(|error| error.within("connection"))
     }
 }

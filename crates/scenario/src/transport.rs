@@ -7,7 +7,7 @@ use crate::dccp::DccpOptions;
 use crate::model::Transport;
 use headway_dccp::{Ccid, CcidController};
 use headway_media::UdpOptions;
-use headway_rate::{ControllerOptions, ReportForm};
+use headway_rate::ControllerOptions;
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, OptionError, Options as _, Registry, schema_of_kinds};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -96,8 +96,7 @@ impl Transport {
         connection.send_ccids = vec![ccid];
         connection.receive_ccids = vec![ccid];
         let (ccid, controller) = (Ccid(ccid), options.controller.clone());
-        connection.controllers =
-            vec![CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller }];
+        connection.controllers = vec![CcidController::new(ccid, controller)];
         Self::Dccp(options)
     }
 }

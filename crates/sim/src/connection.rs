@@ -208,7 +208,9 @@ impl Client {
 
     pub(crate) fn status(&self) -> Status {
         let status = self.connection.status();
-        Status { rtt: status.rtt, ..status.sender.unwrap_or_default() }
+        let mut sender = status.sender.unwrap_or_default();
+        sender.rtt = status.rtt;
+        sender
     }
 }
 

@@ -48,7 +48,7 @@ use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use feature_slot::Side;
-use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, SenderHalf};
+use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, Wrapped};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
 use heard::Scratch;
 use honesty::Honesty;
@@ -112,6 +112,8 @@ pub struct Connection {
     rtt_sample: Option<Duration>,
     /// Of which of our packets down the last packet's Ack Vector told, and nobody has taken it.
     arrivals_from: Option<Seq48>,
+    /// What is known of the peer's clock.
+    peer_clock: Wrapped,
     /// The Timestamp that went last, and when.
     stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
@@ -240,6 +242,7 @@ impl Connection {
             mtu,
             rtt_sample: None,
             arrivals_from: None,
+            peer_clock: Wrapped::default(),
             stamped: None,
             round_trip_began: 0,
             drops_heard: false,
@@ -430,7 +433,6 @@ impl Connection {
     /// Starts the controllers of the CCIDs that hold now, unless they run.
     fn run_controllers(&mut self, now: Instant) {
         let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
-        let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
         let before = self.running.replace((sending, receiving));
         if before.is_some_and(|before| before != (sending, receiving)) {
             self.ccid_changed = Some(now);
@@ -439,23 +441,24 @@ impl Connection {
         if before.is_none_or(|(ccid, _)| ccid != sending) {
             self.honesty.begin_anew();
             let random = Random::new(self.random.bits(), "sender");
-            let context = SenderContext { now, rtt: self.outbound.round_trip(), packet_size, random };
+            let mut context = SenderContext::new(now, packet_size, random);
+            (context.rtt, context.line_rate) = (self.outbound.round_trip(), self.options.line_rate);
+            context.tfrc.keeps_losses = self.honesty.verifies();
             self.outbound.stop();
             if let Some(row) = self.options.row(Ccid(sending)) {
-                let mut sender = Sender::new(&row.controller, context);
-                if self.honesty.verifies() {
-                    sender.keep_losses();
-                }
-                self.outbound.start(sender);
+                self.outbound.start(Sender::new(&row.controller, context));
             }
         }
+        let mut context = ReceiverContext::new(now, packet_size);
+        context.tfrc.losses =
+            if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
         if before.is_none_or(|(_, ccid)| ccid != receiving) {
             self.inbound.stop();
             if let Some(row) = self.options.row(Ccid(receiving)) {
-                self.inbound.start(Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
+                self.inbound.start(Receiver::new(&row.controller, context));
             }
             self.inbound.set_ack_ratio(self.negotiation.value(Side::Remote, Feature::ACK_RATIO) as u16);
         }
-        self.inbound.set_loss_form(losses);
+        self.inbound.on_change(&context);
     }
 }
