@@ -3,8 +3,12 @@
 use super::state::State;
 use crate::{Ccid, Packet, PacketType, Reset};
 use headway_units::{Duration, Ecn};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
+
+/// Events of the kinds that repeat themselves that wait at most.
+const MOST_EVENTS: usize = 64;
 
 /// A packet that is to go now.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,31 @@ pub enum Event {
     PeerNotListening,
     /// A datagram was larger than any packet can carry and has been thrown away.
     DatagramTooLarge(usize),
+}
+
+impl Event {
+    /// Whether it happens to a connection once at most.
+    const fn is_single(&self) -> bool {
+        match self {
+            Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
+            Self::MaximumPacketSize(_) | Self::DatagramTooLarge(_) => false,
+        }
+    }
+}
+
+/// Events that nobody has asked for yet: the oldest stay, and what happens once is never dropped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events(VecDeque<Event>);
+
+impl Events {
+    pub(super) fn push_back(&mut self, event: Event) {
+        if self.0.len() < MOST_EVENTS || event.is_single() {
+            self.0.push_back(event);
+        }
+    }
+    pub(super) fn pop_front(&mut self) -> Option<Event> {
+        self.0.pop_front()
+    }
 }
 
 /// Why a connection is over.

@@ -47,6 +47,7 @@ use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
 use crate::{Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
+use event::Events;
 use feature_slot::Side;
 use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, Wrapped};
 use headway_units::{Bytes, Duration, Instant, Random, Seq48};
@@ -171,18 +172,6 @@ struct Due {
     ack: bool,
 }
 
-/// Events that nobody has asked for yet: the oldest stay.
-#[derive(Clone, Debug, Default)]
-struct Events(VecDeque<Event>);
-
-impl Events {
-    fn push_back(&mut self, event: Event) {
-        if self.0.len() < 64 {
-            self.0.push_back(event);
-        }
-    }
-}
-
 impl Connection {
     /// A client's end: the Request goes with the first [`Self::poll_transmit`].
     ///
@@ -274,9 +263,10 @@ impl Connection {
         }
     }
 
-    /// The next thing that happened, if any.
+    /// The next thing that happened, if any. While nobody asks, 64 events are kept, the oldest, and of the later ones those that
+    /// happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`] always come.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.0.pop_front()
+        self.events.pop_front()
     }
 
     /// The newest round trip measured since the last call, for statistics.

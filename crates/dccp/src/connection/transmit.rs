@@ -1,6 +1,6 @@
 //! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
-use super::event::{Event, Outgoing};
+use super::event::{Event, Events, Outgoing};
 use super::outbox::{NoData, Outbox};
 use super::state::State;
 use super::timers::Timer;
@@ -408,7 +408,7 @@ impl Connection {
 }
 
 /// The datagram at the head of the outbox; those that no packet can carry are thrown away.
-fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut super::Events) -> Option<usize> {
+fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<usize> {
     for _ in 0..MOST_THROWN_AWAY {
         let len = outbox.next_len(now)?;
         if len <= LONGEST_DATAGRAM {
