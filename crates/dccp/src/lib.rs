@@ -40,12 +40,13 @@
 //! the same loop: in, drain, next deadline.
 //!
 //! ```
-//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Ports, ServiceCode, State};
+//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
 //! use headway_units::{Dialect, Ecn, Instant, Options, Random};
 //!
 //! let (now, service) = (Instant::ZERO, ServiceCode::from_ascii("RTPV").unwrap_or_default());
 //! let options = ConnectionOptions::preset(Dialect::Rfc);
 //! let ports = Ports { local: 50000, remote: 5004 };
+//! let to_client = Path::Ipv4 { local: [192, 0, 2, 2].into(), remote: [192, 0, 2, 1].into() };
 //! let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
 //! let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
 //!
@@ -53,7 +54,7 @@
 //! let mut outbox = NoData;
 //! let request = client.poll_transmit(now, &mut outbox).map(|out| Decoded::Long(out.packet));
 //! let Some(Outcome::Accepted(mut server, _)) =
-//!     request.map(|packet| listener.handle(now, b"192.0.2.1:50000", Ecn::NotEct, &packet))
+//!     request.map(|packet| listener.handle(now, to_client, Ecn::NotEct, &packet))
 //! else {
 //!     return;
 //! };
@@ -83,6 +84,7 @@ mod number;
 mod options;
 mod packet;
 mod packet_type;
+mod path;
 mod reset;
 mod service_code;
 mod udp;
@@ -106,6 +108,7 @@ pub use options::{
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;
+pub use path::Path;
 pub use reset::{Reset, ResetCode};
 pub use service_code::ServiceCode;
 pub use udp::{UDP_HEADER_LEN, UDP_PORT, UdpPorts};

@@ -8,7 +8,7 @@ use crate::send_queue::SendQueue;
 use crate::strangers::Strangers;
 use headway_dccp::{
     Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox,
-    Outcome, Outgoing, Packet, Ports, ResetCode, ServiceCode,
+    Outcome, Outgoing, Packet, Path, Ports, ResetCode, ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;
@@ -24,6 +24,8 @@ const IP_HEADER: usize = 20;
 const DATA_HEADERS: u64 = 36;
 /// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
 pub(crate) const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
+/// Each flow has a listener of its own, with one client, whose address is none that a node has or an attacker makes up.
+const TO_CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 /// The ports of a flow's ends: its sender's, of which each flow has its own as far as there are dynamic ports, and its
 /// receiver's.
 pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
@@ -254,13 +256,12 @@ impl Server {
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
-        const PEER: &[u8] = b"client";
         let Self { listener, connection, reply, .. } = self;
         let contested = connection.as_ref().is_some_and(|open| listener.is_contested(open, packet));
         let outcome = match connection {
-            Some(_) if contested => Err(listener.contest(now, PEER, ecn, packet)),
+            Some(_) if contested => Err(listener.contest(now, TO_CLIENT, ecn, packet)),
             Some(connection) => Ok(connection.handle(now, ecn, packet)),
-            None => Err(listener.handle(now, PEER, ecn, packet)),
+            None => Err(listener.handle(now, TO_CLIENT, ecn, packet)),
         };
         let delivery = match outcome {
             Ok(delivery) => delivery,

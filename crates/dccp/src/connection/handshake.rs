@@ -64,7 +64,7 @@ impl Connection {
         random: Random,
         iss: Seq48,
     ) -> Self {
-        let ports = Ports { local: packet.destination_port, remote: packet.source_port };
+        let ports = Ports::of_receiver(packet);
         let give_up = options.respond_give_up;
         let mut server = Self::new(now, options, ports, service, random, iss, true);
         server.go(Cause::PassiveOpen);

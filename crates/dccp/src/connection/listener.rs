@@ -5,7 +5,6 @@
 //! which costs nothing until the handshake ends: under a flood of Requests the clients that follow the RFC are served, and
 //! the others once the flood is over. [`InitCookies`] chooses otherwise.
 
-use super::Connection;
 use super::cookie::CookieKeys;
 use super::event::{Delivery, Ignored, Outgoing};
 use super::handshake::{Kept, follows_response};
@@ -14,6 +13,8 @@ use super::rate_limit::RateLimit;
 use super::refusal::refusal;
 use super::state::State;
 use super::transitions::Cause;
+use super::{Connection, Ports};
+use crate::path::{Path, Peer};
 use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
 use headway_units::{Ecn, Instant, Random, Seq48};
 use std::sync::Arc;
@@ -72,10 +73,10 @@ impl Listener {
         Arc::strong_count(&self.backlog) - 1
     }
 
-    /// A packet has come for which there is no connection. `peer` is what tells this connection from all others, such as
-    /// the bytes of both addresses and ports.
-    pub fn handle(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+    /// A packet has come this way for which there is no connection.
+    pub fn handle(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
         let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
+        let peer = &path.peer(Ports::of_receiver(long));
         match long.body {
             Body::Request { service } => self.request(now, peer, ecn, packet, long, service),
             _ => self.completion(now, peer, ecn, packet, long),
@@ -95,14 +96,13 @@ impl Listener {
 
     /// As [`Self::handle`] for a packet that [contests](Self::is_contested) a connection. A Request is answered with a cookie, and
     /// the connection stays. One that is accepted takes its place.
-    pub fn contest(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
-        match packet {
-            Decoded::Long(long) => match long.body {
-                Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
-                Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
-                _ => self.completion(now, peer, ecn, packet, long),
-            },
-            Decoded::Short(_) => Outcome::Ignored(Ignored::ShortNumbers),
+    pub fn contest(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+        let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
+        let peer = &path.peer(Ports::of_receiver(long));
+        match long.body {
+            Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
+            Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
+            _ => self.completion(now, peer, ecn, packet, long),
         }
     }
 
@@ -113,7 +113,7 @@ impl Listener {
     fn request(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,
@@ -149,7 +149,7 @@ impl Listener {
     fn bake(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,
@@ -186,7 +186,7 @@ impl Listener {
     fn add_cookie(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         request: &Packet<'_>,
         server: &mut Connection,
         limit: usize,
@@ -205,7 +205,7 @@ impl Listener {
     fn completion(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,

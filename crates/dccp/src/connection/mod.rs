@@ -45,7 +45,7 @@ pub use state::State;
 
 use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
-use crate::{Reset, ResetCode, ServiceCode, Timestamp};
+use crate::{Packet, Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use event::Events;
 use feature_slot::Side;
@@ -73,12 +73,19 @@ const LEAST_RTT: Duration = Duration::from_millis(1);
 const MOST_CONTROL: usize = 16;
 
 /// The DCCP ports of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
     /// This end's.
     pub local: u16,
     /// The other end's.
     pub remote: u16,
+}
+
+impl Ports {
+    /// Those of the end that a packet comes to.
+    pub(crate) const fn of_receiver<N>(packet: &Packet<'_, N>) -> Self {
+        Self { local: packet.destination_port, remote: packet.source_port }
+    }
 }
 
 /// One end of a connection.
