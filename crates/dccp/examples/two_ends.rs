@@ -60,7 +60,7 @@ fn main() {
         ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], ..ConnectionOptions::preset(Dialect::Rfc) };
     let mut now = Instant::ZERO;
     let ports = Ports { local: 50000, remote: 5004 };
-    // Where a network can be attacked, these are seeded from true randomness.
+    // Where a network can be attacked, an `Entropy` of the operating system stands in the place of `Random`.
     let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
     let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
     let mut server: Option<Box<Connection>> = None;

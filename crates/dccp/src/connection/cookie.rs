@@ -13,7 +13,7 @@
 
 use crate::path::Peer;
 use crate::{ServiceCode, Timestamp};
-use headway_units::{Duration, Instant, Random, Seq48};
+use headway_units::{Duration, Entropy, Instant, Seq48};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hasher;
@@ -35,9 +35,9 @@ struct Keys {
 }
 
 /// The keys of a listener.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CookieKeys {
-    random: Random,
+    random: Box<dyn Entropy>,
     current: Keys,
     previous: Keys,
     /// How often the keys have been changed.
@@ -58,8 +58,8 @@ pub(crate) struct Opened<'a> {
 }
 
 impl CookieKeys {
-    pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Random) -> Self {
-        let [current, previous] = [(); 2].map(|()| keys(&mut random));
+    pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Box<dyn Entropy>) -> Self {
+        let [current, previous] = [(); 2].map(|()| keys(random.as_mut()));
         Self { random, current, previous, epoch: 0, change_at: now + lifetime, lifetime, spent: VecDeque::new() }
     }
 
@@ -70,7 +70,7 @@ impl CookieKeys {
             if now < self.change_at {
                 return;
             }
-            self.previous = std::mem::replace(&mut self.current, keys(&mut self.random));
+            self.previous = std::mem::replace(&mut self.current, keys(self.random.as_mut()));
             self.epoch = self.epoch.wrapping_add(1);
             self.change_at = (self.change_at + self.lifetime).max(now.checked_sub(self.lifetime).unwrap_or(now));
         }
@@ -146,7 +146,7 @@ impl CookieKeys {
     }
 }
 
-fn keys(random: &mut Random) -> Keys {
+fn keys(random: &mut dyn Entropy) -> Keys {
     let [numbers, cookies] = [(); 2].map(|()| [random.bits(), random.bits()]);
     Keys { numbers, cookies }
 }
@@ -186,6 +186,7 @@ mod tests {
     use super::*;
     use crate::connection::Ports;
     use crate::path::Path;
+    use headway_units::Random;
     use proptest::prelude::*;
 
     const LIFETIME: Duration = Duration::from_secs(240);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     fn keys() -> CookieKeys {
-        CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(1, "listener"))
+        CookieKeys::new(Instant::ZERO, LIFETIME, Box::new(Random::new(1, "listener")))
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
         let first = keys.initial_number(now, &peer(1));
         assert_ne!(keys.initial_number(now, &peer(2)), first);
         assert_eq!(keys.initial_number(later, &peer(1)).distance_from(first), 236 * 250_000);
-        let mut other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(2, "listener"));
+        let mut other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Box::new(Random::new(2, "listener")));
         assert_ne!(other_host.initial_number(now, &peer(1)), first);
     }
 

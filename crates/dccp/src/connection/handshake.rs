@@ -8,7 +8,7 @@ use super::transitions::Cause;
 use super::transmit::{Control, LONGEST_WAIT};
 use super::{Connection, Ports, wishes};
 use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
-use headway_units::{Instant, Random, Seq48};
+use headway_units::{Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 impl Connection {
@@ -18,7 +18,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         request: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
     ) -> Self {
         let mut server = Self::passive(now, options, request, service, random, iss);
@@ -34,7 +34,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         packet: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         kept: Kept<'_>,
     ) -> Option<Self> {
         let mut server = Self::passive(now, options, packet, service, random, kept.iss);
@@ -61,7 +61,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         packet: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
     ) -> Self {
         let ports = Ports::of_receiver(packet);

@@ -16,7 +16,7 @@ use super::transitions::Cause;
 use super::{Connection, Ports};
 use crate::path::{Path, Peer};
 use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
-use headway_units::{Ecn, Instant, Random, Seq48};
+use headway_units::{Ecn, Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 /// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
@@ -29,7 +29,7 @@ const LONGEST_OPTION: usize = 253;
 pub struct Listener {
     options: Arc<ConnectionOptions>,
     services: Vec<ServiceCode>,
-    random: Random,
+    random: Box<dyn Entropy>,
     keys: CookieKeys,
     /// Each connection in RESPOND holds a copy.
     backlog: Arc<()>,
@@ -51,11 +51,25 @@ pub enum Outcome<'a> {
 }
 
 impl Listener {
-    /// Listens for these service codes. `random` belongs to this listener alone, and is seeded from true randomness where
-    /// the network can be attacked: its cookies and sequence numbers come from it.
+    /// Listens for these service codes. From `random` come its keys of cookies and sequence numbers, and all that its connections
+    /// draw: where the network can be attacked, nobody can guess its bits.
     #[must_use]
-    pub fn new(now: Instant, options: &ConnectionOptions, services: &[ServiceCode], mut random: Random) -> Self {
-        let keys = CookieKeys::new(now, options.cookie_lifetime, Random::new(random.bits(), "cookies"));
+    pub fn new(
+        now: Instant,
+        options: &ConnectionOptions,
+        services: &[ServiceCode],
+        random: impl Entropy + 'static,
+    ) -> Self {
+        Self::with(now, options, services, Box::new(random))
+    }
+
+    pub(crate) fn with(
+        now: Instant,
+        options: &ConnectionOptions,
+        services: &[ServiceCode],
+        mut random: Box<dyn Entropy>,
+    ) -> Self {
+        let keys = CookieKeys::new(now, options.cookie_lifetime, random.stream("cookies"));
         Self {
             options: Arc::new(options.clone()),
             services: services.to_vec(),
@@ -141,7 +155,7 @@ impl Listener {
     }
 
     fn respond(&mut self, now: Instant, request: &Packet<'_>, service: ServiceCode, iss: Seq48) -> Connection {
-        let random = Random::new(self.random.bits(), "connection");
+        let random = self.random.stream("connection");
         Connection::respond(now, Arc::clone(&self.options), request, service, random, iss)
     }
 
@@ -222,7 +236,7 @@ impl Listener {
             return self.refuse(now, long, ResetCode::NO_CONNECTION);
         }
         let kept = Kept { iss: ack, isr: opened.isr, response_sent: opened.response_sent, features: opened.features };
-        let (options, random) = (Arc::clone(&self.options), Random::new(self.random.bits(), "connection"));
+        let (options, random) = (Arc::clone(&self.options), self.random.stream("connection"));
         let Some(mut server) = Connection::resume(now, options, long, opened.service, random, kept).map(Box::new)
         else {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);

@@ -50,7 +50,7 @@ use acknowledge::Acknowledge;
 use event::Events;
 use feature_slot::Side;
 use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, Wrapped};
-use headway_units::{Bytes, Duration, Instant, Random, Seq48};
+use headway_units::{Bytes, Duration, Entropy, Instant, Random, Seq48};
 use heard::Scratch;
 use honesty::Honesty;
 use mtu::PathMtu;
@@ -95,7 +95,7 @@ pub struct Connection {
     ports: Ports,
     service: ServiceCode,
     is_server: bool,
-    random: Random,
+    random: Box<dyn Entropy>,
 
     machine: Machine,
     windows: SeqWindows,
@@ -182,15 +182,25 @@ struct Due {
 impl Connection {
     /// A client's end: the Request goes with the first [`Self::poll_transmit`].
     ///
-    /// `random` belongs to this connection alone. Where the network can be attacked it is seeded from true randomness:
-    /// the initial sequence number comes from it (section 7.2), far from those before a boot (section 7.3).
+    /// From `random` come the initial sequence number (section 7.2), far from those before a boot (section 7.3), and the numbers
+    /// that are passed over (RFC 4342 section 9): where the network can be attacked, nobody can guess its bits.
     #[must_use]
     pub fn connect(
         now: Instant,
         options: &ConnectionOptions,
         ports: Ports,
         service: ServiceCode,
-        mut random: Random,
+        random: impl Entropy + 'static,
+    ) -> Self {
+        Self::active(now, options, ports, service, Box::new(random))
+    }
+
+    pub(crate) fn active(
+        now: Instant,
+        options: &ConnectionOptions,
+        ports: Ports,
+        service: ServiceCode,
+        mut random: Box<dyn Entropy>,
     ) -> Self {
         let iss = Seq48::new(random.bits() >> 16);
         let mut client = Self::new(now, Arc::new(options.clone()), ports, service, random, iss, false);
@@ -207,7 +217,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         ports: Ports,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
         is_server: bool,
     ) -> Self {

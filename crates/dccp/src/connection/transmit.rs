@@ -98,7 +98,7 @@ impl Connection {
             None => {
                 if matches!(source, Source::Outbox(_)) {
                     let rtt = self.rtt();
-                    for _ in 0..self.honesty.passes_over(now, rtt, &mut self.random) {
+                    for _ in 0..self.honesty.passes_over(now, rtt, self.random.as_mut()) {
                         self.pass_over(now);
                     }
                 }
