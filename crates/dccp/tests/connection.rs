@@ -123,6 +123,39 @@ fn a_forged_request_does_not_keep_its_peer_out() {
     assert!(!listener.is_contested(&forged, &second));
 }
 
+/// The client hears of the forged connection first, which its Reset then ends (section 8.5 step 4): TIMEWAIT, four minutes long, does not
+/// keep it out. Of a connection that was open it does.
+#[test]
+fn timewait_does_not_keep_out_who_has_reset_a_forged_request() {
+    let now = Instant::from_secs(1);
+    let say = |end: &mut Connection| {
+        let mut bytes = vec![0; 1500];
+        let len = end.poll_transmit(now, &mut NoData).unwrap().packet.encode(&mut bytes, Network::Udp).unwrap();
+        bytes.truncate(len);
+        bytes
+    };
+    for forged in [true, false] {
+        let mut listener = Listener::new(now, &options(), &[SERVICE], Random::new(1, "listener"));
+        let connect = |name| Connection::connect(now, &options(), PORTS, SERVICE, Random::new(7, name));
+        let (mut client, mut other) = (connect("client"), connect("other"));
+        let requests = [say(&mut client), say(&mut other)];
+        let [request, others] = requests.each_ref().map(|bytes| Packet::decode(bytes, Network::Udp).unwrap());
+        let first = if forged { &others } else { &request };
+        let Outcome::Accepted(mut server, _) = listener.handle(now, PATH, Ecn::NotEct, first) else { panic!() };
+        client.handle(now, Ecn::NotEct, &Packet::decode(&say(&mut server), Network::Udp).unwrap());
+        if !forged {
+            server.handle(now, Ecn::NotEct, &Packet::decode(&say(&mut client), Network::Udp).unwrap());
+            client.abort(now);
+        }
+        let reset = say(&mut client);
+        let reset = Packet::decode(&reset, Network::Udp).unwrap();
+        server.handle(now, Ecn::NotEct, &reset);
+        let contested = [&request, &others].map(|request| listener.is_contested(&server, request));
+        assert_eq!((server.state(), contested), (State::TimeWait, [forged; 2]));
+        assert!(!listener.is_contested(&server, &reset));
+    }
+}
+
 /// Always: no Request is kept, and neither what it asks for nor the round trip is forgotten.
 #[test]
 fn nothing_is_kept_before_the_handshake_ends() {

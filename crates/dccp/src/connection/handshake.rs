@@ -72,10 +72,14 @@ impl Connection {
         server
     }
 
-    /// Whether this end is in RESPOND, and the packet is not in its windows.
+    /// Whether this end is in RESPOND and the packet is not in its windows, or a Reset has ended it there: a client that gets the
+    /// Response to a Request that it has not sent says so (section 8.5 step 4), and then goes on with its own.
     pub(super) fn is_foreign_in_respond(&self, packet: &Packet<'_>) -> bool {
-        self.machine.state() == State::Respond
-            && !self.windows.is_valid(packet.kind(), packet.seq, packet.body.ack(), true)
+        match self.machine.state() {
+            State::Respond => !self.windows.is_valid(packet.kind(), packet.seq, packet.body.ack(), true),
+            State::TimeWait => self.is_server && self.windows.osr.is_none(),
+            _ => false,
+        }
     }
 
     /// A Request has been processed, and a Response is to answer it: now its Changes are known, and those that the CCIDs
