@@ -68,6 +68,12 @@
 //!     }
 //! }
 //! ```
+//!
+//! # Endpoints
+//!
+//! [`Endpoint`] is what a program with sockets wants: all connections and listeners behind them, by the addresses ([`Path`]) and ports
+//! of their packets, with an [`Outbox`] each. Datagrams go in and come out as bytes; what comes for the application is handed over
+//! where it lies. It is driven by the same loop, and `examples/udp.rs` is the whole of it.
 #![forbid(unsafe_code)]
 
 mod ack_vector_buffer;
@@ -77,6 +83,7 @@ mod checksum;
 mod connection;
 mod crc32c;
 mod display;
+mod endpoint;
 mod error;
 mod feature;
 mod half_connection;
@@ -97,6 +104,9 @@ pub use connection::{
     NoData, Outbox, Outcome, Outgoing, Ports, State, Status, refusal,
 };
 pub use crc32c::crc32c;
+pub use endpoint::{
+    ConnectError, ConnectionHandle, Datagram, Dropped, Endpoint, EndpointOptions, ListenError, Transmit,
+};
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;

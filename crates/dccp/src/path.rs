@@ -1,11 +1,14 @@
 //! Where packets come from and go to below DCCP.
 
+use crate::UDP_HEADER_LEN;
 use crate::checksum::{Addresses, Network};
 use crate::connection::Ports;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A kind, two addresses with ports and scopes, two DCCP ports.
 const PEER: usize = 1 + 2 * (16 + 2 + 4) + 4;
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
 
 /// Both ends' addresses below DCCP. With the DCCP ports they tell a connection from all others: the four-tuple of RFC 4340
 /// section 4.4, in UDP the six-tuple of RFC 6773 section 3.8, by which one pair of UDP ports carries any number of connections.
@@ -56,6 +59,30 @@ impl Path {
         }
     }
 
+    /// Bytes of the headers below DCCP: IP's without options, and UDP's.
+    #[must_use]
+    pub const fn lower_headers(&self) -> usize {
+        match self {
+            Self::Ipv4 { .. } => IPV4_HEADER,
+            Self::Ipv6 { .. } => IPV6_HEADER,
+            // An IPv4 address may be mapped into one of IPv6: it is what goes over the wire that counts.
+            Self::Udp { remote, .. } if remote.ip().to_canonical().is_ipv4() => IPV4_HEADER + UDP_HEADER_LEN,
+            Self::Udp { .. } => IPV6_HEADER + UDP_HEADER_LEN,
+        }
+    }
+
+    /// The same without flow labels, which are no part of an address.
+    pub(crate) fn without_flow(mut self) -> Self {
+        if let Self::Udp { local, remote } = &mut self {
+            for end in [local, remote] {
+                if let SocketAddr::V6(end) = end {
+                    end.set_flowinfo(0);
+                }
+            }
+        }
+        self
+    }
+
     /// Bytes that tell this peer from all others, the same on every machine, to be hashed with a key.
     pub(crate) fn peer(&self, ports: Ports) -> Peer {
         let (kind, ends) = match *self {
@@ -82,7 +109,7 @@ impl Path {
         }
         put(&ports.local.to_be_bytes());
         put(&ports.remote.to_be_bytes());
-        Peer(bytes)
+        Peer { path: *self, bytes }
     }
 }
 
@@ -95,12 +122,18 @@ const fn scope(end: &SocketAddr) -> u32 {
 }
 
 /// See [`Path::peer`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Peer([u8; PEER]);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    path: Path,
+    bytes: [u8; PEER],
+}
 
 impl Peer {
+    pub(crate) const fn path(&self) -> Path {
+        self.path
+    }
     pub(crate) const fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -132,9 +165,9 @@ mod tests {
             Path::Ipv6 { local: six(one), remote: six(two) }.peer(PORTS),
         ];
         for (n, peer) in all.iter().enumerate() {
-            assert!(!all[n + 1..].contains(peer), "{n}");
+            assert!(!all[n + 1..].iter().any(|other| other.bytes == peer.bytes), "{n}");
         }
-        assert_eq!(all[0].0[45..], [0x13, 0x94, 0xc3, 0x50], "to the last byte");
+        assert_eq!(all[0].bytes[45..], [0x13, 0x94, 0xc3, 0x50], "to the last byte");
     }
 
     /// A flow label is no part of an address.
@@ -142,6 +175,6 @@ mod tests {
     fn flow_labels_do_not_matter() {
         let end = |flow| SocketAddr::V6(std::net::SocketAddrV6::new(Ipv6Addr::LOCALHOST, 6511, flow, 0));
         let peer = |flow| Path::Udp { local: end(0), remote: end(flow) }.peer(PORTS);
-        assert_eq!(peer(7), peer(0));
+        assert_eq!(peer(7).bytes, peer(0).bytes);
     }
 }

@@ -24,6 +24,8 @@ pub struct Outgoing<'a> {
 /// What has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// A listener has made it (section 8.5 step 3): only an [`Endpoint`](crate::Endpoint) tells that. The handshake goes on.
+    Accepted,
     /// Both ends know that they are connected: data goes both ways.
     Connected,
     /// The connection is over.
@@ -40,7 +42,7 @@ impl Event {
     /// Whether it happens to a connection once at most.
     const fn is_single(&self) -> bool {
         match self {
-            Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
+            Self::Accepted | Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
             Self::MaximumPacketSize(_) | Self::DatagramTooLarge(_) => false,
         }
     }
@@ -55,6 +57,9 @@ impl Events {
         if self.0.len() < MOST_EVENTS || event.is_single() {
             self.0.push_back(event);
         }
+    }
+    pub(super) fn has_some(&self) -> bool {
+        !self.0.is_empty()
     }
     pub(super) fn pop_front(&mut self) -> Option<Event> {
         self.0.pop_front()

@@ -97,8 +97,8 @@ impl Listener {
         }
     }
 
-    /// Whether a packet from the peer of a connection in RESPOND is not the peer's of that connection: it is another Request, or
-    /// brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
+    /// Whether a packet from the peer of a connection in RESPOND, or of one that a Reset has ended there, is not the peer's of that
+    /// connection: it is another Request, or brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
     /// ends must not keep the client out: the packet goes to [`Self::contest`] instead of the connection.
     #[must_use]
     pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
@@ -143,7 +143,7 @@ impl Listener {
             InitCookies::Always => self.bake(now, peer, ecn, packet, long, service),
             InitCookies::Never | InitCookies::WhenBusy => {
                 let iss = self.keys.initial_number(now, peer);
-                let mut server = Box::new(self.respond(now, long, service, iss));
+                let mut server = Box::new(self.respond(now, peer, long, service, iss));
                 server.place_in_backlog = Some(Arc::clone(&self.backlog));
                 let delivery = server.handle(now, ecn, packet);
                 if server.state() == State::Closed && !self.refusals.permits(now) {
@@ -154,9 +154,18 @@ impl Listener {
         }
     }
 
-    fn respond(&mut self, now: Instant, request: &Packet<'_>, service: ServiceCode, iss: Seq48) -> Connection {
+    fn respond(
+        &mut self,
+        now: Instant,
+        peer: &Peer,
+        request: &Packet<'_>,
+        service: ServiceCode,
+        iss: Seq48,
+    ) -> Connection {
         let random = self.random.stream("connection");
-        Connection::respond(now, Arc::clone(&self.options), request, service, random, iss)
+        let mut server = Connection::respond(now, Arc::clone(&self.options), request, service, random, iss);
+        server.set_path(peer.path());
+        server
     }
 
     /// Answers a Request without keeping anything.
@@ -170,7 +179,7 @@ impl Listener {
         service: ServiceCode,
     ) -> Outcome<'_> {
         let iss = self.keys.response_number(now, peer, long.seq);
-        let mut server = Box::new(self.respond(now, long, service, iss));
+        let mut server = Box::new(self.respond(now, peer, long, service, iss));
         server.refuse_handshake_data();
         server.handle(now, ecn, packet);
         let mut fits = true;
@@ -241,6 +250,7 @@ impl Listener {
         else {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
+        server.set_path(peer.path());
         server.place_in_backlog = Some(Arc::clone(&self.backlog));
         let delivery = server.handle(now, ecn, packet);
         // A packet that is not valid, or a CloseReq, does not end the handshake.
@@ -259,6 +269,18 @@ impl Listener {
             Some(reset) if self.refusals.permits(now) => Outcome::Reply(reset),
             _ => Outcome::Ignored(Ignored::NoConnection),
         }
+    }
+}
+
+impl Connection {
+    /// Another connection has [taken its place](Listener::contest): it is over, and says nothing more.
+    pub(crate) fn give_way(&mut self, now: Instant) {
+        if self.go(Cause::TimeWaitOver) {
+            self.timers.stop_all();
+        } else {
+            self.give_up(now);
+        }
+        self.control.clear();
     }
 }
 

@@ -40,12 +40,13 @@ pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
 pub use options::{CcidController, ConnectionOptions, InitCookies};
 pub use outbox::{NoData, Outbox};
+pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
 
 use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
-use crate::{Packet, Reset, ResetCode, ServiceCode, Timestamp};
+use crate::{Packet, Path, Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
 use event::Events;
 use feature_slot::Side;
@@ -55,7 +56,6 @@ use heard::Scratch;
 use honesty::Honesty;
 use mtu::PathMtu;
 use negotiation::Negotiation;
-use rate_limit::RateLimit;
 use seen::Seen;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -284,6 +284,15 @@ impl Connection {
     /// happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`] always come.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    pub(crate) fn has_events(&self) -> bool {
+        self.events.has_some()
+    }
+
+    /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
+    pub(crate) fn set_path(&mut self, path: Path) {
+        self.mtu.leave(path.lower_headers());
     }
 
     /// The newest round trip measured since the last call, for statistics.
