@@ -27,7 +27,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod bound;
 mod datagram;
 mod queue;
 mod source;

@@ -6,7 +6,7 @@ use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
 use crate::simulation::{RunError, SetupError, Simulation};
 use crate::{agent, connection};
-use headway_media::bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
+use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
     Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, Write,
     datagrams,

@@ -1,6 +1,6 @@
 //! The clairvoyant bound: over a given trace of sending opportunities, the most that any send queue could have on time.
 //!
-//! A send queue decides without knowing what will be handed to it next, nor how long the path will take. This module
+//! A send queue decides without knowing what will be handed to it next, nor how long the path will take. This crate
 //! decides with all of that known, so that a queue can be measured by how near it comes, not only by what it beats.
 //!
 //! **Model.** The controller permits one packet at each instant of a trace; a packet sent then would arrive at a given
@@ -22,7 +22,7 @@
 //! - [`replay`]: what a given [`Sender`] gets out of the slots of [`unit_bound`].
 //!
 //! ```
-//! use headway_media::bound::{Opportunity, Packet, Slots, unit_bound};
+//! use headway_bound::{Opportunity, Packet, Slots, unit_bound};
 //! use headway_units::{Bytes, Instant};
 //!
 //! let ms = Instant::from_millis;
@@ -50,6 +50,7 @@
 //! assert_eq!(bound.by_priority[&1].on_time, 1);
 //! assert_eq!((bound.used, bound.unused), (3, 0));
 //! ```
+#![forbid(unsafe_code)]
 
 mod bytes;
 mod fold;
