@@ -33,7 +33,7 @@ mod source;
 mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
-pub use queue::{Full, Late, Lost, Media, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+pub use queue::{Full, Late, Lost, Media, NextMedia, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
 pub use source::exponential::ExponentialOptions;

@@ -73,7 +73,7 @@ pub(crate) fn pair(
 impl AgentSender {
     /// The next datagram to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        let next = self.queue.next_size(now).map(Next::new);
+        let next = self.queue.next(now).map(|next| Next::new(next.size));
         if !self.outbound.may_send(now, next) {
             return None;
         }
@@ -81,10 +81,10 @@ impl AgentSender {
             self.outbound.on_nothing_sent(now);
             return None;
         };
-        let (number, stamp) = self.outbound.send(now, Some(media.payload), true);
+        let (number, stamp) = self.outbound.send(now, Some(media.size), true);
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
-        let payload = media.payload.count() as u32;
+        let payload = media.size.count() as u32;
         let body = Body::Numbered(Box::new(Numbered {
             number,
             payload,

@@ -103,12 +103,12 @@ struct Zeroes<'q> {
 
 impl Outbox for Zeroes<'_> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
-        self.queue.next_size(now).map(|size| size.count() as usize)
+        self.queue.next(now).map(|next| next.size.count() as usize)
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.taken = self.queue.take(now);
-        self.taken.map(|media| zeroes(media.payload.count() as u32))
+        self.taken.map(|media| zeroes(media.size.count() as u32))
     }
 }
 

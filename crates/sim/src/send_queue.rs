@@ -1,7 +1,7 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
 use crate::observe::RoundTrip;
-use headway_media::{Backlog, Lost, Media, SendQueueOptions, Told, UdpOptions, Unsent, Write, datagrams};
+use headway_media::{Backlog, Lost, Media, NextMedia, SendQueueOptions, Told, UdpOptions, Unsent, Write};
 use headway_rate::{Arrival, Run};
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
@@ -18,9 +18,9 @@ pub(crate) struct SendQueue {
     /// What the packets of a backlog have, again and again; full ones if there is nothing here.
     sizes: Vec<Bytes>,
     next: usize,
-    /// What was thrown away and what was found lost, and how long what left had waited, since that was told.
+    /// What was thrown away, what was found lost and whether it comes back, and how long what left had waited, since that was told.
     unsent: Vec<Unsent>,
-    lost: Vec<Lost>,
+    lost: Vec<(MediaKind, bool)>,
     left: Option<(MediaKind, Duration)>,
 }
 
@@ -51,11 +51,9 @@ impl SendQueue {
 
     /// The source has written something.
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut FlowMeter) {
-        let Write { kind, priority, created, expires, .. } = *write;
-        for datagram in datagrams(write.size, &self.cut) {
-            meter.written(kind, expires);
-            meter.queued(now, kind);
-            let media = Media { payload: datagram.payload, kind, priority, created, expires };
+        for media in write.packets(&self.cut) {
+            meter.written(media.kind, media.expires);
+            meter.queued(now, media.kind);
             self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
         }
         self.tell(now, meter);
@@ -73,8 +71,8 @@ impl SendQueue {
     }
 
     fn tell_losses(&mut self, now: Instant, meter: &mut FlowMeter) {
-        for Lost { media, returned } in self.lost.drain(..) {
-            meter.found_lost(now, media.kind, returned);
+        for (kind, returns) in self.lost.drain(..) {
+            meter.found_lost(now, kind, returns);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
             meter.unsent(now, media.kind, cause, lateness);
@@ -99,10 +97,14 @@ impl SendQueue {
         self.sizes.get(self.next).copied().unwrap_or_else(|| self.full())
     }
 
-    /// The data of the packet that goes next.
+    /// The packet that goes next.
     #[inline]
-    pub(crate) fn next_size(&self, now: Instant) -> Option<Bytes> {
-        self.waiting.next_size(now).or_else(|| (self.backlog > 0).then(|| self.backlog_size()))
+    pub(crate) fn next(&self, now: Instant) -> Option<NextMedia> {
+        self.waiting.next(now).or_else(|| {
+            let size = (self.backlog > 0).then(|| self.backlog_size())?;
+            let waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
+            Some(NextMedia { size, waiting, age: Duration::ZERO, expires: None, ends_frame: true })
+        })
     }
 
     /// Takes the packet that goes next, if one does.
@@ -114,9 +116,10 @@ impl SendQueue {
             return media;
         }
         self.backlog = self.backlog.checked_sub(1)?;
-        let payload = self.backlog_size();
+        let size = self.backlog_size();
         self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
-        Some(Media { payload, kind: MediaKind::Data, priority: 0, created: now, expires: None })
+        let kind = MediaKind::Data;
+        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, ends_frame: true })
     }
 
     /// What was taken went under this number.
@@ -140,7 +143,13 @@ impl SendQueue {
             let first = next.map_or(0, |next| next.saturating_add(1));
             Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
         });
-        self.waiting.report(now, told, &mut |lost| self.lost.push(lost), &mut |unsent| self.unsent.push(unsent));
+        let mut lost = |lost: Lost<'_>| {
+            self.lost.push(match lost {
+                Lost::Returns(media) => (media.kind, true),
+                Lost::Late(media) => (media.kind, false),
+            });
+        };
+        self.waiting.report(now, told, &mut lost, &mut |unsent| self.unsent.push(unsent));
     }
 
     /// A round trip was measured.
@@ -150,7 +159,7 @@ impl SendQueue {
 }
 
 /// Tells a queue of a round trip.
-pub(crate) fn tell_round_trip(queue: &mut headway_media::SendQueue, trip: &RoundTrip) {
+pub(crate) fn tell_round_trip<T>(queue: &mut headway_media::SendQueue<T>, trip: &RoundTrip) {
     queue.on_round_trip(trip.sample);
     if let Some(smoothed) = trip.smoothed {
         queue.set_round_trip(smoothed);

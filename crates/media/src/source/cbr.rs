@@ -288,6 +288,7 @@ impl Cbr {
             priority: self.priority,
             created,
             expires: self.lifetime.map(|lifetime| created + lifetime),
+            ends_frame: true,
         })
     }
 
@@ -376,6 +377,7 @@ mod tests {
                 priority: 3,
                 created: Instant::from_millis(100),
                 expires: Some(Instant::from_millis(250)),
+                ends_frame: true,
             })
         );
         assert_eq!(cbr.poll(Instant::from_millis(103)), None);
