@@ -1,8 +1,9 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
 use crate::observe::RoundTrip;
-use headway_media::{Backlog, Lost, Media, NextMedia, SendQueueOptions, Told, UdpOptions, Unsent, Write};
-use headway_rate::{Arrival, Run};
+use headway_dccp::told;
+use headway_media::{Backlog, Lost, Media, NextMedia, SendQueueOptions, UdpOptions, Unsent, Write};
+use headway_rate::Run;
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
 
@@ -136,19 +137,13 @@ impl SendQueue {
 
     /// The receiver has told of each packet from `acknowledged` down whether it has come.
     pub(crate) fn on_arrivals(&mut self, now: Instant, acknowledged: u64, runs: &[Run]) {
-        let mut next = Some(acknowledged);
-        let told = runs.iter().map_while(|run| {
-            let last = next?;
-            next = last.checked_sub(run.packets);
-            let first = next.map_or(0, |next| next.saturating_add(1));
-            Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
-        });
         let mut lost = |lost: Lost<'_>| {
             self.lost.push(match lost {
                 Lost::Returns(media) => (media.kind, true),
                 Lost::Late(media) => (media.kind, false),
             });
         };
+        let told = told(acknowledged, runs);
         self.waiting.report(now, told, &mut lost, &mut |unsent| self.unsent.push(unsent));
     }
 
