@@ -27,12 +27,13 @@ pub struct Write {
 
 impl Write {
     /// What it is to a send queue: a packet for each of its [`datagrams`].
+    #[inline]
     pub fn packets(self, cut: &UdpOptions) -> impl Iterator<Item = Media> + use<> {
         let Self { size, kind, priority, created, expires, ends_frame } = self;
         let mut datagrams = datagrams(size, cut);
         std::iter::from_fn(move || {
             let size = datagrams.next()?.payload;
-            let ends_frame = ends_frame && datagrams.len() == 0;
+            let ends_frame = ends_frame && datagrams.is_empty();
             Some(Media { payload: (), size, kind, priority, created, expires, ends_frame })
         })
     }

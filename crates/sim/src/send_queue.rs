@@ -101,11 +101,12 @@ impl SendQueue {
     /// The packet that goes next.
     #[inline]
     pub(crate) fn next(&self, now: Instant) -> Option<NextMedia> {
-        self.waiting.next(now).or_else(|| {
-            let size = (self.backlog > 0).then(|| self.backlog_size())?;
-            let waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
-            Some(NextMedia { size, waiting, age: Duration::ZERO, expires: None, ends_frame: true })
-        })
+        self.waiting.next(now).or_else(|| (self.backlog > 0).then(|| self.next_of_backlog()))
+    }
+
+    fn next_of_backlog(&self) -> NextMedia {
+        let waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
+        NextMedia { size: self.backlog_size(), waiting, age: Duration::ZERO, expires: None, ends_frame: true }
     }
 
     /// Takes the packet that goes next, if one does.
