@@ -14,9 +14,6 @@ const WIRE: Network = Network::Ip(headway_dccp::Addresses::V4 {
     source: std::net::Ipv4Addr::new(192, 0, 2, 1),
     destination: std::net::Ipv4Addr::new(192, 0, 2, 2),
 });
-/// Of the path, each way.
-const DELAY: Duration = Duration::from_millis(10);
-
 /// A client that sends media, a server, and a path that keeps the order and loses what it is told to.
 struct Call {
     now: Instant,
@@ -24,6 +21,8 @@ struct Call {
     outbox: MediaOutbox<Vec<u8>>,
     listener: Listener,
     server: Option<Box<Connection>>,
+    /// Of the path, each way.
+    delay: Duration,
     /// Whether it goes to the server, and its bytes.
     path: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
     sent: u64,
@@ -47,6 +46,7 @@ impl Call {
             outbox: MediaOutbox::new(&send_queue),
             listener: Listener::new(now, &options, &[SERVICE], Random::new(2, "server")),
             server: None,
+            delay: Duration::from_millis(10),
             path: BTreeMap::new(),
             sent: 0,
             loses,
@@ -60,7 +60,7 @@ impl Call {
 
     fn send(&mut self, to_server: bool, packet: &[u8]) {
         self.sent += 1;
-        self.path.insert((self.now + DELAY, self.sent), (to_server, packet.to_vec()));
+        self.path.insert((self.now + self.delay, self.sent), (to_server, packet.to_vec()));
     }
 
     fn drain(&mut self) {
@@ -168,23 +168,44 @@ fn sound_goes_before_pictures() {
     }
 }
 
-/// A window of some packets and a lifetime shorter than the round trip: what the window holds back expires, and comes back to the
-/// program with its payload, late by what is missing. Each datagram has one end.
+/// A window of some packets, which opens again after a round trip of 20 ms, and a lifetime of 25 ms: what the window holds back could
+/// not come in time then, for the way takes half of the round trip that the connection measured. It comes back to the program with its
+/// payload, 5 ms late. Each datagram has one end.
 #[test]
 fn what_expires_is_handed_back() {
     let mut call = Call::new(2, "sfdps1", |_| {}, |_| false);
-    (0..20).for_each(|name| call.push(name, MediaKind::Video, 1000, 15));
+    (0..20).for_each(|name| call.push(name, MediaKind::Video, 1000, 25));
     call.run(Duration::from_secs(5));
     let (mut ends, given_up) = (names(&call.delivered), call.given_up());
     assert!((2..=10).contains(&ends.len()), "{ends:?}");
     for one in given_up {
         let GivenUp::Unsent(unsent) = one else { panic!("nothing may come back") };
         assert_eq!((unsent.cause, unsent.media.payload.len()), (SendDrop::Expired, 1000));
-        assert!(unsent.lateness > Duration::ZERO);
+        assert_eq!(unsent.lateness, Duration::from_millis(5));
         ends.push(name(&unsent.media.payload));
     }
     ends.sort_unstable();
     assert_eq!(ends, (0..20).collect::<Vec<_>>());
+}
+
+/// The queue's way is half of the round trip as the connection smooths it, also while that changes; of "sure-first" it is the round
+/// trip less half of the smallest sample, 20 ms.
+#[test]
+fn the_queue_knows_the_round_trip_of_the_connection() {
+    for (ccid, kind) in [(2, "sfdps2"), (3, "sfdps2"), (2, "sure-first"), (3, "sure-first")] {
+        let mut call = Call::new(ccid, kind, |_| {}, |_| false);
+        let mut seen = Vec::new();
+        for name in 0..40 {
+            call.delay = Duration::from_millis(if name < 10 { 10 } else { 30 });
+            call.push(name, MediaKind::Audio, 160, 1_000);
+            call.run(Duration::from_millis(20));
+            let rtt = call.client.status().rtt.unwrap();
+            let way = if kind == "sfdps2" { rtt / 2 } else { rtt - Duration::from_millis(10) };
+            assert_eq!(call.outbox.queue().travel(call.now), way, "CCID {ccid}, {kind}");
+            seen.push(rtt);
+        }
+        assert!(seen[0] < Duration::from_millis(25) && seen[39] > Duration::from_millis(35), "CCID {ccid}: {seen:?}");
+    }
 }
 
 /// Sound over a path that loses each seventh datagram.
