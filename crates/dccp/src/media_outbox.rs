@@ -1,8 +1,8 @@
 //! A send queue as a connection's outbox: which datagram goes is decided when the controller lets one go, by the queue's rules.
 
 use crate::{Connection, Outbox};
-use headway_media::{Lost, Media, SendQueue, SendQueueOptions, Told, Unsent};
-use headway_rate::{Arrival, Run};
+use headway_media::{Lost, Media, NextMedia, SendQueue, SendQueueOptions, Told, Unsent};
+use headway_rate::{Arrival, Next, Run};
 use headway_units::{Bytes, Instant, Seq48};
 use std::collections::VecDeque;
 
@@ -18,6 +18,15 @@ pub fn told(newest: u64, runs: &[Run]) -> impl Iterator<Item = Told> {
         let first = next.map_or(0, |next| next.saturating_add(1));
         Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
     })
+}
+
+/// What a send queue says of the packet that would go, in a controller's words.
+#[must_use]
+pub fn next_of(media: NextMedia) -> Next {
+    let NextMedia { size, waiting, age, expires, ends_frame } = media;
+    let mut next = Next::new(size);
+    (next.waiting, next.age, next.expires, next.ends_frame) = (waiting, age, expires, ends_frame);
+    next
 }
 
 /// The outbox of a program that sends media: datagrams wait in a [`SendQueue`] until the connection's controller lets one go.
@@ -168,6 +177,9 @@ fn keep<T>(given_up: &mut VecDeque<GivenUp<T>>, one: GivenUp<T>) {
 impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.queue.next(now).map(|next| next.size.count() as usize)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.queue.next(now).map(next_of)
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {

@@ -3,16 +3,18 @@
 
 use headway_dccp::{
     Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outcome, Packet,
-    Ports, ServiceCode, State,
+    Path, Ports, ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Options, QueueSize, Random, Registry, SendDrop};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
+const CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 const WIRE: Network = Network::Ip(headway_dccp::Addresses::V4 {
-    source: std::net::Ipv4Addr::new(192, 0, 2, 1),
-    destination: std::net::Ipv4Addr::new(192, 0, 2, 2),
+    source: Ipv4Addr::new(192, 0, 2, 1),
+    destination: Ipv4Addr::new(192, 0, 2, 2),
 });
 /// A client that sends media, a server, and a path that keeps the order and loses what it is told to.
 struct Call {
@@ -91,7 +93,7 @@ impl Call {
         }
         let delivery = match &mut self.server {
             Some(server) => server.handle(self.now, Ecn::NotEct, &packet),
-            None => match self.listener.handle(self.now, b"client", Ecn::NotEct, &packet) {
+            None => match self.listener.handle(self.now, CLIENT, Ecn::NotEct, &packet) {
                 Outcome::Accepted(server, delivery) => {
                     self.server = Some(server);
                     delivery

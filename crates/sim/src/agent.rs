@@ -8,8 +8,8 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{SendQueueOptions, UdpOptions};
 use headway_rate::{
-    Due, Inbound, Losses, Next, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, Status, TfrcReport, TimedReport, Timing,
+    Due, Inbound, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender, SenderContext,
+    Status, TfrcReport, TimedReport, Timing,
 };
 use headway_scenario::{AgentOptions, Controlled};
 use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
@@ -73,7 +73,7 @@ pub(crate) fn pair(
 impl AgentSender {
     /// The next datagram to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        let next = self.queue.next(now).map(|next| Next::new(next.size));
+        let next = self.queue.next(now);
         if !self.outbound.may_send(now, next) {
             return None;
         }

@@ -11,7 +11,7 @@ use headway_dccp::{
     Outcome, Outgoing, Packet, Path, Ports, ResetCode, ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
-use headway_rate::Status;
+use headway_rate::{Next, Status};
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, MediaKind, Random, Seq48};
 use std::net::Ipv4Addr;
@@ -104,6 +104,9 @@ struct Zeroes<'q> {
 impl Outbox for Zeroes<'_> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.queue.next(now).map(|next| next.size.count() as usize)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.queue.next(now)
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {

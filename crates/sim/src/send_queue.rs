@@ -1,9 +1,9 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
 use crate::observe::RoundTrip;
-use headway_dccp::told;
-use headway_media::{Backlog, Lost, Media, NextMedia, SendQueueOptions, UdpOptions, Unsent, Write};
-use headway_rate::Run;
+use headway_dccp::{next_of, told};
+use headway_media::{Backlog, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
+use headway_rate::{Next, Run};
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
 
@@ -100,13 +100,15 @@ impl SendQueue {
 
     /// The packet that goes next.
     #[inline]
-    pub(crate) fn next(&self, now: Instant) -> Option<NextMedia> {
-        self.waiting.next(now).or_else(|| (self.backlog > 0).then(|| self.next_of_backlog()))
+    pub(crate) fn next(&self, now: Instant) -> Option<Next> {
+        self.waiting.next(now).map(next_of).or_else(|| (self.backlog > 0).then(|| self.next_of_backlog()))
     }
 
-    fn next_of_backlog(&self) -> NextMedia {
-        let waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
-        NextMedia { size: self.backlog_size(), waiting, age: Duration::ZERO, expires: None, ends_frame: true }
+    fn next_of_backlog(&self) -> Next {
+        let mut next = Next::new(self.backlog_size());
+        next.waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
+        next.ends_frame = true;
+        next
     }
 
     /// Takes the packet that goes next, if one does.

@@ -14,7 +14,7 @@ use headway_units::{Bytes, Ecn, Instant, Seq48};
 /// What fills a padded Sync.
 static PADDING: [u8; 9216] = [0; 9216];
 /// The longest datagram that any packet carries, with the longest header, below it UDP's and IPv4's.
-const LONGEST_DATAGRAM: usize = 65_535 - 28 - 1020;
+const LONGEST_DATAGRAM: Bytes = Bytes::new(65_535 - 28 - 1020);
 /// Datagrams at once that are too long for any packet.
 const MOST_THROWN_AWAY: usize = 64;
 
@@ -244,10 +244,9 @@ impl Connection {
             self.forward.hold();
             return None;
         }
-        let len = next_datagram(now, outbox, &mut self.events);
-        let next = len.map(|len| Next::new(Bytes::new(len as u64)));
+        let next = next_datagram(now, outbox, &mut self.events);
         let may_go = self.forward.may_send(now, next);
-        len.filter(|_| may_go)
+        next.filter(|_| may_go).map(|next| next.size.count() as usize)
     }
 
     /// The next number goes with no packet, as if it were one with data that is lost: otherwise the next NDP Count would name it
@@ -286,14 +285,14 @@ impl Connection {
 }
 
 /// The datagram at the head of the outbox; those that no packet can carry are thrown away.
-fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<usize> {
+fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<Next> {
     for _ in 0..MOST_THROWN_AWAY {
-        let len = outbox.next_len(now)?;
-        if len <= LONGEST_DATAGRAM {
-            return Some(len);
+        let next = outbox.next(now)?;
+        if next.size <= LONGEST_DATAGRAM {
+            return Some(next);
         }
         outbox.take(now);
-        events.push_back(Event::DatagramTooLarge(len));
+        events.push_back(Event::DatagramTooLarge(usize::try_from(next.size.count()).unwrap_or(usize::MAX)));
     }
     None
 }
