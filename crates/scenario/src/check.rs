@@ -1,6 +1,5 @@
 //! What must hold between the tables of a scenario.
 
-use crate::agent::AgentOptions;
 use crate::document::Value;
 use crate::expand::Expanded;
 use crate::model::{Flow, Transport};
@@ -8,6 +7,7 @@ use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
+use crate::transport::AgentOptions;
 use headway_media::{Context, Source, SourceOptions, UdpOptions, WriteSize, datagrams};
 use headway_units::{Bytes, Instant, Random, Registry};
 

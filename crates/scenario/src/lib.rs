@@ -30,10 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod agent;
 mod check;
-mod controlled;
-mod dccp;
 mod de;
 mod document;
 mod expand;
@@ -56,10 +53,7 @@ mod tables;
 mod transport;
 mod vocabulary;
 
-pub use agent::AgentOptions;
 pub use check::resend_misfit;
-pub use controlled::Controlled;
-pub use dccp::DccpOptions;
 pub use files::{Files, NoFiles};
 pub use keys::options;
 pub use load::{Loaded, load};
@@ -69,3 +63,4 @@ pub use plan::{Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};
 pub use schema::schema;
 pub use suggest::{hint, printable};
+pub use transport::{AgentOptions, Controlled, DccpOptions};

@@ -1,8 +1,6 @@
 //! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
 
-use crate::agent::AgentOptions;
-use crate::controlled::Controlled;
-use crate::dccp::DccpOptions;
+use crate::transport::{AgentOptions, Controlled, DccpOptions};
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace, UdpOptions};

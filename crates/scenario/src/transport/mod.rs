@@ -1,10 +1,16 @@
 //! The transports as one set of kinds: `udp`, every TCP, every rate controller with the agents that carry it, and `dccp` with a
 //! number for each CCID that has a controller.
 
-use crate::agent::AgentOptions;
-use crate::controlled::{Controlled, schemas};
-use crate::dccp::DccpOptions;
+mod agent;
+mod controlled;
+mod dccp;
+
+pub use agent::AgentOptions;
+pub use controlled::Controlled;
+pub use dccp::DccpOptions;
+
 use crate::model::Transport;
+use controlled::schemas;
 use headway_dccp::{Ccid, CcidController};
 use headway_media::UdpOptions;
 use headway_rate::{ControllerOptions, ReportForm};
