@@ -1,10 +1,10 @@
 //! An attacker at its node: drives an attack of `headway_attack`, and counts what comes of it.
 
-use crate::connection::{self, Verdict, address};
 use crate::flow::{Owner, Struck, Timer};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Packet, RawEnd, RawPacket};
+use crate::transport::dccp::{self as connection, Verdict, address};
 use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
 use headway_dccp::{Addresses, Network as Checksummed};
 use headway_link::Handle;

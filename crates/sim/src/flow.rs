@@ -1,12 +1,12 @@
 //! A flow's two ends: a source and its transport at one node, a sink at the other.
 
-use crate::agent::{AgentReceiver, AgentSender};
-use crate::connection::{Client, Server, Verdict};
 use crate::event_queue::{Actor, EventQueue};
 use crate::network::{Envelope, Network};
 use crate::observe::Observer;
 use crate::packet::{Body, Datagram, RawEnd};
 use crate::send_queue::SendQueue;
+use crate::transport::agent::{AgentReceiver, AgentSender};
+use crate::transport::dccp::{Client, Server, Verdict};
 use headway_link::Handle;
 use headway_media::{Backlog, Datagrams, Source, UdpOptions, Write, datagrams};
 use headway_prefetch::{fetch, fetch_first};

@@ -8,10 +8,8 @@
 //! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
 #![forbid(unsafe_code)]
 
-mod agent;
 mod attacker;
 mod compare;
-mod connection;
 mod event_queue;
 mod fingerprint;
 mod flow;
@@ -25,7 +23,7 @@ mod routes;
 mod send_queue;
 mod series;
 mod simulation;
-mod strangers;
+mod transport;
 mod yardstick;
 
 pub use compare::{Compared, Comparison, Shares, compare};

@@ -4,9 +4,9 @@
 //! of the run. A DCCP packet is what it was; of the others only what the simulation knows is written into headers: a TCP
 //! numbers its segments, here counted in their bytes; bare agents' datagrams and reports are UDP datagrams.
 
-use crate::connection::{self, address};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet, TcpPacket};
+use crate::transport::dccp::{self as connection, address};
 use headway_dccp::{Addresses, Network};
 use headway_record::{IpAddresses, IpHeader, PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 use headway_scenario::{Scenario, Transport};

@@ -1,8 +1,6 @@
 //! Runs a scenario to its record.
 
-use crate::agent;
 use crate::attacker::{Attacker, AttackerRoutes};
-use crate::connection;
 use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Flow, Timer, Transport, Udp};
@@ -11,7 +9,8 @@ use crate::observe::Observer;
 use crate::packet::Body;
 use crate::routes::Routes;
 use crate::series::Series;
-use crate::strangers::Strangers;
+use crate::transport::dccp::Strangers;
+use crate::transport::{agent, dccp as connection};
 use headway_attack::AttackOptions;
 use headway_link::Handle;
 use headway_media::{Context, Source};

@@ -5,7 +5,7 @@ use crate::observe::{Observer, RoundTrip};
 use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
 use crate::simulation::{RunError, SetupError, Simulation};
-use crate::{agent, connection};
+use crate::transport::{agent, dccp as connection};
 use headway_media::bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
     Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, Write,

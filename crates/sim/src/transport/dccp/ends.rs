@@ -1,11 +1,11 @@
 //! The carrier `connection`: a DCCP client and server. Packets hold what is on the wire and nothing else, so that turning
 //! them into bytes and back changes nothing.
 
+use super::strangers::Strangers;
 use crate::network::Envelope;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, DccpPacket, RawPacket};
 use crate::send_queue::SendQueue;
-use crate::strangers::Strangers;
 use headway_dccp::{
     Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox,
     Outcome, Outgoing, Packet, Ports, ResetCode, ServiceCode,

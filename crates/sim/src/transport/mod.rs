@@ -1,0 +1,4 @@
+//! The transports.
+
+pub(crate) mod agent;
+pub(crate) mod dccp;
