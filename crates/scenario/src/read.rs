@@ -1,12 +1,12 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
-use crate::model::Transport;
 use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
+use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
@@ -228,21 +228,19 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     let fid: Option<u32> = open.optional("fid");
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
-    let transport = open.options("transport", dialect, &VOCABULARY.transport);
+    let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
     if open.value("transport").is_none() {
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
     let send_queue = match (open.value("send_queue"), &transport) {
-        (Some(_), Some(Chosen { options: Transport::Udp(_) | Transport::Tcp(_), .. })) => {
+        (Some(_), Some(Chosen { options, .. })) if options.controller().is_none() => {
             // It is read for its mistakes, and not used: transports are changed from the command line.
             open.options::<SendQueueOptions>("send_queue", dialect, &VOCABULARY.send_queue);
             None
         }
         (Some(_), _) => open.options("send_queue", dialect, &VOCABULARY.send_queue),
-        (None, Some(Chosen { options: Transport::Agent(_) | Transport::Dccp(_), .. })) => {
-            Some(chosen(SendQueueOptions::fifo(dialect)))
-        }
-        (None, _) => None,
+        (None, Some(Chosen { options, .. })) => options.controller().map(|_| chosen(SendQueueOptions::fifo(dialect))),
+        (None, None) => None,
     };
     let source = open.options("source", dialect, &VOCABULARY.source);
     if open.value("source").is_none() {

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::model::Transport;
 use crate::off::Off;
+use crate::transport::Transport;
 
 /// A network, the flows through it, and how long to watch them.
 #[derive(Debug, Serialize, JsonSchema)]

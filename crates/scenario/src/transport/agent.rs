@@ -1,8 +1,12 @@
 //! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
 //! trips and timestamps are exact.
 
-use headway_units::{Bytes, Dialect, Duration, OptionError};
-use serde::{Deserialize, Serialize};
+use super::carrier::{Carrier, Tagged};
+use super::controlled::{self, Controlled};
+use headway_media::{UdpOptions, WriteSize, datagrams};
+use headway_rate::ControllerOptions;
+use headway_units::{Bytes, Dialect, Duration, OptionError, Registry};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Options of the agents that carry a controller, beside those of the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -40,7 +44,7 @@ impl headway_units::Options for AgentOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        headway_media::UdpOptions { datagram: self.datagram, header: self.header }.check()?;
+        Carrier::check(&self.cut())?;
         if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
             let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
@@ -50,6 +54,64 @@ impl headway_units::Options for AgentOptions {
             return Err(OptionError::new("initial_rtt", message));
         }
         Ok(())
+    }
+}
+
+impl AgentOptions {
+    /// How writes are cut into datagrams.
+    #[must_use]
+    pub fn cut(&self) -> UdpOptions {
+        UdpOptions { datagram: self.datagram, header: self.header }
+    }
+}
+
+/// The first controller is `none`, which as a transport is `udp`.
+const KINDS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
+
+impl Carrier for Controlled<AgentOptions> {
+    const KINDS: &'static [&'static str] = KINDS;
+    const SERIES: usize = controlled::SERIES;
+
+    fn kind(&self) -> &'static str {
+        self.controller.kind()
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        KINDS.contains(&kind).then(|| Self::with(kind, dialect))?
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        Self::read(kind, options)
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_both()
+    }
+
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Tagged { kind: self.kind(), options: self }.serialize(serializer)
+    }
+
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+        controlled::schemas::<AgentOptions>(generator, |kind| KINDS.contains(&kind).then_some(kind))
+    }
+
+    fn full_packet(&self) -> Bytes {
+        self.carrier.datagram
+    }
+
+    fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        let cut = self.carrier.cut();
+        let largest = write.and_then(|size| datagrams(size, &cut).next());
+        (largest.map_or(cut.datagram, |largest| largest.wire), Some(self.carrier.feedback))
+    }
+
+    fn write_header(&self) -> Option<Bytes> {
+        Some(self.carrier.header)
+    }
+
+    fn controller(&self) -> Option<&ControllerOptions> {
+        Some(&self.controller)
     }
 }
 

@@ -1,8 +1,47 @@
 //! A DCCP connection as the simulator carries it.
 
-use headway_dccp::ConnectionOptions;
-use headway_units::{Dialect, OptionError, Options};
-use serde::{Deserialize, Serialize};
+use super::carrier::{Carrier, Tagged};
+use super::controlled::{self, Controlled};
+use headway_dccp::{Ccid, CcidController, ConnectionOptions};
+use headway_media::WriteSize;
+use headway_rate::{ControllerOptions, ReportForm};
+use headway_units::{Bytes, Dialect, OptionError, Options, Registry};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const DCCP: &str = "dccp";
+/// A kind is written as this word, and this key with a number.
+pub(super) const NUMBERED: (&str, &str) = (DCCP, "ccid");
+
+/// A CCID in scenarios.
+struct Known {
+    ccid: u8,
+    /// The kind that it makes of `dccp`.
+    kind: &'static str,
+    controller: &'static str,
+}
+
+const CCIDS: [Known; 3] = [
+    Known { ccid: 2, kind: "dccp-2", controller: "tcp-like" },
+    Known { ccid: 3, kind: "dccp-3", controller: "tfrc" },
+    Known { ccid: 4, kind: "dccp-4", controller: "tfrc-sp" },
+];
+const KINDS: [&str; CCIDS.len()] = {
+    let mut kinds = [""; CCIDS.len()];
+    let mut index = 0;
+    while index < CCIDS.len() {
+        kinds[index] = CCIDS[index].kind;
+        index += 1;
+    }
+    kinds
+};
+
+/// Headers in front of data: those that a write's size on the wire counts, and at most with common options.
+const DATA_HEADERS: Bytes = Bytes::new(36);
+const OTHER_HEADERS: u64 = 60;
+/// A packet without data, as a rule.
+const WITHOUT_DATA: u64 = 128;
+/// What a connection that probes its path begins with.
+const FIRST_PROBE: u64 = 1280;
 
 /// Options of `dccp`, beside those of its CCID's controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -21,5 +60,99 @@ impl Options for DccpOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         self.connection.check().map_err(|error| error.within("connection"))
+    }
+}
+
+impl Controlled<DccpOptions> {
+    /// Both ends agree on one CCID with one controller, the flow's.
+    fn agreed(mut self, ccid: u8) -> Self {
+        let connection = &mut self.carrier.connection;
+        connection.send_ccids = vec![ccid];
+        connection.receive_ccids = vec![ccid];
+        let (ccid, controller) = (Ccid(ccid), self.controller.clone());
+        connection.controllers =
+            vec![CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller }];
+        self
+    }
+
+    fn known(&self) -> Option<&'static Known> {
+        let controller = self.controller.kind();
+        CCIDS.iter().find(|known| known.controller == controller)
+    }
+}
+
+impl Carrier for Controlled<DccpOptions> {
+    const KINDS: &'static [&'static str] = &KINDS;
+    const SERIES: usize = controlled::SERIES;
+
+    fn kind(&self) -> &'static str {
+        self.known().map_or(DCCP, |known| known.kind)
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        let known = CCIDS.iter().find(|known| known.kind == kind)?;
+        Self::with(known.controller, dialect).map(|options| options.agreed(known.ccid))
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        let known = CCIDS.iter().find(|known| known.kind == kind);
+        let known = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
+        Self::read(known.controller, options).map(|options| options.agreed(known.ccid))
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_both()
+    }
+
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Numbered<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            ccid: Option<u8>,
+            #[serde(flatten)]
+            options: &'a Controlled<DccpOptions>,
+        }
+        let options = Numbered { ccid: self.known().map(|known| known.ccid), options: self };
+        Tagged { kind: DCCP, options: &options }.serialize(serializer)
+    }
+
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+        let of = |controller: &str| CCIDS.iter().find(|known| known.controller == controller).map(|known| known.kind);
+        let number = |mut schema: serde_json::Value| {
+            let properties = schema.get_mut("properties")?.as_object_mut()?;
+            let kind = properties.get("kind")?.get("const")?;
+            let ccid = CCIDS.iter().find(|known| *kind == known.kind)?.ccid;
+            properties.insert("kind".into(), serde_json::json!({ "const": DCCP }));
+            let ccid = serde_json::json!({ "const": ccid, "description": "Which controller: 2 TCP-like, 3 TFRC, 4 TFRC for small packets." });
+            properties.insert("ccid".into(), ccid);
+            schema.as_object_mut()?.insert("required".into(), serde_json::json!(["kind", "ccid"]));
+            Some(schema)
+        };
+        controlled::schemas::<DccpOptions>(generator, of).into_iter().filter_map(number).collect()
+    }
+
+    fn full_packet(&self) -> Bytes {
+        self.carrier.connection.mtu
+    }
+
+    fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        let connection = &self.carrier.connection;
+        let largest = write.map_or(u64::MAX, |size| size.payload(DATA_HEADERS).count() + OTHER_HEADERS);
+        let most = if connection.probe_mtu { FIRST_PROBE } else { u64::MAX };
+        let most = connection.mtu.count().min(most);
+        // Acknowledgements without data: those that carry more than this are rare, and a link drops them.
+        (Bytes::new(most.min(largest.max(WITHOUT_DATA))), Some(Bytes::new(most.min(WITHOUT_DATA))))
+    }
+
+    fn write_header(&self) -> Option<Bytes> {
+        Some(DATA_HEADERS)
+    }
+
+    fn controller(&self) -> Option<&ControllerOptions> {
+        Some(&self.controller)
+    }
+
+    fn connection(&self) -> Option<&ConnectionOptions> {
+        Some(&self.carrier.connection)
     }
 }

@@ -1,131 +1,162 @@
-//! The transports as one set of kinds: `udp`, every TCP, every rate controller with the agents that carry it, and `dccp` with a
-//! number for each CCID that has a controller.
+//! The transports: a file each, which says all that the scenario file knows of one, and a line each in the table below.
 
 mod agent;
+mod carrier;
 mod controlled;
 mod dccp;
+mod tcp;
+mod udp;
 
 pub use agent::AgentOptions;
 pub use controlled::Controlled;
 pub use dccp::DccpOptions;
 
-use crate::model::Transport;
-use controlled::schemas;
-use headway_dccp::{Ccid, CcidController};
-use headway_media::UdpOptions;
-use headway_rate::{ControllerOptions, ReportForm};
+use carrier::Carrier;
+use headway_dccp::ConnectionOptions;
+use headway_media::{UdpOptions, WriteSize};
+use headway_rate::ControllerOptions;
 use headway_tcp::TcpOptions;
-use headway_units::{Dialect, OptionError, Options as _, Registry, schema_of_kinds};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use headway_units::{Bytes, Dialect, OptionError, Registry};
+use serde::{Deserializer, Serialize, Serializer};
 
-const UDP: &str = "udp";
-const DCCP: &str = "dccp";
-/// The first controller is `none`, which as a transport is `udp`.
-const CONTROLLERS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
-/// The CCIDs in scenarios: their number, the kind that it makes of `dccp`, and their controller.
-const CCIDS: [(u8, &str, &str); 3] = [(2, "dccp-2", "tcp-like"), (3, "dccp-3", "tfrc"), (4, "dccp-4", "tfrc-sp")];
-const KINDS: [&str; 1 + TcpOptions::KINDS.len() + CONTROLLERS.len() + CCIDS.len()] = {
-    let mut kinds = [UDP; 1 + TcpOptions::KINDS.len() + CONTROLLERS.len() + CCIDS.len()];
-    let (tcp, agents) = (TcpOptions::KINDS.len(), CONTROLLERS.len());
-    let mut index = 0;
-    while index + 1 < kinds.len() {
-        kinds[index + 1] = if index < tcp {
-            TcpOptions::KINDS[index]
-        } else if index < tcp + agents {
-            CONTROLLERS[index - tcp]
-        } else {
-            CCIDS[index - tcp - agents].1
-        };
-        index += 1;
+/// Makes of the lines below the transport, and its dispatch.
+macro_rules! transports {
+    ($( $(#[$meta:meta])* $Variant:ident($options:ty) ),+ $(,)?) => {
+        /// What carries a flow's packets.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Transport {
+            $( $(#[$meta])* $Variant($options) ),+
+        }
+
+        /// The kinds of all.
+        const KINDS: &[&[&str]] = &[$( <$options as Carrier>::KINDS ),+];
+
+        macro_rules! each {
+            ($value:expr, $name:ident => $body:expr) => {
+                match $value { $( Transport::$Variant($name) => $body ),+ }
+            };
+        }
+
+        impl Transport {
+            /// Values in a sample of the series of such a flow.
+            pub(crate) const fn series(&self) -> usize {
+                match self { $( Self::$Variant(_) => <$options as Carrier>::SERIES ),+ }
+            }
+
+            /// Whether it takes as much as a source has, when it can send it.
+            pub(crate) const fn takes_backlog(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$options as Carrier>::TAKES_BACKLOG ),+ }
+            }
+
+            fn preset_of(kind: &str, dialect: Dialect) -> Option<Self> {
+                None$( .or_else(|| <$options as Carrier>::preset(kind, dialect).map(Self::$Variant)) )+
+            }
+
+            fn deserialize_of<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+                $( if <$options as Carrier>::KINDS.contains(&kind) {
+                    return <$options as Carrier>::deserialize(kind, options).map(Self::$Variant);
+                } )+
+                Err(serde::de::Error::unknown_variant(kind, Self::KINDS))
+            }
+
+            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+                [$( <$options as Carrier>::schemas(generator) ),+].concat()
+            }
+        }
+    };
+}
+
+transports! {
+    /// Datagrams, sent when the source writes them.
+    Udp(UdpOptions),
+    /// One-way TCP.
+    Tcp(TcpOptions),
+    /// A rate controller between bare agents.
+    Agent(Controlled<AgentOptions>),
+    /// A DCCP connection.
+    Dccp(Controlled<DccpOptions>),
+}
+
+impl Transport {
+    /// The rate controller that paces it, if one does. Such a transport has a send queue, and no other has.
+    #[must_use]
+    pub fn controller(&self) -> Option<&ControllerOptions> {
+        each!(self, options => options.controller())
     }
-    kinds
-};
 
-/// The CCID of a kind of DCCP, and its controller's kind.
-fn ccid_of(kind: &str) -> Option<(u8, &'static str)> {
-    CCIDS.iter().find(|(_, known, _)| *known == kind).map(|(ccid, _, controller)| (*ccid, *controller))
+    /// The rules of a DCCP connection, if it is one.
+    #[must_use]
+    pub fn connection(&self) -> Option<&ConnectionOptions> {
+        each!(self, options => options.connection())
+    }
+
+    /// A full packet of data as an IP packet, with its headers.
+    #[must_use]
+    pub fn full_packet(&self) -> Bytes {
+        each!(self, options => options.full_packet())
+    }
+
+    pub(crate) fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        each!(self, options => options.largest_packets(write))
+    }
+
+    pub(crate) fn write_header(&self) -> Option<Bytes> {
+        each!(self, options => options.write_header())
+    }
+
+    pub(crate) fn packets_at_once(&self, write: WriteSize) -> u64 {
+        each!(self, options => options.packets_at_once(write))
+    }
+}
+
+const fn count(lists: &[&[&str]]) -> usize {
+    let (mut list, mut all) = (0, 0);
+    while list < lists.len() {
+        all += lists[list].len();
+        list += 1;
+    }
+    all
+}
+
+const fn concatenated<const N: usize>(lists: &[&'static [&'static str]]) -> [&'static str; N] {
+    let mut all = [""; N];
+    let (mut list, mut filled) = (0, 0);
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            all[filled] = lists[list][index];
+            (filled, index) = (filled + 1, index + 1);
+        }
+        list += 1;
+    }
+    all
 }
 
 impl Registry for Transport {
     const WHAT: &'static str = "transport";
-    const KINDS: &'static [&'static str] = &KINDS;
-    const NUMBERED: Option<(&'static str, &'static str)> = Some((DCCP, "ccid"));
+    const KINDS: &'static [&'static str] = &concatenated::<{ count(KINDS) }>(KINDS);
+    const NUMBERED: Option<(&'static str, &'static str)> = Some(dccp::NUMBERED);
 
     fn kind(&self) -> &'static str {
-        match self {
-            Self::Udp(_) => UDP,
-            Self::Tcp(options) => options.kind(),
-            Self::Agent(options) => options.controller.kind(),
-            Self::Dccp(options) => {
-                let kind = options.controller.kind();
-                CCIDS.iter().find(|(.., controller)| *controller == kind).map_or(DCCP, |(_, dccp, _)| dccp)
-            }
-        }
+        each!(self, options => Carrier::kind(options))
     }
 
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
-        if let Some((ccid, controller)) = ccid_of(kind) {
-            return Controlled::<DccpOptions>::preset(controller, dialect).map(|options| Self::dccp(options, ccid));
-        }
-        match kind {
-            UDP => Some(Self::Udp(UdpOptions::preset(dialect))),
-            _ if CONTROLLERS.contains(&kind) => Controlled::<AgentOptions>::preset(kind, dialect).map(Self::Agent),
-            _ => TcpOptions::preset(kind, dialect).map(Self::Tcp),
-        }
+        Self::preset_of(kind, dialect)
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        if let Some((ccid, controller)) = ccid_of(kind) {
-            return Controlled::deserialize(controller, options).map(|options| Self::dccp(options, ccid));
-        }
-        match kind {
-            UDP => UdpOptions::deserialize(options).map(Self::Udp),
-            _ if CONTROLLERS.contains(&kind) => Controlled::deserialize(kind, options).map(Self::Agent),
-            _ => <TcpOptions as Registry>::deserialize(kind, options).map(Self::Tcp),
-        }
+        Self::deserialize_of(kind, options)
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        match self {
-            Self::Udp(options) => options.check(),
-            Self::Tcp(options) => options.check(),
-            Self::Agent(options) => options.check(),
-            Self::Dccp(options) => options.check(),
-        }
-    }
-}
-
-impl Transport {
-    /// A connection whose both ends agree on one CCID with one controller, the flow's.
-    fn dccp(mut options: Controlled<DccpOptions>, ccid: u8) -> Self {
-        let connection = &mut options.carrier.connection;
-        connection.send_ccids = vec![ccid];
-        connection.receive_ccids = vec![ccid];
-        let (ccid, controller) = (Ccid(ccid), options.controller.clone());
-        connection.controllers =
-            vec![CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller }];
-        Self::Dccp(options)
+        each!(self, options => Carrier::check(options))
     }
 }
 
 impl Serialize for Transport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Tagged<'a, T> {
-            kind: &'static str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            ccid: Option<u8>,
-            #[serde(flatten)]
-            options: &'a T,
-        }
-        let numbered = ccid_of(self.kind());
-        let (kind, ccid) = numbered.map_or((self.kind(), None), |(ccid, _)| (DCCP, Some(ccid)));
-        match self {
-            Self::Udp(options) => Tagged { kind, ccid, options }.serialize(serializer),
-            Self::Tcp(options) => options.serialize(serializer),
-            Self::Agent(options) => Tagged { kind, ccid, options }.serialize(serializer),
-            Self::Dccp(options) => Tagged { kind, ccid, options }.serialize(serializer),
-        }
+        each!(self, options => Carrier::serialize(options, serializer))
     }
 }
 
@@ -135,25 +166,7 @@ impl schemars::JsonSchema for Transport {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut all = schema_of_kinds(vec![(UDP, UdpOptions::json_schema(generator))]);
-        let tcp = TcpOptions::json_schema(generator).to_value();
-        let tcp = tcp.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten().cloned();
-        let agents = schemas::<AgentOptions>(generator, |kind| CONTROLLERS.contains(&kind).then_some(kind));
-        let number = |(mut schema, kind): (serde_json::Value, &str)| {
-            let (ccid, _) = ccid_of(kind)?;
-            let properties = schema.get_mut("properties")?.as_object_mut()?;
-            properties.insert("kind".into(), serde_json::json!({ "const": DCCP }));
-            let ccid = serde_json::json!({ "const": ccid, "description": "Which controller: 2 TCP-like, 3 TFRC, 4 TFRC for small packets." });
-            properties.insert("ccid".into(), ccid);
-            schema.as_object_mut()?.insert("required".into(), serde_json::json!(["kind", "ccid"]));
-            Some(schema)
-        };
-        let of = |controller: &str| CCIDS.iter().find(|(.., known)| *known == controller).map(|(_, dccp, _)| *dccp);
-        let connections = schemas::<DccpOptions>(generator, of);
-        let connections = connections.into_iter().zip(CCIDS.map(|(_, kind, _)| kind)).filter_map(number);
-        if let Some(one_of) = all.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()) {
-            one_of.extend(tcp.chain(agents).chain(connections));
-        }
-        all
+        let kinds = Self::schemas(generator);
+        schemars::json_schema!({ "oneOf": kinds })
     }
 }
