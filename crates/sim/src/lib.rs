@@ -8,6 +8,7 @@
 //! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod attacker;
 mod compare;
 mod event_queue;
@@ -23,6 +24,7 @@ mod routes;
 mod send_queue;
 mod series;
 mod simulation;
+mod timer;
 mod transport;
 mod yardstick;
 
@@ -35,5 +37,6 @@ pub use packet::{
     Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
 };
 pub use pcapng::PcapngTrace;
-pub use simulation::{Record, RunError, SetupError, Simulation};
+pub use simulation::setup::SetupError;
+pub use simulation::{Record, RunError, Simulation};
 pub use yardstick::{Yardstick, YardstickError};

@@ -2,13 +2,13 @@
 
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
-use crate::packet::{Body, Packet, TcpPacket};
+use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
 use headway_prefetch::{fetch, fetch_first};
 use headway_record::{FlowMeter, FlowPacket, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_scenario as scenario;
-use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{Class, DropCause, FlowId, Instant, MediaKind, Moment};
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -455,21 +455,6 @@ impl<O: Observer> Network<O> {
             in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>()
                 + held as u64,
         }
-    }
-}
-
-/// A packet without its address.
-#[derive(Debug)]
-pub(crate) struct Envelope {
-    pub(crate) size: u32,
-    pub(crate) ecn: Ecn,
-    pub(crate) body: Body,
-}
-
-impl From<headway_tcp::Segment> for Envelope {
-    #[inline]
-    fn from(segment: headway_tcp::Segment) -> Self {
-        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(&segment)) }
     }
 }
 
