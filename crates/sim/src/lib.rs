@@ -30,7 +30,7 @@ mod yardstick;
 
 pub use compare::{Compared, Comparison, Shares, compare};
 pub use fingerprint::Fingerprint;
-pub use network::Conservation;
+pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
 pub use packet::{

@@ -9,7 +9,7 @@ use crate::attacker::Attacker;
 use crate::event_queue::Actor;
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
-use crate::network::Conservation;
+use crate::network::accounts::Conservation;
 use crate::network::{MOST_PACKETS, Network};
 use crate::observe::Observer;
 use crate::packet::Body;

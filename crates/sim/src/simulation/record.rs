@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::attacker::Attacker;
 use crate::fingerprint::Fingerprint;
-use crate::network::Conservation;
+use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
