@@ -1,10 +1,10 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
 use crate::files::Traces;
+use crate::limits::MOST_REPLICAS;
 use crate::model::{Attacker, Flow, Link, Scenario, Start};
 use crate::names::{Named, Names};
 use crate::path::Path;
-use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};

@@ -36,6 +36,7 @@ mod document;
 mod expand;
 mod files;
 mod keys;
+mod limits;
 mod load;
 mod model;
 mod names;
@@ -51,6 +52,7 @@ mod schema;
 mod suggest;
 mod tables;
 mod transport;
+mod vary;
 mod vocabulary;
 
 pub use check::resend_misfit;

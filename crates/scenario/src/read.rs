@@ -1,11 +1,14 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
+use crate::limits::{LONGEST_NAME, MOST_REPLICAS};
 use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
-use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
+use crate::tables::{
+    AttackerTable, Chosen, DEFAULT_QUEUE, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable,
+};
 use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
@@ -21,10 +24,6 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
-/// Names stand in tables.
-pub(crate) const LONGEST_NAME: usize = 64;
-/// The most nodes, directed links or flows there may be, replicas counted.
-pub(crate) const MOST_REPLICAS: u64 = 100_000;
 
 /// Reads all tables; `None` if something was wrong. `default_name` is that of a scenario without.
 pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<ScenarioTable> {
@@ -57,7 +56,7 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
             open.wrong(key, format!("there is no {key}: write one [[{key}]] at least, with {needs}"));
         }
     }
-    crate::plan::check_vary(&mut open);
+    crate::vary::check(&mut open);
 
     let record = record.and_then(|value| self::record(reader, value)).unwrap_or_default();
     let node = each(reader, nodes, node);
@@ -185,9 +184,6 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
 fn chosen<R>(options: R) -> Chosen<R> {
     Chosen { dialect: None, options, off: Off::default() }
 }
-
-/// The queue of a link that names none.
-pub(crate) const DEFAULT_QUEUE: &str = "droptail";
 
 fn ends(open: &mut Open<'_, '_>) -> Option<[String; 2]> {
     const EXAMPLE: &str = "[\"a\", \"b\"]";

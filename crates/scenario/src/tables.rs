@@ -133,6 +133,9 @@ pub(crate) struct LinkTable {
     pub(crate) loss: Option<Chosen<LossOptions>>,
 }
 
+/// The queue of a link that names none.
+pub(crate) const DEFAULT_QUEUE: &str = "droptail";
+
 /// A key that may be absent, and whose default the schema cannot tell.
 fn no_default() -> Option<()> {
     None
