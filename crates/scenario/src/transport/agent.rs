@@ -1,8 +1,8 @@
 //! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
 //! trips and timestamps are exact.
 
-use super::carrier::{Carrier, Tagged};
 use super::controlled::{self, Controlled};
+use super::options::{Tagged, TransportOptions};
 use headway_media::{UdpOptions, WriteSize, datagrams};
 use headway_rate::ControllerOptions;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Registry};
@@ -44,7 +44,7 @@ impl headway_units::Options for AgentOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        Carrier::check(&self.cut())?;
+        TransportOptions::check(&self.cut())?;
         if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
             let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
@@ -68,7 +68,7 @@ impl AgentOptions {
 /// The first controller is `none`, which as a transport is `udp`.
 const KINDS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
 
-impl Carrier for Controlled<AgentOptions> {
+impl TransportOptions for Controlled<AgentOptions> {
     const KINDS: &'static [&'static str] = KINDS;
     const SERIES: usize = controlled::SERIES;
 

@@ -1,7 +1,7 @@
 //! A DCCP connection as the simulator carries it.
 
-use super::carrier::{Carrier, Tagged};
 use super::controlled::{self, Controlled};
+use super::options::{Tagged, TransportOptions};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions};
 use headway_media::WriteSize;
 use headway_rate::{ControllerOptions, ReportForm};
@@ -81,7 +81,7 @@ impl Controlled<DccpOptions> {
     }
 }
 
-impl Carrier for Controlled<DccpOptions> {
+impl TransportOptions for Controlled<DccpOptions> {
     const KINDS: &'static [&'static str] = &KINDS;
     const SERIES: usize = controlled::SERIES;
 

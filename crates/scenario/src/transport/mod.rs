@@ -1,9 +1,9 @@
 //! The transports: a file each, which says all that the scenario file knows of one, and a line each in the table below.
 
 mod agent;
-mod carrier;
 mod controlled;
 mod dccp;
+mod options;
 mod tcp;
 mod udp;
 
@@ -11,12 +11,12 @@ pub use agent::AgentOptions;
 pub use controlled::Controlled;
 pub use dccp::DccpOptions;
 
-use carrier::Carrier;
 use headway_dccp::ConnectionOptions;
 use headway_media::{UdpOptions, WriteSize};
 use headway_rate::ControllerOptions;
 use headway_tcp::TcpOptions;
 use headway_units::{Bytes, Dialect, OptionError, Registry};
+use options::TransportOptions;
 use serde::{Deserializer, Serialize, Serializer};
 
 /// Makes of the lines below the transport, and its dispatch.
@@ -29,7 +29,7 @@ macro_rules! transports {
         }
 
         /// The kinds of all.
-        const KINDS: &[&[&str]] = &[$( <$options as Carrier>::KINDS ),+];
+        const KINDS: &[&[&str]] = &[$( <$options as TransportOptions>::KINDS ),+];
 
         macro_rules! each {
             ($value:expr, $name:ident => $body:expr) => {
@@ -40,27 +40,29 @@ macro_rules! transports {
         impl Transport {
             /// Values in a sample of the series of such a flow.
             pub(crate) const fn series(&self) -> usize {
-                match self { $( Self::$Variant(_) => <$options as Carrier>::SERIES ),+ }
+                match self { $( Self::$Variant(_) => <$options as TransportOptions>::SERIES ),+ }
             }
 
             /// Whether it takes as much as a source has, when it can send it.
             pub(crate) const fn takes_backlog(&self) -> bool {
-                match self { $( Self::$Variant(_) => <$options as Carrier>::TAKES_BACKLOG ),+ }
+                match self { $( Self::$Variant(_) => <$options as TransportOptions>::TAKES_BACKLOG ),+ }
             }
 
             fn preset_of(kind: &str, dialect: Dialect) -> Option<Self> {
-                None$( .or_else(|| <$options as Carrier>::preset(kind, dialect).map(Self::$Variant)) )+
+                None$( .or_else(|| <$options as TransportOptions>::preset(kind, dialect).map(Self::$Variant)) )+
             }
 
             fn deserialize_of<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-                $( if <$options as Carrier>::KINDS.contains(&kind) {
-                    return <$options as Carrier>::deserialize(kind, options).map(Self::$Variant);
+                $( if <$options as TransportOptions>::KINDS.contains(&kind) {
+                    return <$options as TransportOptions>::deserialize(kind, options).map(Self::$Variant);
                 } )+
                 Err(serde::de::Error::unknown_variant(kind, Self::KINDS))
             }
 
             fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
-                [$( <$options as Carrier>::schemas(generator) ),+].concat()
+                let mut all = Vec::new();
+                $( all.extend(<$options as TransportOptions>::schemas(generator)); )+
+                all
             }
         }
     };
@@ -138,7 +140,7 @@ impl Registry for Transport {
     const NUMBERED: Option<(&'static str, &'static str)> = Some(dccp::NUMBERED);
 
     fn kind(&self) -> &'static str {
-        each!(self, options => Carrier::kind(options))
+        each!(self, options => TransportOptions::kind(options))
     }
 
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
@@ -150,13 +152,13 @@ impl Registry for Transport {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        each!(self, options => Carrier::check(options))
+        each!(self, options => TransportOptions::check(options))
     }
 }
 
 impl Serialize for Transport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        each!(self, options => Carrier::serialize(options, serializer))
+        each!(self, options => TransportOptions::serialize(options, serializer))
     }
 }
 
@@ -166,7 +168,8 @@ impl schemars::JsonSchema for Transport {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let kinds = Self::schemas(generator);
-        schemars::json_schema!({ "oneOf": kinds })
+        let mut schema = schemars::Schema::default();
+        schema.insert("oneOf".into(), Self::schemas(generator).into());
+        schema
     }
 }

@@ -1,13 +1,13 @@
 //! One-way TCP, whose variants are kinds of a table of their own.
 
-use super::carrier::{Carrier, kinds_of};
+use super::options::{TransportOptions, kinds_of};
 use headway_media::WriteSize;
 use headway_tcp::TcpOptions;
 use headway_units::{Bytes, Dialect, OptionError, Registry};
 use schemars::JsonSchema as _;
 use serde::{Deserializer, Serialize, Serializer};
 
-impl Carrier for TcpOptions {
+impl TransportOptions for TcpOptions {
     const KINDS: &'static [&'static str] = <Self as Registry>::KINDS;
     /// The two windows, too.
     const SERIES: usize = 4;

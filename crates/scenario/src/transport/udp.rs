@@ -1,6 +1,6 @@
 //! Plain UDP.
 
-use super::carrier::{Carrier, Tagged, kinds_of};
+use super::options::{Tagged, TransportOptions, kinds_of};
 use headway_media::{UdpOptions, WriteSize, datagrams};
 use headway_units::{Bytes, Dialect, OptionError, Options, schema_of_kinds};
 use schemars::JsonSchema as _;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
 
 const UDP: &str = "udp";
 
-impl Carrier for UdpOptions {
+impl TransportOptions for UdpOptions {
     const KINDS: &'static [&'static str] = &[UDP];
     const SERIES: usize = 2;
     const TAKES_BACKLOG: bool = false;

@@ -7,7 +7,7 @@ use headway_units::{Bytes, Dialect, OptionError};
 use serde::{Deserializer, Serialize, Serializer};
 
 /// What the options of a way of carrying packets say of it.
-pub(crate) trait Carrier: Sized {
+pub(crate) trait TransportOptions: Sized {
     /// The kinds of transports that it makes.
     const KINDS: &'static [&'static str];
     /// Values in a sample of the series: throughput and losses, and what else its flows have.
