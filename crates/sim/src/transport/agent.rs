@@ -34,6 +34,7 @@ impl Carrier for Agent {
         [PacketType::Tfrc, PacketType::TfrcAck]
     }
 
+    #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.sender.queue.write(now, &write, meter);
@@ -44,39 +45,47 @@ impl Carrier for Agent {
         self.sender.queue.set_backlog(backlog);
     }
 
+    #[inline]
     fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Report(report) = &packet.body else { return None };
         Some(self.sender.handle(now, packet.sent, report))
     }
 
+    #[inline]
     fn handle_sender_timeout(&mut self, now: Instant) {
         self.sender.outbound.handle_timeout(now);
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
         let envelope = self.sender.poll_transmit(now);
         self.sender.queue.tell(now, meter);
         envelope
     }
 
+    #[inline]
     fn poll_sender_timeout(&self) -> Option<Instant> {
         self.sender.outbound.poll_timeout()
     }
 
+    #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         let Body::Numbered(datagram) = &packet.body else { return 0 };
         self.receiver.handle(now, packet.sent, packet.ecn, datagram);
         datagram.payload
     }
 
+    #[inline]
     fn handle_receiver_timeout(&mut self, now: Instant) {
         self.receiver.inbound.handle_timeout(now);
     }
 
+    #[inline]
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
         self.receiver.poll_transmit(now)
     }
 
+    #[inline]
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.receiver.inbound.poll_timeout()
     }

@@ -38,6 +38,7 @@ impl Carrier for Dccp {
         [PacketType::Tfrc, PacketType::TfrcAck]
     }
 
+    #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.client.queue.write(now, &write, meter);
@@ -52,34 +53,41 @@ impl Carrier for Dccp {
         self.client.close(now);
     }
 
+    #[inline]
     fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Dccp(dccp) = &packet.body else { return None };
         self.client.handle(now, packet.ecn, dccp)
     }
 
+    #[inline]
     fn handle_sender_timeout(&mut self, now: Instant) {
         self.client.handle_timeout(now);
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
         let envelope = self.client.poll_transmit(now);
         self.client.queue.tell(now, meter);
         envelope
     }
 
+    #[inline]
     fn poll_sender_timeout(&self) -> Option<Instant> {
         self.client.poll_timeout()
     }
 
+    #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         let Body::Dccp(dccp) = &packet.body else { return 0 };
         self.server.handle(now, packet.ecn, dccp)
     }
 
+    #[inline]
     fn handle_receiver_timeout(&mut self, now: Instant) {
         self.server.handle_timeout(now);
     }
 
+    #[inline]
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
         self.server.poll_transmit(now)
     }
@@ -89,6 +97,7 @@ impl Carrier for Dccp {
         strangers.poll_transmit(now).map(|envelope| (strangers.route, envelope))
     }
 
+    #[inline]
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.server.poll_timeout()
     }

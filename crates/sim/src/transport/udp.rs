@@ -18,7 +18,7 @@ pub(crate) struct Udp {
 
 impl Udp {
     /// The next datagram of what the source has written by `due`.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, source: &mut Source, due: Instant) -> Option<(u32, Datagram)> {
         loop {
             if let Some((write, left)) = &mut self.writing
@@ -58,7 +58,7 @@ impl Carrier for Box<Udp> {
         [data, PacketType::Ack]
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
         let Some((size, datagram)) = self.next(source, due) else { return Taken::Nothing };
         meter.written(datagram.kind, datagram.deadline);
