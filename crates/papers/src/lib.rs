@@ -1,4 +1,6 @@
-//! The papers that Headway holds itself to: what they claim, what is run to find out, and what comes of it.
+#![doc = include_str!("../README.md")]
+//!
+//! # The parts
 //!
 //! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`, built into the program, and
 //! one file here with its metrics. Nothing here opens a file or starts a thread: whoever drives it asks for

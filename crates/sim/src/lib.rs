@@ -1,11 +1,4 @@
-//! The event engine, nodes and routes: puts endpoints on nodes and runs a scenario to a record.
-//!
-//! ```text
-//! let mut simulation = Simulation::new(&scenario, ())?;
-//! while !simulation.run(1_000_000)? {}
-//! let record = simulation.finish();
-//! ```
-//! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod addresses;
