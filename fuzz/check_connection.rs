@@ -3,12 +3,15 @@
 
 use headway_dccp::{
     Body, CcVal, Connection, ConnectionOptions, CsCov, DropCode, InitCookies, Listener, Network, OptionArea, Outbox,
-    Outcome, Packet, Ports, Reset, ResetCode, ServiceCode,
+    Outcome, Packet, Path, Ports, Reset, ResetCode, ServiceCode,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
+/// Of the server's packets.
+const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 /// Packets under way in one direction at most, and datagrams that wait: more are lost.
 const UNDER_WAY: usize = 64;
 /// What one end sends without anything coming in between: its window, and its answers to what came before.
@@ -194,7 +197,7 @@ fn arrive(end: &mut End, listener: &mut Listener, now: Instant, ecn: Ecn, bytes:
         }
         return;
     }
-    match listener.handle(now, b"client", ecn, &packet) {
+    match listener.handle(now, PATH, ecn, &packet) {
         Outcome::Accepted(connection, _) => end.connection = Some(*connection),
         Outcome::Reply(out) => drop(encoded(&out.packet)),
         Outcome::Ignored(_) => {}

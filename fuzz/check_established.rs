@@ -8,15 +8,18 @@ use super::choices::Choices;
 use headway_dccp::{
     AckVector, Body, CcVal, CcidOption, Closed, Connection, ConnectionOptions, CsCov, DataDropped, DccpOption,
     Delivery, DropCode, DroppedPackets, Elapsed, Event, Feature, FeatureAction, FeatureOption, Ignored, Listener,
-    LossIntervals, Network, NoData, OptionArea, OptionWriter, Outbox, Outcome, Packet, Ports, RawOption, Reset,
+    LossIntervals, Network, NoData, OptionArea, OptionWriter, Outbox, Outcome, Packet, Path, Ports, RawOption, Reset,
     ResetCode, ServiceCode, State, Timestamp, crc32c,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 const PORTS: Ports = Ports { local: 50_000, remote: 5004 };
+/// Of the server's packets.
+const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 /// What goes at once: a window, and what a long pause has saved up.
 const AT_ONCE: usize = 8192;
 /// How long the whole state of an end may be when it is printed: all that it holds is there.
@@ -101,7 +104,7 @@ impl Victim {
         let mut listener = Listener::new(now, &options, &[SERVICE], Random::new(2, "listener"));
         let request = client.poll_transmit(now, &mut NoData).map(|out| encoded(&out.packet))?;
         let packet = Packet::decode(&request, Network::Udp).expect("its own words");
-        let Outcome::Accepted(mut server, _) = listener.handle(now, b"client", Ecn::Ect0, &packet) else {
+        let Outcome::Accepted(mut server, _) = listener.handle(now, PATH, Ecn::Ect0, &packet) else {
             panic!("a first Request is accepted");
         };
         let mut newest = [Seq48::ZERO; 2];

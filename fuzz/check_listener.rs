@@ -4,9 +4,10 @@
 use super::choices::Choices;
 use headway_dccp::{
     Body, CcVal, Connection, ConnectionOptions, CsCov, DccpOption, Decoded, InitCookies, Listener, Network, NoData,
-    OptionArea, Outcome, Packet, Ports, ServiceCode, State,
+    OptionArea, Outcome, Packet, Path, Ports, ServiceCode, State,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
+use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 const BACKLOG: usize = 4;
@@ -26,6 +27,11 @@ struct Flood {
     refused: (u64, Instant),
     /// Honest clients so far.
     honest: u64,
+}
+
+/// From whom.
+const fn path([a, b]: [u8; 2]) -> Path {
+    Path::Ipv4 { local: Ipv4Addr::LOCALHOST, remote: Ipv4Addr::new(127, 1, a, b) }
 }
 
 /// Bytes as a flood: the first chooses when cookies are made.
@@ -64,7 +70,7 @@ impl Flood {
     fn handle(&mut self, peer: [u8; 2], bytes: &[u8]) -> Option<Vec<u8>> {
         let Ok(packet) = Packet::decode(bytes, Network::Udp) else { return None };
         let request = matches!(packet, Decoded::Long(Packet { body: Body::Request { .. }, .. }));
-        match self.listener.handle(self.now, &peer, Ecn::Ect0, &packet) {
+        match self.listener.handle(self.now, path(peer), Ecn::Ect0, &packet) {
             Outcome::Ignored(_) => None,
             Outcome::Accepted(connection, _) => {
                 assert!(!request || self.rules != InitCookies::Always, "a Request alone is kept nowhere");

@@ -35,7 +35,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let options = ControllerOptions::preset("tcp-like", dialect).expect("a kind of this crate");
     let rtt = (choice & 64 != 0).then_some(Duration::from_millis(40));
     let now = Instant::from_secs(1);
-    let context = SenderContext { now, rtt, packet_size: SIZE, random: Random::new(1, "fuzz") };
+    let mut context = SenderContext::new(now, SIZE, Random::new(1, "fuzz"));
+    context.rtt = rtt;
     let sender = Sender::new(&options, context);
     let next = if choice & 32 == 0 { 0 } else { u64::from(u32::MAX) - 20 };
     let mut truth = Truth { sender, now, next, sent: BTreeMap::new(), told: BTreeSet::new(), initial: 0, since: 0 };
@@ -57,19 +58,19 @@ pub(crate) fn check(bytes: &[u8]) {
 
 impl Truth {
     fn window(&self) -> u64 {
-        self.sender.status().window.expect("it has a window") as u64
+        self.sender.status().window_packets.expect("it has a window") as u64
     }
 
     /// As many packets as may go.
     fn send(&mut self, many: u8, data: bool) {
         for _ in 0..=many {
             if data {
-                if self.sender.poll_send(self.now, Next { size: SIZE }) != Permit::Now {
+                if self.sender.poll_send(self.now, Next::new(SIZE)) != Permit::Now {
                     break;
                 }
                 self.since += 1;
             }
-            self.sender.on_send(self.now, &Sending { number: self.next, size: SIZE, data });
+            self.sender.on_send(self.now, &Sending::new(self.next, data.then_some(SIZE)));
             self.sent.insert(self.next, (self.now, data));
             if self.sent.len() > REMEMBERED {
                 self.sent.pop_first();
@@ -103,14 +104,11 @@ impl Truth {
             }
             _ => None,
         };
-        let feedback = Feedback {
-            acknowledged,
-            rtt_sample: sample,
-            report: Report::Arrivals(&runs),
-            lost_acks: if flags & 16 == 0 { 0 } else { choices.wide() },
-            slow_receiver: flags & 32 != 0,
-            receive_buffer_drops: if flags & 64 == 0 { 0 } else { choices.wide() },
-        };
+        let mut feedback = Feedback::new(acknowledged, Report::Arrivals(&runs));
+        feedback.rtt_sample = sample;
+        feedback.lost_acks = if flags & 16 == 0 { 0 } else { choices.wide() };
+        feedback.slow_receiver = flags & 32 != 0;
+        feedback.receive_buffer_drops = if flags & 64 == 0 { 0 } else { choices.wide() };
 
         let claimed = self.claim(acknowledged, &runs);
         let (before, ratio) = (self.window(), u64::from(self.sender.status().ack_ratio.unwrap_or(1)));
@@ -155,11 +153,11 @@ impl Truth {
         self.since = 0;
         assert_eq!(self.sender.poll_timeout(), None, "nothing is under way");
         assert_eq!(self.window(), 1, "RFC 4341 section 5: a timeout leaves one packet");
-        assert_eq!(self.sender.poll_send(self.now, Next { size: SIZE }), Permit::Now);
+        assert_eq!(self.sender.poll_send(self.now, Next::new(SIZE)), Permit::Now);
     }
 
     fn holds(&mut self) {
-        let permit = self.sender.poll_send(self.now, Next { size: SIZE });
+        let permit = self.sender.poll_send(self.now, Next::new(SIZE));
         assert!(permit == Permit::Now || self.sender.poll_timeout().is_some(), "it waits for nothing");
         assert!(!matches!(permit, Permit::At(_)), "a window knows no time");
         let status = self.sender.status();

@@ -56,7 +56,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let options = ControllerOptions::preset(kind, dialect).expect("a kind of this crate");
     let rtt = (choice & 64 != 0).then_some(Duration::from_millis(40));
     let now = Instant::from_secs(100);
-    let context = SenderContext { now, rtt, packet_size: SIZE, random: Random::new(1, "fuzz") };
+    let mut context = SenderContext::new(now, SIZE, Random::new(1, "fuzz"));
+    context.rtt = rtt;
     let mut truth = Truth {
         sender: Sender::new(&options, context),
         small,
@@ -77,7 +78,7 @@ pub(crate) fn check(bytes: &[u8]) {
         match step & 15 {
             0..5 => truth.send(choices.byte()),
             5 => {
-                truth.sender.on_send(truth.now, &Sending { number: truth.next, size: Bytes::new(0), data: false });
+                truth.sender.on_send(truth.now, &Sending::new(truth.next, None));
                 truth.sender.on_application_limited(truth.now);
                 truth.next += 1;
             }
@@ -93,7 +94,7 @@ pub(crate) fn check(bytes: &[u8]) {
 impl Truth {
     /// X in bytes a second, upwards of what the status says in whole bits.
     fn x(&self) -> f64 {
-        let rate = self.sender.status().rate.expect("it has a rate");
+        let rate = self.sender.status().target_rate.expect("it has a rate");
         (rate.bits_per_second() as f64 + 1.0) / 8.0
     }
 
@@ -104,7 +105,7 @@ impl Truth {
 
     fn send(&mut self, many: u8) {
         for _ in 0..=many & 63 {
-            match self.sender.poll_send(self.now, Next { size: SIZE }) {
+            match self.sender.poll_send(self.now, Next::new(SIZE)) {
                 Permit::Now => {}
                 Permit::At(at) => {
                     assert!(at > self.now, "a packet that may go now is told to wait");
@@ -116,7 +117,7 @@ impl Truth {
                 }
                 Permit::Blocked => panic!("a rate blocks nobody"),
             }
-            let stamp = self.sender.on_send(self.now, &Sending { number: self.next, size: SIZE, data: true });
+            let stamp = self.sender.on_send(self.now, &Sending::new(self.next, Some(SIZE)));
             assert!(stamp.ccval < 16);
             self.sent.push_back((self.next, self.now));
             if self.sent.len() > 1000 {
@@ -173,18 +174,13 @@ impl Truth {
             2 => Losses::EventRate(Probability::new(choices.part()).expect("0 to 1")),
             _ => Losses::Intervals { skip: choices.byte() & 3, intervals: &intervals },
         };
-        let feedback = Feedback {
-            acknowledged,
-            rtt_sample: sample,
-            report: Report::Tfrc(TfrcReport {
-                x_recv: Rate::from_bits_per_second(x_recv),
-                losses,
-                new_loss_event: flags & 32 != 0,
-            }),
-            lost_acks: choices.wide(),
-            slow_receiver: flags & 64 != 0,
-            receive_buffer_drops: if flags & 128 == 0 { 0 } else { choices.wide() },
-        };
+        let x = Rate::from_bits_per_second(x_recv);
+        let report = TfrcReport { x_recv: x, losses, new_loss_event: flags & 32 != 0 };
+        let mut feedback = Feedback::new(acknowledged, Report::Tfrc(report));
+        feedback.rtt_sample = sample;
+        feedback.lost_acks = choices.wide();
+        feedback.slow_receiver = flags & 64 != 0;
+        feedback.receive_buffer_drops = if flags & 128 == 0 { 0 } else { choices.wide() };
         let before = (self.x(), self.sender.status());
         self.sender.on_feedback(self.now, &feedback);
         let Some(sample) = sample else {
@@ -257,7 +253,7 @@ impl Truth {
     }
 
     fn holds(&mut self) {
-        let permit = self.sender.poll_send(self.now, Next { size: SIZE });
+        let permit = self.sender.poll_send(self.now, Next::new(SIZE));
         assert!(!matches!(permit, Permit::At(at) if at <= self.now), "it waits for what has passed");
         assert_ne!(permit, Permit::Blocked, "a rate blocks nobody");
         let status = self.sender.status();

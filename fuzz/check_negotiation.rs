@@ -7,12 +7,15 @@
 use super::choices::Choices;
 use headway_dccp::{
     Connection, ConnectionOptions, DccpOption, Decoded, Feature, InitCookies, Listener, Network, NoData, OptionArea,
-    OptionWriter, Outcome, Packet, Ports, ServiceCode, State,
+    OptionWriter, Outcome, Packet, Path, Ports, ServiceCode, State,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
+/// Of the server's packets.
+const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 /// Packets under way in one direction at most: more are lost.
 const UNDER_WAY: usize = 16;
 const WAY: Duration = Duration::from_millis(5);
@@ -142,7 +145,7 @@ impl World {
             connection.handle(self.now, Ecn::Ect0, &packet);
             return;
         }
-        let reply = match self.listener.handle(self.now, b"client", Ecn::Ect0, &packet) {
+        let reply = match self.listener.handle(self.now, PATH, Ecn::Ect0, &packet) {
             Outcome::Accepted(connection, _) => {
                 self.ends[1] = Some(*connection);
                 None

@@ -1,9 +1,9 @@
-//! What must hold for TFRC and TFRC-SP, whatever the peer says. Shared by the fuzz target and by the test that replays
+//! What must hold for TFRC and TFRC-SP and the carrier that drives them, whatever the peer says. Shared by the fuzz target and by the test that replays
 //! `fuzz/corpus`.
 
 use headway_rate::{
-    ControllerOptions, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, Receiver, ReceiverContext,
-    ReceiverHalf, Report, Sender, SenderContext, SenderHalf, Sending, TfrcReport, Timing,
+    ControllerOptions, Inbound, LossForm, LossInterval, Losses, Next, Outbound, Received, Receiver, ReceiverContext,
+    Report, Sender, SenderContext, TfrcReport, Timing,
 };
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
 
@@ -17,13 +17,16 @@ pub(crate) fn check(bytes: &[u8]) {
     let kind = if choice & 16 == 0 { "tfrc" } else { "tfrc-sp" };
     let options = ControllerOptions::preset(kind, dialect).expect("a kind of this crate");
     let rtt = (choice & 64 != 0).then_some(Duration::from_millis(40));
-    let losses = if choice & 128 == 0 { LossForm::EventRate } else { LossForm::Intervals };
-    let context = SenderContext { now: Instant::ZERO, rtt, packet_size: SIZE, random: Random::new(1, "fuzz") };
-    let mut sender = Sender::new(&options, context);
-    let mut receiver = Receiver::new(&options, ReceiverContext { now: Instant::ZERO, packet_size: SIZE, losses });
+    let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "fuzz"));
+    context.rtt = rtt;
+    let (mut sender, mut receiver) = (Outbound::new(100), Inbound::default());
+    sender.start(Sender::new(&options, context));
+    let mut context = ReceiverContext::new(Instant::ZERO, SIZE);
+    context.tfrc.losses = if choice & 128 == 0 { LossForm::EventRate } else { LossForm::Intervals };
+    receiver.start(Receiver::new(&options, context));
 
-    let (mut now, mut next, mut steps) = (Instant::ZERO, 0x00ff_ffff_ff00_u64, steps.iter().copied());
-    let mut arriving = next;
+    let (mut now, mut steps) = (Instant::ZERO, steps.iter().copied());
+    let mut arriving = 0x00ff_ffff_ff00_u64;
     while let Some(step) = steps.next() {
         let mut byte = || steps.next().unwrap_or_default();
         now += Duration::from_micros(u64::from(step >> 4) << 12);
@@ -32,27 +35,22 @@ pub(crate) fn check(bytes: &[u8]) {
             0..4 => {
                 let size = Bytes::new(if step & 15 == 3 { 1 << (byte() & 15) } else { 1000 });
                 for _ in 0..=byte() {
-                    match sender.poll_send(now, Next { size }) {
-                        Permit::Now => {}
-                        Permit::At(at) => {
-                            assert!(at > now, "later than now");
-                            now = at;
-                            continue;
-                        }
-                        Permit::Blocked => break,
+                    if !sender.may_send(now, Some(Next::new(size))) {
+                        let Some(at) = sender.permitted().filter(|at| *at < Instant::FAR_FUTURE) else { break };
+                        assert!(at > now, "later than now");
+                        now = at;
+                        continue;
                     }
-                    let stamp = sender.on_send(now, &Sending { number: next, size, data: true });
-                    assert!(stamp.ccval < 16);
-                    next += 1;
+                    let (_, stamp) = sender.send(now, Some(size), true);
+                    assert!(stamp.is_some_and(|stamp| stamp.ccval < 16));
                 }
             }
             4 => {
-                sender.on_send(now, &Sending { number: next, size: SIZE, data: false });
-                sender.on_application_limited(now);
-                next += 1;
+                sender.send(now, None, false);
+                sender.on_nothing_sent(now);
             }
             5..8 => {
-                let acknowledged = next.wrapping_sub(byte().into());
+                let acknowledged = sender.upcoming().wrapping_sub(byte().into());
                 let flags = byte();
                 let wide = |byte: u8| u32::from(byte & 15) << ((byte >> 4) + (byte >> 5));
                 let intervals: Vec<_> = (0..flags & 15)
@@ -73,13 +71,8 @@ pub(crate) fn check(bytes: &[u8]) {
                 };
                 let x_recv = Rate::from_bits_per_second(1_u64.checked_shl(byte().into()).unwrap_or(0));
                 let report = Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event: flags & 64 != 0 });
-                feed(
-                    &mut sender,
-                    now,
-                    acknowledged,
-                    (flags & 128 == 0).then(|| Duration::from_nanos(1 << (byte() % 41))),
-                    report,
-                );
+                let sample = (flags & 128 == 0).then(|| Duration::from_nanos(1 << (byte() % 41)));
+                sender.on_report(now, acknowledged, sample, report);
             }
             8 | 9 => {
                 if let Some(timeout) = sender.poll_timeout() {
@@ -97,51 +90,43 @@ pub(crate) fn check(bytes: &[u8]) {
                     arriving + (u64::from(ahead & 31) << (ahead >> 5 << 1))
                 };
                 arriving = arriving.max(number + 1);
-                let timing = (kind & 32 != 0).then(|| Timing {
-                    sent: now,
-                    rtt: (byte() & 1 == 0).then(|| Duration::from_nanos(1 << (byte() % 41))),
-                    t_rto: None,
-                    round: byte().into(),
-                    urgent: byte() & 1 == 0,
+                let timing = (kind & 32 != 0).then(|| {
+                    let mut timing = Timing::new(now);
+                    timing.rtt = (byte() & 1 == 0).then(|| Duration::from_nanos(1 << (byte() % 41)));
+                    (timing.round, timing.urgent) = (byte().into(), byte() & 1 == 0);
+                    timing
                 });
-                receiver.on_packet(
-                    now,
-                    &Received {
-                        number,
-                        size: Bytes::new(1 << (byte() & 15)),
-                        data: kind & 1 == 0,
-                        ecn: if kind & 6 == 6 { Ecn::Ce } else { Ecn::Ect0 },
-                        ccval: byte() & 15,
-                        ndp_count: (kind & 8 == 0).then(|| u64::from(byte())),
-                        timing,
-                        ..Received::default()
-                    },
-                );
-                report(&mut receiver, &mut sender, now, (kind & 16 != 0).then_some(next.wrapping_sub(1)));
+                let size = Bytes::new(1 << (byte() & 15));
+                let mut packet = Received::new(number, (kind & 1 == 0).then_some(size));
+                packet.ecn = if kind & 6 == 6 { Ecn::Ce } else { Ecn::Ect0 };
+                packet.ccval = byte() & 15;
+                packet.ndp_count = (kind & 8 == 0).then(|| u64::from(byte()));
+                packet.timing = timing;
+                receiver.on_packet(now, &packet);
+                report(&mut receiver, &mut sender, now, kind & 16 != 0);
             }
             _ => {
                 if let Some(timeout) = receiver.poll_timeout() {
                     now = now.max(timeout);
                     receiver.handle_timeout(now);
-                    report(&mut receiver, &mut sender, now, None);
+                    report(&mut receiver, &mut sender, now, false);
                 }
             }
         }
         // Who may not send has something to wait for.
-        match sender.poll_send(now, Next { size: SIZE }) {
-            Permit::Now => {}
-            Permit::At(at) => assert!(at > now, "later than now"),
-            Permit::Blocked => assert!(sender.poll_timeout().is_some(), "blocked for ever"),
+        if !sender.may_send(now, Some(Next::new(SIZE))) {
+            assert!(sender.permitted().is_none_or(|at| at > now), "later than now");
+            assert!(sender.poll_timeout().is_some(), "blocked for ever");
         }
-        assert!(sender.status().rate.is_some());
+        assert!(sender.status().is_some_and(|status| status.target_rate.is_some()));
     }
     assert!(format!("{sender:?}{receiver:?}").len() < 8 << 20);
 }
 
 /// What the receiver has to say, if anything; it may reach the sender.
-fn report(receiver: &mut Receiver, sender: &mut Sender, now: Instant, acknowledged: Option<u64>) {
-    let Some(report) = receiver.poll_report(now) else { return };
-    if let Report::Tfrc(TfrcReport { losses: Losses::Intervals { skip, intervals }, .. }) = report {
+fn report(receiver: &mut Inbound, sender: &mut Outbound, now: Instant, arrives: bool) {
+    let Some(due) = receiver.poll_report(now) else { return };
+    if let Report::Tfrc(TfrcReport { losses: Losses::Intervals { skip, intervals }, .. }) = due.report {
         assert!(skip <= 3);
         assert!(intervals.len() <= 28);
         for interval in intervals {
@@ -149,14 +134,9 @@ fn report(receiver: &mut Receiver, sender: &mut Sender, now: Instant, acknowledg
             assert!(interval.dropped <= interval.lossy, "{interval:?}");
         }
     }
-    if let Some(acknowledged) = acknowledged {
-        feed(sender, now, acknowledged, Some(Duration::from_millis(40)), report);
+    if arrives {
+        let newest = sender.upcoming().wrapping_sub(1);
+        sender.on_report(now, newest, Some(Duration::from_millis(40)), due.report);
     }
     assert!(receiver.poll_report(now).is_none(), "a report is made once");
-}
-
-fn feed(sender: &mut Sender, now: Instant, acknowledged: u64, rtt_sample: Option<Duration>, report: Report<'_>) {
-    let feedback =
-        Feedback { acknowledged, rtt_sample, report, lost_acks: 0, slow_receiver: false, receive_buffer_drops: 0 };
-    sender.on_feedback(now, &feedback);
 }

@@ -3,10 +3,10 @@
 
 use crate::Operation;
 use headway_rate::{
-    Arrival, ControllerOptions, Feedback, LossForm, Next, Received, Receiver, ReceiverContext, ReceiverHalf, Report,
-    Run, Sender, SenderContext, SenderHalf, Sending, Stamp, Timing,
+    Arrival, ControllerOptions, Inbound, Next, Outbound, Received, Receiver, ReceiverContext, Report, Run, Sender,
+    SenderContext, Timing,
 };
-use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Random, Registry};
+use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
 use std::hint::black_box;
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -27,36 +27,25 @@ pub(crate) fn cases() -> Vec<(&'static str, Operation)> {
 fn pair(kind: &str, losses: bool) -> Operation {
     let options = ControllerOptions::preset(kind, Dialect::Rfc).expect("a controller");
     let (mut now, rtt) = (Instant::ZERO, Duration::from_millis(100));
-    let random = Random::new(1, kind);
-    let mut sender = Sender::new(&options, SenderContext { now, rtt: Some(rtt), packet_size: SIZE, random });
-    let context = ReceiverContext { now, packet_size: SIZE, losses: LossForm::EventRate };
-    let mut receiver = Receiver::new(&options, context);
-    let mut number = 0;
+    let mut context = SenderContext::new(now, SIZE, Random::new(1, kind));
+    context.rtt = Some(rtt);
+    let (mut sender, mut receiver) = (Outbound::new(1000), Inbound::default());
+    sender.start(Sender::new(&options, context));
+    receiver.start(Receiver::new(&options, ReceiverContext::new(now, SIZE)));
     Box::new(move || {
         now += Duration::from_millis(1);
-        black_box(sender.poll_send(now, Next { size: SIZE }));
-        let stamp = sender.on_send(now, &Sending { number, size: SIZE, data: true });
-        if !losses || number % 100 != 99 {
-            let Stamp { ccval, rtt, t_rto, round, urgent, own } = stamp;
-            let timing = Some(Timing { sent: now, rtt, t_rto, round, urgent });
-            let (size, ndp_count) = (SIZE, Some(0));
-            receiver.on_packet(now, &Received { number, size, data: true, ecn: Ecn::NotEct, ccval, ndp_count, timing, own });
+        black_box(sender.may_send(now, Some(Next::new(SIZE))));
+        let (number, stamp) = sender.send(now, Some(SIZE), true);
+        if let Some(stamp) = stamp.filter(|_| !losses || number % 100 != 99) {
+            let mut packet = Received::new(number, Some(SIZE));
+            (packet.ccval, packet.ndp_count) = (stamp.ccval, Some(0));
+            packet.timing = Some(Timing::stamped(now, &stamp));
+            receiver.on_packet(now, &packet);
         }
-        if receiver.poll_timeout().is_some_and(|at| at <= now) {
-            receiver.handle_timeout(now);
+        receiver.handle_timeout(now);
+        if let Some(due) = receiver.poll_report(now) {
+            sender.on_report(now, number, Some(rtt), due.report);
         }
-        if let Some(report) = receiver.poll_report(now) {
-            let feedback = Feedback {
-                acknowledged: number,
-                rtt_sample: Some(rtt),
-                report,
-                lost_acks: 0,
-                slow_receiver: false,
-                receive_buffer_drops: 0,
-            };
-            sender.on_feedback(now, &feedback);
-        }
-        number += 1;
         black_box(sender.poll_timeout());
     })
 }
@@ -64,19 +53,15 @@ fn pair(kind: &str, losses: bool) -> Operation {
 /// Two packets and a report make every other operation; a packet takes 1 ms.
 fn controller(kind: &str, losses: bool) -> Operation {
     let options = ControllerOptions::preset(kind, Dialect::Rfc).expect("a controller");
-    let context = SenderContext {
-        now: Instant::ZERO,
-        rtt: Some(Duration::from_millis(100)),
-        packet_size: SIZE,
-        random: Random::new(1, kind),
-    };
-    let mut sender = Sender::new(&options, context);
-    let (mut now, mut number) = (Instant::ZERO, 0);
+    let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, kind));
+    context.rtt = Some(Duration::from_millis(100));
+    let (mut sender, mut now) = (Outbound::new(1000), Instant::ZERO);
+    sender.start(Sender::new(&options, context));
     Box::new(move || {
         now += Duration::from_millis(1);
-        black_box(sender.poll_send(now, Next { size: SIZE }));
-        black_box(sender.on_send(now, &Sending { number, size: SIZE, data: true }));
-        number += 1;
+        black_box(sender.may_send(now, Some(Next::new(SIZE))));
+        black_box(sender.send(now, Some(SIZE), true));
+        let number = sender.upcoming();
         black_box(sender.poll_timeout());
         if number % 2 == 0 && number > WINDOW {
             let acknowledged = number - WINDOW;
@@ -93,17 +78,8 @@ fn controller(kind: &str, losses: bool) -> Operation {
             } else {
                 &lost
             };
-            sender.on_feedback(
-                now,
-                &Feedback {
-                    acknowledged,
-                    rtt_sample: Some(Duration::from_millis(100)),
-                    report: Report::Arrivals(black_box(runs)),
-                    lost_acks: 0,
-                    slow_receiver: false,
-                    receive_buffer_drops: 0,
-                },
-            );
+            let report = Report::Arrivals(black_box(runs));
+            sender.on_report(now, acknowledged, Some(Duration::from_millis(100)), report);
         }
     })
 }

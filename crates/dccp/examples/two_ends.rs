@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "an example stops where something is wrong")]
 
 use headway_dccp::{
-    Addresses, Connection, ConnectionOptions, Decoded, Delivery, Listener, Network, NoData, Outbox, Outcome, Packet,
-    Ports, ServiceCode,
+    Connection, ConnectionOptions, Decoded, Delivery, Listener, NoData, Outbox, Outcome, Packet, Path, Ports,
+    ServiceCode,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use std::collections::VecDeque;
@@ -14,8 +14,8 @@ use std::net::Ipv4Addr;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
-const THERE: Network = Network::Ip(Addresses::V4 { source: CLIENT, destination: SERVER });
-const BACK: Network = Network::Ip(Addresses::V4 { source: SERVER, destination: CLIENT });
+const THERE: Path = Path::Ipv4 { local: CLIENT, remote: SERVER };
+const BACK: Path = Path::Ipv4 { local: SERVER, remote: CLIENT };
 const DELAY: Duration = Duration::from_millis(50);
 
 /// What the application wants to send. The connection asks for the next datagram when its controller lets one go.
@@ -35,18 +35,18 @@ impl Outbox for Datagrams {
 }
 
 /// One direction of the path: when a packet arrives, with which ECN field.
-type Path = VecDeque<(Instant, Ecn, Vec<u8>)>;
+type UnderWay = VecDeque<(Instant, Ecn, Vec<u8>)>;
 
-fn arrived(path: &mut Path, now: Instant) -> Option<(Ecn, Vec<u8>)> {
-    path.pop_front_if(|(at, ..)| *at <= now).map(|(_, ecn, bytes)| (ecn, bytes))
+fn arrived(under_way: &mut UnderWay, now: Instant) -> Option<(Ecn, Vec<u8>)> {
+    under_way.pop_front_if(|(at, ..)| *at <= now).map(|(_, ecn, bytes)| (ecn, bytes))
 }
 
 /// Everything that an end has to say now, as bytes.
-fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, network: Network, path: &mut Path) {
+fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, path: Path, under_way: &mut UnderWay) {
     while let Some(outgoing) = end.poll_transmit(now, outbox) {
         let mut bytes = vec![0; outgoing.packet.encoded_len()];
-        outgoing.packet.encode(&mut bytes, network).expect("what a connection sends has a form on the wire");
-        path.push_back((now + DELAY, outgoing.ecn, bytes));
+        outgoing.packet.encode(&mut bytes, path.outgoing()).expect("what a connection sends has a form on the wire");
+        under_way.push_back((now + DELAY, outgoing.ecn, bytes));
     }
     while let Some(event) = end.poll_event() {
         println!("{:8.3} s  {event:?}", now.as_secs_f64());
@@ -60,21 +60,21 @@ fn main() {
         ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], ..ConnectionOptions::preset(Dialect::Rfc) };
     let mut now = Instant::ZERO;
     let ports = Ports { local: 50000, remote: 5004 };
-    // Where a network can be attacked, these are seeded from true randomness.
+    // Where a network can be attacked, an `Entropy` of the operating system stands in the place of `Random`.
     let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
     let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
     let mut server: Option<Box<Connection>> = None;
 
     let mut data = Datagrams { waiting: (0..100).map(|n| vec![n; 1000]).collect(), taken: Vec::new() };
-    let (mut there, mut back) = (Path::new(), Path::new());
+    let (mut there, mut back) = (UnderWay::new(), UnderWay::new());
     let mut delivered = 0;
     loop {
         // In. Data for the application are those of the packet.
         while let Some((ecn, bytes)) = arrived(&mut there, now) {
-            let packet = Packet::decode(&bytes, THERE).expect("the path spoils nothing");
+            let packet = Packet::decode(&bytes, BACK.incoming()).expect("the path spoils nothing");
             let delivery = match &mut server {
                 Some(server) => server.handle(now, ecn, &packet),
-                None => match listener.handle(now, b"192.0.2.1:50000", ecn, &packet) {
+                None => match listener.handle(now, BACK, ecn, &packet) {
                     Outcome::Accepted(connection, delivery) => {
                         server = Some(connection);
                         delivery
@@ -91,7 +91,7 @@ fn main() {
             }
         }
         while let Some((ecn, bytes)) = arrived(&mut back, now) {
-            client.handle(now, ecn, &Packet::decode(&bytes, BACK).expect("the path spoils nothing"));
+            client.handle(now, ecn, &Packet::decode(&bytes, THERE.incoming()).expect("the path spoils nothing"));
         }
         for end in [Some(&mut client), server.as_deref_mut()].into_iter().flatten() {
             if end.poll_timeout().is_some_and(|at| at <= now) {

@@ -16,12 +16,13 @@
 //! the same loop: in, drain, next deadline.
 //!
 //! ```
-//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Ports, ServiceCode, State};
+//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
 //! use headway_units::{Dialect, Ecn, Instant, Options, Random};
 //!
 //! let (now, service) = (Instant::ZERO, ServiceCode::from_ascii("RTPV").unwrap_or_default());
 //! let options = ConnectionOptions::preset(Dialect::Rfc);
 //! let ports = Ports { local: 50000, remote: 5004 };
+//! let to_client = Path::Ipv4 { local: [192, 0, 2, 2].into(), remote: [192, 0, 2, 1].into() };
 //! let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
 //! let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
 //!
@@ -29,7 +30,7 @@
 //! let mut outbox = NoData;
 //! let request = client.poll_transmit(now, &mut outbox).map(|out| Decoded::Long(out.packet));
 //! let Some(Outcome::Accepted(mut server, _)) =
-//!     request.map(|packet| listener.handle(now, b"192.0.2.1:50000", Ecn::NotEct, &packet))
+//!     request.map(|packet| listener.handle(now, to_client, Ecn::NotEct, &packet))
 //! else {
 //!     return;
 //! };
@@ -43,6 +44,12 @@
 //!     }
 //! }
 //! ```
+//!
+//! # Endpoints
+//!
+//! [`Endpoint`] is what a program with sockets wants: all connections and listeners behind them, by the addresses ([`Path`]) and ports
+//! of their packets, with an [`Outbox`] each. Datagrams go in and come out as bytes; what comes for the application is handed over
+//! where it lies. It is driven by the same loop, and `examples/udp.rs` is the whole of it.
 #![forbid(unsafe_code)]
 
 mod ack_vector_buffer;
@@ -52,6 +59,7 @@ mod checksum;
 mod connection;
 mod crc32c;
 mod display;
+mod endpoint;
 mod error;
 mod feature;
 mod half_connection;
@@ -59,6 +67,7 @@ mod number;
 mod options;
 mod packet;
 mod packet_type;
+mod path;
 mod reset;
 mod service_code;
 mod udp;
@@ -71,6 +80,9 @@ pub use connection::{
     NoData, Outbox, Outcome, Outgoing, Ports, State, Status, refusal,
 };
 pub use crc32c::crc32c;
+pub use endpoint::{
+    ConnectError, ConnectionHandle, Datagram, Dropped, Endpoint, EndpointOptions, ListenError, Transmit,
+};
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;
@@ -82,6 +94,7 @@ pub use options::{
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;
+pub use path::Path;
 pub use reset::{Reset, ResetCode};
 pub use service_code::ServiceCode;
 pub use udp::{UDP_HEADER_LEN, UDP_PORT, UdpPorts};

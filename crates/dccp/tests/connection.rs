@@ -8,7 +8,7 @@ use headway_dccp::{
     OptionArea, OptionWriter, Outcome, Packet, Reset, ResetCode, State,
 };
 use headway_units::{Duration, Ecn, Instant, Random};
-use pipe::{PORTS, Pipe, SERVICE, options, perfect};
+use pipe::{PATH, PORTS, Pipe, SERVICE, options, perfect};
 
 #[test]
 fn connect_talk_close() {
@@ -58,27 +58,28 @@ fn a_flood_of_requests() {
         let mut client = Connection::connect(now, &options(), PORTS, SERVICE, random);
         let mut no_data = NoData;
         let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
-        if let Outcome::Accepted(connection, _) = listener.handle(now, &peer.to_be_bytes(), Ecn::NotEct, &request) {
+        if let Outcome::Accepted(connection, _) = listener.handle(now, pipe::peer(peer), Ecn::NotEct, &request) {
             kept.push(connection);
         }
     }
     assert_eq!((kept.len(), listener.half_open()), (10, 10));
 
+    let honest = pipe::peer(10_000);
     let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "honest"));
     let mut no_data = NoData;
     let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
     let mut bytes = [0; 1500];
-    let Outcome::Reply(response) = listener.handle(now, b"honest", Ecn::NotEct, &request) else { panic!("no cookie") };
+    let Outcome::Reply(response) = listener.handle(now, honest, Ecn::NotEct, &request) else { panic!("no cookie") };
     let len = response.packet.encode(&mut bytes, Network::Udp).unwrap();
     client.handle(now, Ecn::NotEct, &Packet::decode(&bytes[..len], Network::Udp).unwrap());
     let ack = client.poll_transmit(now, &mut no_data).unwrap().packet;
     // From another peer the cookie is worth nothing.
-    let Outcome::Reply(reset) = listener.handle(now, b"thief", Ecn::NotEct, &Decoded::Long(ack)) else {
+    let Outcome::Reply(reset) = listener.handle(now, pipe::peer(10_001), Ecn::NotEct, &Decoded::Long(ack)) else {
         panic!("accepted")
     };
     assert!(reset.packet.to_string().contains("Bad Init Cookie"), "{}", reset.packet);
     let later = now + Duration::from_millis(50);
-    let Outcome::Accepted(server, _) = listener.handle(later, b"honest", Ecn::NotEct, &Decoded::Long(ack)) else {
+    let Outcome::Accepted(server, _) = listener.handle(later, honest, Ecn::NotEct, &Decoded::Long(ack)) else {
         panic!()
     };
     let status = server.status();
@@ -101,16 +102,16 @@ fn a_forged_request_does_not_keep_its_peer_out() {
     let (mut thief, mut client, mut other) = (connect("thief"), connect("client"), connect("other"));
     let (mut no_data, mut nothing) = (NoData, NoData);
     let first = Decoded::Long(thief.poll_transmit(now, &mut no_data).unwrap().packet);
-    let Outcome::Accepted(forged, _) = listener.handle(now, b"client", Ecn::NotEct, &first) else { panic!() };
+    let Outcome::Accepted(forged, _) = listener.handle(now, PATH, Ecn::NotEct, &first) else { panic!() };
     assert!(!listener.is_contested(&forged, &first), "the same Request again");
 
     let request = Decoded::Long(client.poll_transmit(now, &mut nothing).unwrap().packet);
     assert!(listener.is_contested(&forged, &request));
-    let Outcome::Reply(response) = listener.contest(now, b"client", Ecn::NotEct, &request) else { panic!() };
+    let Outcome::Reply(response) = listener.contest(now, PATH, Ecn::NotEct, &request) else { panic!() };
     client.handle(now, Ecn::NotEct, &Decoded::Long(response.packet));
     let ack = Decoded::Long(client.poll_transmit(now, &mut nothing).unwrap().packet);
     assert!(listener.is_contested(&forged, &ack));
-    let Outcome::Accepted(server, _) = listener.contest(now, b"client", Ecn::NotEct, &ack) else { panic!() };
+    let Outcome::Accepted(server, _) = listener.contest(now, PATH, Ecn::NotEct, &ack) else { panic!() };
     assert_eq!((server.state(), client.state()), (State::Open, State::PartOpen));
     assert!(!listener.is_contested(&server, &first), "no more, once it is open");
 
@@ -120,6 +121,39 @@ fn a_forged_request_does_not_keep_its_peer_out() {
     let mut no_data = NoData;
     let second = Decoded::Long(other.poll_transmit(now, &mut no_data).unwrap().packet);
     assert!(!listener.is_contested(&forged, &second));
+}
+
+/// The client hears of the forged connection first, which its Reset then ends (section 8.5 step 4): TIMEWAIT, four minutes long, does not
+/// keep it out. Of a connection that was open it does.
+#[test]
+fn timewait_does_not_keep_out_who_has_reset_a_forged_request() {
+    let now = Instant::from_secs(1);
+    let say = |end: &mut Connection| {
+        let mut bytes = vec![0; 1500];
+        let len = end.poll_transmit(now, &mut NoData).unwrap().packet.encode(&mut bytes, Network::Udp).unwrap();
+        bytes.truncate(len);
+        bytes
+    };
+    for forged in [true, false] {
+        let mut listener = Listener::new(now, &options(), &[SERVICE], Random::new(1, "listener"));
+        let connect = |name| Connection::connect(now, &options(), PORTS, SERVICE, Random::new(7, name));
+        let (mut client, mut other) = (connect("client"), connect("other"));
+        let requests = [say(&mut client), say(&mut other)];
+        let [request, others] = requests.each_ref().map(|bytes| Packet::decode(bytes, Network::Udp).unwrap());
+        let first = if forged { &others } else { &request };
+        let Outcome::Accepted(mut server, _) = listener.handle(now, PATH, Ecn::NotEct, first) else { panic!() };
+        client.handle(now, Ecn::NotEct, &Packet::decode(&say(&mut server), Network::Udp).unwrap());
+        if !forged {
+            server.handle(now, Ecn::NotEct, &Packet::decode(&say(&mut client), Network::Udp).unwrap());
+            client.abort(now);
+        }
+        let reset = say(&mut client);
+        let reset = Packet::decode(&reset, Network::Udp).unwrap();
+        server.handle(now, Ecn::NotEct, &reset);
+        let contested = [&request, &others].map(|request| listener.is_contested(&server, request));
+        assert_eq!((server.state(), contested), (State::TimeWait, [forged; 2]));
+        assert!(!listener.is_contested(&server, &reset));
+    }
 }
 
 /// Always: no Request is kept, and neither what it asks for nor the round trip is forgotten.
@@ -146,7 +180,7 @@ fn a_client_that_never_confirms() {
     let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "client"));
     let (mut no_data, mut bytes) = (NoData, [0; 1500]);
     let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
-    let Outcome::Reply(response) = listener.handle(now, b"peer", Ecn::NotEct, &request) else { panic!("no cookie") };
+    let Outcome::Reply(response) = listener.handle(now, PATH, Ecn::NotEct, &request) else { panic!("no cookie") };
     assert!(response.packet.to_string().contains("ChangeL(SequenceWindow 1000)"));
     let len = response.packet.encode(&mut bytes, Network::Udp).unwrap();
     client.handle(now, Ecn::NotEct, &Packet::decode(&bytes[..len], Network::Udp).unwrap());
@@ -158,7 +192,7 @@ fn a_client_that_never_confirms() {
     cookies.for_each(|cookie| writer.push(cookie).unwrap());
     let ack = Packet { options: writer.finish().unwrap(), ..ack };
     now += Duration::from_millis(10);
-    let Outcome::Accepted(mut server, _) = listener.handle(now, b"peer", Ecn::NotEct, &Decoded::Long(ack)) else {
+    let Outcome::Accepted(mut server, _) = listener.handle(now, PATH, Ecn::NotEct, &Decoded::Long(ack)) else {
         panic!("the cookie is good")
     };
     let (until, mut sent) = (now + Duration::from_secs(10), 0);
@@ -185,7 +219,7 @@ fn refusals_for_options_are_few_too() {
             let request = client.poll_transmit(now, &mut no_data).unwrap().packet;
             // Mandatory Change L of a feature that nobody knows.
             let request = Packet { options: OptionArea::new(&[1, 32, 4, 99, 1, 0, 0, 0]).unwrap(), ..request };
-            let outcome = listener.handle(now, &peer.to_be_bytes(), Ecn::NotEct, &Decoded::Long(request));
+            let outcome = listener.handle(now, pipe::peer(peer), Ecn::NotEct, &Decoded::Long(request));
             answered += u32::from(!matches!(outcome, Outcome::Ignored(_)));
         }
         assert_eq!(answered, 8, "{init_cookies:?}");

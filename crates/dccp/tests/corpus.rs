@@ -7,6 +7,8 @@ mod check_ccid_options;
 mod check_connection;
 #[path = "../../../fuzz/check_dccp.rs"]
 mod check_dccp;
+#[path = "../../../fuzz/check_endpoint.rs"]
+mod check_endpoint;
 #[path = "../../../fuzz/check_established.rs"]
 mod check_established;
 #[path = "../../../fuzz/check_listener.rs"]
@@ -58,6 +60,11 @@ fn connections() {
 #[test]
 fn open_connections() {
     replay(include_str!("../../../fuzz/corpus/established.hex"), 5, check_established::check);
+}
+
+#[test]
+fn endpoints() {
+    replay(include_str!("../../../fuzz/corpus/endpoint.hex"), 5, check_endpoint::check);
 }
 
 #[test]

@@ -27,11 +27,11 @@ fn client(ccid: u8) -> Dialogue {
 }
 
 fn window(client: &mut Dialogue) -> f64 {
-    client.connection().status().sender.unwrap().window.unwrap()
+    client.connection().status().sender.unwrap().window_packets.unwrap()
 }
 
 fn rate(client: &mut Dialogue) -> u64 {
-    client.connection().status().sender.unwrap().rate.unwrap().bits_per_second()
+    client.connection().status().sender.unwrap().target_rate.unwrap().bits_per_second()
 }
 
 /// Section 11.7: the first block covers the packet's own acknowledgement number. A packet without options says nothing, least of all what

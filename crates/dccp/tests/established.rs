@@ -464,4 +464,23 @@ mod close {
         client.send(30, "Reset 1002 (2) 1", &[], b"");
         assert_eq!(client.state(), State::TimeWait);
     }
+
+    /// Section 8.3: whoever asks late is told that the connection is over all the same, and that the peer no longer listens; of what
+    /// repeats itself the oldest 64 are kept, the Connected among them.
+    #[test]
+    fn the_end_is_told_behind_any_number_of_events() {
+        let mut client = Dialogue::open_client(&options());
+        for ms in 100..200 {
+            client.push(ms, &vec![0; 64_488]);
+        }
+        client.push(200, b"x");
+        client.recv(200, "Data 2 Len=1");
+        // Drop Code 1 for that packet.
+        client.send(210, "Ack 1002 (2)", &[40, 3, 0x90], b"");
+        client.send(220, "Close 1003 (2)", &[], b"");
+        let mut wanted = vec![Event::Connected];
+        wanted.extend([Event::DatagramTooLarge(64_488); 63]);
+        wanted.extend([Event::PeerNotListening, Event::Closed(Closed::ByUs(reset(ResetCode::CLOSED)))]);
+        assert_eq!(client.events(), wanted);
+    }
 }

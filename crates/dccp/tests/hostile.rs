@@ -216,7 +216,7 @@ proptest! {
             let mut bytes = [0; 2000];
             let len = encode(body, seq, word[3], data, &options, &mut bytes);
             let decoded = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
-            match listener.handle(Instant::ZERO, &[*kind], Ecn::NotEct, &decoded) {
+            match listener.handle(Instant::ZERO, pipe::peer((*kind).into()), Ecn::NotEct, &decoded) {
                 headway_dccp::Outcome::Accepted(mut connection, _) => {
                     while connection.poll_transmit(Instant::ZERO, &mut NoData).is_some() {}
                     kept.push(connection);
@@ -277,7 +277,7 @@ impl Cookies {
         let mut bytes = [0; 2000];
         let len = encode(body, Seq48::new(seq), 0, &[0; 100], cookie, &mut bytes);
         let packet = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
-        match self.0.handle(Instant::ZERO, &[peer], Ecn::NotEct, &packet) {
+        match self.0.handle(Instant::ZERO, pipe::peer(peer.into()), Ecn::NotEct, &packet) {
             headway_dccp::Outcome::Accepted(connection, delivery) => Answer::Connection(connection, delivery),
             headway_dccp::Outcome::Ignored(_) => Answer::Nothing,
             headway_dccp::Outcome::Reply(out) => {

@@ -140,7 +140,7 @@ fn play(name: &str, client: bool) -> Played {
             let decoded = Decoded::Long(packet);
             let delivery = match &mut played.connection {
                 Some(connection) => connection.handle(now, Ecn::NotEct, &decoded),
-                None => match listener.handle(now, b"", Ecn::NotEct, &decoded) {
+                None => match listener.handle(now, pipe::PATH, Ecn::NotEct, &decoded) {
                     Outcome::Accepted(connection, delivery) => {
                         played.connection = Some(*connection);
                         delivery
@@ -258,7 +258,7 @@ proptest! {
                 Some(connection) => {
                     connection.handle(now, Ecn::NotEct, &Decoded::Long(packet));
                 }
-                None => if let Outcome::Accepted(accepted, _) = listener.handle(now, b"", Ecn::NotEct, &Decoded::Long(packet)) {
+                None => if let Outcome::Accepted(accepted, _) = listener.handle(now, pipe::PATH, Ecn::NotEct, &Decoded::Long(packet)) {
                     connection = Some(*accepted);
                 },
             }

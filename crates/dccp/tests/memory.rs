@@ -60,7 +60,7 @@ fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Ve
             let now = Instant::ZERO + Duration::from_micros(1000 * thousand + n);
             let request = request(&mut random, Ports { local: random_port(n), ..PORTS });
             let sent = request.encoded_len();
-            match listener.handle(now, &(thousand * 1000 + n).to_be_bytes(), Ecn::NotEct, &Decoded::Long(request)) {
+            match listener.handle(now, pipe::peer((thousand * 1000 + n) as u32), Ecn::NotEct, &Decoded::Long(request)) {
                 Outcome::Accepted(connection, _) => kept.push(connection),
                 Outcome::Reply(reply) => longest = longest.max(reply.packet.encoded_len() as f64 / sent as f64),
                 Outcome::Ignored(_) => {}
@@ -90,10 +90,12 @@ fn a_flood_leaves_nothing() {
     let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(0, "honest"));
     let mut no_data = NoData;
     let request = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
-    let Outcome::Reply(response) = listener.handle(now, b"honest", Ecn::NotEct, &request) else { panic!("no cookie") };
+    let Outcome::Reply(response) = listener.handle(now, pipe::peer(1 << 20), Ecn::NotEct, &request) else {
+        panic!("no cookie")
+    };
     client.handle(now, Ecn::NotEct, &Decoded::Long(response.packet));
     let ack = Decoded::Long(client.poll_transmit(now, &mut no_data).unwrap().packet);
-    assert!(matches!(listener.handle(now, b"honest", Ecn::NotEct, &ack), Outcome::Accepted(..)));
+    assert!(matches!(listener.handle(now, pipe::peer(1 << 20), Ecn::NotEct, &ack), Outcome::Accepted(..)));
 
     let places = 128;
     for init_cookies in [InitCookies::WhenBusy, InitCookies::Never] {

@@ -8,7 +8,8 @@ use dialogue::{Dialogue, changes, confirms};
 use headway_dccp::{
     Ccid, CcidController, Closed, ConnectionOptions, CsCov, Delivery, Event, Ignored, Reset, ResetCode, State, crc32c,
 };
-use headway_units::{Dialect, Ecn, Options};
+use headway_rate::ControllerOptions;
+use headway_units::{Dialect, Ecn, Options, Registry};
 use pipe::options;
 
 const OPTION_ERROR: Delivery = Delivery::Dropped(Ignored::OptionError);
@@ -95,11 +96,14 @@ mod first_packets {
         assert_eq!(server.send(21, "Data 1003", &[], b"now"), Delivery::Data);
     }
 
-    /// Section 12: what we send is ECN-capable unless the other end is blind.
+    /// Section 12: what we send is ECN-capable unless the other end is blind, or nobody would answer a mark.
     #[test]
     fn packets_are_ecn_capable() {
-        for (blind, ecn) in [(&[][..], Ecn::Ect0), (&[1, 32, 4, 4, 1], Ecn::NotEct)] {
-            let mut client = Dialogue::client(&options());
+        let none = (&[][..], "none", Ecn::NotEct);
+        for (blind, kind, ecn) in [(&[][..], "tfrc", Ecn::Ect0), (&[1, 32, 4, 4, 1], "tfrc", Ecn::NotEct), none] {
+            let mut rules = options();
+            rules.controllers[0].controller = ControllerOptions::preset(kind, Dialect::Rfc).unwrap();
+            let mut client = Dialogue::client(&rules);
             client.next(0);
             client.send(10, "Response 1000 (0)", &[&confirms(&options()), blind].concat(), b"");
             client.outbox.push(b"data");

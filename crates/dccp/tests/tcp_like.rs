@@ -3,21 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
-    AckVectorBuffer, Addresses, Body, CcVal, CsCov, DccpOption, Decoded, Network, OptionArea, OptionWriter, Packet,
-    arrivals,
+    AckVectorBuffer, Addresses, Body, CcVal, CsCov, DccpOption, Decoded, Elapsed, Network, OptionArea, OptionWriter,
+    Packet, arrivals,
 };
 use headway_rate::{
-    ControllerOptions, Feedback, LossForm, Next, Permit, Received, Receiver, ReceiverContext, ReceiverHalf, Report,
-    Sender, SenderContext, SenderHalf, Sending,
+    Acknowledged, ControllerOptions, Inbound, Next, Outbound, Received, Receiver, ReceiverContext, Report, Sender,
+    SenderContext,
 };
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Random, Registry, Seq48};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 const ADDRESSES: Addresses =
     Addresses::V4 { source: std::net::Ipv4Addr::new(192, 0, 2, 1), destination: std::net::Ipv4Addr::new(192, 0, 2, 2) };
 const NETWORK: Network = Network::Ip(ADDRESSES);
 const SIZE: Bytes = Bytes::new(1000);
 const ONE_WAY: Duration = Duration::from_millis(50);
+/// The sequence number of the first packet.
+const FIRST: u64 = 1000;
 
 fn encode(seq: u64, body: Body, options: OptionArea<'_>, data: &[u8]) -> Vec<u8> {
     let packet = Packet {
@@ -66,18 +68,18 @@ struct World {
 /// Runs for so many seconds. `data` and `acks` say whether the n-th packet of its sort is lost.
 fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost: impl Fn(u64) -> bool) -> World {
     let options = ControllerOptions::preset("tcp-like", dialect).unwrap();
-    let random = Random::new(1, "tcp-like");
-    let context = SenderContext { now: Instant::ZERO, rtt: Some(ONE_WAY * 2), packet_size: SIZE, random };
-    let mut sender = Sender::new(&options, context);
-    let context = ReceiverContext { now: Instant::ZERO, packet_size: SIZE, losses: LossForm::default() };
-    let mut receiver = Receiver::new(&options, context);
+    let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "tcp-like"));
+    context.rtt = Some(ONE_WAY * 2);
+    let (mut sender, mut receiver) = (Outbound::new(1000), Inbound::default());
+    sender.start(Sender::new(&options, context));
+    receiver.start(Receiver::new(&options, ReceiverContext::new(Instant::ZERO, SIZE)));
     let (mut forth, mut back) = (Way::default(), Way::default());
-    let mut world = World { sent: 0, received: 0, acknowledgements: 0, longest: 0, status: sender.status() };
+    let mut world = World { sent: 0, received: 0, acknowledgements: 0, longest: 0, status: sender.status().unwrap() };
 
-    // The sender's own: when its packets went, the acknowledgements it saw.
-    let (mut next, mut times, mut greatest_ack, mut runs) = (1000, BTreeMap::new(), None, vec![]);
+    // The sender's own: the acknowledgements it saw.
+    let (mut greatest_ack, mut runs) = (None, vec![]);
     // The receiver's own.
-    let (mut vector, mut next_ack, mut last_arrival) = (AckVectorBuffer::new(), 7, Instant::ZERO);
+    let (mut vector, mut next_ack) = (AckVectorBuffer::new(), 7);
 
     for millis in 0..seconds * 1000 {
         let now = Instant::from_millis(millis);
@@ -88,22 +90,17 @@ fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost
             if let Some(ack) = packet.body.ack() {
                 vector.acknowledged(ack);
             }
-            let number = packet.seq.value();
-            let packet = Received { number, size: SIZE, data, ecn: Ecn::NotEct, ccval: 0, ..Received::default() };
-            receiver.on_packet(now, &packet);
-            receiver.set_ack_ratio(sender.status().ack_ratio.unwrap());
-            last_arrival = now;
+            receiver.on_packet(now, &Received::new(packet.seq.value() - FIRST, data.then_some(SIZE)));
+            receiver.set_ack_ratio(sender.status().unwrap().ack_ratio.unwrap());
             world.received += 1;
             if receiver.poll_report(now).is_some() {
-                acknowledge(&mut vector, &mut next_ack, now, &mut back, &ack_lost, &mut world);
+                acknowledge(&mut vector, &mut next_ack, now, receiver.held(now), &mut back, &ack_lost, &mut world);
             }
         }
         if receiver.poll_timeout().is_some_and(|timer| timer <= now) {
             receiver.handle_timeout(now);
             assert!(receiver.poll_report(now).is_some());
-            acknowledge(&mut vector, &mut next_ack, now, &mut back, &ack_lost, &mut world);
-            // A real carrier says how long it waited (Elapsed Time); here no round trip is measured.
-            times.retain(|_, sent| *sent + ONE_WAY > last_arrival);
+            acknowledge(&mut vector, &mut next_ack, now, receiver.held(now), &mut back, &ack_lost, &mut world);
         }
         while let Some(bytes) = back.receive(now) {
             let packet = decode(&bytes);
@@ -114,35 +111,27 @@ fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost
             arrivals(vectors, &mut runs);
             let missing = greatest_ack.map_or(0, |greatest: Seq48| packet.seq.distance_from(greatest) - 1);
             greatest_ack = Some(packet.seq);
-            let acknowledged = packet.body.ack().unwrap().value();
-            sender.on_feedback(
-                now,
-                &Feedback {
-                    acknowledged,
-                    rtt_sample: times.get(&acknowledged).map(|sent| now.since(*sent)),
-                    report: Report::Arrivals(&runs),
-                    lost_acks: missing,
-                    slow_receiver: false,
-                    receive_buffer_drops: 0,
-                },
-            );
+            let number = packet.body.ack().unwrap().value() - FIRST;
+            let held = packet.options.iter().find_map(|option| match option.unwrap() {
+                DccpOption::ElapsedTime(elapsed) => Some(elapsed.duration()),
+                _ => None,
+            });
+            let trip = sender.measure(now, &Acknowledged { number, held, ..Acknowledged::default() });
+            sender.on_lost_acks(missing);
+            sender.on_report(now, number, trip.map(|trip| trip.sample), Report::Arrivals(&runs));
         }
-        if sender.poll_timeout().is_some_and(|timer| timer <= now) {
-            sender.handle_timeout(now);
-        }
-        while sender.poll_send(now, Next { size: SIZE }) == Permit::Now {
-            sender.on_send(now, &Sending { number: next, size: SIZE, data: true });
+        sender.handle_timeout(now);
+        while sender.may_send(now, Some(Next::new(SIZE))) {
+            let (number, _) = sender.send(now, Some(SIZE), true);
             let body = greatest_ack.map_or(Body::Data, |ack| Body::DataAck { ack });
-            let bytes = encode(next, body, OptionArea::EMPTY, &[0; 1000]);
+            let bytes = encode(FIRST + number, body, OptionArea::EMPTY, &[0; 1000]);
             if !data_lost(world.sent) {
                 forth.send(now, bytes);
             }
-            times.insert(next, now);
             world.sent += 1;
-            next += 1;
         }
     }
-    world.status = sender.status();
+    world.status = sender.status().unwrap();
     world
 }
 
@@ -150,6 +139,7 @@ fn acknowledge(
     vector: &mut AckVectorBuffer,
     next: &mut u64,
     now: Instant,
+    held: Duration,
     back: &mut Way,
     lost: &impl Fn(u64) -> bool,
     world: &mut World,
@@ -158,6 +148,7 @@ fn acknowledge(
     let mut writer = OptionWriter::new(&mut space);
     vector.write(&mut writer).unwrap();
     world.longest = world.longest.max(writer.len());
+    writer.push(DccpOption::ElapsedTime(Elapsed::from_duration(held))).unwrap();
     vector.sent(Seq48::new(*next));
     let body = Body::Ack { ack: vector.newest().unwrap() };
     let bytes = encode(*next, body, writer.finish().unwrap(), &[]);

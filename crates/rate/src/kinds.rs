@@ -1,10 +1,10 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Feedback, LossForm, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report, ReportForm, SenderContext,
-    SenderHalf, Sending, Stamp, Status,
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
+use crate::report::{Feedback, Report, ReportForm};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
 use crate::tfrc::{TfrcOptions, TfrcReceiver, TfrcSender};
 use crate::tfrc_sp::TfrcSpOptions;
@@ -39,6 +39,14 @@ macro_rules! controllers {
             #[must_use]
             pub const fn reports(&self) -> ReportForm {
                 match self { $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS ),+ }
+            }
+
+            /// What the halves need of their carrier.
+            pub fn needs(&self) -> impl Iterator<Item = Need> {
+                let [sender, receiver] = match self {
+                    $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS] ),+
+                };
+                sender.iter().chain(receiver).copied()
             }
         }
 
@@ -82,9 +90,6 @@ impl SenderHalf for Sender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         each_sender!(self, sender => sender.on_feedback(now, feedback));
     }
-    fn keep_losses(&mut self) {
-        each_sender!(self, sender => sender.keep_losses());
-    }
     fn handle_timeout(&mut self, now: Instant) {
         each_sender!(self, sender => sender.handle_timeout(now));
     }
@@ -97,6 +102,9 @@ impl SenderHalf for Sender {
 }
 
 impl ReceiverHalf for Receiver {
+    fn report_form(&self) -> ReportForm {
+        each_receiver!(self, receiver => receiver.report_form())
+    }
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         each_receiver!(self, receiver => receiver.on_packet(now, packet));
     }
@@ -115,7 +123,7 @@ impl ReceiverHalf for Receiver {
     fn set_ack_ratio(&mut self, packets: u16) {
         each_receiver!(self, receiver => receiver.set_ack_ratio(packets));
     }
-    fn set_loss_form(&mut self, form: LossForm) {
-        each_receiver!(self, receiver => receiver.set_loss_form(form));
+    fn on_change(&mut self, context: &ReceiverContext) {
+        each_receiver!(self, receiver => receiver.on_change(context));
     }
 }

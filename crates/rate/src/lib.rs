@@ -6,22 +6,26 @@ mod contract;
 mod faster_restart;
 mod kinds;
 mod none;
-mod own;
+mod report;
 mod tcp_like;
 mod tfrc;
 mod tfrc_sp;
+pub mod toolbox;
 
-pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip};
+pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
-    Arrival, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, ReceiverContext, ReceiverHalf, Report,
-    ReportForm, Run, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport, Timing,
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+    Timing,
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
-pub use own::Own;
-pub use tcp_like::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
+pub use report::{
+    Arrival, Feedback, LossForm, LossInterval, Losses, Own, Report, ReportForm, Run, TfrcReport, TimedArrival,
+    TimedReport,
+};
+pub use tcp_like::{AckRatioRule, Restart, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
 pub use tfrc::{
     CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
-    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions, TfrcReceiver, TfrcSender,
+    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver, TfrcSender,
 };
 pub use tfrc_sp::TfrcSpOptions;

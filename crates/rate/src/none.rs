@@ -1,8 +1,9 @@
 //! No control: what plain UDP does.
 
 use crate::contract::{
-    Feedback, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+    Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
 };
+use crate::report::Feedback;
 use headway_units::{Dialect, Instant, Options};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ impl SenderHalf for NoneSender {
         Permit::Now
     }
     fn on_send(&mut self, _: Instant, _: &Sending) -> Stamp {
-        Stamp::default()
+        Stamp { ecn: headway_units::Ecn::NotEct, ..Stamp::default() }
     }
     fn on_feedback(&mut self, _: Instant, _: &Feedback<'_>) {}
     fn status(&self) -> Status {

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::{
-    ControllerOptions, Feedback, LossForm, Losses, Next, Permit, Received, Receiver, ReceiverContext, ReceiverHalf,
-    Report, Sender, SenderContext, SenderHalf, Sending, TfrcReport,
+    ControllerOptions, Feedback, Losses, Next, Permit, Received, Receiver, ReceiverContext, ReceiverHalf, Report,
+    Sender, SenderContext, SenderHalf, Sending, TfrcReport,
 };
-use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, Instant, Probability, Random, Rate, Registry};
 
 /// 300 packets with 5 % loss: a report with each packet with which Linux reported, and with no other; the receive rate to
 /// 2 B/s (the capture is stamped a few microseconds off), 1/p to one packet, from the first loss event on, when p comes of the
@@ -13,8 +13,7 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random,
 #[test]
 fn the_reports_of_a_lossy_flow() {
     let options = ControllerOptions::preset("tfrc", Dialect::Linux).unwrap();
-    let context = ReceiverContext { now: Instant::ZERO, packet_size: Bytes::new(1400), losses: LossForm::EventRate };
-    let mut receiver = Receiver::new(&options, context);
+    let mut receiver = Receiver::new(&options, ReceiverContext::new(Instant::ZERO, Bytes::new(1400)));
     let mut ours = None;
     let mut reports = 0;
     for line in include_str!("data/linux-ccid3-loss5.csv").lines().filter(|line| !line.starts_with('#')) {
@@ -23,15 +22,8 @@ fn the_reports_of_a_lossy_flow() {
         if fields[0] == "d" {
             assert_eq!(ours, None, "Linux did not report then");
             let now = Instant::from_nanos((fields[1].parse::<f64>().unwrap() * 1e9).round() as u64);
-            let packet = Received {
-                number: number(2),
-                size: Bytes::new(number(4)),
-                data: fields[6] == "1",
-                ecn: Ecn::NotEct,
-                ccval: number(3) as u8,
-                ndp_count: Some(number(5)),
-                ..Received::default()
-            };
+            let mut packet = Received::new(number(2), (fields[6] == "1").then(|| Bytes::new(number(4))));
+            (packet.ccval, packet.ndp_count) = (number(3) as u8, Some(number(5)));
             receiver.on_packet(now, &packet);
             if let Some(Report::Tfrc(report)) = receiver.poll_report(now) {
                 let Losses::EventRate(p) = report.losses else { panic!("not asked for") };
@@ -60,12 +52,8 @@ fn the_departures_of_a_limited_flow() {
     // The capture's clock is put forward so that Linux's ticks are at multiples of 4 ms.
     let at = |seconds: f64| Instant::from_nanos(((seconds + 0.000_630) * 1e9).round() as u64);
     let seconds = |now: Instant| now.as_nanos() as f64 / 1e9 - 0.000_630;
-    let context = SenderContext {
-        now: at(0.042_3),
-        rtt: Some(Duration::from_micros(42_260)),
-        packet_size: Bytes::new(1400),
-        random: Random::new(1, "sender"),
-    };
+    let mut context = SenderContext::new(at(0.042_3), Bytes::new(1400), Random::new(1, "sender"));
+    context.rtt = Some(Duration::from_micros(42_260));
     let mut sender = Sender::new(&options, context);
     let lines = include_str!("data/linux-ccid3-bottleneck.csv").lines().filter(|line| !line.starts_with('#'));
     let lines: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
@@ -96,21 +84,15 @@ fn the_departures_of_a_limited_flow() {
                 losses: Losses::EventRate(Probability::new(p).unwrap()),
                 new_loss_event: false,
             };
-            let feedback = Feedback {
-                acknowledged: acknowledged as u64,
-                rtt_sample: Some(Duration::from_secs_f64(number(line, 1) - sent[acknowledged])),
-                report: Report::Tfrc(report),
-                lost_acks: 0,
-                slow_receiver: false,
-                receive_buffer_drops: 0,
-            };
+            let mut feedback = Feedback::new(acknowledged as u64, Report::Tfrc(report));
+            feedback.rtt_sample = Some(Duration::from_secs_f64(number(line, 1) - sent[acknowledged]));
             sender.on_feedback(now, &feedback);
         }
         timer = None;
         while waiting > 0 && gone < sent.len() {
-            match sender.poll_send(now, Next { size: Bytes::new(500) }) {
+            match sender.poll_send(now, Next::new(Bytes::new(500))) {
                 Permit::Now => {
-                    let sending = Sending { number: gone as u64, size: Bytes::new(500), data: true };
+                    let sending = Sending::new(gone as u64, Some(Bytes::new(500)));
                     let stamp = sender.on_send(now, &sending);
                     let late = seconds(now) - sent[gone];
                     assert!(late.abs() < 0.0081, "packet {gone}: {late} s late");

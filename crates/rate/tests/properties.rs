@@ -76,12 +76,10 @@ fn to_sender() -> impl Strategy<Value = ToSender> {
 fn packets() -> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Option<Timing>, Duration)> {
     let timings =
         (durations(), prop::option::of(durations()), prop::option::of(durations()), any::<u32>(), any::<bool>())
-            .prop_map(|(sent, rtt, t_rto, round, urgent)| Timing {
-                sent: Instant::ZERO + sent,
-                rtt,
-                t_rto,
-                round,
-                urgent,
+            .prop_map(|(sent, rtt, t_rto, round, urgent)| {
+                let mut timing = Timing::new(Instant::ZERO + sent);
+                (timing.rtt, timing.t_rto, timing.round, timing.urgent) = (rtt, t_rto, round, urgent);
+                timing
             });
     let ndp = prop::option::weighted(0.3, numbers());
     let sizes = prop_oneof![0u64..2000, numbers()];
@@ -108,7 +106,8 @@ proptest! {
         moves in prop::collection::vec(to_sender(), 1..120),
     ) {
         let mut now = Instant::from_secs(1);
-        let context = SenderContext { now, rtt, packet_size: Bytes::new(packet_size), random: Random::new(7, "any") };
+        let mut context = SenderContext::new(now, Bytes::new(packet_size), Random::new(7, "any"));
+        context.rtt = rtt;
         let mut sender = Sender::new(&options, context);
         let mut number = 0;
         for one in moves {
@@ -116,7 +115,7 @@ proptest! {
                 ToSender::Wait(time) => now += time,
                 ToSender::Send { size, data, skip } => {
                     number += 1 + skip;
-                    let stamp = sender.on_send(now, &Sending { number, size: Bytes::new(size), data });
+                    let stamp = sender.on_send(now, &Sending::new(number, data.then(|| Bytes::new(size))));
                     prop_assert!(stamp.ccval < 16);
                 }
                 ToSender::Report { acknowledged, rtt, x_recv, said, slow, drops } => {
@@ -136,14 +135,9 @@ proptest! {
                         }
                     };
                     let report = TfrcReport { x_recv: Rate::from_bits_per_second(x_recv), losses, new_loss_event };
-                    sender.on_feedback(now, &Feedback {
-                        acknowledged,
-                        rtt_sample: rtt,
-                        report: Report::Tfrc(report),
-                        lost_acks: 0,
-                        slow_receiver: slow,
-                        receive_buffer_drops: drops,
-                    });
+                    let mut feedback = Feedback::new(acknowledged, Report::Tfrc(report));
+                    (feedback.rtt_sample, feedback.slow_receiver, feedback.receive_buffer_drops) = (rtt, slow, drops);
+                    sender.on_feedback(now, &feedback);
                 }
                 ToSender::Timeout => {
                     if let Some(at) = sender.poll_timeout() {
@@ -155,11 +149,11 @@ proptest! {
                 }
                 ToSender::Limited => sender.on_application_limited(now),
             }
-            if let Permit::At(at) = sender.poll_send(now, Next { size: Bytes::new(100) }) {
+            if let Permit::At(at) = sender.poll_send(now, Next::new(Bytes::new(100))) {
                 prop_assert!(at > now);
             }
             let status = sender.status();
-            prop_assert!(status.loss_event_rate.is_some() && status.rate.is_some());
+            prop_assert!(status.loss_event_rate.is_some() && status.target_rate.is_some());
         }
     }
 
@@ -172,7 +166,9 @@ proptest! {
     ) {
         let mut now = Instant::ZERO;
         let losses = if intervals { LossForm::Intervals } else { LossForm::EventRate };
-        let mut receiver = Receiver::new(&options, ReceiverContext { now, packet_size: Bytes::new(1000), losses });
+        let mut context = ReceiverContext::new(now, Bytes::new(1000));
+        context.tfrc.losses = losses;
+        let mut receiver = Receiver::new(&options, context);
         for (i, (number, size, data, marked, ccval, ndp_count, timing, wait)) in packets.into_iter().enumerate() {
             now += wait;
             if let Some(at) = receiver.poll_timeout().filter(|at| *at <= now) {
@@ -181,16 +177,10 @@ proptest! {
             }
             // Half the runs go up from a number near the end of all numbers.
             let number = if near { (u64::MAX - 300 + 2 * i as u64).wrapping_add(number % 5) } else { number };
-            receiver.on_packet(now, &Received {
-                number,
-                size: Bytes::new(size),
-                data,
-                ecn: if marked { Ecn::Ce } else { Ecn::Ect0 },
-                ccval: ccval % 16,
-                ndp_count,
-                timing,
-                ..Received::default()
-            });
+            let mut packet = Received::new(number, data.then(|| Bytes::new(size)));
+            packet.ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
+            (packet.ccval, packet.ndp_count, packet.timing) = (ccval % 16, ndp_count, timing);
+            receiver.on_packet(now, &packet);
             if let Some(Report::Tfrc(report)) = receiver.poll_report(now) {
                 match report.losses {
                     Losses::EventRate(p) => prop_assert!((0.0..=1.0).contains(&p.value())),

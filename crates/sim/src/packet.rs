@@ -1,7 +1,7 @@
 //! A packet on its way.
 
 use headway_dccp::{CcVal, CsCov};
-use headway_rate::{Run, Stamp};
+use headway_rate::{Run, Stamp, TimedArrival};
 use headway_tcp::{SackBlocks, Segment};
 use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 use std::net::Ipv4Addr;
@@ -206,6 +206,8 @@ pub enum ReportNumbers {
     Arrivals(Box<[Run]>),
     /// TFRC's own numbers.
     Tfrc(TfrcNumbers),
+    /// Of each datagram whether it has come and when, and the receiver's clock.
+    Timed(Instant, Box<[TimedArrival]>),
     /// What the controller's file has coded.
     Own(headway_rate::Own),
 }

@@ -91,9 +91,9 @@ impl Series {
                 self.writer.push(ssthresh, now, sender.ssthresh());
             }
             if let (Some(ids), Some(status)) = (series.controller, flow.transport.status()) {
-                let Status { rate, rtt, loss_event_rate, .. } = status;
+                let Status { target_rate, rtt, loss_event_rate, .. } = status;
                 let values = [
-                    rate.map(|rate| rate.bits_per_second() as f64),
+                    target_rate.map(|rate| rate.bits_per_second() as f64),
                     rtt.map(|rtt| rtt.as_secs_f64()),
                     loss_event_rate.map(|p| p.value()),
                 ];

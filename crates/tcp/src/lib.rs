@@ -28,7 +28,7 @@ mod state;
 mod tahoe;
 
 pub use kinds::{Sender, TcpOptions};
-pub use options::{AckCounting, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, RtoFloor, Rules};
+pub use options::{AckCounting, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules};
 pub use segment::{SackBlocks, Segment};
 pub use sender::Counters;
 pub use sink::Sink;

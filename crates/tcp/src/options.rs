@@ -1,6 +1,6 @@
 //! What a TCP connection is told: one set of rules for all kinds, and its three presets.
 
-use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize};
+use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor};
 
 /// The rules of a sender and its sink. Sizes are IP bytes on the wire; windows are in segments (a size in bytes counts
 /// as so many payloads). Defaults are the preset of the kind and dialect.
@@ -127,16 +127,6 @@ pub struct Rules {
     pub reno_friendly_alpha_rises: bool,
     /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
     pub hystart: bool,
-}
-
-/// What `min_rto` is the least of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RtoFloor {
-    /// The timeout (RFC 6298).
-    Rto,
-    /// Four times RTTVAR, to which SRTT is added (Linux).
-    Variance,
 }
 
 /// What a loss halves.

@@ -11,8 +11,8 @@
 //! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
 //! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
 
-use crate::options::{RtoFloor, Rules};
-use headway_units::{Duration, Instant};
+use crate::options::Rules;
+use headway_units::{Duration, Instant, RtoFloor, TickedRoundTripEstimate};
 
 /// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).
 const STALE_BACKOFF: u64 = 8;
@@ -20,10 +20,8 @@ const STALE_BACKOFF: u64 = 8;
 /// The estimator and the back-off.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    /// 8 SRTT in ticks; 0 before the first sample.
-    srtt8: i64,
-    /// 4 RTTVAR in ticks.
-    rttvar4: i64,
+    /// SRTT and RTTVAR in ticks.
+    round_trip: TickedRoundTripEstimate,
     /// Before `min` and back-off, in ns.
     base: u64,
     backoff: u64,
@@ -31,7 +29,7 @@ pub(crate) struct Rto {
 
 impl Rto {
     pub(crate) fn new(rules: &Rules) -> Self {
-        Self { srtt8: 0, rttvar4: 0, base: rules.initial_rto.as_nanos(), backoff: 1 }
+        Self { round_trip: TickedRoundTripEstimate::default(), base: rules.initial_rto.as_nanos(), backoff: 1 }
     }
 
     /// A packet sent at `sent` was acknowledged at `now`: counts the clock's ticks between, as a clock does that
@@ -51,22 +49,13 @@ impl Rto {
     }
 
     fn update(&mut self, rules: &Rules, ticks: i64) {
-        let ticks = ticks.clamp(1, i64::MAX / 64);
-        if self.srtt8 == 0 {
-            self.srtt8 = ticks * 8;
-            self.rttvar4 = ticks * 2;
-        } else {
-            let error = ticks - (self.srtt8 >> 3);
-            self.srtt8 = (self.srtt8 + error).max(1);
-            self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
-        }
+        self.round_trip.sample(ticks);
         let tick = rules.tick.as_nanos();
         let in_time = |ticks: i64| ticks.unsigned_abs().saturating_mul(tick);
         self.base = match rules.rto_floor {
-            RtoFloor::Rto => in_time((self.rttvar4 * 8 + self.srtt8) >> 3),
-            RtoFloor::Variance => {
-                in_time(self.srtt8 >> 3).saturating_add(in_time(self.rttvar4).max(rules.min_rto.as_nanos()))
-            }
+            RtoFloor::Rto => in_time(self.round_trip.timeout()),
+            RtoFloor::Variance => in_time(self.round_trip.mean8() >> 3)
+                .saturating_add(in_time(self.round_trip.deviation4()).max(rules.min_rto.as_nanos())),
         };
     }
 
@@ -83,8 +72,7 @@ impl Rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > STALE_BACKOFF {
-            self.rttvar4 += self.srtt8 >> 3;
-            self.srtt8 = 0;
+            self.round_trip.go_stale();
         }
     }
 
@@ -95,7 +83,7 @@ impl Rto {
 
     /// RFC 6298 step 5.7: the SYN was lost and nothing was measured.
     pub(crate) fn fall_back(&mut self, timeout: Duration) {
-        if self.srtt8 == 0 {
+        if self.round_trip.mean8() == 0 {
             self.base = timeout.as_nanos();
             self.backoff = 1;
         }
@@ -106,10 +94,10 @@ impl Rto {
     }
     /// Zero before the first sample.
     pub(crate) fn srtt(&self, rules: &Rules) -> Duration {
-        Duration::from_nanos((self.srtt8.unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 8)
+        Duration::from_nanos((self.round_trip.mean8().unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 8)
     }
     pub(crate) fn rttvar(&self, rules: &Rules) -> Duration {
-        Duration::from_nanos((self.rttvar4.unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 4)
+        Duration::from_nanos((self.round_trip.deviation4().unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 4)
     }
 }
 
@@ -133,7 +121,11 @@ mod tests {
         let mut seen = vec![];
         for ticks in [5, 5, 8, 5] {
             rto.update(&rules, ticks);
-            seen.push((rto.srtt8, rto.rttvar4, rto.timeout(&rules).as_nanos() / 10_000_000));
+            seen.push((
+                rto.round_trip.mean8(),
+                rto.round_trip.deviation4(),
+                rto.timeout(&rules).as_nanos() / 10_000_000,
+            ));
         }
         assert_eq!(seen, [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
     }
@@ -244,7 +236,7 @@ mod tests {
         let (mut rto, rules) = rto(|rules| rules.clock_phase = Duration::ZERO, Dialect::Ns2);
         rto.sample(&rules, Instant::from_millis(1), Instant::from_millis(16));
         assert_eq!(rto.srtt(&rules), Duration::from_millis(10));
-        rto.srtt8 = 0;
+        rto.round_trip = TickedRoundTripEstimate::default();
         rto.sample(&rules, Instant::from_millis(6), Instant::from_millis(21));
         assert_eq!(rto.srtt(&rules), Duration::from_millis(20));
     }

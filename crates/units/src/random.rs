@@ -27,15 +27,20 @@ impl Random {
 
     /// Uniform among 0, 1, .. `below - 1`; 0 if `below` is 0. Exact (Lemire 2019, with rejection).
     pub fn below(&mut self, below: u64) -> u64 {
-        if below == 0 {
-            return 0;
-        }
-        let threshold = below.wrapping_neg() % below;
-        loop {
-            let product = u128::from(self.bits()) * u128::from(below);
-            if product as u64 >= threshold {
-                return (product >> 64) as u64;
-            }
+        self::below(below, || self.bits())
+    }
+}
+
+/// Uniform among 0, 1, .. `below - 1`, out of 64 random bits and more where they are rejected.
+pub(crate) fn below(below: u64, mut bits: impl FnMut() -> u64) -> u64 {
+    if below == 0 {
+        return 0;
+    }
+    let threshold = below.wrapping_neg() % below;
+    loop {
+        let product = u128::from(bits()) * u128::from(below);
+        if product as u64 >= threshold {
+            return (product >> 64) as u64;
         }
     }
 }

@@ -39,3 +39,83 @@ impl RoundTripEstimate {
         self.deviation
     }
 }
+
+/// What `min_rto` is the least of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoFloor {
+    /// The timeout (RFC 6298).
+    Rto,
+    /// Four times RTTVAR, to which SRTT is added (Linux).
+    Variance,
+}
+
+/// The same in ticks of a coarse clock and in integers, as 4.3BSD kept them (Jacobson 1988, appendix A): SRTT times 8 and RTTVAR times 4.
+/// Neither is ever less than one unit of these. With ticks of 1 us it is RFC 6298 to the microsecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TickedRoundTripEstimate {
+    /// 0 before the first sample.
+    mean8: i64,
+    deviation4: i64,
+}
+
+impl TickedRoundTripEstimate {
+    /// A round trip of so many ticks was measured; less than one counts as one.
+    pub fn sample(&mut self, ticks: i64) {
+        let ticks = ticks.clamp(1, i64::MAX / 64);
+        if self.mean8 == 0 {
+            (self.mean8, self.deviation4) = (ticks * 8, ticks * 2);
+            return;
+        }
+        let error = ticks - (self.mean8 >> 3);
+        self.mean8 = (self.mean8 + error).max(1);
+        self.deviation4 = (self.deviation4 + error.abs() - (self.deviation4 >> 2)).max(1);
+    }
+
+    /// 8 SRTT in ticks; 0 before the first sample.
+    #[must_use]
+    pub const fn mean8(&self) -> i64 {
+        self.mean8
+    }
+
+    /// 4 RTTVAR in ticks.
+    #[must_use]
+    pub const fn deviation4(&self) -> i64 {
+        self.deviation4
+    }
+
+    /// `SRTT + 4 RTTVAR` in ticks, rounded down.
+    #[must_use]
+    pub const fn timeout(&self) -> i64 {
+        (self.deviation4 * 8 + self.mean8) >> 3
+    }
+
+    /// What is known is stale: the next sample counts as the first. Until then the mean is part of the deviation (ns-2.35 tcp/tcp.cc,
+    /// `rtt_backoff`).
+    pub const fn go_stale(&mut self) {
+        self.deviation4 += self.mean8 >> 3;
+        self.mean8 = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jacobson's estimator by hand: ticks of 5, 5, 8, 5 (ns-2.35 tcp/tcp.cc with a tick of 10 ms).
+    #[test]
+    fn ticks() {
+        let mut estimate = TickedRoundTripEstimate::default();
+        let mut after = |ticks| {
+            estimate.sample(ticks);
+            (estimate.mean8(), estimate.deviation4(), estimate.timeout())
+        };
+        assert_eq!([after(5), after(5), after(8), after(5)], [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
+        // Nothing of what a clock can say overflows.
+        for ticks in [i64::MAX, i64::MIN, i64::MAX, 0] {
+            after(ticks);
+        }
+        estimate.go_stale();
+        assert_eq!(estimate.mean8(), 0);
+    }
+}

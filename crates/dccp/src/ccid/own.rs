@@ -3,11 +3,6 @@
 use crate::{DccpOption, OptionFault, OptionWriter, RawOption};
 use headway_rate::Own;
 
-/// The first option that an HC-Sender may send.
-pub(super) const ON_DATA: u8 = 128;
-/// The first option that an HC-Receiver may send.
-pub(super) const REPORT: u8 = 192;
-
 pub(super) fn read(number: u8, raw: RawOption<'_>) -> Result<Own, OptionFault> {
     if raw.number != number {
         return Err(OptionFault::NotUnderstood);

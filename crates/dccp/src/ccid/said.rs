@@ -1,6 +1,7 @@
 //! What the options of a CCID say on one packet.
 
-use headway_rate::{LossInterval, Own};
+use headway_rate::{LossInterval, Own, TimedArrival, Wrapped};
+use headway_units::Instant;
 use std::num::NonZeroU32;
 
 /// What the options of a packet have said, kept to be used again.
@@ -14,11 +15,16 @@ pub(crate) struct Said {
     pub(super) intervals: Vec<LossInterval>,
     pub(super) dropped_packets: Vec<u32>,
     pub(super) own: Option<Own>,
+    /// The receiver's clock, if there are arrivals with their times, and what is known of it.
+    pub(super) clock: Option<Instant>,
+    pub(super) clocks: Wrapped,
+    pub(super) arrivals: Vec<TimedArrival>,
 }
 
 impl Said {
     pub(crate) fn clear(&mut self) {
-        (self.receive_rate, self.loss_event_rate, self.skip, self.own) = (None, None, None, None);
+        (self.receive_rate, self.loss_event_rate, self.skip) = (None, None, None);
+        (self.own, self.clock) = (None, None);
         self.intervals.clear();
         self.dropped_packets.clear();
     }

@@ -11,8 +11,9 @@
 //! The Response's own number is a keyed function of the peer plus the Request's number: repeated Requests get Responses whose
 //! numbers grow as theirs do, and a cookie's acknowledgement number says which Request it answered.
 
+use crate::path::Peer;
 use crate::{ServiceCode, Timestamp};
-use headway_units::{Duration, Instant, Random, Seq48};
+use headway_units::{Duration, Entropy, Instant, Seq48};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hasher;
@@ -34,9 +35,9 @@ struct Keys {
 }
 
 /// The keys of a listener.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CookieKeys {
-    random: Random,
+    random: Box<dyn Entropy>,
     current: Keys,
     previous: Keys,
     /// How often the keys have been changed.
@@ -57,8 +58,8 @@ pub(crate) struct Opened<'a> {
 }
 
 impl CookieKeys {
-    pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Random) -> Self {
-        let [current, previous] = [(); 2].map(|()| keys(&mut random));
+    pub(crate) fn new(now: Instant, lifetime: Duration, mut random: Box<dyn Entropy>) -> Self {
+        let [current, previous] = [(); 2].map(|()| keys(random.as_mut()));
         Self { random, current, previous, epoch: 0, change_at: now + lifetime, lifetime, spent: VecDeque::new() }
     }
 
@@ -69,7 +70,7 @@ impl CookieKeys {
             if now < self.change_at {
                 return;
             }
-            self.previous = std::mem::replace(&mut self.current, keys(&mut self.random));
+            self.previous = std::mem::replace(&mut self.current, keys(self.random.as_mut()));
             self.epoch = self.epoch.wrapping_add(1);
             self.change_at = (self.change_at + self.lifetime).max(now.checked_sub(self.lifetime).unwrap_or(now));
         }
@@ -79,12 +80,12 @@ impl CookieKeys {
     /// The first number of a connection that is kept: a clock of 4 us, which leaves earlier connections of the same peer
     /// behind, begun anywhere for each peer (section 7.2). It begins anew with the keys, lest who once had the peer's address and port
     /// know it; by then a number that recent packets of the same peer had is as likely as one guess among 2^48.
-    pub(crate) fn initial_number(&mut self, now: Instant, peer: &[u8]) -> Seq48 {
+    pub(crate) fn initial_number(&mut self, now: Instant, peer: &Peer) -> Seq48 {
         self.rotate(now);
         Seq48::new(offset(self.current.numbers, peer)) + now.as_nanos() / 4000
     }
     /// The number of the Response to a Request.
-    pub(crate) fn response_number(&mut self, now: Instant, peer: &[u8], request: Seq48) -> Seq48 {
+    pub(crate) fn response_number(&mut self, now: Instant, peer: &Peer, request: Seq48) -> Seq48 {
         self.rotate(now);
         request + offset(self.current.numbers, peer)
     }
@@ -105,7 +106,7 @@ impl CookieKeys {
     pub(crate) fn seal(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         iss: Seq48,
         isr: Seq48,
         service: ServiceCode,
@@ -123,7 +124,7 @@ impl CookieKeys {
     }
 
     /// What a cookie says that came back with this acknowledgement number; `None` if it is too old, or not ours.
-    pub(crate) fn open<'a>(&mut self, now: Instant, peer: &[u8], ack: Seq48, cookie: &'a [u8]) -> Option<Opened<'a>> {
+    pub(crate) fn open<'a>(&mut self, now: Instant, peer: &Peer, ack: Seq48, cookie: &'a [u8]) -> Option<Opened<'a>> {
         self.rotate(now);
         let (said, found) = cookie.split_at_checked(cookie.len().checked_sub(TAG)?)?;
         let (&[epoch, a, b, c, d, e, f, g, h], features) = said.split_first_chunk::<HEAD>()?;
@@ -145,7 +146,7 @@ impl CookieKeys {
     }
 }
 
-fn keys(random: &mut Random) -> Keys {
+fn keys(random: &mut dyn Entropy) -> Keys {
     let [numbers, cookies] = [(); 2].map(|()| [random.bits(), random.bits()]);
     Keys { numbers, cookies }
 }
@@ -156,9 +157,9 @@ fn mark(cookie: &[u8]) -> Option<u64> {
     cookie.get(tag..)?.first_chunk().map(|mark| u64::from_be_bytes(*mark))
 }
 
-fn offset(numbers: Key, peer: &[u8]) -> u64 {
+fn offset(numbers: Key, peer: &Peer) -> u64 {
     let mut hasher = hasher(numbers);
-    hasher.write(peer);
+    hasher.write(peer.as_bytes());
     hasher.finish128().h1 >> 16
 }
 
@@ -166,12 +167,12 @@ fn hasher(key: Key) -> SipHasher24 {
     SipHasher24::new_with_keys(key[0], key[1])
 }
 
-fn tag(key: Key, peer: &[u8], iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] {
+fn tag(key: Key, peer: &Peer, iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] {
     let mut hasher = hasher(key);
-    for word in [peer.len() as u64, iss.value(), isr.value()] {
+    for word in [iss.value(), isr.value()] {
         hasher.write(&word.to_be_bytes());
     }
-    hasher.write(peer);
+    hasher.write(peer.as_bytes());
     hasher.write(said);
     let hash = hasher.finish128();
     let mut tag = [0; TAG];
@@ -183,25 +184,33 @@ fn tag(key: Key, peer: &[u8], iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Ports;
+    use crate::path::Path;
+    use headway_units::Random;
     use proptest::prelude::*;
 
     const LIFETIME: Duration = Duration::from_secs(240);
     const SERVICE: ServiceCode = ServiceCode(7);
 
+    fn peer(host: u32) -> Peer {
+        let path = Path::Ipv4 { local: [192, 0, 2, 1].into(), remote: host.into() };
+        path.peer(Ports { local: 5004, remote: 50000 })
+    }
+
     fn keys() -> CookieKeys {
-        CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(1, "listener"))
+        CookieKeys::new(Instant::ZERO, LIFETIME, Box::new(Random::new(1, "listener")))
     }
 
     #[test]
     fn a_cookie_comes_back() {
         let (mut keys, isr, sent) = (keys(), Seq48::new(5), Instant::from_secs(3));
-        let iss = keys.response_number(sent, b"peer", isr);
-        let cookie = keys.seal(sent, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
-        let opened = keys.open(Instant::from_secs(4), b"peer", iss, &cookie);
+        let iss = keys.response_number(sent, &peer(1), isr);
+        let cookie = keys.seal(sent, &peer(1), iss, isr, SERVICE, &[1, 2, 3]);
+        let opened = keys.open(Instant::from_secs(4), &peer(1), iss, &cookie);
         let wanted = Opened { isr, service: SERVICE, response_sent: sent, features: &[1, 2, 3] };
         assert_eq!(opened, Some(wanted));
-        assert_eq!(keys.open(sent, b"qeer", iss, &cookie), None);
-        assert_eq!(keys.open(sent, b"peer", iss + 1, &cookie), None);
+        assert_eq!(keys.open(sent, &peer(2), iss, &cookie), None);
+        assert_eq!(keys.open(sent, &peer(1), iss + 1, &cookie), None);
     }
 
     /// Section 7.2: "an implementation MUST provide each 4-tuple with an independent initial sequence number space", whose
@@ -210,11 +219,11 @@ mod tests {
     fn initial_numbers() {
         let mut keys = keys();
         let (now, later) = (Instant::from_secs(3), Instant::from_secs(239));
-        let first = keys.initial_number(now, b"peer");
-        assert_ne!(keys.initial_number(now, b"qeer"), first);
-        assert_eq!(keys.initial_number(later, b"peer").distance_from(first), 236 * 250_000);
-        let mut other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Random::new(2, "listener"));
-        assert_ne!(other_host.initial_number(now, b"peer"), first);
+        let first = keys.initial_number(now, &peer(1));
+        assert_ne!(keys.initial_number(now, &peer(2)), first);
+        assert_eq!(keys.initial_number(later, &peer(1)).distance_from(first), 236 * 250_000);
+        let mut other_host = CookieKeys::new(Instant::ZERO, LIFETIME, Box::new(Random::new(2, "listener")));
+        assert_ne!(other_host.initial_number(now, &peer(1)), first);
     }
 
     /// Section 7.2, sequence number attacks: whoever had the peer's address and port knows its numbers as long as the keys last, and no
@@ -223,21 +232,21 @@ mod tests {
     fn initial_numbers_change_with_the_keys() {
         let (mut keys, isr) = (keys(), Seq48::new(5));
         let (before, after) = (Instant::from_secs(239), Instant::from_secs(240));
-        let numbers = [before, after].map(|now| keys.initial_number(now, b"peer"));
+        let numbers = [before, after].map(|now| keys.initial_number(now, &peer(1)));
         assert_ne!(numbers[1].distance_from(numbers[0]), 250_000);
         let mut keys = self::keys();
-        let iss = keys.response_number(before, b"peer", isr);
-        let cookie = keys.seal(before, b"peer", iss, isr, SERVICE, &[]);
-        assert_ne!(keys.response_number(after, b"peer", isr), iss);
-        assert_eq!(keys.open(after, b"peer", iss, &cookie).map(|opened| opened.isr), Some(isr));
+        let iss = keys.response_number(before, &peer(1), isr);
+        let cookie = keys.seal(before, &peer(1), iss, isr, SERVICE, &[]);
+        assert_ne!(keys.response_number(after, &peer(1), isr), iss);
+        assert_eq!(keys.open(after, &peer(1), iss, &cookie).map(|opened| opened.isr), Some(isr));
     }
 
     /// So many are remembered, the last.
     #[test]
     fn spent_cookies() {
         let (mut keys, peers) = (keys(), 0..5000_u32);
-        let cookie = |keys: &mut CookieKeys, peer: u32| {
-            keys.seal(Instant::ZERO, &peer.to_be_bytes(), Seq48::new(1), Seq48::new(5), SERVICE, &[])
+        let cookie = |keys: &mut CookieKeys, host: u32| {
+            keys.seal(Instant::ZERO, &peer(host), Seq48::new(1), Seq48::new(5), SERVICE, &[])
         };
         for peer in peers.clone() {
             let cookie = cookie(&mut keys, peer);
@@ -260,9 +269,9 @@ mod tests {
             [(0, 239, true), (239, 479, true), (0, 480, false), (0, 100_000, false), (0, 61_440, false)]
         {
             let (mut keys, isr) = (keys(), Seq48::new(5));
-            let iss = keys.response_number(Instant::from_secs(made), b"peer", isr);
-            let cookie = keys.seal(Instant::from_secs(made), b"peer", iss, isr, SERVICE, &[]);
-            let opened = keys.open(Instant::from_secs(back), b"peer", iss, &cookie);
+            let iss = keys.response_number(Instant::from_secs(made), &peer(1), isr);
+            let cookie = keys.seal(Instant::from_secs(made), &peer(1), iss, isr, SERVICE, &[]);
+            let opened = keys.open(Instant::from_secs(back), &peer(1), iss, &cookie);
             assert_eq!(opened.is_some(), good, "{made} {back}");
         }
     }
@@ -272,13 +281,13 @@ mod tests {
         #[test]
         fn tampering_shows(at in 0usize..28, also in 0usize..28, bit in 0u32..8, cut in 0usize..28) {
             let (mut keys, isr) = (keys(), Seq48::new(5));
-            let iss = keys.response_number(Instant::ZERO, b"peer", isr);
-            let mut cookie = keys.seal(Instant::ZERO, b"peer", iss, isr, SERVICE, &[1, 2, 3]);
-            prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie[..cut]), None);
+            let iss = keys.response_number(Instant::ZERO, &peer(1), isr);
+            let mut cookie = keys.seal(Instant::ZERO, &peer(1), iss, isr, SERVICE, &[1, 2, 3]);
+            prop_assert_eq!(keys.open(Instant::ZERO, &peer(1), iss, &cookie[..cut]), None);
             cookie[at] ^= 1 << bit;
-            prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie), None);
+            prop_assert_eq!(keys.open(Instant::ZERO, &peer(1), iss, &cookie), None);
             cookie[also] ^= 1 << bit;
-            prop_assert_eq!(keys.open(Instant::ZERO, b"peer", iss, &cookie).is_some(), at == also);
+            prop_assert_eq!(keys.open(Instant::ZERO, &peer(1), iss, &cookie).is_some(), at == also);
         }
     }
 }

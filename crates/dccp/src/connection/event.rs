@@ -3,8 +3,12 @@
 use super::state::State;
 use crate::{Ccid, Packet, PacketType, Reset};
 use headway_units::{Duration, Ecn};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
+
+/// Events of the kinds that repeat themselves that wait at most.
+const MOST_EVENTS: usize = 64;
 
 /// A packet that is to go now.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +24,8 @@ pub struct Outgoing<'a> {
 /// What has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// A listener has made it (section 8.5 step 3): only an [`Endpoint`](crate::Endpoint) tells that. The handshake goes on.
+    Accepted,
     /// Both ends know that they are connected: data goes both ways.
     Connected,
     /// The connection is over.
@@ -30,6 +36,34 @@ pub enum Event {
     PeerNotListening,
     /// A datagram was larger than any packet can carry and has been thrown away.
     DatagramTooLarge(usize),
+}
+
+impl Event {
+    /// Whether it happens to a connection once at most.
+    const fn is_single(&self) -> bool {
+        match self {
+            Self::Accepted | Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
+            Self::MaximumPacketSize(_) | Self::DatagramTooLarge(_) => false,
+        }
+    }
+}
+
+/// Events that nobody has asked for yet: the oldest stay, and what happens once is never dropped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events(VecDeque<Event>);
+
+impl Events {
+    pub(super) fn push_back(&mut self, event: Event) {
+        if self.0.len() < MOST_EVENTS || event.is_single() {
+            self.0.push_back(event);
+        }
+    }
+    pub(super) fn has_some(&self) -> bool {
+        !self.0.is_empty()
+    }
+    pub(super) fn pop_front(&mut self) -> Option<Event> {
+        self.0.pop_front()
+    }
 }
 
 /// Why a connection is over.

@@ -8,7 +8,7 @@ use super::transitions::Cause;
 use super::transmit::{Control, LONGEST_WAIT};
 use super::{Connection, Ports, wishes};
 use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
-use headway_units::{Instant, Random, Seq48};
+use headway_units::{Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 impl Connection {
@@ -18,7 +18,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         request: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
     ) -> Self {
         let mut server = Self::passive(now, options, request, service, random, iss);
@@ -34,7 +34,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         packet: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         kept: Kept<'_>,
     ) -> Option<Self> {
         let mut server = Self::passive(now, options, packet, service, random, kept.iss);
@@ -61,10 +61,10 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         packet: &Packet<'_>,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
     ) -> Self {
-        let ports = Ports { local: packet.destination_port, remote: packet.source_port };
+        let ports = Ports::of_receiver(packet);
         let give_up = options.respond_give_up;
         let mut server = Self::new(now, options, ports, service, random, iss, true);
         server.go(Cause::PassiveOpen);
@@ -72,10 +72,14 @@ impl Connection {
         server
     }
 
-    /// Whether this end is in RESPOND, and the packet is not in its windows.
+    /// Whether this end is in RESPOND and the packet is not in its windows, or a Reset has ended it there: a client that gets the
+    /// Response to a Request that it has not sent says so (section 8.5 step 4), and then goes on with its own.
     pub(super) fn is_foreign_in_respond(&self, packet: &Packet<'_>) -> bool {
-        self.machine.state() == State::Respond
-            && !self.windows.is_valid(packet.kind(), packet.seq, packet.body.ack(), true)
+        match self.machine.state() {
+            State::Respond => !self.windows.is_valid(packet.kind(), packet.seq, packet.body.ack(), true),
+            State::TimeWait => self.is_server && self.windows.osr.is_none(),
+            _ => false,
+        }
     }
 
     /// A Request has been processed, and a Response is to answer it: now its Changes are known, and those that the CCIDs

@@ -4,11 +4,12 @@ use super::Connection;
 use super::event::{Delivery, Ignored, Step};
 use super::negotiation::Arrived;
 use super::wishes;
+use crate::ccid::OnData;
 use crate::{
     Answer, DataDropped, DccpOption, DropCode, DropRun, Elapsed, Feature, FeatureAction, HalfConnection, OptionError,
     OptionFault, Packet, ProcessedOption, RawOption, Timestamp, arrivals,
 };
-use headway_rate::{Arrival, Own, Run};
+use headway_rate::{Arrival, Run};
 use headway_units::{Duration, Instant};
 use std::ops::ControlFlow;
 
@@ -24,7 +25,9 @@ pub(crate) struct Heard {
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
     /// What the peer's controller has written on data.
-    pub(crate) own: Own,
+    pub(crate) on_data: OnData,
+    /// The peer's clock.
+    pub(crate) timestamp: Option<Timestamp>,
     /// There was an Ack Vector.
     pub(crate) vector: bool,
     pub(crate) negotiated: bool,
@@ -102,7 +105,10 @@ impl Connection {
             DccpOption::InitCookie(cookie) => self.keep_cookie(packet, cookie),
             DccpOption::NdpCount(count) => heard.ndp_count = Some(count),
             DccpOption::SlowReceiver => heard.slow_receiver = true,
-            DccpOption::Timestamp(timestamp) => self.acknowledge.on_timestamp(now, timestamp),
+            DccpOption::Timestamp(timestamp) => {
+                self.acknowledge.on_timestamp(now, timestamp);
+                heard.timestamp = Some(timestamp);
+            }
             DccpOption::TimestampEcho { timestamp, elapsed } => heard.echo = Some((timestamp, elapsed)),
             DccpOption::ElapsedTime(elapsed) => heard.elapsed = Some(elapsed),
             DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
@@ -129,8 +135,7 @@ impl Connection {
         if HalfConnection::of_option(raw.number) == Some(HalfConnection::Reverse) {
             return self.agreed.sending.read(raw, packet.kind(), &mut self.said);
         }
-        heard.own = self.agreed.receiving.read_on_data(raw)?;
-        Ok(())
+        self.agreed.receiving.read_on_data(raw, &mut heard.on_data)
     }
 
     fn answer_bad_option(&mut self, now: Instant, error: OptionError, arrived: Arrived) -> Step<()> {

@@ -5,7 +5,7 @@
 //! nothing by it. A Loss Event Rate does not tell which losses it means: it is then no feedback (RFC 4342 section 6).
 
 use headway_rate::{Arrival, LossInterval, Run};
-use headway_units::{Duration, Instant, Random};
+use headway_units::{Duration, Entropy, Instant};
 use std::collections::VecDeque;
 
 /// Numbers passed over that are remembered.
@@ -137,7 +137,7 @@ impl Honesty {
     /// How many numbers are to be passed over before the next packet. No number tells which: each has the same chance, a round trip or
     /// two behind the last. Nor does a hole: half of them are longer than one number, half of these longer than two, and so on. On
     /// a path that keeps the sender's gaps, timing may.
-    pub(crate) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut Random) -> u32 {
+    pub(crate) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut dyn Entropy) -> u32 {
         let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
         let between = (rtt * ROUND_TRIPS_BETWEEN).min(self.shortest.unwrap_or(rtt) * SHORTEST_BETWEEN);
         let soon = self.last.is_some_and(|last| now.since(last) < between);
@@ -234,6 +234,7 @@ impl Honesty {
 mod tests {
     use super::*;
     use Arrival::{Marked, NotReceived, Received};
+    use headway_units::Random;
 
     fn run(arrival: Arrival, packets: u64) -> Run {
         Run { arrival, packets }

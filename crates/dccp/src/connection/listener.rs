@@ -5,7 +5,6 @@
 //! which costs nothing until the handshake ends: under a flood of Requests the clients that follow the RFC are served, and
 //! the others once the flood is over. [`InitCookies`] chooses otherwise.
 
-use super::Connection;
 use super::cookie::CookieKeys;
 use super::event::{Delivery, Ignored, Outgoing};
 use super::handshake::{Kept, follows_response};
@@ -14,8 +13,10 @@ use super::rate_limit::RateLimit;
 use super::refusal::refusal;
 use super::state::State;
 use super::transitions::Cause;
+use super::{Connection, Ports};
+use crate::path::{Path, Peer};
 use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
-use headway_units::{Ecn, Instant, Random, Seq48};
+use headway_units::{Ecn, Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 /// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
@@ -28,7 +29,7 @@ const LONGEST_OPTION: usize = 253;
 pub struct Listener {
     options: Arc<ConnectionOptions>,
     services: Vec<ServiceCode>,
-    random: Random,
+    random: Box<dyn Entropy>,
     keys: CookieKeys,
     /// Each connection in RESPOND holds a copy.
     backlog: Arc<()>,
@@ -50,11 +51,25 @@ pub enum Outcome<'a> {
 }
 
 impl Listener {
-    /// Listens for these service codes. `random` belongs to this listener alone, and is seeded from true randomness where
-    /// the network can be attacked: its cookies and sequence numbers come from it.
+    /// Listens for these service codes. From `random` come its keys of cookies and sequence numbers, and all that its connections
+    /// draw: where the network can be attacked, nobody can guess its bits.
     #[must_use]
-    pub fn new(now: Instant, options: &ConnectionOptions, services: &[ServiceCode], mut random: Random) -> Self {
-        let keys = CookieKeys::new(now, options.cookie_lifetime, Random::new(random.bits(), "cookies"));
+    pub fn new(
+        now: Instant,
+        options: &ConnectionOptions,
+        services: &[ServiceCode],
+        random: impl Entropy + 'static,
+    ) -> Self {
+        Self::with(now, options, services, Box::new(random))
+    }
+
+    pub(crate) fn with(
+        now: Instant,
+        options: &ConnectionOptions,
+        services: &[ServiceCode],
+        mut random: Box<dyn Entropy>,
+    ) -> Self {
+        let keys = CookieKeys::new(now, options.cookie_lifetime, random.stream("cookies"));
         Self {
             options: Arc::new(options.clone()),
             services: services.to_vec(),
@@ -72,18 +87,18 @@ impl Listener {
         Arc::strong_count(&self.backlog) - 1
     }
 
-    /// A packet has come for which there is no connection. `peer` is what tells this connection from all others, such as
-    /// the bytes of both addresses and ports.
-    pub fn handle(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+    /// A packet has come this way for which there is no connection.
+    pub fn handle(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
         let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
+        let peer = &path.peer(Ports::of_receiver(long));
         match long.body {
             Body::Request { service } => self.request(now, peer, ecn, packet, long, service),
             _ => self.completion(now, peer, ecn, packet, long),
         }
     }
 
-    /// Whether a packet from the peer of a connection in RESPOND is not the peer's of that connection: it is another Request, or
-    /// brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
+    /// Whether a packet from the peer of a connection in RESPOND, or of one that a Reset has ended there, is not the peer's of that
+    /// connection: it is another Request, or brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
     /// ends must not keep the client out: the packet goes to [`Self::contest`] instead of the connection.
     #[must_use]
     pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
@@ -95,14 +110,13 @@ impl Listener {
 
     /// As [`Self::handle`] for a packet that [contests](Self::is_contested) a connection. A Request is answered with a cookie, and
     /// the connection stays. One that is accepted takes its place.
-    pub fn contest(&mut self, now: Instant, peer: &[u8], ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
-        match packet {
-            Decoded::Long(long) => match long.body {
-                Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
-                Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
-                _ => self.completion(now, peer, ecn, packet, long),
-            },
-            Decoded::Short(_) => Outcome::Ignored(Ignored::ShortNumbers),
+    pub fn contest(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
+        let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
+        let peer = &path.peer(Ports::of_receiver(long));
+        match long.body {
+            Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
+            Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
+            _ => self.completion(now, peer, ecn, packet, long),
         }
     }
 
@@ -113,7 +127,7 @@ impl Listener {
     fn request(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,
@@ -129,7 +143,7 @@ impl Listener {
             InitCookies::Always => self.bake(now, peer, ecn, packet, long, service),
             InitCookies::Never | InitCookies::WhenBusy => {
                 let iss = self.keys.initial_number(now, peer);
-                let mut server = Box::new(self.respond(now, long, service, iss));
+                let mut server = Box::new(self.respond(now, peer, long, service, iss));
                 server.place_in_backlog = Some(Arc::clone(&self.backlog));
                 let delivery = server.handle(now, ecn, packet);
                 if server.state() == State::Closed && !self.refusals.permits(now) {
@@ -140,23 +154,32 @@ impl Listener {
         }
     }
 
-    fn respond(&mut self, now: Instant, request: &Packet<'_>, service: ServiceCode, iss: Seq48) -> Connection {
-        let random = Random::new(self.random.bits(), "connection");
-        Connection::respond(now, Arc::clone(&self.options), request, service, random, iss)
+    fn respond(
+        &mut self,
+        now: Instant,
+        peer: &Peer,
+        request: &Packet<'_>,
+        service: ServiceCode,
+        iss: Seq48,
+    ) -> Connection {
+        let random = self.random.stream("connection");
+        let mut server = Connection::respond(now, Arc::clone(&self.options), request, service, random, iss);
+        server.set_path(peer.path());
+        server
     }
 
     /// Answers a Request without keeping anything.
     fn bake(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,
         service: ServiceCode,
     ) -> Outcome<'_> {
         let iss = self.keys.response_number(now, peer, long.seq);
-        let mut server = Box::new(self.respond(now, long, service, iss));
+        let mut server = Box::new(self.respond(now, peer, long, service, iss));
         server.refuse_handshake_data();
         server.handle(now, ecn, packet);
         let mut fits = true;
@@ -186,7 +209,7 @@ impl Listener {
     fn add_cookie(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         request: &Packet<'_>,
         server: &mut Connection,
         limit: usize,
@@ -205,7 +228,7 @@ impl Listener {
     fn completion(
         &mut self,
         now: Instant,
-        peer: &[u8],
+        peer: &Peer,
         ecn: Ecn,
         packet: &Decoded<'_>,
         long: &Packet<'_>,
@@ -222,11 +245,12 @@ impl Listener {
             return self.refuse(now, long, ResetCode::NO_CONNECTION);
         }
         let kept = Kept { iss: ack, isr: opened.isr, response_sent: opened.response_sent, features: opened.features };
-        let (options, random) = (Arc::clone(&self.options), Random::new(self.random.bits(), "connection"));
+        let (options, random) = (Arc::clone(&self.options), self.random.stream("connection"));
         let Some(mut server) = Connection::resume(now, options, long, opened.service, random, kept).map(Box::new)
         else {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
+        server.set_path(peer.path());
         server.place_in_backlog = Some(Arc::clone(&self.backlog));
         let delivery = server.handle(now, ecn, packet);
         // A packet that is not valid, or a CloseReq, does not end the handshake.
@@ -245,6 +269,18 @@ impl Listener {
             Some(reset) if self.refusals.permits(now) => Outcome::Reply(reset),
             _ => Outcome::Ignored(Ignored::NoConnection),
         }
+    }
+}
+
+impl Connection {
+    /// Another connection has [taken its place](Listener::contest): it is over, and says nothing more.
+    pub(crate) fn give_way(&mut self, now: Instant) {
+        if self.go(Cause::TimeWaitOver) {
+            self.timers.stop_all();
+        } else {
+            self.give_up(now);
+        }
+        self.control.clear();
     }
 }
 

@@ -40,21 +40,22 @@ pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
 pub use options::{CcidController, ConnectionOptions, InitCookies};
 pub use outbox::{NoData, Outbox};
+pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
 
 use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
-use crate::{Reset, ResetCode, ServiceCode, Timestamp};
+use crate::{Packet, Path, Reset, ResetCode, ServiceCode, Timestamp};
 use acknowledge::Acknowledge;
+use event::Events;
 use feature_slot::Side;
-use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, SenderHalf};
-use headway_units::{Bytes, Duration, Instant, Random, Seq48};
+use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, Wrapped};
+use headway_units::{Bytes, Duration, Entropy, Instant, Random, Seq48};
 use heard::Scratch;
 use honesty::Honesty;
 use mtu::PathMtu;
 use negotiation::Negotiation;
-use rate_limit::RateLimit;
 use seen::Seen;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -72,12 +73,19 @@ const LEAST_RTT: Duration = Duration::from_millis(1);
 const MOST_CONTROL: usize = 16;
 
 /// The DCCP ports of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
     /// This end's.
     pub local: u16,
     /// The other end's.
     pub remote: u16,
+}
+
+impl Ports {
+    /// Those of the end that a packet comes to.
+    pub(crate) const fn of_receiver<N>(packet: &Packet<'_, N>) -> Self {
+        Self { local: packet.destination_port, remote: packet.source_port }
+    }
 }
 
 /// One end of a connection.
@@ -87,7 +95,7 @@ pub struct Connection {
     ports: Ports,
     service: ServiceCode,
     is_server: bool,
-    random: Random,
+    random: Box<dyn Entropy>,
 
     machine: Machine,
     windows: SeqWindows,
@@ -112,6 +120,8 @@ pub struct Connection {
     rtt_sample: Option<Duration>,
     /// Of which of our packets down the last packet's Ack Vector told, and nobody has taken it.
     arrivals_from: Option<Seq48>,
+    /// What is known of the peer's clock.
+    peer_clock: Wrapped,
     /// The Timestamp that went last, and when.
     stamped: Option<(Timestamp, Instant)>,
     /// The number of the packet whose acknowledgement ends the present round trip.
@@ -169,30 +179,28 @@ struct Due {
     ack: bool,
 }
 
-/// Events that nobody has asked for yet: the oldest stay.
-#[derive(Clone, Debug, Default)]
-struct Events(VecDeque<Event>);
-
-impl Events {
-    fn push_back(&mut self, event: Event) {
-        if self.0.len() < 64 {
-            self.0.push_back(event);
-        }
-    }
-}
-
 impl Connection {
     /// A client's end: the Request goes with the first [`Self::poll_transmit`].
     ///
-    /// `random` belongs to this connection alone. Where the network can be attacked it is seeded from true randomness:
-    /// the initial sequence number comes from it (section 7.2), far from those before a boot (section 7.3).
+    /// From `random` come the initial sequence number (section 7.2), far from those before a boot (section 7.3), and the numbers
+    /// that are passed over (RFC 4342 section 9): where the network can be attacked, nobody can guess its bits.
     #[must_use]
     pub fn connect(
         now: Instant,
         options: &ConnectionOptions,
         ports: Ports,
         service: ServiceCode,
-        mut random: Random,
+        random: impl Entropy + 'static,
+    ) -> Self {
+        Self::active(now, options, ports, service, Box::new(random))
+    }
+
+    pub(crate) fn active(
+        now: Instant,
+        options: &ConnectionOptions,
+        ports: Ports,
+        service: ServiceCode,
+        mut random: Box<dyn Entropy>,
     ) -> Self {
         let iss = Seq48::new(random.bits() >> 16);
         let mut client = Self::new(now, Arc::new(options.clone()), ports, service, random, iss, false);
@@ -209,7 +217,7 @@ impl Connection {
         options: Arc<ConnectionOptions>,
         ports: Ports,
         service: ServiceCode,
-        random: Random,
+        random: Box<dyn Entropy>,
         iss: Seq48,
         is_server: bool,
     ) -> Self {
@@ -240,6 +248,7 @@ impl Connection {
             mtu,
             rtt_sample: None,
             arrivals_from: None,
+            peer_clock: Wrapped::default(),
             stamped: None,
             round_trip_began: 0,
             drops_heard: false,
@@ -271,9 +280,19 @@ impl Connection {
         }
     }
 
-    /// The next thing that happened, if any.
+    /// The next thing that happened, if any. While nobody asks, 64 events are kept, the oldest, and of the later ones those that
+    /// happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`] always come.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.0.pop_front()
+        self.events.pop_front()
+    }
+
+    pub(crate) fn has_events(&self) -> bool {
+        self.events.has_some()
+    }
+
+    /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
+    pub(crate) fn set_path(&mut self, path: Path) {
+        self.mtu.leave(path.lower_headers());
     }
 
     /// The newest round trip measured since the last call, for statistics.
@@ -430,7 +449,6 @@ impl Connection {
     /// Starts the controllers of the CCIDs that hold now, unless they run.
     fn run_controllers(&mut self, now: Instant) {
         let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
-        let losses = if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
         let before = self.running.replace((sending, receiving));
         if before.is_some_and(|before| before != (sending, receiving)) {
             self.ccid_changed = Some(now);
@@ -439,23 +457,24 @@ impl Connection {
         if before.is_none_or(|(ccid, _)| ccid != sending) {
             self.honesty.begin_anew();
             let random = Random::new(self.random.bits(), "sender");
-            let context = SenderContext { now, rtt: self.outbound.round_trip(), packet_size, random };
+            let mut context = SenderContext::new(now, packet_size, random);
+            (context.rtt, context.line_rate) = (self.outbound.round_trip(), self.options.line_rate);
+            context.tfrc.keeps_losses = self.honesty.verifies();
             self.outbound.stop();
             if let Some(row) = self.options.row(Ccid(sending)) {
-                let mut sender = Sender::new(&row.controller, context);
-                if self.honesty.verifies() {
-                    sender.keep_losses();
-                }
-                self.outbound.start(sender);
+                self.outbound.start(Sender::new(&row.controller, context));
             }
         }
+        let mut context = ReceiverContext::new(now, packet_size);
+        context.tfrc.losses =
+            if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
         if before.is_none_or(|(_, ccid)| ccid != receiving) {
             self.inbound.stop();
             if let Some(row) = self.options.row(Ccid(receiving)) {
-                self.inbound.start(Receiver::new(&row.controller, ReceiverContext { now, packet_size, losses }));
+                self.inbound.start(Receiver::new(&row.controller, context));
             }
             self.inbound.set_ack_ratio(self.negotiation.value(Side::Remote, Feature::ACK_RATIO) as u16);
         }
-        self.inbound.set_loss_form(losses);
+        self.inbound.on_change(&context);
     }
 }

@@ -48,6 +48,11 @@ impl PathMtu {
         Self { pmtu, interface, lower_headers, ceiling: interface, probing, fresh: true, probe: None, tries: 0 }
     }
 
+    /// Headers below DCCP have so many bytes at least.
+    pub(crate) fn leave(&mut self, lower_headers: usize) {
+        self.lower_headers = self.lower_headers.max(lower_headers);
+    }
+
     /// The largest whole DCCP packet.
     pub(crate) const fn packet(&self) -> usize {
         self.pmtu.saturating_sub(self.lower_headers)

@@ -2,8 +2,8 @@
 
 use crate::ccid::Room;
 use crate::feature::Ccid;
-use headway_rate::{ControllerOptions, ReportForm};
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Registry};
+use headway_rate::{ControllerOptions, Need, ReportForm};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -76,6 +76,9 @@ pub struct ConnectionOptions {
     /// send Loss Intervals, as section 6 demands and Linux does not; and packets go without ECN, whose marks can be hidden.
     pub passed_over_interval: u64,
 
+    /// How fast the interface takes packets, for controllers that must know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_rate: Option<Rate>,
     /// The interface's MTU: what a packet may have with its IP header.
     pub mtu: Bytes,
     /// IP's header, and UDP's below DCCP in UDP: 20, 28, 40 or 48 bytes.
@@ -104,6 +107,15 @@ pub struct CcidController {
     pub ack_vectors: bool,
 }
 
+impl CcidController {
+    /// With Ack Vectors if the controller is told of arrivals.
+    #[must_use]
+    pub const fn new(ccid: Ccid, controller: ControllerOptions) -> Self {
+        let ack_vectors = matches!(controller.reports(), ReportForm::Arrivals);
+        Self { ccid, controller, ack_vectors }
+    }
+}
+
 /// When a listener answers a Request with an Init Cookie instead of keeping the connection in RESPOND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -129,10 +141,7 @@ impl Options for ConnectionOptions {
             send_ccids: vec![2, 3, 4],
             receive_ccids: vec![2, 3, 4],
             controllers: controllers
-                .filter_map(|(ccid, kind)| {
-                    let controller = ControllerOptions::preset(kind, dialect)?;
-                    Some(CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller })
-                })
+                .filter_map(|(ccid, kind)| Some(CcidController::new(ccid, ControllerOptions::preset(kind, dialect)?)))
                 .collect(),
             sequence_window: 100,
             largest_sequence_window: 1 << 20,
@@ -159,6 +168,7 @@ impl Options for ConnectionOptions {
             server_time_wait: false,
             syncs_per_second: 8,
             passed_over_interval: 0,
+            line_rate: None,
             mtu: Bytes::new(1500),
             lower_headers: Bytes::new(20),
             probe_mtu: false,
@@ -253,6 +263,23 @@ impl ConnectionOptions {
     pub(crate) fn row(&self, ccid: Ccid) -> Option<&CcidController> {
         self.controllers.iter().find(|row| row.ccid == ccid)
     }
+    /// Why a connection cannot give a controller what it needs, if so.
+    ///
+    /// # Errors
+    ///
+    /// The key that would have to be set.
+    pub fn fulfils(&self, need: Need) -> Result<(), OptionError> {
+        match need {
+            Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it")),
+            Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),
+            Need::Ect1 if self.passed_over_interval > 0 => {
+                Err(("passed_over_interval", "it should be 0: who verifies goes without ECN"))
+            }
+            _ => Ok(()),
+        }
+        .map_err(|(key, remedy)| OptionError::new(key, format!("the controller needs {need}: {remedy}")))
+    }
+
     /// How the receivers of a CCID report.
     pub(crate) fn room(&self, ccid: u8) -> Room {
         Room::of(Ccid(ccid), self.row(Ccid(ccid)))

@@ -13,6 +13,16 @@ pub trait Outbox {
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
 }
 
+/// Nothing until there is an outbox.
+impl<O: Outbox> Outbox for Option<O> {
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        self.as_mut()?.next_len(now)
+    }
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        self.as_mut()?.take(now)
+    }
+}
+
 /// An application without data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoData;

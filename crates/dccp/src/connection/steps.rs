@@ -11,7 +11,7 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use super::transmit::Control;
 use crate::{Body, Decoded, DropCode, Packet, PacketType, Reset, ResetCode, crc32c};
-use headway_rate::Received;
+use headway_rate::{Received, Timing};
 use headway_units::{Bytes, Ecn, Instant};
 use std::ops::ControlFlow;
 
@@ -229,21 +229,22 @@ impl Connection {
     fn tell_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, heard: &Heard, intact: bool) {
         let data = matches!(packet.kind(), PacketType::Data | PacketType::DataAck);
         let ndp_count = if self.agreed.peer_counts { Some(heard.ndp_count.unwrap_or(0)) } else { heard.ndp_count };
-        self.inbound.on_packet(
-            now,
-            &Received {
-                number: self.windows.number_received(packet.seq),
-                size: Bytes::new(if data { packet.data.len() as u64 } else { 0 }),
-                data,
-                // Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets were ECN marked" (section
-                // 11.7.2). Under CCID 3 it is the receiver that makes loss events of marks; under CCID 2 the sender reads the codes.
-                ecn: if data && !intact { Ecn::Ce } else { ecn },
-                ccval: packet.ccval.value(),
-                ndp_count,
-                timing: None,
-                own: heard.own,
-            },
-        );
+        let size = data.then(|| Bytes::new(packet.data.len() as u64));
+        let mut received = Received::new(self.windows.number_received(packet.seq), size);
+        // Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets were ECN marked" (section
+        // 11.7.2). Under CCID 3 it is the receiver that makes loss events of marks; under CCID 2 the sender reads the codes.
+        received.ecn = if data && !intact { Ecn::Ce } else { ecn };
+        (received.ccval, received.ndp_count) = (packet.ccval.value(), ndp_count);
+        (received.own, received.timing) = (heard.on_data.own, self.sender_clock(heard));
+        self.inbound.on_packet(now, &received);
+    }
+
+    /// The sender's clock, where its CCID puts it on data.
+    fn sender_clock(&mut self, heard: &Heard) -> Option<Timing> {
+        let timestamp = heard.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
+        let mut timing = Timing::new(timestamp.instant(&mut self.peer_clock));
+        timing.rtt = heard.on_data.rtt;
+        Some(timing)
     }
 
     /// Step 13: the server asks the client to close.

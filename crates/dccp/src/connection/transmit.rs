@@ -1,14 +1,15 @@
 //! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
-use super::event::{Event, Outgoing};
+use super::event::{Event, Events, Outgoing};
 use super::outbox::{NoData, Outbox};
 use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
+use crate::ccid::OnData;
 use crate::{
     Body, CcVal, CsCov, DccpOption, Elapsed, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c,
 };
-use headway_rate::{Due, Next, Own};
+use headway_rate::{Due, Next, Stamp};
 use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
 
 /// The longest wait between two retransmissions of anything.
@@ -92,12 +93,12 @@ impl Connection {
         let is_handshake = matches!(source, Source::Handshake);
         let len = if is_handshake { self.handshake_data.len() } else { data.len() };
         let checksum = self.options.data_checksum && matches!(source, Source::Outbox(_));
-        let (options, (seq, ccval)) = match foreign {
-            Some(seq) => (0, (seq, CcVal::ZERO)),
+        let (options, seq, stamp) = match foreign {
+            Some(seq) => (0, seq, Stamp::default()),
             None => {
                 if matches!(source, Source::Outbox(_)) {
                     let rtt = self.rtt();
-                    for _ in 0..self.honesty.passes_over(now, rtt, &mut self.random) {
+                    for _ in 0..self.honesty.passes_over(now, rtt, self.random.as_mut()) {
                         self.pass_over(now);
                     }
                 }
@@ -105,9 +106,9 @@ impl Connection {
                 let prompt = body.kind().is_data() || body.kind() == PacketType::Sync;
                 let stamp =
                     self.outbound.send(now, payload, prompt).1.filter(|_| payload.is_some()).unwrap_or_default();
-                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp.own);
+                let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
                 let seq = self.commit(now, &body, payload);
-                (options, (seq, CcVal::new(stamp.ccval & 15).unwrap_or_default()))
+                (options, seq, stamp)
             }
         };
         self.refresh(now);
@@ -120,7 +121,7 @@ impl Connection {
         let packet = Packet {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
-            ccval,
+            ccval: CcVal::new(stamp.ccval & 15).unwrap_or_default(),
             cscov,
             seq,
             body,
@@ -129,7 +130,7 @@ impl Connection {
         };
         // "It MAY send these packets as fragmentable ...; it MUST NOT send them as unfragmentable" (section 14.2).
         let dont_fragment = !handshake && (probe || whole <= self.mtu.packet());
-        Outgoing { packet, ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct }, dont_fragment }
+        Outgoing { packet, ecn: if ect { stamp.ecn } else { Ecn::NotEct }, dont_fragment }
     }
 
     /// What a server says that keeps nothing: its Response, or the Reset that an option asked for.
@@ -253,7 +254,7 @@ impl Connection {
         }
         self.outbound.controller()?;
         let len = next_datagram(now, outbox, &mut self.events);
-        let next = len.map(|len| Next { size: Bytes::new(len as u64) });
+        let next = len.map(|len| Next::new(Bytes::new(len as u64)));
         let may_go = self.outbound.may_send(now, next);
         len.filter(|_| may_go)
     }
@@ -286,7 +287,7 @@ impl Connection {
 
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
     /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
-    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, own: &Own) -> usize {
+    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, stamp: &Stamp) -> usize {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
         let rtt = self.rtt();
         let header = kind.header_len(true);
@@ -300,7 +301,12 @@ impl Connection {
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
-        self.agreed.sending.write_on_data(own, &mut writer);
+        if body.kind().is_data() {
+            self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
+            if self.agreed.sending.stamps_data() {
+                let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
+            }
+        }
         // A padded Sync has a size to keep to.
         if kind == PacketType::Sync && data > 0 {
             return finish(writer);
@@ -402,7 +408,7 @@ impl Connection {
 }
 
 /// The datagram at the head of the outbox; those that no packet can carry are thrown away.
-fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut super::Events) -> Option<usize> {
+fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<usize> {
     for _ in 0..MOST_THROWN_AWAY {
         let len = outbox.next_len(now)?;
         if len <= LONGEST_DATAGRAM {

@@ -1,5 +1,6 @@
 //! Times in options, in units of 10 us (RFC 4340 section 13).
 
+use headway_rate::Wrapped;
 use headway_units::{Duration, Instant};
 
 /// Nanoseconds in a unit.
@@ -15,6 +16,11 @@ impl Timestamp {
     #[must_use]
     pub const fn at(now: Instant) -> Self {
         Self((now.as_nanos() / UNIT) as u32)
+    }
+    /// The sender's own time, from wherever it counts, next to the one that was read before.
+    #[must_use]
+    pub fn instant(self, clock: &mut Wrapped) -> Instant {
+        Instant::from_nanos(clock.extend(self.0).saturating_mul(UNIT))
     }
     /// The time from this to `later`, an instant of the same clock; right if that is less than 11.9 hours. It is up to
     /// 10 us too long, since the timestamp was rounded down.
@@ -85,6 +91,15 @@ mod tests {
     fn smallest_form() {
         let lens = [0, 1, 0xffff, 0x1_0000, u32::MAX].map(|units| Elapsed(units).encoded_len());
         assert_eq!(lens, [0, 2, 2, 4, 4]);
+    }
+
+    /// Times next to each other, also where the count begins anew.
+    #[test]
+    fn times_of_the_sender() {
+        let mut clock = Wrapped::default();
+        let first = Timestamp(u32::MAX).instant(&mut clock);
+        assert_eq!(Timestamp(99).instant(&mut clock).since(first), Duration::from_millis(1));
+        assert_eq!(first.since(Timestamp(u32::MAX - 1).instant(&mut clock)), Duration::from_micros(10));
     }
 
     /// RFC 4340 section 13.1: wraps after 2^32 units.

@@ -210,7 +210,7 @@ impl Dialogue {
         let packet = Packet::decode(bytes, Network::Udp).unwrap();
         let delivery = match &mut self.connection {
             Some(connection) => connection.handle(self.now, ecn, &packet),
-            None => match self.listener.as_mut().unwrap().handle(self.now, b"peer", ecn, &packet) {
+            None => match self.listener.as_mut().unwrap().handle(self.now, super::pipe::PATH, ecn, &packet) {
                 Outcome::Accepted(connection, delivery) => {
                     // What a cookie kept has a Response of its own number.
                     if let (Decoded::Long(packet), None) = (packet, self.iss) {

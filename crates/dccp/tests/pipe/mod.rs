@@ -9,15 +9,22 @@
 
 use headway_dccp::{
     Addresses, Ccid, CcidController, Connection, ConnectionOptions, Decoded, Delivery, Event, Listener, Network,
-    Outbox, Outcome, Packet, Ports, ServiceCode, State,
+    Outbox, Outcome, Packet, Path, Ports, ServiceCode, State,
 };
 use headway_rate::{ControllerOptions, NoneOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
 
 pub const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 pub const PORTS: Ports = Ports { local: 50000, remote: 5004 };
-pub const PEER: &[u8] = b"192.0.2.1:50000";
+/// Of the server's packets.
+pub const PATH: Path = peer(1);
+
+/// To one of any number of hosts, 192.0.2.0 and up.
+pub const fn peer(host: u32) -> Path {
+    Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::from_bits(0xc000_0200 + host) }
+}
 
 /// The rules of the RFC with the one controller that needs no feedback, under an experimental CCID.
 pub fn options() -> ConnectionOptions {
@@ -208,7 +215,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         let mut reply = None;
         let delivery = match &mut end.connection {
             Some(connection) => connection.handle(self.now, ecn, &packet),
-            None => match self.listener.handle(self.now, PEER, ecn, &packet) {
+            None => match self.listener.handle(self.now, PATH, ecn, &packet) {
                 Outcome::Accepted(connection, delivery) => {
                     end.connection = Some(*connection);
                     delivery

@@ -1,7 +1,9 @@
 //! The receiving half of a carrier.
 
-use crate::contract::{LossForm, Received, ReceiverHalf, Report};
+use super::arrival_log::ArrivalLog;
+use crate::contract::{Received, ReceiverContext, ReceiverHalf};
 use crate::kinds::Receiver;
+use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Instant};
 
 /// Drives the receiver half of a controller.
@@ -9,6 +11,8 @@ use headway_units::{Duration, Instant};
 pub struct Inbound<R = Receiver> {
     controller: Option<R>,
     newest: Option<Newest>,
+    /// What came when, if reports are to say so.
+    log: Option<Box<ArrivalLog>>,
     /// What the sender asked for last.
     ack_ratio: Option<u16>,
 }
@@ -37,13 +41,14 @@ pub struct Due<'a> {
 
 impl<R> Default for Inbound<R> {
     fn default() -> Self {
-        Self { controller: None, newest: None, ack_ratio: None }
+        Self { controller: None, newest: None, log: None, ack_ratio: None }
     }
 }
 
 impl<R: ReceiverHalf> Inbound<R> {
     /// A controller takes over.
     pub fn start(&mut self, controller: R) {
+        self.log = (controller.report_form() == ReportForm::Timed).then(Box::default);
         self.controller = Some(controller);
         if let Some(packets) = self.ack_ratio.take() {
             self.set_ack_ratio(packets);
@@ -65,6 +70,9 @@ impl<R: ReceiverHalf> Inbound<R> {
             let sent = packet.timing.map(|timing| timing.sent);
             self.newest = Some(Newest { number: packet.number, came: now, sent });
         }
+        if let Some(log) = &mut self.log {
+            log.insert(now, packet.number, packet.ecn);
+        }
         if let Some(controller) = &mut self.controller {
             controller.on_packet(now, packet);
         }
@@ -83,10 +91,10 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.set_ack_ratio(packets);
         }
     }
-    /// How losses are to be told.
-    pub fn set_loss_form(&mut self, form: LossForm) {
+    /// Something of what the controller started with has changed.
+    pub fn on_change(&mut self, context: &ReceiverContext) {
         if let Some(controller) = &mut self.controller {
-            controller.set_loss_form(form);
+            controller.on_change(context);
         }
     }
 
@@ -100,7 +108,10 @@ impl<R: ReceiverHalf> Inbound<R> {
     pub fn poll_report(&mut self, now: Instant) -> Option<Due<'_>> {
         let held = self.held(now);
         let Newest { number, sent, .. } = self.newest?;
-        let report = self.controller.as_mut()?.poll_report(now)?;
+        let report = match (self.controller.as_mut()?.poll_report(now)?, &mut self.log) {
+            (Report::Timed(_), Some(log)) => Report::Timed(log.report(now)),
+            (report, _) => report,
+        };
         Some(Due { acknowledged: number, echo: sent, held, report })
     }
 
@@ -122,7 +133,7 @@ impl<R: ReceiverHalf> Inbound<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{Bytes, Ecn};
+    use headway_units::Bytes;
 
     /// Reports each packet, and notes what it is told.
     #[derive(Debug, Default)]
@@ -146,7 +157,7 @@ mod tests {
     }
 
     fn packet(number: u64) -> Received {
-        Received { number, size: Bytes::new(1000), data: true, ecn: Ecn::NotEct, ccval: 0, ..Received::default() }
+        Received::new(number, Some(Bytes::new(1000)))
     }
 
     /// A report names the greatest number, and says how long ago that came, whatever came last.

@@ -6,10 +6,13 @@
 //!
 //! The loop is that of the contract: in, drain, next deadline.
 
+mod arrival_log;
 mod inbound;
 mod ledger;
 mod outbound;
+mod wrapped;
 
 pub use inbound::{Due, Inbound};
 pub use ledger::Ledger;
 pub use outbound::{Acknowledged, Outbound, Trip};
+pub use wrapped::Wrapped;

@@ -18,15 +18,13 @@
 //!   exceeds ceil(cwnd / 2), where Linux lowers it only once it exceeds cwnd.
 
 mod ack_ratio;
-mod ledger;
 mod options;
 mod receiver;
-mod rto;
 mod sender;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub use options::{AckRatioRule, Restart, RtoFloor, TcpLikeOptions, UnusedWindow};
+pub use options::{AckRatioRule, Restart, TcpLikeOptions, UnusedWindow};
 pub use receiver::TcpLikeReceiver;
 pub use sender::TcpLikeSender;

@@ -1,6 +1,7 @@
 //! What TCP-like congestion control is told, and its three presets.
 
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize};
+use crate::toolbox::RtoRules;
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor};
 use serde::{Deserialize, Serialize};
 
 /// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
@@ -90,16 +91,6 @@ pub enum Restart {
     /// Half for each timeout that passed, the initial window at least (RFC 2861 counts in timeouts; RFC 4341, which
     /// quotes it, in round trips).
     Decay,
-}
-
-/// What `min_rto` is the least of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RtoFloor {
-    /// The timeout (RFC 6298).
-    Rto,
-    /// Four times RTTVAR, to which SRTT is added (Linux).
-    Variance,
 }
 
 /// What moves the Ack Ratio.
@@ -230,6 +221,17 @@ impl TcpLikeOptions {
             delayed_ack: None,
             immediate_acks: false,
             ..Self::rfc()
+        }
+    }
+
+    /// The rules of the timeout.
+    pub(crate) const fn rto(&self) -> RtoRules {
+        RtoRules {
+            initial: self.initial_rto,
+            least: self.min_rto,
+            floor: self.rto_floor,
+            most: self.max_rto,
+            granularity: self.granularity,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::options::TcpLikeOptions;
 use super::sender::DEFAULT_RTT;
-use crate::contract::{Received, ReceiverContext, ReceiverHalf, Report, ReportForm};
+use crate::contract::{Received, ReceiverContext, ReceiverHalf};
+use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Ecn, Instant};
 
 /// Asks for one report for as many data packets as the Ack Ratio says.
@@ -105,14 +106,11 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn receiver(options: &TcpLikeOptions) -> TcpLikeReceiver {
-        TcpLikeReceiver::new(
-            options,
-            ReceiverContext { now: Instant::ZERO, packet_size: SIZE, losses: crate::LossForm::default() },
-        )
+        TcpLikeReceiver::new(options, ReceiverContext::new(Instant::ZERO, SIZE))
     }
 
     pub(in super::super) fn received(number: u64) -> Received {
-        Received { number, size: SIZE, data: true, ecn: Ecn::NotEct, ccval: 0, ..Received::default() }
+        Received::new(number, Some(SIZE))
     }
 
     /// RFC 4340 section 11.3: a report for as many data packets as the Ack Ratio says, or 0.2 s after the first of them.

@@ -1,22 +1,25 @@
 //! The sender half.
 
 use super::ack_ratio::AckRatio;
-use super::ledger::{Ledger, News};
-use super::options::{TcpLikeOptions, UnusedWindow};
-use super::rto::Rto;
+use super::options::{MAX_WINDOW, TcpLikeOptions, UnusedWindow};
 use super::window::Window;
-use crate::contract::{Feedback, Next, Permit, Report, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::report::{Feedback, Report};
+use crate::toolbox::{Flight, News, Rto, Told};
 use headway_units::{Bytes, Duration, Instant, Rate};
 
 /// The round trip where none is known (RFC 4340 section 3.4).
 pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// What is kept at most: every data packet of the largest window, and as many packets without data.
+const CAPACITY: usize = 2 * MAX_WINDOW as usize;
 
 /// Lets data go as long as fewer packets than cwnd are under way.
 #[derive(Debug)]
 pub struct TcpLikeSender {
     pub(super) options: TcpLikeOptions,
     packet_size: Bytes,
-    ledger: Ledger,
+    flight: Flight,
     pub(super) window: Window,
     /// Data packets under way, as far as is known.
     pub(super) pipe: u64,
@@ -41,14 +44,14 @@ pub struct TcpLikeSender {
 impl TcpLikeSender {
     pub(crate) fn new(options: &TcpLikeOptions, context: SenderContext) -> Self {
         let window = Window::new(options, context.packet_size, context.now);
-        let mut rto = Rto::new(options);
+        let mut rto = Rto::new(options.rto());
         if let Some(rtt) = context.rtt {
-            rto.sample(options, rtt);
+            rto.sample(rtt);
         }
         Self {
             options: options.clone(),
             packet_size: context.packet_size,
-            ledger: Ledger::default(),
+            flight: Flight::new(CAPACITY),
             pipe: 0,
             rto,
             ack_ratio: AckRatio::new(options, window.cwnd),
@@ -77,7 +80,7 @@ impl TcpLikeSender {
     /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
     fn on_congestion(&mut self) {
         self.window.on_congestion();
-        self.event_end = self.ledger.next();
+        self.event_end = self.flight.next();
     }
 
     /// Data packets have come or are lost; with none under way there is nothing to wait for (RFC 6298 step 5.2).
@@ -93,9 +96,9 @@ impl TcpLikeSender {
             if acknowledged < self.sample_from {
                 return;
             }
-            self.sample_from = self.ledger.next();
+            self.sample_from = self.flight.next();
         }
-        self.rto.sample(&self.options, rtt);
+        self.rto.sample(rtt);
     }
 }
 
@@ -105,14 +108,14 @@ impl SenderHalf for TcpLikeSender {
         if self.pipe < self.window.cwnd {
             return Permit::Now;
         }
-        self.filled = self.ledger.next();
+        self.filled = self.flight.next();
         Permit::Blocked
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
-        if sending.number != self.ledger.next() {
+        if sending.number != self.flight.next() {
             // The first packet; or a carrier that counts anew, of whose old numbers no report will speak.
-            self.ledger.clear();
+            self.flight.clear();
             (self.pipe, self.timer) = (0, None);
             (self.pipe_start, self.event_end) = (sending.number, sending.number);
             (self.filled, self.sample_from) = (sending.number, sending.number);
@@ -120,7 +123,7 @@ impl SenderHalf for TcpLikeSender {
         if sending.data {
             self.restart_after_idle(now);
         }
-        if let Some(oldest) = self.ledger.send(sending.number, sending.data)
+        if let Some(oldest) = self.flight.send(now, sending.number, sending.data.then_some(sending.size))
             && oldest >= self.pipe_start
         {
             self.leave_pipe(1);
@@ -132,7 +135,7 @@ impl SenderHalf for TcpLikeSender {
             self.pipe += 1;
             self.sent = Some(now);
             if self.pipe >= self.window.cwnd {
-                self.filled = self.ledger.next();
+                self.filled = self.flight.next();
             }
             let rto = self.rto.timeout();
             self.window.on_send(&self.options, now, self.pipe, rto);
@@ -145,7 +148,7 @@ impl SenderHalf for TcpLikeSender {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if feedback.acknowledged >= self.ledger.next() {
+        if feedback.acknowledged >= self.flight.next() {
             return; // it speaks of what was never sent
         }
         if let Some(rtt) = feedback.rtt_sample {
@@ -156,7 +159,8 @@ impl SenderHalf for TcpLikeSender {
         let (mut come, mut left, mut growing, mut congestion) = (0, 0, 0, false);
         let grow_from = if self.options.grow_in_recovery { 0 } else { self.event_end };
         let grow_to = if self.options.unused_window == UnusedWindow::Holds { self.filled } else { u64::MAX };
-        self.ledger.report(feedback.acknowledged, runs, |number, news| {
+        self.flight.report(feedback.acknowledged, runs, |told| {
+            let Told { number, news, .. } = told;
             left += u64::from(news != News::MarkedLater && number >= self.pipe_start);
             come += u64::from(matches!(news, News::Received | News::Marked));
             if news == News::Received {
@@ -192,12 +196,12 @@ impl SenderHalf for TcpLikeSender {
         }
         self.timer = None;
         self.pipe = 0;
-        self.rto.back_off(&self.options);
+        self.rto.back_off();
         self.window.on_timeout();
         self.ack_ratio.fit(&self.options, self.window.cwnd);
-        (self.pipe_start, self.event_end) = (self.ledger.next(), self.ledger.next());
+        (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
         if self.options.timeout_forgets {
-            self.ledger.clear();
+            self.flight.clear();
         }
     }
 
@@ -206,17 +210,18 @@ impl SenderHalf for TcpLikeSender {
     }
 
     fn status(&self) -> Status {
-        let rate = self.rto.srtt().filter(|rtt| !rtt.is_zero()).map(|rtt| {
+        let target_rate = self.rto.srtt().filter(|rtt| !rtt.is_zero()).map(|rtt| {
             let bits = u128::from(self.window.cwnd) * u128::from(self.packet_size.count()) * 8_000_000_000;
             Rate::from_bits_per_second((bits / u128::from(rtt.as_nanos())).try_into().unwrap_or(u64::MAX))
         });
         Status {
-            rate,
-            window: Some(self.window.cwnd as f64),
+            target_rate,
+            window: Some(Bytes::new(self.window.cwnd.saturating_mul(self.packet_size.count()))),
+            window_packets: Some(self.window.cwnd as f64),
             ssthresh: (self.window.ssthresh != u64::MAX).then_some(self.window.ssthresh as f64),
             rtt: self.rto.srtt(),
-            loss_event_rate: None,
             ack_ratio: Some(self.ack_ratio.get().try_into().unwrap_or(u16::MAX)),
+            ..Status::default()
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::average::{INTERVALS, Interval};
 use super::events::{Arrival, Event, Events, Hole};
 use super::options::{LossEvents, OpenInterval, TfrcOptions};
-use crate::contract::LossInterval;
+use crate::report::LossInterval;
 use std::collections::VecDeque;
 
 /// Runs of lost and marked packets that may still change.

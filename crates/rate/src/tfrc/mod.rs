@@ -8,6 +8,7 @@
 mod allowed;
 mod arrivals;
 mod average;
+mod context;
 mod counter;
 mod equation;
 mod events;
@@ -24,6 +25,7 @@ mod sent;
 #[cfg(test)]
 mod vectors;
 
+pub use context::TfrcContext;
 pub use options::{
     CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
     Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,

@@ -7,27 +7,8 @@
 //! Nominal times keep their fraction of a nanosecond, so that the n-th is where it should be.
 
 use super::options::{Pacing, TfrcOptions};
+use crate::toolbox::Fine;
 use headway_units::{Duration, Instant, Random};
-
-/// An instant and a fraction of a nanosecond, from 0 to 1.
-#[derive(Clone, Copy, Debug)]
-struct Fine {
-    at: Instant,
-    fraction: f64,
-}
-
-impl Fine {
-    /// Later by `ns`; "never" if that is too long.
-    fn after(self, ns: f64) -> Self {
-        let ns = self.fraction + ns;
-        if ns < u64::MAX as f64 {
-            let whole = ns as u64;
-            Self { at: self.at + Duration::from_nanos(whole), fraction: ns - whole as f64 }
-        } else {
-            Self { at: Instant::FAR_FUTURE, fraction: 0.0 }
-        }
-    }
-}
 
 /// What the nominal times follow from.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +99,7 @@ impl Pacer {
 
     /// A packet goes now.
     pub(crate) fn on_send(&mut self, now: Instant, gap: Gap) {
-        let start = Fine { at: now, fraction: 0.0 };
+        let start = Fine::at(now);
         let since_last = gap.t_ipi * self.stretch * 1e9;
         if self.dither > 0.0 {
             self.stretch = 1.0 + self.dither * (2.0 * self.random.uniform() - 1.0);
@@ -129,7 +110,7 @@ impl Pacer {
                 // Unused times older than a round trip are lost.
                 let oldest = now.checked_sub(Duration::from_secs_f64(gap.r.unwrap_or(0.0))).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(since_last));
-                self.nominal = Some(if nominal.at < oldest { Fine { at: oldest, fraction: 0.0 } } else { nominal });
+                self.nominal = Some(if nominal.at < oldest { Fine::at(oldest) } else { nominal });
             }
             Pacing::Timer => {
                 // The timer ran on without a packet: the last time that it came round counts.
@@ -146,7 +127,7 @@ impl Pacer {
     /// A packet may go at once, where the rule has it so.
     pub(crate) fn release(&mut self, now: Instant) {
         if self.rule == Pacing::Timer {
-            self.next = Some(Fine { at: now, fraction: 0.0 });
+            self.next = Some(Fine::at(now));
         }
     }
 }

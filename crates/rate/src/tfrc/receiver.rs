@@ -8,9 +8,8 @@ use super::events::Arrival;
 use super::losses::{Change, LossHistory};
 use super::options::{FeedbackClock, FirstInterval, LossEvents, Segment, TfrcOptions};
 use super::segment::SegmentSize;
-use crate::contract::{
-    LossForm, LossInterval, Losses, Received, ReceiverContext, ReceiverHalf, Report, ReportForm, TfrcReport, Timing,
-};
+use crate::contract::{Received, ReceiverContext, ReceiverHalf, Timing};
+use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
 /// R in s as long as nothing has measured it (RFC 4340 section 3.4).
@@ -63,7 +62,7 @@ impl TfrcReceiver {
     pub(crate) fn new(options: &TfrcOptions, context: ReceiverContext) -> Self {
         Self {
             equation: Equation::new(options),
-            form: context.losses,
+            form: context.tfrc.losses,
             full: context.packet_size.count().max(1) as f64,
             history: None,
             average: Average::new(options),
@@ -332,8 +331,8 @@ impl ReceiverHalf for TfrcReceiver {
         }))
     }
 
-    fn set_loss_form(&mut self, form: LossForm) {
-        self.form = form;
+    fn on_change(&mut self, context: &ReceiverContext) {
+        self.form = context.tfrc.losses;
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -10,7 +10,7 @@
 use super::average::{Average, INTERVALS, Interval};
 use super::options::TfrcOptions;
 use super::sent::SentLog;
-use crate::contract::LossInterval;
+use crate::report::LossInterval;
 
 /// Events at most into which reported ones fall apart and which are remembered.
 const PARTS: usize = 64;
@@ -47,7 +47,8 @@ pub(crate) struct Reading {
 }
 
 impl Reported {
-    pub(crate) fn new(options: &TfrcOptions) -> Self {
+    /// `keeps_losses`: what was told as lost stays lost.
+    pub(crate) fn new(options: &TfrcOptions, keeps_losses: bool) -> Self {
         Self {
             average: Average::new(options),
             short_intervals: options.short_intervals,
@@ -55,17 +56,12 @@ impl Reported {
             newest: None,
             known: Vec::new(),
             parts: Vec::new(),
-            keeps_losses: false,
+            keeps_losses,
             told: Vec::new(),
             window: 0.0,
             received: (0.0, 0.0),
             made_up_early: false,
         }
-    }
-
-    /// From now on what was told as lost stays lost.
-    pub(crate) const fn keep_losses(&mut self) {
-        self.keeps_losses = true;
     }
 
     /// So many packets were allowed in a round trip until now, and so many received; to these an interval of this length is the

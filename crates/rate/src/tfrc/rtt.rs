@@ -2,7 +2,7 @@
 //! `update_rtt`). All in s.
 
 use super::options::{RtoRule, TfrcOptions};
-use headway_units::Duration;
+use headway_units::{Duration, TickedRoundTripEstimate};
 
 /// The least sample believed: a carrier's clock may say zero.
 const LEAST: f64 = 1e-6;
@@ -26,7 +26,8 @@ impl RoundTrip {
     /// `known` is what something measured before the first report.
     pub(crate) fn new(options: &TfrcOptions, known: Option<f64>) -> Self {
         let known = known.map(|known| known.max(LEAST));
-        let mut estimator = Estimator { tick: options.tcp_tick.as_secs_f64(), srtt: 0, rttvar: 0 };
+        let mut estimator =
+            Estimator { tick: options.tcp_tick.as_secs_f64(), round_trip: TickedRoundTripEstimate::default() };
         if let Some(sample) = known {
             estimator.update(sample);
         }
@@ -93,31 +94,22 @@ impl RoundTrip {
     }
 }
 
-/// SRTT and RTTVAR in ticks, times 8 and 4, as old TCPs kept them.
+/// TCP's estimator on its coarse clock.
 #[derive(Clone, Debug)]
 struct Estimator {
     tick: f64,
-    srtt: i64,
-    rttvar: i64,
+    round_trip: TickedRoundTripEstimate,
 }
 
 impl Estimator {
     fn update(&mut self, sample: f64) {
         // ns-2 counts in an int; a round trip of more ticks than that is none.
-        let ticks = ((sample / self.tick + 0.5) as i64).clamp(1, i64::from(i32::MAX >> 6));
-        if self.srtt == 0 {
-            self.srtt = ticks << 3;
-            self.rttvar = ticks << 1;
-            return;
-        }
-        let delta = ticks - (self.srtt >> 3);
-        self.srtt = (self.srtt + delta).max(1);
-        self.rttvar = (self.rttvar + delta.abs() - (self.rttvar >> 2)).max(1);
+        self.round_trip.sample(((sample / self.tick + 0.5) as i64).min(i64::from(i32::MAX >> 6)));
     }
 
     /// `SRTT + 4 RTTVAR`.
     fn rto(&self) -> f64 {
-        (((self.rttvar << 3) + self.srtt) >> 3) as f64 * self.tick
+        self.round_trip.timeout() as f64 * self.tick
     }
 }
 

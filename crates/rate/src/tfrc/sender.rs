@@ -9,9 +9,8 @@ use super::reported::Reported;
 use super::rtt::RoundTrip;
 use super::segment::SegmentSize;
 use super::sent::{Sent, SentLog};
-use crate::contract::{
-    Feedback, Losses, Next, Permit, Report, SenderContext, SenderHalf, Sending, Stamp, Status, TfrcReport,
-};
+use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::report::{Feedback, Losses, Report, TfrcReport};
 use headway_units::{Duration, Instant, Probability, Rate};
 use std::collections::VecDeque;
 
@@ -101,7 +100,7 @@ impl TfrcSender {
             due: None,
             counter: WindowCounter::default(),
             sent: SentLog::default(),
-            reported: Reported::new(options),
+            reported: Reported::new(options, context.tfrc.keeps_losses),
             round: 0,
             nofeedback: None,
             fed_back: false,
@@ -331,10 +330,6 @@ impl SenderHalf for TfrcSender {
         self.due = self.pacer.due(self.gap());
     }
 
-    fn keep_losses(&mut self) {
-        self.reported.keep_losses();
-    }
-
     fn handle_timeout(&mut self, now: Instant) {
         if self.nofeedback.is_none_or(|at| at > now) {
             return;
@@ -357,8 +352,10 @@ impl SenderHalf for TfrcSender {
         if !self.options.min_interval.is_zero() {
             x = x.min(self.segment.s() / self.options.min_interval.as_secs_f64());
         }
+        let rate = Some(Rate::from_bits_per_second((x * 8.0) as u64));
         Status {
-            rate: Some(Rate::from_bits_per_second((x * 8.0) as u64)),
+            target_rate: rate,
+            pacing_rate: rate,
             rtt: self.rtt.r().map(Duration::from_secs_f64),
             loss_event_rate: Probability::new(self.allowed.p()),
             ..Status::default()

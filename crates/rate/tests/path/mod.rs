@@ -6,7 +6,7 @@ use headway_rate::{
     ControllerOptions, Due, Inbound, LossForm, LossInterval, Losses, Next, Outbound, Received, Receiver,
     ReceiverContext, Report, Sender, SenderContext, SenderHalf, Status, TfrcReport, Timing,
 };
-use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, Instant, Probability, Random, Rate, Registry};
 use std::collections::VecDeque;
 
 /// What data packets carry beside their number.
@@ -94,9 +94,10 @@ impl Path {
         let size = Bytes::new(size);
         let now = Instant::ZERO;
         let (mut sender, mut receiver) = (Outbound::new(1 << 16), Inbound::default());
-        let context = SenderContext { now, rtt: None, packet_size: size, random: Random::new(1, "path") };
-        sender.start(Sender::new(options, context));
-        receiver.start(Receiver::new(options, ReceiverContext { now, packet_size: size, losses }));
+        sender.start(Sender::new(options, SenderContext::new(now, size, Random::new(1, "path"))));
+        let mut context = ReceiverContext::new(now, size);
+        context.tfrc.losses = losses;
+        receiver.start(Receiver::new(options, context));
         Self {
             sender,
             receiver,
@@ -123,7 +124,7 @@ impl Path {
     }
 
     fn next(&self) -> Next {
-        Next { size: self.size }
+        Next::new(self.size)
     }
 
     fn cross(&mut self, way: usize, bytes: u64) -> Instant {
@@ -177,18 +178,9 @@ impl Path {
             let stamp = stamp.unwrap();
             self.sent += 1;
             self.sent_at.push(self.now);
-            let timing =
-                Timing { sent: self.now, rtt: stamp.rtt, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent };
-            let packet = Received {
-                number,
-                size: self.size,
-                data: true,
-                ecn: Ecn::NotEct,
-                ccval: stamp.ccval,
-                ndp_count: None,
-                timing: (self.form == Form::Agent).then_some(timing),
-                own: stamp.own,
-            };
+            let mut packet = Received::new(number, Some(self.size));
+            packet.ccval = stamp.ccval;
+            packet.timing = (self.form == Form::Agent).then(|| Timing::stamped(self.now, &stamp));
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
                 let at = nudged(at, &self.nudges, number);
@@ -244,7 +236,7 @@ impl Path {
 
     /// The allowed rate in bytes/s.
     pub(crate) fn allowed(&self) -> f64 {
-        self.status().rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0)
+        self.status().target_rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0)
     }
 
     pub(crate) fn mean_r_sample(&self) -> f64 {

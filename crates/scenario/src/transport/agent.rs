@@ -1,11 +1,11 @@
 //! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
 //! trips and timestamps are exact.
 
-use super::controlled::{self, Controlled};
+use super::controlled::{self, Carrier, Controlled};
 use super::options::{Tagged, TransportOptions};
 use headway_media::{UdpOptions, WriteSize, datagrams};
-use headway_rate::ControllerOptions;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Registry};
+use headway_rate::{ControllerOptions, Need};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Options of the agents that carry a controller, beside those of the controller.
@@ -20,6 +20,9 @@ pub struct AgentOptions {
     pub feedback: Bytes,
     /// Whether datagrams say that they may be marked instead of dropped (ECT(0), RFC 3168).
     pub ecn: bool,
+    /// How fast the sender's interface takes packets, for controllers that must know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_rate: Option<Rate>,
     /// A round trip that the sender knows before its first report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Duration>,
@@ -39,6 +42,7 @@ impl headway_units::Options for AgentOptions {
             header: Bytes::new(header),
             feedback: Bytes::new(feedback),
             ecn: false,
+            line_rate: None,
             initial_rtt: None,
         }
     }
@@ -115,5 +119,44 @@ impl TransportOptions for Controlled<AgentOptions> {
     }
 }
 
+impl Carrier for AgentOptions {
+    fn fulfils(&self, need: Need) -> Result<(), OptionError> {
+        match need {
+            Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it")),
+            Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),
+            _ => Ok(()),
+        }
+        .map_err(|(key, remedy)| OptionError::new(key, format!("the controller needs {need}: {remedy}")))
+    }
+}
+
 /// Longer ones are a slip.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::DccpOptions;
+    use headway_units::Options;
+
+    /// What a carrier cannot give is refused with the key that would.
+    #[test]
+    fn needs_are_fulfilled_or_refused() {
+        let agent = AgentOptions::preset(Dialect::Rfc);
+        let keys = |carrier: &dyn Fn(Need) -> Result<(), OptionError>| {
+            [Need::SenderClock, Need::RoundTrip, Need::LineRate, Need::Ect1]
+                .map(|need| carrier(need).err().map(|error| (error.table, error.key)))
+        };
+        let connection = Some("connection");
+        assert_eq!(keys(&|need| agent.fulfils(need)), [None, None, Some((None, "line_rate")), Some((None, "ecn"))]);
+        let rich = AgentOptions { line_rate: Some(Rate::from_bits_per_second(1_000_000)), ecn: true, ..agent };
+        assert_eq!(keys(&|need| rich.fulfils(need)), [None, None, None, None]);
+        let mut dccp = DccpOptions::preset(Dialect::Rfc);
+        assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, Some((connection, "line_rate")), None]);
+        dccp.connection.line_rate = rich.line_rate;
+        dccp.connection.passed_over_interval = 100;
+        assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, None, Some((connection, "passed_over_interval"))]);
+        let error = agent.fulfils(Need::LineRate).unwrap_err();
+        assert_eq!(error.message, "the controller needs the rate of the sender's line: set it");
+    }
+}

@@ -1,6 +1,6 @@
 //! A transport with a rate controller: its own options beside the table `controller`, which holds the controller's.
 
-use headway_rate::ControllerOptions;
+use headway_rate::{ControllerOptions, Need};
 use headway_units::{OptionError, Registry, schema_of_kinds};
 use schemars::JsonSchema as _;
 use serde::de::value::MapAccessDeserializer;
@@ -23,14 +23,24 @@ pub struct Controlled<T> {
     pub controller: ControllerOptions,
 }
 
+/// Options of what carries a controller.
+pub(crate) trait Carrier: headway_units::Options {
+    /// Whether it gives a controller what that needs; if not, which key would.
+    fn fulfils(&self, need: Need) -> Result<(), OptionError>;
+}
+
 impl<T: headway_units::Options> Controlled<T> {
     /// The presets of both, with a controller of `kind`.
     pub(super) fn with(kind: &str, dialect: headway_units::Dialect) -> Option<Self> {
         Some(Self { carrier: T::preset(dialect), controller: ControllerOptions::preset(kind, dialect)? })
     }
 
-    pub(super) fn check_both(&self) -> Result<(), OptionError> {
+    pub(super) fn check_both(&self) -> Result<(), OptionError>
+    where
+        T: Carrier,
+    {
         self.carrier.check()?;
+        self.controller.needs().try_for_each(|need| self.carrier.fulfils(need))?;
         self.controller.check().map_err(|error| error.within(CONTROLLER))
     }
 }

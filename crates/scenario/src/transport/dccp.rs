@@ -1,10 +1,10 @@
 //! A DCCP connection as the simulator carries it.
 
-use super::controlled::{self, Controlled};
+use super::controlled::{self, Carrier, Controlled};
 use super::options::{Tagged, TransportOptions};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions};
 use headway_media::WriteSize;
-use headway_rate::{ControllerOptions, ReportForm};
+use headway_rate::{ControllerOptions, Need};
 use headway_units::{Bytes, Dialect, OptionError, Options, Registry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,24 +12,17 @@ const DCCP: &str = "dccp";
 /// A kind is written as this word, and this key with a number.
 pub(super) const NUMBERED: (&str, &str) = (DCCP, "ccid");
 
-/// A CCID in scenarios.
-struct Known {
-    ccid: u8,
-    /// The kind that it makes of `dccp`.
-    kind: &'static str,
-    controller: &'static str,
-}
-
-const CCIDS: [Known; 3] = [
-    Known { ccid: 2, kind: "dccp-2", controller: "tcp-like" },
-    Known { ccid: 3, kind: "dccp-3", controller: "tfrc" },
-    Known { ccid: 4, kind: "dccp-4", controller: "tfrc-sp" },
+/// The CCIDs in scenarios: their number, the kind that it makes of `dccp`, and their controller.
+const CCIDS: &[(u8, &str, &str)] = &[
+    (2, "dccp-2", "tcp-like"), // number, kind, controller
+    (3, "dccp-3", "tfrc"),
+    (4, "dccp-4", "tfrc-sp"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
     let mut kinds = [""; CCIDS.len()];
     let mut index = 0;
     while index < CCIDS.len() {
-        kinds[index] = CCIDS[index].kind;
+        kinds[index] = CCIDS[index].1;
         index += 1;
     }
     kinds
@@ -63,6 +56,12 @@ impl Options for DccpOptions {
     }
 }
 
+impl Carrier for DccpOptions {
+    fn fulfils(&self, need: Need) -> Result<(), OptionError> {
+        self.connection.fulfils(need).map_err(|error| error.within("connection"))
+    }
+}
+
 impl Controlled<DccpOptions> {
     /// Both ends agree on one CCID with one controller, the flow's.
     fn agreed(mut self, ccid: u8) -> Self {
@@ -70,14 +69,14 @@ impl Controlled<DccpOptions> {
         connection.send_ccids = vec![ccid];
         connection.receive_ccids = vec![ccid];
         let (ccid, controller) = (Ccid(ccid), self.controller.clone());
-        connection.controllers =
-            vec![CcidController { ccid, ack_vectors: controller.reports() == ReportForm::Arrivals, controller }];
+        connection.controllers = vec![CcidController::new(ccid, controller)];
         self
     }
 
-    fn known(&self) -> Option<&'static Known> {
+    /// Its number, and the kind that it makes of `dccp`.
+    fn ccid(&self) -> Option<(u8, &'static str)> {
         let controller = self.controller.kind();
-        CCIDS.iter().find(|known| known.controller == controller)
+        CCIDS.iter().find(|(.., known)| *known == controller).map(|&(ccid, kind, _)| (ccid, kind))
     }
 }
 
@@ -86,18 +85,18 @@ impl TransportOptions for Controlled<DccpOptions> {
     const SERIES: usize = controlled::SERIES;
 
     fn kind(&self) -> &'static str {
-        self.known().map_or(DCCP, |known| known.kind)
+        self.ccid().map_or(DCCP, |(_, kind)| kind)
     }
 
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
-        let known = CCIDS.iter().find(|known| known.kind == kind)?;
-        Self::with(known.controller, dialect).map(|options| options.agreed(known.ccid))
+        let (ccid, _, controller) = CCIDS.iter().find(|(_, known, _)| *known == kind)?;
+        Self::with(controller, dialect).map(|options| options.agreed(*ccid))
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        let known = CCIDS.iter().find(|known| known.kind == kind);
-        let known = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
-        Self::read(known.controller, options).map(|options| options.agreed(known.ccid))
+        let known = CCIDS.iter().find(|(_, known, _)| *known == kind);
+        let (ccid, _, controller) = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
+        Self::read(controller, options).map(|options| options.agreed(*ccid))
     }
 
     fn check(&self) -> Result<(), OptionError> {
@@ -112,16 +111,16 @@ impl TransportOptions for Controlled<DccpOptions> {
             #[serde(flatten)]
             options: &'a Controlled<DccpOptions>,
         }
-        let options = Numbered { ccid: self.known().map(|known| known.ccid), options: self };
+        let options = Numbered { ccid: self.ccid().map(|(ccid, _)| ccid), options: self };
         Tagged { kind: DCCP, options: &options }.serialize(serializer)
     }
 
     fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
-        let of = |controller: &str| CCIDS.iter().find(|known| known.controller == controller).map(|known| known.kind);
+        let of = |controller: &str| CCIDS.iter().find(|(.., known)| *known == controller).map(|(_, kind, _)| *kind);
         let number = |mut schema: serde_json::Value| {
             let properties = schema.get_mut("properties")?.as_object_mut()?;
             let kind = properties.get("kind")?.get("const")?;
-            let ccid = CCIDS.iter().find(|known| *kind == known.kind)?.ccid;
+            let (ccid, ..) = CCIDS.iter().find(|(_, known, _)| kind == known)?;
             properties.insert("kind".into(), serde_json::json!({ "const": DCCP }));
             let ccid = serde_json::json!({ "const": ccid, "description": "Which controller: 2 TCP-like, 3 TFRC, 4 TFRC for small packets." });
             properties.insert("ccid".into(), ccid);

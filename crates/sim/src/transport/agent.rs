@@ -8,8 +8,8 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, SendQueueOptions, Source, SourceOptions};
 use headway_rate::{
-    Due, Inbound, LossForm, Losses, Next, Outbound, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, Status, TfrcReport, Timing,
+    Due, Inbound, Losses, Next, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
+    SenderContext, Status, TfrcReport, TimedReport, Timing,
 };
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::{AgentOptions, Controlled};
@@ -106,7 +106,8 @@ struct AgentSender {
     /// The controller says for how many datagrams it wants an acknowledgement.
     asks_ratio: bool,
     next_report: u64,
-    ecn: Ecn,
+    /// Datagrams may be marked instead of dropped.
+    ecn: bool,
     header: u32,
     queue: SendQueue,
 }
@@ -128,22 +129,23 @@ fn pair(
     now: Instant,
     random: Random,
 ) -> (AgentSender, AgentReceiver) {
-    let AgentOptions { header, feedback, ecn, initial_rtt, .. } = options.carrier;
+    let AgentOptions { header, feedback, ecn, line_rate, initial_rtt, .. } = options.carrier;
     let queue = SendQueue::new(options.carrier.cut(), send_queue);
     let packet_size = queue.full();
     let mut outbound = Outbound::new(0);
-    outbound.start(Sender::new(&options.controller, SenderContext { now, rtt: initial_rtt, packet_size, random }));
+    let mut context = SenderContext::new(now, packet_size, random);
+    (context.rtt, context.line_rate) = (initial_rtt, line_rate);
+    outbound.start(Sender::new(&options.controller, context));
     let sender = AgentSender {
         outbound,
         asks_ratio: options.controller.reports() == ReportForm::Arrivals,
         next_report: 0,
-        ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
+        ecn,
         header: header.count() as u32,
         queue,
     };
-    let context = ReceiverContext { now, packet_size, losses: LossForm::EventRate };
     let mut inbound = Inbound::default();
-    inbound.start(Receiver::new(&options.controller, context));
+    inbound.start(Receiver::new(&options.controller, ReceiverContext::new(now, packet_size)));
     let receiver = AgentReceiver {
         inbound,
         arrivals: (options.controller.reports() == ReportForm::Arrivals).then(AckVectorBuffer::new),
@@ -156,7 +158,7 @@ fn pair(
 impl AgentSender {
     /// The next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        let next = self.queue.next_size(now).map(|size| Next { size });
+        let next = self.queue.next_size(now).map(Next::new);
         if !self.outbound.may_send(now, next) {
             return None;
         }
@@ -165,6 +167,7 @@ impl AgentSender {
             return None;
         };
         let (number, stamp) = self.outbound.send(now, Some(media.payload), true);
+        let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
         let payload = media.payload.count() as u32;
         let body = Body::Numbered(Box::new(Numbered {
@@ -172,10 +175,11 @@ impl AgentSender {
             payload,
             kind: media.kind,
             deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
-            stamp: stamp.unwrap_or_default(),
+            stamp,
             ack_ratio: if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 },
         }));
-        Some(Envelope { size: payload + self.header, ecn: self.ecn, body })
+        let ecn = if self.ecn { stamp.ecn } else { Ecn::NotEct };
+        Some(Envelope { size: payload + self.header, ecn, body })
     }
 
     /// A report has come that was sent then; returns what it lets measure.
@@ -185,6 +189,7 @@ impl AgentSender {
         self.next_report = self.next_report.max(report.number + 1);
         let says = match &report.numbers {
             ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
+            ReportNumbers::Timed(clock, arrivals) => Report::Timed(TimedReport { clock: *clock, arrivals }),
             ReportNumbers::Own(own) => Report::Own(*own),
             ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event }) => Report::Tfrc(TfrcReport {
                 x_recv: *x_recv,
@@ -217,25 +222,10 @@ impl AgentReceiver {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.received(Seq48::new(number), ecn);
         }
-        self.inbound.on_packet(
-            now,
-            &headway_rate::Received {
-                number,
-                size: Bytes::new(payload.into()),
-                data: true,
-                ecn,
-                ccval: stamp.ccval,
-                ndp_count: Some(0),
-                timing: Some(Timing {
-                    sent,
-                    rtt: stamp.rtt,
-                    t_rto: stamp.t_rto,
-                    round: stamp.round,
-                    urgent: stamp.urgent,
-                }),
-                own: stamp.own,
-            },
-        );
+        let mut packet = Received::new(number, Some(Bytes::new(payload.into())));
+        (packet.ecn, packet.ccval, packet.ndp_count) = (ecn, stamp.ccval, Some(0));
+        (packet.timing, packet.own) = (Some(Timing::stamped(sent, &stamp)), stamp.own);
+        self.inbound.on_packet(now, &packet);
     }
 
     /// The next report to send now, if any.
@@ -245,6 +235,7 @@ impl AgentReceiver {
             Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
                 ReportNumbers::Tfrc(TfrcNumbers { x_recv, p, new_loss_event })
             }
+            Report::Timed(report) => ReportNumbers::Timed(report.clock, report.arrivals.into()),
             Report::Own(own) => ReportNumbers::Own(own),
             // The context asks TFRC for the event rate.
             Report::Arrivals(_) | Report::Tfrc(_) => {

@@ -310,7 +310,7 @@ impl End {
                     }
                     return;
                 }
-                match listener.handle(now, &source_port.to_be_bytes(), ecn, decoded) {
+                match listener.handle(now, ip::path(self.spec.address, self.spec.peer), ecn, decoded) {
                     Outcome::Ignored(_) => return,
                     Outcome::Reply(reply) => {
                         self.wire.send(now, &reply);

@@ -1,6 +1,6 @@
 //! IP headers around DCCP.
 
-use headway_dccp::{Addresses, Network};
+use headway_dccp::{Network, Path};
 use headway_units::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -60,10 +60,15 @@ pub(crate) fn header(source: IpAddr, destination: IpAddr, field: Ecn, dont_fragm
 
 /// What DCCP's checksum needs of the addresses.
 pub(crate) fn network(source: IpAddr, destination: IpAddr) -> Network {
-    Network::Ip(match (source, destination) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
-        (source, destination) => Addresses::V6 { source: six(source), destination: six(destination) },
-    })
+    path(source, destination).outgoing()
+}
+
+/// Of the packets that one end sends.
+pub(crate) fn path(local: IpAddr, remote: IpAddr) -> Path {
+    match (local, remote) {
+        (IpAddr::V4(local), IpAddr::V4(remote)) => Path::Ipv4 { local, remote },
+        (local, remote) => Path::Ipv6 { local: six(local), remote: six(remote) },
+    }
 }
 
 fn six(address: IpAddr) -> Ipv6Addr {

@@ -3,7 +3,8 @@
 use super::options::MAX_WINDOW;
 use super::receiver::tests::{received, receiver};
 use super::{Restart, TcpLikeOptions, TcpLikeSender, UnusedWindow};
-use crate::contract::{Arrival, Feedback, Next, Permit, ReceiverHalf, Report, Run, SenderContext, SenderHalf, Sending};
+use crate::contract::{Next, Permit, ReceiverHalf, SenderContext, SenderHalf, Sending};
+use crate::report::{Arrival, Feedback, Report, Run};
 use headway_units::{Bytes, Dialect, Duration, Instant, Options, QueueSize, Random};
 
 mod properties;
@@ -17,14 +18,7 @@ fn ms(millis: u64) -> Instant {
 }
 
 fn feedback(acknowledged: u64, runs: &[Run]) -> Feedback<'_> {
-    Feedback {
-        acknowledged,
-        rtt_sample: None,
-        report: Report::Arrivals(runs),
-        lost_acks: 0,
-        slow_receiver: false,
-        receive_buffer_drops: 0,
-    }
+    Feedback::new(acknowledged, Report::Arrivals(runs))
 }
 
 /// A sender and the number of its next packet.
@@ -40,7 +34,7 @@ impl Talk {
         change(&mut options);
         options.check().unwrap();
         let context =
-            SenderContext { now: Instant::ZERO, rtt: Some(RTT), packet_size: SIZE, random: Random::new(1, "tcp-like") };
+            SenderContext { rtt: Some(RTT), ..SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "tcp-like")) };
         Self { sender: TcpLikeSender::new(&options, context), next: FIRST, now: Instant::ZERO }
     }
     /// With this window, in congestion avoidance.
@@ -58,7 +52,7 @@ impl Talk {
     /// Sends all that may go.
     fn fill(&mut self) -> u64 {
         let before = self.next;
-        while self.sender.poll_send(self.now, Next { size: SIZE }) == Permit::Now {
+        while self.sender.poll_send(self.now, Next::new(SIZE)) == Permit::Now {
             self.send(true);
         }
         self.next - before
@@ -112,7 +106,7 @@ fn section_5_sends_while_pipe_is_less_than_cwnd() {
     assert_eq!(talk.sender.pipe, 4);
     talk.send(false);
     assert_eq!(talk.sender.pipe, 4);
-    assert_eq!(talk.sender.poll_send(talk.now, Next { size: SIZE }), Permit::Blocked);
+    assert_eq!(talk.sender.poll_send(talk.now, Next::new(SIZE)), Permit::Blocked);
     talk.report(0, "+");
     assert_eq!(talk.fill(), 1);
 }
@@ -400,7 +394,7 @@ fn section_5_1_idle() {
         talk.now = ms(100);
         talk.report(0, "+");
         talk.now = ms(400);
-        assert_eq!(talk.sender.poll_send(talk.now, Next { size: SIZE }), Permit::Now);
+        assert_eq!(talk.sender.poll_send(talk.now, Next::new(SIZE)), Permit::Now);
         assert_eq!(talk.windows(), (64, 64));
         // The timeout is 400 ms: two of them have passed since the packet.
         talk.now = ms(900);
@@ -563,6 +557,6 @@ fn the_ledger_is_bounded() {
 #[test]
 fn rate_for_an_encoder() {
     let talk = Talk::new(Dialect::Rfc, |_| {});
-    assert_eq!(talk.sender.status().rate.unwrap().bits_per_second(), 320_000);
-    assert_eq!((talk.sender.status().window, talk.sender.status().rtt), (Some(4.0), Some(RTT)));
+    assert_eq!(talk.sender.status().target_rate.unwrap().bits_per_second(), 320_000);
+    assert_eq!((talk.sender.status().window_packets, talk.sender.status().rtt), (Some(4.0), Some(RTT)));
 }

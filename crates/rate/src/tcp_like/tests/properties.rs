@@ -1,7 +1,8 @@
 //! Random lives of a sender.
 
 use super::{FIRST, SIZE, Talk, feedback};
-use crate::contract::{Arrival, Feedback, Next, Run, SenderHalf, Sending};
+use crate::contract::{Next, SenderHalf, Sending};
+use crate::report::{Arrival, Feedback, Run};
 use crate::tcp_like::options::MAX_WINDOW;
 use headway_units::{Dialect, Duration};
 use proptest::prelude::*;
@@ -120,7 +121,7 @@ proptest! {
                 }
                 _ => talk.sender.handle_timeout(talk.sender.poll_timeout().unwrap_or(talk.now)),
             }
-            talk.sender.poll_send(talk.now, Next { size: SIZE });
+            talk.sender.poll_send(talk.now, Next::new(SIZE));
             let status = talk.sender.status();
             prop_assert!((1..=MAX_WINDOW).contains(&talk.sender.window.cwnd));
             prop_assert!(status.ack_ratio.unwrap() >= 1);

@@ -2,7 +2,7 @@
 
 use super::super::options::Segment;
 use super::*;
-use crate::contract::LossInterval;
+use crate::report::LossInterval;
 use headway_units::{Bytes, Dialect, Options, Random};
 
 fn rfc() -> TfrcOptions {
@@ -10,13 +10,8 @@ fn rfc() -> TfrcOptions {
 }
 
 fn sender(options: &TfrcOptions, packet_size: u64) -> TfrcSender {
-    let context = SenderContext {
-        now: Instant::ZERO,
-        rtt: None,
-        packet_size: Bytes::new(packet_size),
-        random: Random::new(1, "sender"),
-    };
-    TfrcSender::new(options, context)
+    let random = Random::new(1, "sender");
+    TfrcSender::new(options, SenderContext::new(Instant::ZERO, Bytes::new(packet_size), random))
 }
 
 fn send(sender: &mut TfrcSender, now: Instant, number: u64) -> Stamp {
@@ -33,14 +28,7 @@ fn report(x_recv: f64, p: f64) -> Report<'static> {
 }
 
 fn feedback(report: Report<'_>, rtt_sample: f64) -> Feedback<'_> {
-    Feedback {
-        acknowledged: 0,
-        rtt_sample: Some(Duration::from_secs_f64(rtt_sample)),
-        report,
-        lost_acks: 0,
-        slow_receiver: false,
-        receive_buffer_drops: 0,
-    }
+    Feedback { rtt_sample: Some(Duration::from_secs_f64(rtt_sample)), ..Feedback::new(0, report) }
 }
 
 /// X in bytes/s after two reports of an unlimited receive rate.
@@ -75,9 +63,9 @@ fn initialization() {
     for (size, w_init) in [(100, 400.0), (1000, 4000.0), (1095, 4380.0), (1460, 4380.0), (3000, 6000.0)] {
         let mut sender = sender(&rfc(), size);
         assert_eq!((sender.allowed.x(), sender.poll_timeout()), (size as f64, None));
-        assert_eq!(sender.poll_send(ms(0), Next { size: Bytes::new(size) }), Permit::Now);
+        assert_eq!(sender.poll_send(ms(0), Next::new(Bytes::new(size))), Permit::Now);
         send(&mut sender, ms(0), 0);
-        assert_eq!(sender.poll_send(ms(0), Next { size: Bytes::new(size) }), Permit::At(ms(1000)));
+        assert_eq!(sender.poll_send(ms(0), Next::new(Bytes::new(size))), Permit::At(ms(1000)));
         assert_eq!(sender.poll_timeout(), Some(ms(2000)));
         sender.on_feedback(ms(200), &feedback(report(0.0, 0.0), 0.2));
         assert!((sender.allowed.x() - w_init / 0.2).abs() < 1e-6, "{size}");
@@ -108,12 +96,8 @@ fn small_packets_that_arrive_count_s() {
 /// RFC 5348 section 4.2: a handshake's round trip is as good as that of a report.
 #[test]
 fn a_round_trip_known_before() {
-    let context = SenderContext {
-        now: ms(50),
-        rtt: Some(Duration::from_millis(100)),
-        packet_size: Bytes::new(1000),
-        random: Random::new(1, "sender"),
-    };
+    let context = SenderContext::new(ms(50), Bytes::new(1000), Random::new(1, "sender"));
+    let context = SenderContext { rtt: Some(Duration::from_millis(100)), ..context };
     let mut sender = TfrcSender::new(&rfc(), context);
     assert!((sender.allowed.x() - 40_000.0).abs() < 1e-6);
     let stamp = send(&mut sender, ms(50), 0);
@@ -328,7 +312,7 @@ mod lies {
     fn events_that_fell_apart_stay_apart() {
         let mut sent = SentLog::default();
         (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
-        let mut reported = Reported::new(&plain());
+        let mut reported = Reported::new(&plain(), false);
         reported.allowed(5.0, 5.0, || 1.0);
         let mut read = |acknowledged, sent: &SentLog, newest| {
             1.0 / reported.read(acknowledged, 0, &[newest, interval(3, 0, 3)], sent, 0.08).p
@@ -349,11 +333,8 @@ mod lies {
             (0..=44).filter(|number| *number != 29).for_each(|number| {
                 sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number });
             });
-            let mut reported = Reported::new(&plain());
+            let mut reported = Reported::new(&plain(), keeps);
             sent.add_without_data(29);
-            if keeps {
-                reported.keep_losses();
-            }
             reported.allowed(5.0, 5.0, || 1.0);
             reported.read(42, 0, &told, &sent, 0.08);
             reported.read(42, 0, later, &sent, 0.08).p
@@ -387,7 +368,7 @@ mod lies {
             (0..=44)
                 .for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
             (5..44).for_each(|number| sent.add_without_data(number));
-            let p = Reported::new(&options).read(44, 2, &[long, interval(3, 0, 3)], &sent, r).p;
+            let p = Reported::new(&options, false).read(44, 2, &[long, interval(3, 0, 3)], &sent, r).p;
             assert!((0.0..=1.0).contains(&p), "{p}");
         }
     }
@@ -434,7 +415,7 @@ fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[Los
             sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number });
         }
     }
-    let mut reported = Reported::new(options);
+    let mut reported = Reported::new(options, false);
     reported.allowed(5.0, 5.0, || 1.0);
     reports.iter().fold(0.0, |_, (r, intervals)| reported.read(44, 2, intervals, &sent, *r).p)
 }
@@ -460,7 +441,7 @@ fn loss_intervals_from_the_receiver() {
 #[test]
 fn intervals_that_are_known() {
     let sent = SentLog::default();
-    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
+    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() }, false);
     reported.allowed(5.0, 5.0, || 1.0);
     let mut read = |acknowledged, skip, intervals: &[LossInterval]| {
         let reading = reported.read(acknowledged, skip, intervals, &sent, 0.08);
@@ -482,7 +463,7 @@ fn intervals_that_are_known() {
 fn intervals_that_are_not_repeated_are_remembered() {
     let mut sent = SentLog::default();
     (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
-    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() });
+    let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() }, false);
     reported.allowed(5.0, 5.0, || 1.0);
     let first = reported.read(42, 0, &EXAMPLE, &sent, 0.08);
     sent.add_without_data(43);
@@ -555,8 +536,8 @@ fn small_packets_are_ten_milliseconds_apart() {
     sender.on_feedback(ms(10), &feedback(report(1e6, 0.0), 0.01));
     sender.on_feedback(ms(20), &feedback(report(1e6, 0.0), 0.01));
     send(&mut sender, ms(21), 1);
-    assert_eq!(sender.poll_send(ms(21), Next { size: Bytes::new(100) }), Permit::At(ms(31)));
-    assert_eq!(sender.status().rate, Some(Rate::from_bits_per_second(80_000)));
+    assert_eq!(sender.poll_send(ms(21), Next::new(Bytes::new(100))), Permit::At(ms(31)));
+    assert_eq!(sender.status().target_rate, Some(Rate::from_bits_per_second(80_000)));
 }
 
 /// Faster Restart, which RFC 5622 section 5.1 looks forward to: after an idle time, twice the initial rate, and four times as much in the next round trip.
@@ -582,12 +563,8 @@ fn faster_restart() {
 }
 
 fn linux_after_handshake(rtt_ms: u64) -> TfrcSender {
-    let context = SenderContext {
-        now: Instant::ZERO,
-        rtt: Some(Duration::from_millis(rtt_ms)),
-        packet_size: Bytes::new(1400),
-        random: Random::new(1, "sender"),
-    };
+    let context = SenderContext::new(Instant::ZERO, Bytes::new(1400), Random::new(1, "sender"));
+    let context = SenderContext { rtt: Some(Duration::from_millis(rtt_ms)), ..context };
     TfrcSender::new(&TfrcOptions::preset(Dialect::Linux), context)
 }
 

@@ -7,18 +7,21 @@ use crate::observe::RoundTrip;
 use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
-    Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Ports, ResetCode,
+    Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path, Ports, ResetCode,
     ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::Status;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
+use std::net::Ipv4Addr;
 
 /// IPv4's header and that of a Data packet without options: what a size on the wire counts besides the data.
 const DATA_HEADERS: u64 = 36;
 /// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
 pub(crate) const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
+/// Each flow has a listener of its own, with one client, whose address is none that a node has or an attacker makes up.
+const TO_CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 
 /// The data's sender, which opens the connection.
 #[derive(Debug)]
@@ -189,7 +192,9 @@ impl Client {
 
     pub(crate) fn status(&self) -> Status {
         let status = self.connection.status();
-        Status { rtt: status.rtt, ..status.sender.unwrap_or_default() }
+        let mut sender = status.sender.unwrap_or_default();
+        sender.rtt = status.rtt;
+        sender
     }
 }
 
@@ -233,13 +238,12 @@ impl Server {
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
-        const PEER: &[u8] = b"client";
         let Self { listener, connection, reply, .. } = self;
         let contested = connection.as_ref().is_some_and(|open| listener.is_contested(open, packet));
         let outcome = match connection {
-            Some(_) if contested => Err(listener.contest(now, PEER, ecn, packet)),
+            Some(_) if contested => Err(listener.contest(now, TO_CLIENT, ecn, packet)),
             Some(connection) => Ok(connection.handle(now, ecn, packet)),
-            None => Err(listener.handle(now, PEER, ecn, packet)),
+            None => Err(listener.handle(now, TO_CLIENT, ecn, packet)),
         };
         let delivery = match outcome {
             Ok(delivery) => delivery,

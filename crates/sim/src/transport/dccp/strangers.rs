@@ -4,7 +4,7 @@
 use crate::addresses::IP_HEADER;
 use crate::packet::{Body, Envelope, RawEnd, RawPacket};
 use headway_dccp::{
-    Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, State,
+    Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, Path, State,
 };
 use headway_units::{Ecn, Instant, MediaKind};
 use std::collections::BTreeMap;
@@ -49,12 +49,11 @@ impl Strangers {
         if let Some(connection) = self.connections.get_mut(&peer) {
             return connection.handle(now, ecn, packet);
         }
-        let (address, port) = peer;
-        let name = [&address.octets()[..], &port.to_be_bytes()].concat();
-        match listener.handle(now, &name, ecn, packet) {
+        let (local, remote) = (self.server, peer.0);
+        match listener.handle(now, Path::Ipv4 { local, remote }, ecn, packet) {
             Outcome::Ignored(why) => Delivery::Dropped(why),
             Outcome::Reply(outgoing) => {
-                self.reply = Some(to_nobody(self.server, address, &outgoing));
+                self.reply = Some(to_nobody(local, remote, &outgoing));
                 Delivery::Dropped(Ignored::NoConnection)
             }
             Outcome::Accepted(accepted, delivery) => {

@@ -3,51 +3,70 @@
 //! ```text
 //! first:  SRTT = R', RTTVAR = R'/2
 //! next:   RTTVAR += (|SRTT - R'| - RTTVAR)/4,  SRTT += (R' - SRTT)/8
-//! RTO     = SRTT + max(G, 4 RTTVAR), with min_rto under the whole or under the second part, at most max_rto
+//! RTO     = SRTT + max(G, 4 RTTVAR), with the least under the whole or under the second part, and a most
 //! ```
 //!
 //! A packet is never sent twice, so that every sample is of one packet and ends the back-off (Karn's rule is void).
 
-use super::options::{RtoFloor, TcpLikeOptions};
-use headway_units::{Duration, RoundTripEstimate};
+use headway_units::{Duration, RoundTripEstimate, RtoFloor};
+
+/// The numbers of RFC 6298 that are anybody's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoRules {
+    /// Before the first round-trip sample.
+    pub initial: Duration,
+    /// The least.
+    pub least: Duration,
+    /// What it is the least of.
+    pub floor: RtoFloor,
+    /// The most, back-off included.
+    pub most: Duration,
+    /// G, the granularity of the sender's clock.
+    pub granularity: Duration,
+}
 
 /// The timeout and its back-off.
-#[derive(Debug)]
-pub(super) struct Rto {
-    /// SRTT and RTTVAR.
+#[derive(Clone, Debug)]
+pub struct Rto {
+    rules: RtoRules,
     round_trip: RoundTripEstimate,
     rto: Duration,
 }
 
 impl Rto {
-    pub(super) fn new(options: &TcpLikeOptions) -> Self {
-        Self { round_trip: RoundTripEstimate::default(), rto: options.initial_rto }
+    /// Before the first sample.
+    #[must_use]
+    pub fn new(rules: RtoRules) -> Self {
+        Self { rules, round_trip: RoundTripEstimate::default(), rto: rules.initial }
     }
 
     /// A round trip was measured.
-    pub(super) fn sample(&mut self, options: &TcpLikeOptions, r: Duration) {
+    pub fn sample(&mut self, r: Duration) {
+        let RtoRules { least, floor, most, granularity, .. } = self.rules;
         self.round_trip.sample(r);
         let srtt = self.round_trip.mean().unwrap_or(r);
-        let variance = (self.round_trip.deviation() * 4).max(options.granularity);
-        let rto = match options.rto_floor {
-            RtoFloor::Rto => (srtt + variance).max(options.min_rto),
-            RtoFloor::Variance => srtt + variance.max(options.min_rto),
+        let variance = (self.round_trip.deviation() * 4).max(granularity);
+        let rto = match floor {
+            RtoFloor::Rto => (srtt + variance).max(least),
+            RtoFloor::Variance => srtt + variance.max(least),
         };
-        self.rto = rto.min(options.max_rto);
+        self.rto = rto.min(most);
     }
 
     /// The timer ran out (RFC 6298 step 5.5).
-    pub(super) fn back_off(&mut self, options: &TcpLikeOptions) {
-        self.rto = (self.rto * 2).min(options.max_rto);
+    pub fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.rules.most);
     }
 
     /// The timeout to set now.
-    pub(super) fn timeout(&self) -> Duration {
+    #[must_use]
+    pub const fn timeout(&self) -> Duration {
         self.rto
     }
 
     /// The smoothed round trip.
-    pub(super) fn srtt(&self) -> Option<Duration> {
+    #[must_use]
+    pub const fn srtt(&self) -> Option<Duration> {
         self.round_trip.mean()
     }
 }
@@ -55,13 +74,14 @@ impl Rto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TcpLikeOptions;
     use headway_units::{Dialect, Options};
 
     fn after(dialect: Dialect, samples: &[u64]) -> Rto {
         let options = TcpLikeOptions::preset(dialect);
-        let mut rto = Rto::new(&options);
+        let mut rto = Rto::new(options.rto());
         for &millis in samples {
-            rto.sample(&options, Duration::from_millis(millis));
+            rto.sample(Duration::from_millis(millis));
         }
         rto
     }
@@ -94,17 +114,16 @@ mod tests {
     /// RFC 6298 step 5.5, and section 5: the next sample ends the back-off.
     #[test]
     fn back_off() {
-        let options = TcpLikeOptions::preset(Dialect::Rfc);
         let mut rto = after(Dialect::Rfc, &[]);
         let seconds: Vec<_> = (0..8)
             .map(|_| {
                 let now = rto.timeout().as_nanos() / 1_000_000_000;
-                rto.back_off(&options);
+                rto.back_off();
                 now
             })
             .collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
-        rto.sample(&options, Duration::from_millis(400));
+        rto.sample(Duration::from_millis(400));
         assert_eq!(rto.timeout(), Duration::from_millis(1200));
     }
 
@@ -112,10 +131,10 @@ mod tests {
     #[test]
     fn absurd_samples() {
         let options = TcpLikeOptions::preset(Dialect::Ns2);
-        let mut rto = Rto::new(&options);
+        let mut rto = Rto::new(options.rto());
         for r in [Duration::MAX, Duration::ZERO, Duration::MAX, Duration::MAX] {
-            rto.sample(&options, r);
-            rto.back_off(&options);
+            rto.sample(r);
+            rto.back_off();
             assert!(rto.timeout() >= options.min_rto && rto.timeout() <= options.max_rto);
         }
     }

@@ -1,0 +1,112 @@
+//! When each connection is to be called: a heap that knows where each one stands, so that a deadline moves without a search and
+//! without a new place.
+
+use headway_units::Instant;
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+/// The least is at the front; equal ones go by their index.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines {
+    heap: Vec<(Instant, u32)>,
+    /// By index: where in the heap.
+    places: Vec<u32>,
+}
+
+impl Deadlines {
+    pub(super) fn first(&self) -> Option<Instant> {
+        self.heap.first().map(|(at, _)| *at)
+    }
+
+    /// One whose instant has come; its deadline is gone.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<u32> {
+        let (_, index) = *self.heap.first().filter(|(at, _)| *at <= now)?;
+        self.set(index, None);
+        Some(index)
+    }
+
+    /// `at`, or never, instead of what was set before.
+    pub(super) fn set(&mut self, index: u32, at: Option<Instant>) {
+        if self.places.len() <= index as usize {
+            self.places.resize(index as usize + 1, NOWHERE);
+        }
+        let place = self.places[index as usize];
+        match at {
+            Some(at) if place == NOWHERE => {
+                self.heap.push((at, index));
+                self.rise(self.heap.len() - 1);
+            }
+            Some(at) => self.replace(place as usize, (at, index)),
+            None if place == NOWHERE => {}
+            None => {
+                self.places[index as usize] = NOWHERE;
+                let last = self.heap.pop();
+                if let Some(last) = last.filter(|(_, other)| *other != index) {
+                    self.replace(place as usize, last);
+                }
+            }
+        }
+    }
+
+    fn replace(&mut self, place: usize, deadline: (Instant, u32)) {
+        self.heap[place] = deadline;
+        let place = self.rise(place);
+        self.sink(place);
+    }
+
+    fn rise(&mut self, mut place: usize) -> usize {
+        while place > 0 && self.heap[place] < self.heap[(place - 1) / 2] {
+            self.swap(place, (place - 1) / 2);
+            place = (place - 1) / 2;
+        }
+        self.places[self.heap[place].1 as usize] = place as u32;
+        place
+    }
+
+    fn sink(&mut self, mut place: usize) {
+        while let Some(least) =
+            (2 * place + 1..self.heap.len().min(2 * place + 3)).min_by_key(|child| self.heap[*child])
+            && self.heap[least] < self.heap[place]
+        {
+            self.swap(place, least);
+            place = least;
+        }
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.heap.swap(one, other);
+        for place in [one, other] {
+            self.places[self.heap[place].1 as usize] = place as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Beside an ordered set of all deadlines.
+        #[test]
+        fn as_a_set_says(steps in prop::collection::vec((0u32..12, prop::option::of(0u64..20), any::<bool>()), 1..300)) {
+            let (mut deadlines, mut set) = (Deadlines::default(), BTreeSet::new());
+            for (index, at, due) in steps {
+                let at = at.map(Instant::from_millis);
+                if due {
+                    let now = at.unwrap_or(Instant::from_millis(10));
+                    let first = set.first().copied().filter(|(at, _)| *at <= now);
+                    prop_assert_eq!(deadlines.take_due(now), first.map(|(_, index)| index));
+                    first.map(|first| set.remove(&first));
+                } else {
+                    deadlines.set(index, at);
+                    set.retain(|(_, other)| *other != index);
+                    set.extend(at.map(|at| (at, index)));
+                }
+                prop_assert_eq!(deadlines.first(), set.first().map(|(at, _)| *at));
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! When packets came, for reports that say so.
+
+use crate::report::{TimedArrival, TimedReport};
+use headway_units::{Ecn, Instant};
+use std::collections::VecDeque;
+
+/// What came, and when: as many packets as a report tells of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ArrivalLog {
+    /// One more than the greatest number that has come.
+    next: u64,
+    /// Up to that number, the newest last.
+    packets: VecDeque<Option<(Instant, Ecn)>>,
+    /// What `next` was at the last two reports.
+    told: [u64; 2],
+    /// The last report.
+    report: Vec<TimedArrival>,
+}
+
+impl ArrivalLog {
+    /// A packet has come. A copy of one that has come before says nothing new but a mark.
+    pub(super) fn insert(&mut self, now: Instant, number: u64, ecn: Ecn) {
+        let ahead = (number.saturating_add(1)).saturating_sub(self.next);
+        if ahead > 0 {
+            let skipped = usize::try_from(ahead - 1).unwrap_or(TimedReport::MOST).min(TimedReport::MOST);
+            let skipped = if self.packets.is_empty() { 0 } else { skipped };
+            self.packets.extend(std::iter::repeat_n(None, skipped));
+            self.packets.push_back(Some((now, ecn)));
+            self.packets.drain(..self.packets.len().saturating_sub(TimedReport::MOST));
+            self.next = number.saturating_add(1);
+            return;
+        }
+        let place = usize::try_from(self.next - number).ok().and_then(|back| self.packets.len().checked_sub(back));
+        match place.and_then(|place| self.packets.get_mut(place)) {
+            Some(Some((_, before))) if ecn == Ecn::Ce => *before = ecn,
+            Some(empty @ None) => *empty = Some((now, ecn)),
+            _ => {}
+        }
+    }
+
+    /// From the greatest number down to what the report before the last had not told, so that one that is lost is no loss.
+    pub(super) fn report(&mut self, now: Instant) -> TimedReport<'_> {
+        let news = usize::try_from(self.next - self.told[0]).unwrap_or(TimedReport::MOST);
+        self.told = [self.told[1], self.next];
+        self.report.clear();
+        self.report.extend(self.packets.iter().rev().take(news).map(|packet| match packet {
+            None => TimedArrival::NotReceived,
+            Some((came, ecn)) => TimedArrival::Received { ecn: *ecn, before: Some(now.since(*came)) },
+        }));
+        TimedReport { clock: now, arrivals: &self.report }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    fn told(log: &mut ArrivalLog, now: u64) -> Vec<Option<(u64, Ecn)>> {
+        let report = log.report(ms(now));
+        assert_eq!(report.clock, ms(now));
+        let before = |arrival: &TimedArrival| match *arrival {
+            TimedArrival::Received { ecn, before } => Some((before.unwrap().as_nanos() / 1_000_000, ecn)),
+            TimedArrival::NotReceived => None,
+        };
+        report.arrivals.iter().map(before).collect()
+    }
+
+    /// 5, 7 and 6 late; then 9: each report goes back to where the one before the last ended.
+    #[test]
+    fn a_report_tells_what_two_have_not() {
+        let mut log = ArrivalLog::default();
+        log.insert(ms(10), 5, Ecn::Ect0);
+        log.insert(ms(12), 7, Ecn::Ect0);
+        assert_eq!(told(&mut log, 20), [Some((8, Ecn::Ect0)), None, Some((10, Ecn::Ect0))]);
+        log.insert(ms(25), 6, Ecn::Ect0);
+        log.insert(ms(26), 7, Ecn::Ce);
+        log.insert(ms(27), 9, Ecn::Ect1);
+        let (five, six, seven) = (Some((20, Ecn::Ect0)), Some((5, Ecn::Ect0)), Some((18, Ecn::Ce)));
+        assert_eq!(told(&mut log, 30), [Some((3, Ecn::Ect1)), None, seven, six, five]);
+        // Of 8 and 9 nobody has told twice.
+        assert_eq!(told(&mut log, 40), [Some((13, Ecn::Ect1)), None]);
+        assert_eq!(told(&mut log, 50), []);
+    }
+
+    /// However far numbers jump, no more is kept than a report can say.
+    #[test]
+    fn it_is_bounded() {
+        let mut log = ArrivalLog::default();
+        for number in [0, 1, 1000, u64::MAX - 1, 3, u64::MAX, u64::MAX - 1] {
+            log.insert(ms(1), number, Ecn::NotEct);
+            assert!(log.packets.len() <= TimedReport::MOST);
+        }
+        assert_eq!(told(&mut log, 1).len(), TimedReport::MOST);
+    }
+}

@@ -1,0 +1,154 @@
+//! Of each packet, whether it has come and when (RFC 8888 section 3.1).
+//!
+//! ```text
+//! report:  the receiver's clock in 1/65536 s, 32 bits, then for each packet from the acknowledged one downwards
+//! packet:  R (1 bit) | ECN (2 bits) | ATO (13 bits), how long before the report it came, in 1/1024 s
+//! ```
+//!
+//! RFC 8888 lists packets from the oldest on, which is the only difference.
+
+use headway_units::{Duration, Ecn, Instant};
+
+/// ATO of what came longer ago than it can say.
+const LONG_AGO: u16 = 0x1ffe;
+/// ATO of what nobody knows when it came.
+const NOT_KNOWN: u16 = 0x1fff;
+/// R.
+const RECEIVED: u16 = 1 << 15;
+
+/// How one packet fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimedArrival {
+    /// It has not come yet.
+    #[default]
+    NotReceived,
+    /// It has come.
+    Received {
+        /// With this ECN field.
+        ecn: Ecn,
+        /// So long before the report; `None` if that is not known, or 8 s and more.
+        before: Option<Duration>,
+    },
+}
+
+/// What has come, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedReport<'a> {
+    /// The receiver's clock when the report was written. From where it counts is its own affair: only differences say something.
+    pub clock: Instant,
+    /// From [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards, one for each packet.
+    pub arrivals: &'a [TimedArrival],
+}
+
+impl TimedReport<'_> {
+    /// What a receiver half answers: the carrier keeps what has come.
+    pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
+    /// Packets that a report tells of at most, so that it fits into one option of DCCP. Who wants to know of each packet reports more often.
+    pub const MOST: usize = 120;
+
+    /// The clock as it is on the wire.
+    fn ticks(&self) -> u32 {
+        (u128::from(self.clock.as_nanos()) * 65_536 / 1_000_000_000) as u32
+    }
+
+    /// Writes it into `buffer`, and returns how long it is; `None` if it does not fit.
+    pub fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+        let arrivals = self.arrivals.get(..Self::MOST).unwrap_or(self.arrivals);
+        let (clock, packets) = buffer.get_mut(..4 + 2 * arrivals.len())?.split_at_mut(4);
+        clock.copy_from_slice(&self.ticks().to_be_bytes());
+        for (place, arrival) in packets.chunks_exact_mut(2).zip(arrivals) {
+            place.copy_from_slice(&arrival.word().to_be_bytes());
+        }
+        Some(4 + 2 * arrivals.len())
+    }
+}
+
+impl TimedArrival {
+    fn word(self) -> u16 {
+        let Self::Received { ecn, before } = self else { return 0 };
+        let ago = before.map_or(NOT_KNOWN, |before| {
+            let ticks = u128::from(before.as_nanos()) * 1024 / 1_000_000_000;
+            u16::try_from(ticks).unwrap_or(LONG_AGO).min(LONG_AGO)
+        });
+        RECEIVED | (ecn as u16) << 13 | ago
+    }
+
+    fn of_word(word: u16) -> Self {
+        if word & RECEIVED == 0 {
+            return Self::NotReceived;
+        }
+        let ecn = match word >> 13 & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        };
+        let ago = word & 0x1fff;
+        let before = (ago < LONG_AGO).then(|| Duration::from_nanos((u64::from(ago) * 1_000_000_000).div_ceil(1024)));
+        Self::Received { ecn, before }
+    }
+
+    /// Reads a report: its packets are added to `arrivals`, and its clock is returned, in 1/65536 s modulo 2^32. `None` if it is none:
+    /// shorter than its clock, of half a packet, or of more packets than [`TimedReport::MOST`].
+    pub fn decode(bytes: &[u8], arrivals: &mut Vec<Self>) -> Option<u32> {
+        let (clock, packets) = bytes.split_first_chunk()?;
+        let (packets, []) = packets.as_chunks() else { return None };
+        if packets.len() > TimedReport::MOST {
+            return None;
+        }
+        arrivals.extend(packets.iter().map(|word| Self::of_word(u16::from_be_bytes(*word))));
+        Some(u32::from_be_bytes(*clock))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn received(ecn: Ecn, nanos: u64) -> TimedArrival {
+        TimedArrival::Received { ecn, before: Some(Duration::from_nanos(nanos)) }
+    }
+
+    /// RFC 8888 section 3.1 by hand: half a second is 512 ticks of ATO and 32,768 of the clock; 8189/1024 s is the longest, then 0x1FFE;
+    /// 0x1FFF is not known. The ECN field stands as in the IP header, and all of what has not come is zero.
+    #[test]
+    fn words_of_rfc_8888() {
+        let arrivals = [
+            received(Ecn::Ce, 500_000_000),
+            TimedArrival::NotReceived,
+            received(Ecn::Ect1, 7_998_000_000),
+            received(Ecn::Ect0, 9_000_000_000),
+            TimedArrival::Received { ecn: Ecn::NotEct, before: None },
+        ];
+        let report = TimedReport { clock: Instant::from_millis(2500), arrivals: &arrivals };
+        let mut buffer = [0; 20];
+        let len = report.encode(&mut buffer).unwrap();
+        let words = [0xe200_u16, 0, 0xa000 | 8189, 0xdffe, 0x9fff];
+        let expected: Vec<u8> =
+            [0, 2, 0x80, 0].into_iter().chain(words.into_iter().flat_map(u16::to_be_bytes)).collect();
+        assert_eq!(&buffer[..len], expected);
+        let mut read = vec![];
+        assert_eq!(TimedArrival::decode(&buffer[..len], &mut read), Some(0x2_8000));
+        assert_eq!(read[0], arrivals[0]);
+        assert_eq!(read[3], TimedArrival::Received { ecn: Ecn::Ect0, before: None });
+        assert_eq!(report.encode(&mut [0; 13]), None);
+    }
+
+    proptest! {
+        /// What is read and written again is the same; what is no report is none.
+        #[test]
+        fn there_and_back(bytes in prop::collection::vec(any::<u8>(), 0..260)) {
+            let mut arrivals = vec![];
+            let clock = TimedArrival::decode(&bytes, &mut arrivals);
+            prop_assert_eq!(clock.is_some(), bytes.len() >= 4 && bytes.len() % 2 == 0 && bytes.len() <= 244);
+            if let Some(clock) = clock {
+                let at = Instant::from_nanos((u64::from(clock) * 1_000_000_000).div_ceil(65_536));
+                let (mut again, mut buffer) = (vec![], [0; 260]);
+                let len = TimedReport { clock: at, arrivals: &arrivals }.encode(&mut buffer).unwrap();
+                prop_assert_eq!(TimedArrival::decode(&buffer[..len], &mut again), Some(clock));
+                prop_assert_eq!(arrivals, again);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! When the next packet may go, by a gap that may change with each packet.
+
+use crate::contract::Permit;
+use headway_units::{Bytes, Duration, Instant, Rate};
+
+/// An instant and a fraction of a nanosecond, from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fine {
+    pub(crate) at: Instant,
+    pub(crate) fraction: f64,
+}
+
+impl Fine {
+    pub(crate) const fn at(at: Instant) -> Self {
+        Self { at, fraction: 0.0 }
+    }
+
+    /// Later by `ns`; "never" if that is too long.
+    pub(crate) fn after(self, ns: f64) -> Self {
+        let ns = self.fraction + ns;
+        if ns < u64::MAX as f64 {
+            let whole = ns as u64;
+            Self { at: self.at + Duration::from_nanos(whole), fraction: ns - whole as f64 }
+        } else {
+            Self::at(Instant::FAR_FUTURE)
+        }
+    }
+}
+
+/// Spaces packets evenly. Gaps keep their fraction of a nanosecond, so that the n-th packet goes when it should. A packet that goes late
+/// makes those behind it late: there are no bursts to catch up, but for as long as `credit` says.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacer {
+    next: Option<Fine>,
+    credit: Duration,
+}
+
+impl Pacer {
+    /// The first packet may go at once. Times of packets that did not go are kept for `credit`.
+    #[must_use]
+    pub const fn new(credit: Duration) -> Self {
+        Self { next: None, credit }
+    }
+
+    /// Whether a packet may go.
+    #[must_use]
+    pub fn permit(&self, now: Instant) -> Permit {
+        match self.next {
+            Some(next) if next.at > now => Permit::At(next.at),
+            _ => Permit::Now,
+        }
+    }
+
+    /// A packet goes now; the next one so many seconds later. Infinitely many are never.
+    pub fn on_send(&mut self, now: Instant, gap_s: f64) {
+        let oldest = now.checked_sub(self.credit).unwrap_or(Instant::ZERO);
+        let due = self.next.filter(|next| next.at >= oldest).unwrap_or(Fine::at(if self.next.is_some() {
+            oldest
+        } else {
+            now
+        }));
+        self.next = Some(due.after(gap_s.max(0.0) * 1e9));
+    }
+
+    /// The gap of packets of this size at this rate, from start to start, in seconds. At no rate it is infinite.
+    #[must_use]
+    pub fn gap_s(size: Bytes, rate: Rate) -> f64 {
+        size.count() as f64 * 8.0 / rate.bits_per_second() as f64
+    }
+
+    /// The gap has become shorter: the next packet may go at this instant at the latest.
+    pub fn hasten(&mut self, at: Instant) {
+        if self.next.is_some_and(|next| next.at > at) {
+            self.next = Some(Fine::at(at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The n-th packet of 1000 B at 777,777 B/s goes n * 1000 / 777,777 s after the first, to the nanosecond.
+    #[test]
+    fn no_fraction_is_lost() {
+        let gap = Pacer::gap_s(Bytes::new(1000), Rate::from_bits_per_second(777_777 * 8));
+        let (mut pacer, mut now) = (Pacer::new(Duration::ZERO), Instant::from_secs(3));
+        for n in 0u128..100_000 {
+            let exact = 3_000_000_000 + n * 1_000_000_000_000 / 777_777;
+            assert!(u128::from(now.as_nanos()).abs_diff(exact) <= 1, "packet {n} at {now}");
+            assert_eq!(pacer.permit(now), Permit::Now);
+            pacer.on_send(now, gap);
+            let Permit::At(at) = pacer.permit(now) else { panic!("{n}") };
+            now = at;
+        }
+    }
+
+    /// 10 ms apart, then nothing for a second: what may follow at once is what was missed in as long as times are kept.
+    #[test]
+    fn credit() {
+        for (credit, packets) in [(0, 1), (35, 4), (5000, 100)] {
+            let mut pacer = Pacer::new(Duration::from_millis(credit));
+            pacer.on_send(Instant::ZERO, 0.01);
+            let (now, mut sent) = (Instant::from_millis(1005), 0);
+            while pacer.permit(now) == Permit::Now {
+                pacer.on_send(now, 0.01);
+                sent += 1;
+            }
+            assert_eq!(sent, packets, "{credit} ms");
+        }
+    }
+
+    #[test]
+    fn a_shorter_gap() {
+        let mut pacer = Pacer::new(Duration::ZERO);
+        pacer.on_send(Instant::ZERO, f64::INFINITY);
+        assert_eq!(pacer.permit(Instant::from_secs(1 << 20)), Permit::At(Instant::FAR_FUTURE));
+        pacer.hasten(Instant::from_millis(7));
+        pacer.hasten(Instant::from_millis(8));
+        assert_eq!(pacer.permit(Instant::ZERO), Permit::At(Instant::from_millis(7)));
+    }
+}

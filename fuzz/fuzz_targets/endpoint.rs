@@ -1,0 +1,9 @@
+//! An endpoint behind a socket.
+#![no_main]
+
+#[path = "../check_endpoint.rs"]
+mod check_endpoint;
+#[path = "../choices.rs"]
+mod choices;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check_endpoint::check(bytes));

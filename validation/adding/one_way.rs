@@ -1,0 +1,135 @@
+//! The receiver judges by one-way delays, whose clocks need not agree, how long the queue is, and says once a round trip whether that is
+//! too long: the sender then takes a fifth off its rate, and otherwise adds a quarter of a packet a round trip.
+
+use crate::contract::{
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+    Timing,
+};
+use crate::report::{Feedback, Own, Report, ReportForm};
+use crate::toolbox::Pacer;
+use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, RoundTripEstimate};
+use serde::{Deserialize, Serialize};
+
+/// Options of `one-way`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OneWayOptions {
+    /// The queueing delay that is too long.
+    pub target: Duration,
+}
+
+impl Options for OneWayOptions {
+    fn preset(_: Dialect) -> Self {
+        Self { target: Duration::from_millis(10) }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        Ok(())
+    }
+}
+
+/// AIMD on a rate.
+#[derive(Debug)]
+pub struct OneWaySender {
+    packet: Bytes,
+    /// In bits a second.
+    rate: f64,
+    round_trip: RoundTripEstimate,
+    pacer: Pacer,
+}
+
+impl OneWaySender {
+    pub(crate) fn new(_: &OneWayOptions, context: SenderContext) -> Self {
+        let mut round_trip = RoundTripEstimate::default();
+        context.rtt.into_iter().for_each(|rtt| round_trip.sample(rtt));
+        Self { packet: context.packet_size, rate: 100_000.0, round_trip, pacer: Pacer::new(Duration::ZERO) }
+    }
+
+    fn told(&self) -> Rate {
+        Rate::from_bits_per_second(self.rate as u64)
+    }
+}
+
+impl SenderHalf for OneWaySender {
+    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+        self.pacer.permit(now)
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        if sending.data {
+            self.pacer.on_send(now, Pacer::gap_s(sending.size, self.told()));
+        }
+        let mut stamp = Stamp::default();
+        stamp.rtt = self.round_trip.mean();
+        stamp
+    }
+
+    fn on_feedback(&mut self, _: Instant, feedback: &Feedback<'_>) {
+        feedback.rtt_sample.into_iter().for_each(|rtt| self.round_trip.sample(rtt));
+        let Report::Own(own) = feedback.report else { return };
+        let round_trip_s = self.round_trip.mean().map_or(0.2, |mean| mean.as_secs_f64().max(1e-3));
+        match own.as_bytes() {
+            [0] => self.rate += self.packet.count() as f64 * 2.0 / round_trip_s,
+            [_] => self.rate = (0.8 * self.rate).max(10_000.0),
+            _ => {}
+        }
+    }
+
+    fn status(&self) -> Status {
+        let mut status = Status::default();
+        (status.target_rate, status.pacing_rate) = (Some(self.told()), Some(self.told()));
+        status.rtt = self.round_trip.mean();
+        status
+    }
+}
+
+/// Holds each packet's way against the shortest so far.
+#[derive(Debug)]
+pub struct OneWayReceiver {
+    target_s: f64,
+    /// The shortest way, in s of two clocks of which nobody knows how far they are apart.
+    shortest: f64,
+    /// Behind the last report, the shortest again.
+    least: f64,
+    last: Option<Instant>,
+    due: bool,
+    lost: bool,
+    expected: Option<u64>,
+}
+
+impl OneWayReceiver {
+    pub(crate) fn new(options: &OneWayOptions, _: ReceiverContext) -> Self {
+        let target_s = options.target.as_secs_f64();
+        Self {
+            target_s,
+            shortest: f64::INFINITY,
+            least: f64::INFINITY,
+            last: None,
+            due: false,
+            lost: false,
+            expected: None,
+        }
+    }
+}
+
+impl ReceiverHalf for OneWayReceiver {
+    const REPORTS: ReportForm = ReportForm::Own;
+    const NEEDS: &'static [Need] = &[Need::SenderClock, Need::RoundTrip];
+
+    fn on_packet(&mut self, now: Instant, packet: &Received) {
+        let Some(Timing { sent, rtt, .. }) = packet.timing else { return };
+        let way = now.as_nanos() as f64 / 1e9 - sent.as_nanos() as f64 / 1e9;
+        (self.shortest, self.least) = (self.shortest.min(way), self.least.min(way));
+        self.lost |= self.expected.is_some_and(|expected| packet.number > expected);
+        self.expected = self.expected.max(packet.number.checked_add(1));
+        let round_trip = rtt.unwrap_or(Duration::from_millis(200));
+        self.due |= self.last.is_none_or(|last| now.since(last) >= round_trip);
+    }
+
+    fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
+        let busy = self.lost || self.least - self.shortest > self.target_s;
+        let own = Own::new(&[u8::from(busy)]).filter(|_| std::mem::take(&mut self.due))?;
+        (self.last, self.least, self.lost) = (Some(now), f64::INFINITY, false);
+        Some(Report::Own(own))
+    }
+}
