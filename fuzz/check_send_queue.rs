@@ -2,7 +2,7 @@
 //! and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
-use headway_media::{Full, Late, Media, Order, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+use headway_media::{Full, Late, Lost, Media, Order, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
 /// What waits, by a list that somebody keeps beside the queue: `created` tells one packet from all others.
@@ -94,7 +94,8 @@ impl Ledger {
         self.counts[0] += 1;
         let created = Instant::from_nanos(self.counts[0]);
         let media = Media {
-            payload: Bytes::new(if lifetime & 1 == 0 {
+            payload: (),
+            size: Bytes::new(if lifetime & 1 == 0 {
                 u64::from(choices.byte()) * 8
             } else {
                 choices.wide() & 0xff_ffff
@@ -103,6 +104,7 @@ impl Ledger {
             priority: choices.byte() & 3,
             created,
             expires: (lifetime != 255).then(|| self.now + Duration::from_millis(u64::from(lifetime) * 2)),
+            ends_frame: lifetime & 2 == 0,
         };
         self.waiting.push(media);
         let mut unsent = vec![];
@@ -130,7 +132,7 @@ impl Ledger {
     }
 
     fn dequeue(&mut self) {
-        let told = self.queue.next_size(self.now);
+        let told = self.queue.next(self.now);
         assert_eq!(told.is_some(), !self.queue.is_empty());
         let mut unsent = vec![];
         let went = self.queue.dequeue(self.now, &mut |packet| unsent.push(packet));
@@ -139,7 +141,9 @@ impl Ledger {
             assert!(self.waiting.is_empty(), "something waits, and nothing goes");
             return;
         };
-        assert_eq!(told, Some(went.payload), "another packet goes than was said");
+        let age = self.now.since(went.created);
+        let told = told.map(|told| (told.size, told.age, told.expires, told.ends_frame));
+        assert_eq!(told, Some((went.size, age, went.expires, went.ends_frame)), "another packet goes than was said");
         let place = self.waiting.iter().position(|waiting| *waiting == went);
         self.waiting.remove(place.expect("what goes had come, and goes once"));
         self.counts[1] += 1;
@@ -183,25 +187,31 @@ impl Ledger {
             })
             .collect();
         let (mut lost, mut unsent) = (vec![], vec![]);
-        self.queue.report(self.now, told, &mut |found| lost.push(found), &mut |packet| unsent.push(packet));
+        let mut found = |found: Lost<'_>| match found {
+            Lost::Returns(media) => lost.push((*media, true)),
+            Lost::Late(media) => lost.push((media, false)),
+        };
+        self.queue.report(self.now, told, &mut found, &mut |packet| unsent.push(packet));
         assert!(self.queue.resends() || lost.is_empty());
-        for found in &lost {
-            assert_eq!(found.returned, !self.is_late(&found.media), "who comes back would come in time");
-            if found.returned {
-                self.waiting.push(found.media);
+        for (media, returns) in &lost {
+            assert_eq!(*returns, !self.is_late(media), "who comes back would come in time");
+            if *returns {
+                self.waiting.push(*media);
                 self.counts[0] += 1;
             }
         }
         for one in unsent {
             // Each that came back was a newcomer.
-            let newcomer = lost.iter().map(|found| found.media).find(|media| *media == one.media);
+            let newcomer = lost.iter().map(|(media, _)| *media).find(|media| *media == one.media);
             self.thrown_away(&[one], if one.cause == SendDrop::PushedOut { Some(ELSE) } else { newcomer });
         }
     }
 
     fn holds(&self) {
         assert_eq!(self.queue.len(), self.waiting.len(), "in = out + dropped + waiting");
-        let bytes: u64 = self.waiting.iter().map(|media| media.payload.count()).sum();
+        let bytes: u64 = self.waiting.iter().map(|media| media.size.count()).sum();
+        assert_eq!(self.queue.bytes().count(), bytes);
+        assert_eq!(self.queue.next(self.now).map_or(0, |next| next.waiting.count()), bytes);
         match self.options.rules.limit {
             QueueSize::Packets(most) => assert!(self.waiting.len() as u64 <= most),
             QueueSize::Bytes(most) => assert!(bytes <= most.count()),
@@ -214,5 +224,12 @@ fn expiry(media: &Media) -> Instant {
 }
 
 /// Nobody whom a test hands over.
-const ELSE: Media =
-    Media { payload: Bytes::new(0), kind: MediaKind::Audio, priority: 0, created: Instant::ZERO, expires: None };
+const ELSE: Media = Media {
+    payload: (),
+    size: Bytes::new(0),
+    kind: MediaKind::Audio,
+    priority: 0,
+    created: Instant::ZERO,
+    expires: None,
+    ends_frame: true,
+};

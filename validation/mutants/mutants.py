@@ -27,7 +27,7 @@ OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "surv
 # What tests read beside their own crate.
 SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "docs/src/scenario.md", "fuzz", "papers", "scenarios",
           "validation/mutants/limits"]
-CRATES = ["units", "link", "tcp", "media", "rate", "dccp", "attack", "record", "scenario", "sim", "papers", "cli"]
+CRATES = ["units", "link", "tcp", "media", "bound", "rate", "dccp", "attack", "record", "scenario", "sim", "papers", "cli"]
 # A crate's mutants are judged by its own tests, and by these programs of crates that use it: where its numbers are held against something from
 # outside. What takes minutes by itself is left out of all.
 DEPENDENTS = {"units": {"link": ["headway_link", "link"], "tcp": ["golden", "ns2", "rfc"]},

@@ -13,7 +13,8 @@
 //! # Connections
 //!
 //! [`Connection`] is one end of a connection, [`Listener`] a server's port. Whoever drives them, a simulator or a socket, runs
-//! the same loop: in, drain, next deadline.
+//! the same loop: in, drain, next deadline. Data comes from an [`Outbox`]: one's own, or a [`MediaOutbox`], which knows priority and
+//! expiry.
 //!
 //! ```
 //! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
@@ -63,6 +64,7 @@ mod endpoint;
 mod error;
 mod feature;
 mod half_connection;
+mod media_outbox;
 mod number;
 mod options;
 mod packet;
@@ -86,6 +88,7 @@ pub use endpoint::{
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;
+pub use media_outbox::{GivenUp, MediaOutbox, next_of, told};
 pub use number::SequenceNumber;
 pub use options::{
     AckRun, AckState, AckVector, Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets,

@@ -74,6 +74,13 @@ pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
     }
 }
 
+impl Datagrams {
+    /// Whether all have been cut. Their number needs a division.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
 impl Iterator for Datagrams {
     type Item = Datagram;
 

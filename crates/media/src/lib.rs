@@ -7,14 +7,13 @@
 //! [`Backlog`] instead. A UDP transport cuts each write with [`datagrams`]. What waits for a rate controller waits in a [`SendQueue`].
 #![forbid(unsafe_code)]
 
-pub mod bound;
 mod datagram;
 mod queue;
 mod source;
 mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
-pub use queue::{Full, Late, Lost, Media, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+pub use queue::{Full, Late, Lost, Media, NextMedia, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
 pub use source::exponential::ExponentialOptions;

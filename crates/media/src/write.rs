@@ -1,5 +1,6 @@
 //! One handing over of data from an application to its transport.
 
+use crate::{Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,22 @@ pub struct Write {
     pub created: Instant,
     /// When it is of no more use to the receiver, if ever.
     pub expires: Option<Instant>,
+    /// Whether a frame ends with it: of one that is handed over in several writes only the last says so.
+    pub ends_frame: bool,
+}
+
+impl Write {
+    /// What it is to a send queue: a packet for each of its [`datagrams`].
+    #[inline]
+    pub fn packets(self, cut: &UdpOptions) -> impl Iterator<Item = Media> + use<> {
+        let Self { size, kind, priority, created, expires, ends_frame } = self;
+        let mut datagrams = datagrams(size, cut);
+        std::iter::from_fn(move || {
+            let size = datagrams.next()?.payload;
+            let ends_frame = ends_frame && datagrams.is_empty();
+            Some(Media { payload: (), size, kind, priority, created, expires, ends_frame })
+        })
+    }
 }
 
 /// How much an application writes, and what is counted.

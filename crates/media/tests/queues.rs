@@ -1,40 +1,13 @@
-//! Send queues: the decisions of outside vectors, and what must hold of any queue.
+//! Send queues: the decisions of outside vectors, and of stories worked by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_media::{Full, Late, Media, Order, Rules, SendQueue, SendQueueOptions, Travel, Unsent};
-use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
+mod queueing;
+
+use headway_media::{Full, Media, SendQueue, SendQueueOptions, Travel, Unsent};
+use headway_units::{Bytes, Dialect, Duration, Instant, QueueSize, Registry, SendDrop};
 use proptest::prelude::*;
+use queueing::{at, millis, named, preset, with};
 use serde_json::Value;
-
-fn preset(kind: &str, packets: u64) -> SendQueueOptions {
-    with(kind, |rules| rules.limit = QueueSize::Packets(packets))
-}
-
-/// Room for five packets, unless `change` says otherwise.
-fn with(kind: &str, change: impl FnOnce(&mut Rules)) -> SendQueueOptions {
-    let mut options = SendQueueOptions::preset(kind, Dialect::Linux).unwrap();
-    change(&mut options.rules);
-    options
-}
-
-fn at(millis: u64) -> Instant {
-    Instant::from_millis(millis)
-}
-
-fn millis(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
-
-/// A packet whose size is its name.
-fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
-    Media {
-        payload: Bytes::new(name),
-        kind: if priority == 0 { MediaKind::Audio } else { MediaKind::Video },
-        priority,
-        created: at(created),
-        expires: Some(at(created + lifetime)),
-    }
-}
 
 /// Every decision of sfdps.json, whose `source` says where they are from.
 #[test]
@@ -77,7 +50,7 @@ fn play(case: &Value, kind: &str) -> Vec<Value> {
             let media = queue.dequeue(time(&op[1]), &mut |unsent| dropped.push(unsent));
             decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
             decisions.push(match media {
-                Some(media) => Value::from(vec!["send", names[media.payload.count() as usize]]),
+                Some(media) => Value::from(vec!["send", names[media.size.count() as usize]]),
                 None => Value::from(vec![Value::from("idle"), Value::Null]),
             });
         }
@@ -91,7 +64,7 @@ fn told(unsent: &Unsent, names: &[&str]) -> Value {
         SendDrop::PushedOut => "evict",
         SendDrop::Expired => "discard",
     };
-    Value::from(vec![word, names[unsent.media.payload.count() as usize]])
+    Value::from(vec![word, names[unsent.media.size.count() as usize]])
 }
 
 /// Everything that a story of packets in and packets out leaves: names in the order of sending, and those thrown away.
@@ -104,10 +77,10 @@ fn story(
     let mut queue = SendQueue::new(options);
     queue.set_round_trip(millis(rtt));
     let (mut sent, mut unsent) = (Vec::new(), Vec::new());
-    let mut drop = |dropped: Unsent| unsent.push((dropped.media.payload.count(), dropped.cause));
+    let mut drop = |dropped: Unsent| unsent.push((dropped.media.size.count(), dropped.cause));
     packets.iter().for_each(|media| queue.enqueue(media.created, *media, &mut drop));
     for now in sendings {
-        sent.extend(queue.dequeue(at(*now), &mut drop).map(|media| media.payload.count()));
+        sent.extend(queue.dequeue(at(*now), &mut drop).map(|media| media.size.count()));
     }
     (sent, unsent)
 }
@@ -183,9 +156,9 @@ fn sure_first() {
     let mut unsent = Vec::new();
     let mut sent = Vec::new();
     while let Some(media) =
-        queue.dequeue(at(0), &mut |dropped| unsent.push((dropped.media.payload.count(), dropped.cause)))
+        queue.dequeue(at(0), &mut |dropped| unsent.push((dropped.media.size.count(), dropped.cause)))
     {
-        sent.push(media.payload.count());
+        sent.push(media.size.count());
     }
     assert_eq!(sent, [5, 7, 1, 3, 4]);
     assert_eq!(unsent, [(6, SendDrop::Expired), (2, SendDrop::Expired)]);
@@ -201,8 +174,8 @@ fn sure_first_is_never_silent() {
         queue.enqueue(at(0), named(name.0, name.1, 0, name.2), &mut |_| {});
     }
     let mut unsent = Vec::new();
-    let gone = queue.dequeue(at(0), &mut |dropped| unsent.push((dropped.media.payload.count(), dropped.cause)));
-    assert_eq!(gone.unwrap().payload, Bytes::new(2));
+    let gone = queue.dequeue(at(0), &mut |dropped| unsent.push((dropped.media.size.count(), dropped.cause)));
+    assert_eq!(gone.unwrap().size, Bytes::new(2));
     assert_eq!(unsent, [(1, SendDrop::Expired), (3, SendDrop::Expired)]);
 }
 
@@ -304,109 +277,7 @@ fn estimates_of_the_way() {
     assert_eq!(travel(Travel::OneWay, 0.5, &|queue| queue.set_round_trip(millis(140))), millis(70));
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Put { priority: u8, lifetime: Option<u64>, bytes: u64 },
-    Get,
-    RoundTrip(u64),
-}
-
-fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
-    let step = prop_oneof![
-        4 => (0u8..4, prop::option::of(0u64..300), 0u64..1500)
-            .prop_map(|(priority, lifetime, bytes)| Step::Put { priority, lifetime, bytes }),
-        3 => Just(Step::Get),
-        1 => (0u64..300).prop_map(Step::RoundTrip),
-    ];
-    prop::collection::vec((0u64..30, step), 0..200)
-}
-
-fn any_queue() -> impl Strategy<Value = SendQueueOptions> {
-    let limit = prop_oneof![
-        (1u64..40).prop_map(QueueSize::Packets),
-        (1u64..20_000).prop_map(|b| QueueSize::Bytes(Bytes::new(b)))
-    ];
-    let orders =
-        prop::sample::select(vec![Order::Arrival, Order::Priority, Order::Expiry, Order::PriorityExpiry, Order::Score]);
-    let fulls = prop::sample::select(vec![Full::Refuse, Full::DropOldest, Full::DropLeastUrgent, Full::DropWorst]);
-    let lates =
-        prop::sample::select(vec![Late::Send, Late::Discard, Late::DiscardUnlessLast, Late::SendLast, Late::SureFirst]);
-    (limit, orders, fulls, lates, prop::sample::select(vec![0.0, 0.5, 1.0])).prop_map(
-        |(limit, order, full, late, rtt_share)| {
-            with("fifo", |rules| *rules = Rules { limit, order, full, late, rtt_share, ..rules.clone() })
-        },
-    )
-}
-
 proptest! {
-    /// Every packet is sent once, thrown away once or still waits; the limit holds; what `next_size` says goes; and no packet leaves
-    /// that is dead already where it would arrive, unless the scheme asks for it: `late = "send"` for any, "discard-unless-last" for the
-    /// last that waits, "send-last" and "sure-first" when nothing that waits would come in time.
-    #[test]
-    fn whatever_the_queue(options in any_queue(), steps in steps()) {
-        let mut queue = SendQueue::new(&options);
-        let (mut now, mut travel) = (0, Duration::ZERO);
-        let (mut put, mut ended, mut waiting) = (0u64, 0u64, Vec::<Media>::new());
-        for (wait, step) in steps {
-            now += wait;
-            let mut dropped = Vec::new();
-            match step {
-                Step::Put { priority, lifetime, bytes } => {
-                    let media = Media {
-                        payload: Bytes::new(bytes),
-                        expires: lifetime.map(|lifetime| at(now + lifetime)),
-                        ..named(0, priority, now, 0)
-                    };
-                    put += 1;
-                    waiting.push(media);
-                    queue.enqueue(at(now), media, &mut |unsent| dropped.push(unsent));
-                    prop_assert!(dropped.iter().all(|unsent| unsent.cause != SendDrop::Expired));
-                    prop_assert!(dropped.iter().filter(|unsent| unsent.cause == SendDrop::Refused).all(|unsent| unsent.media == media));
-                }
-                Step::Get => {
-                    let size = queue.next_size(at(now));
-                    prop_assert_eq!(size.is_none(), queue.is_empty());
-                    let sent = queue.dequeue(at(now), &mut |unsent| dropped.push(unsent));
-                    prop_assert!(dropped.iter().all(|unsent| unsent.cause == SendDrop::Expired && !unsent.lateness.is_zero()));
-                    if let Some(media) = sent {
-                        prop_assert_eq!(size, Some(media.payload));
-                        ended += 1;
-                        let in_time = |media: &Media| media.expires.is_none_or(|expires| at(now) + travel <= expires);
-                        let may_go = match options.rules.late {
-                            Late::Send => true,
-                            Late::Discard => in_time(&media),
-                            Late::DiscardUnlessLast => in_time(&media) || queue.is_empty(),
-                            Late::SendLast | Late::SureFirst => in_time(&media) || !waiting.iter().any(in_time),
-                        };
-                        prop_assert!(may_go);
-                        let index = waiting.iter().position(|other| *other == media).unwrap();
-                        waiting.remove(index);
-                    } else {
-                        prop_assert!(queue.is_empty());
-                    }
-                }
-                Step::RoundTrip(rtt) => {
-                    queue.set_round_trip(millis(rtt));
-                    travel = Duration::from_micros((rtt as f64 * options.rules.rtt_share * 1000.0) as u64);
-                    prop_assert_eq!(queue.travel(at(now)), travel);
-                }
-            }
-            for unsent in dropped {
-                ended += 1;
-                let index = waiting.iter().position(|other| *other == unsent.media).unwrap();
-                waiting.remove(index);
-                let late = unsent.media.expires.map_or(Duration::ZERO, |expires| (at(now) + travel).since(expires));
-                prop_assert_eq!(unsent.lateness, late);
-            }
-            prop_assert_eq!(queue.len(), waiting.len());
-            prop_assert_eq!(put, ended + queue.len() as u64);
-            match options.rules.limit {
-                QueueSize::Packets(most) => prop_assert!(queue.len() as u64 <= most),
-                QueueSize::Bytes(most) => prop_assert!(waiting.iter().map(|media| media.payload.count()).sum::<u64>() <= most.count()),
-            }
-        }
-    }
-
     /// No packet is sent before one of equal rank that came earlier.
     #[test]
     fn equals_go_as_they_came(kind in prop::sample::select(SendQueueOptions::KINDS.to_vec()), count in 1u64..30) {
@@ -415,22 +286,4 @@ proptest! {
         let (sent, _) = story(&preset(kind, 40), 0, &packets, &sendings);
         prop_assert_eq!(sent, (0..count).collect::<Vec<_>>());
     }
-}
-
-/// A source of 20 Gb/s over a path of 1 Mb/s filled the memory, where the limit was a slip of the pen.
-#[test]
-fn no_queue_grows_without_bounds() {
-    const MOST: u64 = 1 << 20;
-    let error = preset("fifo", MOST + 1).check().unwrap_err();
-    assert_eq!(error.key, "limit");
-    assert_eq!(error.message, "1048577 packets are too many to keep in memory: limit is at most 1048576packets");
-    preset("fifo", MOST).check().unwrap();
-    let bytes = with("fifo", |rules| rules.limit = QueueSize::Bytes(Bytes::new(u64::MAX)));
-    bytes.check().unwrap();
-    let mut queue = SendQueue::new(&bytes);
-    let mut refused = Vec::new();
-    for _ in 0..MOST + 2 {
-        queue.enqueue(at(0), named(1, 0, 0, 200), &mut |packet| refused.push(packet.cause));
-    }
-    assert_eq!((queue.len() as u64, refused), (MOST, vec![SendDrop::Refused; 2]));
 }

@@ -21,18 +21,27 @@ fn queue(kind: &str, packets: u64) -> SendQueue {
 /// A packet whose size is its name.
 fn named(name: u64, priority: u8, expires: Option<u64>) -> Media {
     let kind = if priority == 0 { MediaKind::Audio } else { MediaKind::Video };
-    Media { payload: Bytes::new(name), kind, priority, created: at(0), expires: expires.map(at) }
+    let (size, created, expires) = (Bytes::new(name), at(0), expires.map(at));
+    Media { payload: (), size, kind, priority, created, expires, ends_frame: true }
 }
 
 /// The media go under the numbers from 0, and a report says at `now` that they were lost: what came back or not, and what was
 /// thrown away for it.
-fn lose(queue: &mut SendQueue, now: u64, media: &[Media]) -> (Vec<Lost>, Vec<Unsent>) {
+fn lose(queue: &mut SendQueue, now: u64, media: &[Media]) -> (Vec<(Media, bool)>, Vec<Unsent>) {
     let all = media.len() as u64;
     media.iter().zip(0..).for_each(|(media, number)| queue.sent(number, *media));
     let (mut lost, mut unsent) = (Vec::new(), Vec::new());
-    let told = [Told { numbers: all..=all + 2, received: true }, Told { numbers: 0..=all - 1, received: false }];
-    queue.report(at(now), told, &mut |found| lost.push(found), &mut |thrown| unsent.push(thrown));
+    let report = [Told { numbers: all..=all + 2, received: true }, Told { numbers: 0..=all - 1, received: false }];
+    queue.report(at(now), report, &mut |found| lost.push(told(found)), &mut |thrown| unsent.push(thrown));
     (lost, unsent)
+}
+
+/// The packet, and whether it comes back.
+fn told(lost: Lost) -> (Media, bool) {
+    match lost {
+        Lost::Returns(media) => (*media, true),
+        Lost::Late(media) => (media, false),
+    }
 }
 
 /// Off in every preset: nothing is kept, nothing comes back.
@@ -55,7 +64,7 @@ fn what_can_still_arrive_in_time_comes_back() {
     let media = [named(1, 1, Some(199)), named(2, 1, Some(200)), named(3, 0, None)];
     let (lost, unsent) = lose(&mut queue, 160, &media);
     let returned = [false, true, true];
-    assert_eq!(lost, media.iter().zip(returned).map(|(&media, returned)| Lost { media, returned }).collect::<Vec<_>>());
+    assert_eq!(lost, media.iter().copied().zip(returned).collect::<Vec<_>>());
     assert_eq!(unsent, []);
     // As it was: creation, expiry and all.
     assert_eq!(queue.dequeue(at(160), &mut |_| {}), Some(media[1]));
@@ -70,7 +79,7 @@ fn the_copy_takes_its_place_in_the_order() {
         let mut queue = queue(kind, 9);
         queue.enqueue(at(10), named(2, 1, Some(300)), &mut |_| {});
         lose(&mut queue, 100, &[named(1, 0, Some(200))]);
-        let sent = [(); 2].map(|()| queue.dequeue(at(100), &mut |_| {}).unwrap().payload.count());
+        let sent = [(); 2].map(|()| queue.dequeue(at(100), &mut |_| {}).unwrap().size.count());
         assert_eq!(sent, order, "{kind}");
     }
 }
@@ -82,8 +91,8 @@ fn a_full_queue_treats_a_copy_as_any_packet() {
         let mut queue = queue(kind, 1);
         queue.enqueue(at(10), named(2, 1, Some(300)), &mut |_| {});
         let (lost, unsent) = lose(&mut queue, 100, &[named(1, 0, Some(200))]);
-        assert!(lost[0].returned);
-        let unsent: Vec<_> = unsent.iter().map(|unsent| (unsent.media.payload.count(), unsent.cause)).collect();
+        assert!(lost[0].1);
+        let unsent: Vec<_> = unsent.iter().map(|unsent| (unsent.media.size.count(), unsent.cause)).collect();
         assert_eq!((unsent, queue.len()), (vec![(thrown, cause)], 1), "{kind}");
     }
 }

@@ -64,11 +64,13 @@ fn room(scenario: &Scenario) -> usize {
     let call = scenario.flows.iter().find(|flow| flow.name == "call").unwrap();
     let mut queue = SendQueue::new(&call.send_queue);
     let audio = Media {
-        payload: Bytes::new(214),
+        payload: (),
+        size: Bytes::new(214),
         kind: MediaKind::Audio,
         priority: 0,
         created: Instant::ZERO,
         expires: Some(Instant::from_millis(200)),
+        ends_frame: true,
     };
     (0..100).for_each(|_| queue.enqueue(Instant::ZERO, audio, &mut |_| {}));
     queue.len()

@@ -5,8 +5,8 @@
 
 use crate::simulation::Simulation;
 use crate::yardstick::{Yardstick, YardstickError, run_out};
+use headway_bound::{Replayed, UnitBound};
 use headway_media::SendQueueOptions;
-use headway_media::bound::{Replayed, UnitBound};
 use headway_scenario::Scenario;
 use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +123,7 @@ fn part(count: u64, all: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_media::bound::{Outcome, Share};
+    use headway_bound::{Outcome, Share};
 
     /// 8 of 10 and 1 of 5 where 9 and 3 are possible: 8/9 of the first, 9/12 of both.
     #[test]

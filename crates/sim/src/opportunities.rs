@@ -3,7 +3,7 @@
 use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet};
 use crate::yardstick::MOST_PACKETS;
-use headway_media::bound::Opportunity;
+use headway_bound::Opportunity;
 use headway_scenario::Scenario;
 use headway_units::Instant;
 

@@ -1,8 +1,9 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
 use crate::observe::RoundTrip;
-use headway_media::{Backlog, Lost, Media, SendQueueOptions, Told, UdpOptions, Unsent, Write, datagrams};
-use headway_rate::{Arrival, Run};
+use headway_dccp::{next_of, told};
+use headway_media::{Backlog, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
+use headway_rate::{Next, Run};
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
 
@@ -18,9 +19,9 @@ pub(crate) struct SendQueue {
     /// What the packets of a backlog have, again and again; full ones if there is nothing here.
     sizes: Vec<Bytes>,
     next: usize,
-    /// What was thrown away and what was found lost, and how long what left had waited, since that was told.
+    /// What was thrown away, what was found lost and whether it comes back, and how long what left had waited, since that was told.
     unsent: Vec<Unsent>,
-    lost: Vec<Lost>,
+    lost: Vec<(MediaKind, bool)>,
     left: Option<(MediaKind, Duration)>,
 }
 
@@ -51,11 +52,9 @@ impl SendQueue {
 
     /// The source has written something.
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut FlowMeter) {
-        let Write { kind, priority, created, expires, .. } = *write;
-        for datagram in datagrams(write.size, &self.cut) {
-            meter.written(kind, expires);
-            meter.queued(now, kind);
-            let media = Media { payload: datagram.payload, kind, priority, created, expires };
+        for media in write.packets(&self.cut) {
+            meter.written(media.kind, media.expires);
+            meter.queued(now, media.kind);
             self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
         }
         self.tell(now, meter);
@@ -73,8 +72,8 @@ impl SendQueue {
     }
 
     fn tell_losses(&mut self, now: Instant, meter: &mut FlowMeter) {
-        for Lost { media, returned } in self.lost.drain(..) {
-            meter.found_lost(now, media.kind, returned);
+        for (kind, returns) in self.lost.drain(..) {
+            meter.found_lost(now, kind, returns);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
             meter.unsent(now, media.kind, cause, lateness);
@@ -99,10 +98,17 @@ impl SendQueue {
         self.sizes.get(self.next).copied().unwrap_or_else(|| self.full())
     }
 
-    /// The data of the packet that goes next.
+    /// The packet that goes next.
     #[inline]
-    pub(crate) fn next_size(&self, now: Instant) -> Option<Bytes> {
-        self.waiting.next_size(now).or_else(|| (self.backlog > 0).then(|| self.backlog_size()))
+    pub(crate) fn next(&self, now: Instant) -> Option<Next> {
+        self.waiting.next(now).map(next_of).or_else(|| (self.backlog > 0).then(|| self.next_of_backlog()))
+    }
+
+    fn next_of_backlog(&self) -> Next {
+        let mut next = Next::new(self.backlog_size());
+        next.waiting = Bytes::new(self.full().count().saturating_mul(self.backlog));
+        next.ends_frame = true;
+        next
     }
 
     /// Takes the packet that goes next, if one does.
@@ -114,9 +120,10 @@ impl SendQueue {
             return media;
         }
         self.backlog = self.backlog.checked_sub(1)?;
-        let payload = self.backlog_size();
+        let size = self.backlog_size();
         self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
-        Some(Media { payload, kind: MediaKind::Data, priority: 0, created: now, expires: None })
+        let kind = MediaKind::Data;
+        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, ends_frame: true })
     }
 
     /// What was taken went under this number.
@@ -133,14 +140,14 @@ impl SendQueue {
 
     /// The receiver has told of each packet from `acknowledged` down whether it has come.
     pub(crate) fn on_arrivals(&mut self, now: Instant, acknowledged: u64, runs: &[Run]) {
-        let mut next = Some(acknowledged);
-        let told = runs.iter().map_while(|run| {
-            let last = next?;
-            next = last.checked_sub(run.packets);
-            let first = next.map_or(0, |next| next.saturating_add(1));
-            Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
-        });
-        self.waiting.report(now, told, &mut |lost| self.lost.push(lost), &mut |unsent| self.unsent.push(unsent));
+        let mut lost = |lost: Lost<'_>| {
+            self.lost.push(match lost {
+                Lost::Returns(media) => (media.kind, true),
+                Lost::Late(media) => (media.kind, false),
+            });
+        };
+        let told = told(acknowledged, runs);
+        self.waiting.report(now, told, &mut lost, &mut |unsent| self.unsent.push(unsent));
     }
 
     /// A round trip was measured.
@@ -150,7 +157,7 @@ impl SendQueue {
 }
 
 /// Tells a queue of a round trip.
-pub(crate) fn tell_round_trip(queue: &mut headway_media::SendQueue, trip: &RoundTrip) {
+pub(crate) fn tell_round_trip<T>(queue: &mut headway_media::SendQueue<T>, trip: &RoundTrip) {
     queue.on_round_trip(trip.sample);
     if let Some(smoothed) = trip.smoothed {
         queue.set_round_trip(smoothed);

@@ -7,10 +7,9 @@ use crate::send_queue::tell_round_trip;
 use crate::simulation::setup::{SetupError, start};
 use crate::simulation::{RunError, Simulation};
 use crate::transport::{Setup, Transport, stream};
-use headway_media::bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
+use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
-    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, Write,
-    datagrams,
+    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions,
 };
 use headway_scenario::{Flow, Scenario};
 use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _};
@@ -21,7 +20,8 @@ use std::sync::Arc;
 /// A flow's opportunities, and what its application hands over.
 #[derive(Debug)]
 pub struct Yardstick {
-    media: Vec<Media>,
+    /// Each with its index.
+    media: Vec<Media<usize>>,
     slots: Slots,
     round_trips: Vec<(Instant, RoundTrip)>,
     from: Instant,
@@ -99,7 +99,8 @@ impl Yardstick {
     ) -> Result<Self, YardstickError> {
         let mut media = Vec::new();
         each_counted(scenario, flow, |packet| {
-            media.push(packet);
+            let Media { size, kind, priority, created, expires, ends_frame, .. } = packet;
+            media.push(Media { payload: media.len(), size, kind, priority, created, expires, ends_frame });
             if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         if !go_on() {
@@ -108,7 +109,7 @@ impl Yardstick {
         let from = Instant::ZERO + scenario.measure_from;
         let saturated = saturated(scenario, flow);
         let mut simulation = Simulation::new(&saturated, Opportunities::new(&saturated, flow))?;
-        simulation.set_backlog_sizes(flow, media.iter().map(|media| media.payload).collect());
+        simulation.set_backlog_sizes(flow, media.iter().map(|media| media.size).collect());
         run_out(&mut simulation, go_on)?;
         let Opportunities { mut all, round_trips, .. } = simulation.finish().observer;
         if all.len() >= MOST_PACKETS {
@@ -172,13 +173,7 @@ impl Yardstick {
 
     fn run(&self, options: &SendQueueOptions, known_slots: Option<&[Slot]>) -> Replayed {
         let (earlier, later) = self.round_trips.split_at(self.round_trips.partition_point(|(at, _)| *at < self.from));
-        let mut queue = Replay {
-            queue: SendQueue::new(options),
-            media: &self.media,
-            waiting: Vec::new(),
-            round_trips: later,
-            known_slots,
-        };
+        let mut queue = Replay { queue: SendQueue::new(options), media: &self.media, round_trips: later, known_slots };
         // Who knows each way has no use for what was measured.
         if known_slots.is_none() {
             earlier.iter().for_each(|(_, trip)| tell_round_trip(&mut queue.queue, trip));
@@ -188,9 +183,9 @@ impl Yardstick {
     }
 
     fn packets(&self) -> Vec<Packet> {
-        let packet = |media: &Media| {
-            let Media { payload, priority, created, expires, .. } = *media;
-            Packet { priority, created, expires, size: payload }
+        let packet = |media: &Media<usize>| {
+            let Media { size, priority, created, expires, .. } = *media;
+            Packet { priority, created, expires, size }
         };
         self.media.iter().map(packet).collect()
     }
@@ -198,10 +193,8 @@ impl Yardstick {
 
 /// A send queue over a trace.
 struct Replay<'a> {
-    queue: SendQueue,
-    media: &'a [Media],
-    /// Which wait.
-    waiting: Vec<usize>,
+    queue: SendQueue<usize>,
+    media: &'a [Media<usize>],
     round_trips: &'a [(Instant, RoundTrip)],
     /// Those to come, each with its packet's arrival, if that is to be known.
     known_slots: Option<&'a [Slot]>,
@@ -222,28 +215,18 @@ impl Replay<'_> {
     }
 }
 
-/// Takes out which of those that wait this is. Any of equal packets will do.
-fn left(waiting: &mut Vec<usize>, all: &[Media], media: &Media) -> Option<usize> {
-    let place = waiting.iter().position(|index| all.get(*index) == Some(media))?;
-    Some(waiting.remove(place))
-}
-
 impl Sender for Replay<'_> {
     fn arrive(&mut self, now: Instant, index: usize) {
         self.catch_up(now);
-        let Self { queue, media: all, waiting, .. } = self;
-        if let Some(media) = all.get(index) {
-            waiting.push(index);
-            queue.enqueue(now, *media, &mut |unsent| _ = left(waiting, all, &unsent.media));
+        if let Some(media) = self.media.get(index) {
+            self.queue.enqueue(now, *media, &mut |_| {});
         }
     }
 
     fn opportunity(&mut self, now: Instant) -> Option<usize> {
         self.catch_up(now);
         self.known_slots = self.known_slots.map(|slots| slots.get(1..).unwrap_or_default());
-        let Self { queue, media: all, waiting, .. } = self;
-        let goes = queue.dequeue(now, &mut |unsent| _ = left(waiting, all, &unsent.media))?;
-        left(waiting, all, &goes)
+        self.queue.dequeue(now, &mut |_| {}).map(|media| media.payload)
     }
 }
 
@@ -272,17 +255,16 @@ fn each_counted(
     let (mut packets, mut counted) = (0, false);
     while let Some(due) = source.poll_timeout().filter(|due| *due < end) {
         while let Some(write) = source.poll(due) {
-            for datagram in datagrams(write.size, &cut) {
+            for packet in write.packets(&cut) {
                 packets += 1;
                 if packets > MOST_PACKETS {
                     return Err(YardstickError::TooManyPackets(flow.name.clone()));
                 }
-                if write.created < from || write.expires.is_none_or(|expires| expires > end) {
+                if packet.created < from || packet.expires.is_none_or(|expires| expires > end) {
                     continue;
                 }
                 counted = true;
-                let Write { kind, priority, created, expires, .. } = write;
-                if take(Media { payload: datagram.payload, kind, priority, created, expires }).is_break() {
+                if take(packet).is_break() {
                     return Ok(());
                 }
             }

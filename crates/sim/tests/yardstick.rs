@@ -4,7 +4,7 @@
 mod common;
 
 use common::scenario;
-use headway_media::bound::Replayed;
+use headway_bound::Replayed;
 use headway_media::{SendQueueOptions, Travel};
 use headway_scenario::Scenario;
 use headway_sim::{Yardstick, YardstickError, compare};

@@ -26,6 +26,8 @@ pub(crate) struct Acknowledge {
     dropped: VecDeque<(Seq48, DropCode)>,
     /// Our packet that told of all of them.
     dropped_told: Option<Seq48>,
+    /// The peer has reported dropped data, and goes on until that is acknowledged.
+    drops_heard: bool,
     /// Packets have come since the last acknowledgement went.
     pub(crate) unacknowledged: bool,
     /// When the last acknowledgement went.
@@ -42,6 +44,7 @@ impl Acknowledge {
             timestamp: None,
             dropped: VecDeque::new(),
             dropped_told: None,
+            drops_heard: false,
             unacknowledged: false,
             last: now,
             slow_receiver: false,
@@ -75,6 +78,14 @@ impl Acknowledge {
     /// Whether an acknowledgement should go for the sake of Data Dropped.
     pub(crate) fn has_news_of_drops(&self) -> bool {
         !self.dropped.is_empty() && self.dropped_told.is_none()
+    }
+    /// The peer has reported dropped data.
+    pub(crate) const fn on_drops_heard(&mut self) {
+        self.drops_heard = true;
+    }
+    /// Whether the peer repeats itself until it is acknowledged, and has done so for a round trip: with Ack Vectors, or Data Dropped.
+    pub(crate) fn is_repeated(&self, now: Instant, vectors: bool, rtt: Duration) -> bool {
+        (vectors || self.drops_heard) && self.unacknowledged && self.age(now) >= rtt
     }
     /// How long ago the last acknowledgement went.
     pub(crate) const fn age(&self, now: Instant) -> Duration {
@@ -127,7 +138,7 @@ impl Acknowledge {
 
     /// A packet with an acknowledgement number goes.
     pub(crate) const fn on_sent(&mut self, now: Instant) {
-        self.unacknowledged = false;
+        (self.unacknowledged, self.drops_heard) = (false, false);
         self.last = now;
     }
 

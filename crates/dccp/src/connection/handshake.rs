@@ -2,10 +2,11 @@
 
 use super::event::{Closed, Event};
 use super::options::ConnectionOptions;
+use super::pending::Due;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
-use super::transmit::{Control, LONGEST_WAIT};
+use super::transmit::Control;
 use super::{Connection, Ports, wishes};
 use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
 use headway_units::{Entropy, Instant, Seq48};
@@ -42,15 +43,15 @@ impl Connection {
         server.windows.start_receiving(kept.isr);
         server.seen.insert(0);
         let seq = server.windows.next();
-        server.outbound.send(kept.response_sent, None, true);
-        server.response = seq;
+        server.forward.send(kept.response_sent, None, true);
+        server.opening.response_goes(seq);
         let changing = server.negotiation.restore(kept.features)?;
         server.apply_features(now);
         server.negotiation.resume(changing, kept.isr, seq);
         if server.negotiation.is_open() {
             // The Response's Changes: who kept nothing has set no timer for them.
-            server.change_wait = server.rtt() * 2;
-            server.timers.set(Timer::Change, now + server.change_wait);
+            let rtt = server.rtt();
+            server.timers.set(Timer::Change, now + server.pending.changes_went(true, rtt));
         }
         server.agree();
         Some(server)
@@ -87,23 +88,18 @@ impl Connection {
     pub(super) fn prepare_response(&mut self) {
         wishes::for_ccids(&mut self.negotiation, &self.options);
         self.agree();
-        self.due.response = true;
+        self.pending.owe(Due::Response);
     }
 
     /// REQUEST is over: the Ack that completes the handshake goes.
     pub(super) fn enter_partopen(&mut self, now: Instant) {
         self.timers.stop(Timer::Request);
         self.timers.set(Timer::GiveUp, now + self.options.partopen_give_up);
-        self.wait = self.options.partopen_timeout;
-        self.due.ack = true;
+        self.pending.begin_wait(self.options.partopen_timeout);
+        self.pending.owe(Due::Ack);
         self.apply_features(now);
         self.run_controllers(now);
         self.events.push_back(Event::Connected);
-    }
-
-    /// Where nothing is kept, data cannot be kept either.
-    pub(super) const fn refuse_handshake_data(&mut self) {
-        self.handshake_data_seen = true;
     }
 
     /// Bytes of Timestamp and Timestamp Echo on a Response, at most.
@@ -113,7 +109,7 @@ impl Connection {
 
     /// A packet went in PARTOPEN: should nothing come back, another Ack goes (section 8.1.5).
     pub(super) fn partopen_sent(&mut self, now: Instant) {
-        self.timers.set(Timer::PartOpen, now + self.wait);
+        self.timers.set(Timer::PartOpen, now + self.pending.wait());
     }
 
     /// The handshake is over.
@@ -121,22 +117,21 @@ impl Connection {
         self.windows.osr = Some(seq);
         self.timers.stop(Timer::GiveUp);
         self.timers.stop(Timer::PartOpen);
-        self.cookies.clear();
-        self.place_in_backlog = None;
+        self.opening.is_over();
         if self.is_server {
             self.apply_features(now);
             self.run_controllers(now);
             self.events.push_back(Event::Connected);
-            self.due.ack = true;
+            self.pending.owe(Due::Ack);
         }
     }
 
     /// A client leaves PARTOPEN when it hears from the server, which may have nothing to say: an Ack or DataAck that
     /// acknowledges no more than the Response is answered, at most once a round trip (section 8.1.5).
     pub(super) fn answer_partopen(&mut self, now: Instant, packet: &Packet<'_>) {
-        let waits = packet.body.ack() == Some(self.response);
+        let waits = self.opening.is_response(packet.body.ack());
         if self.is_server && self.machine.state() == State::Open && waits && self.acknowledge.age(now) >= self.rtt() {
-            self.due.ack = true;
+            self.pending.owe(Due::Ack);
         }
     }
 
@@ -146,9 +141,9 @@ impl Connection {
             self.timers.stop(timer);
         }
         // No more data goes, so that its controller has nothing to do.
-        self.outbound.stop();
-        self.due.close = true;
-        self.wait = self.options.close_timeout.unwrap_or(self.rtt() * 2).min(LONGEST_WAIT);
+        self.forward.stop();
+        self.pending.owe(Due::Close);
+        self.pending.begin_wait(self.options.close_timeout.unwrap_or(self.rtt() * 2));
         self.timers.set(Timer::GiveUp, now + self.options.close_give_up);
     }
 
@@ -175,7 +170,7 @@ impl Connection {
         // Acknowledgement Number MUST be set to zero" (section 8.1.1).
         let ack = (self.counters.received_packets == 0).then_some(Seq48::ZERO);
         if sent || state != State::Request {
-            self.push_control(Control::Reset { reset, ack, seq: None });
+            self.pending.push(Control::Reset { reset, ack, seq: None });
         }
         self.events.push_back(Event::Closed(closed));
     }
@@ -189,18 +184,16 @@ impl Connection {
 
     fn tear_down(&mut self) {
         self.timers.stop_all();
-        self.due = super::Due::default();
-        self.control.clear();
-        self.outbound.stop();
-        self.inbound.stop();
-        self.report_len = 0;
-        self.place_in_backlog = None;
+        self.pending.clear();
+        self.forward.stop();
+        self.reverse.stop();
+        self.opening.leave_place();
     }
 
     /// A Response's cookies take the place of those of the Responses before.
     pub(super) fn forget_cookies(&mut self, packet: &Packet<'_>) {
         if packet.kind() == PacketType::Response && packet.seq == self.windows.gsr() {
-            self.cookies.clear();
+            self.opening.forget_cookies();
         }
     }
 
@@ -209,9 +202,8 @@ impl Connection {
         let state = self.machine.state();
         let newest = packet.kind() == PacketType::Response && packet.seq == self.windows.gsr();
         let expected = newest && matches!(state, State::Request | State::PartOpen);
-        let kept: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
-        if expected && kept + cookie.len() + 2 <= super::BUFFER {
-            self.cookies.push(cookie.to_vec());
+        if expected {
+            self.opening.echo(cookie, super::BUFFER);
         }
     }
 
@@ -222,7 +214,7 @@ impl Connection {
         }
         let (seq, ack) = super::refusal::numbers(packet);
         let reset = Reset { code: ResetCode::NO_CONNECTION, data: [0; 3] };
-        self.push_control(Control::Reset { reset, ack: Some(ack), seq: Some(seq) });
+        self.pending.push(Control::Reset { reset, ack: Some(ack), seq: Some(seq) });
     }
 }
 

@@ -10,11 +10,8 @@ use crate::{
     OptionFault, Packet, ProcessedOption, RawOption, Timestamp, arrivals,
 };
 use headway_rate::{Arrival, Run};
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 use std::ops::ControlFlow;
-
-/// A CCID may change this often (section 10.5).
-const CCID_REST: Duration = Duration::from_secs(60);
 
 /// What one packet said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,16 +35,12 @@ impl Connection {
     /// Step 8, first half: processes the options in their order.
     pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>) -> Step<Heard> {
         let mut heard = Heard::default();
-        self.scratch.clear();
-        self.said.clear();
+        self.forward.forget_said();
         if packet.options.as_bytes().is_empty() {
             return ControlFlow::Continue(heard);
         }
-        let arrived = Arrived {
-            seq: packet.seq,
-            ack: packet.body.ack(),
-            ccids_are_frozen: self.ccid_changed.is_some_and(|at| now.since(at) < CCID_REST),
-        };
+        let arrived =
+            Arrived { seq: packet.seq, ack: packet.body.ack(), ccids_are_frozen: self.running.are_frozen(now) };
         for item in packet.options.process(packet.kind()) {
             let bad = match item {
                 Ok(option) => self.process_option(now, packet, &option, arrived, &mut heard).err(),
@@ -62,7 +55,7 @@ impl Connection {
                 Ok(DccpOption::AckVector(vector)) => Some(vector),
                 _ => None,
             });
-            arrivals(vectors, &mut self.scratch.runs);
+            arrivals(vectors, &mut self.forward.lists.runs);
         }
         if heard.negotiated {
             self.negotiation.end_packet(packet.seq);
@@ -114,8 +107,8 @@ impl Connection {
             DccpOption::DataChecksum(crc) => heard.data_checksum = Some(crc),
             DccpOption::AckVector(_) => heard.vector = true,
             DccpOption::DataDropped(dropped) => {
-                self.drops_heard = true;
-                self.scratch.read_dropped(&dropped);
+                self.acknowledge.on_drops_heard();
+                self.forward.lists.read_dropped(&dropped);
             }
             DccpOption::Ccid(raw) => {
                 self.process_ccid_option(packet, raw, heard).map_err(|fault| processed.error(fault))?;
@@ -133,7 +126,7 @@ impl Connection {
         heard: &mut Heard,
     ) -> Result<(), OptionFault> {
         if HalfConnection::of_option(raw.number) == Some(HalfConnection::Reverse) {
-            return self.agreed.sending.read(raw, packet.kind(), &mut self.said);
+            return self.agreed.sending.read(raw, packet.kind(), &mut self.forward.said);
         }
         self.agreed.receiving.read_on_data(raw, &mut heard.on_data)
     }
@@ -171,12 +164,12 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.runs.clear();
         self.drops.clear();
     }
 
-    fn read_dropped(&mut self, dropped: &DataDropped<'_>) {
+    pub(crate) fn read_dropped(&mut self, dropped: &DataDropped<'_>) {
         self.drops.extend(dropped.runs());
     }
 

@@ -21,8 +21,6 @@ use std::sync::Arc;
 
 /// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
 const AMPLIFICATION: usize = 3;
-/// Data of an option.
-const LONGEST_OPTION: usize = 253;
 
 /// A port on which a server listens.
 #[derive(Debug)]
@@ -144,7 +142,7 @@ impl Listener {
             InitCookies::Never | InitCookies::WhenBusy => {
                 let iss = self.keys.initial_number(now, peer);
                 let mut server = Box::new(self.respond(now, peer, long, service, iss));
-                server.place_in_backlog = Some(Arc::clone(&self.backlog));
+                server.opening.take_place(&self.backlog);
                 let delivery = server.handle(now, ecn, packet);
                 if server.state() == State::Closed && !self.refusals.permits(now) {
                     return Outcome::Ignored(Ignored::OptionError);
@@ -180,7 +178,7 @@ impl Listener {
     ) -> Outcome<'_> {
         let iss = self.keys.response_number(now, peer, long.seq);
         let mut server = Box::new(self.respond(now, peer, long, service, iss));
-        server.refuse_handshake_data();
+        server.opening.refuse_data();
         server.handle(now, ecn, packet);
         let mut fits = true;
         if server.state() == State::Respond {
@@ -191,7 +189,7 @@ impl Listener {
                 server.negotiation.put_off();
                 fits = self.add_cookie(now, peer, long, &mut server, limit);
             }
-            server.response_limit = Some(limit);
+            server.opening.limit_response(limit);
             server.go(Cause::SndInitCookie);
         } else if !self.refusals.permits(now) {
             // A Reset for an option's sake is a refusal as any other.
@@ -218,8 +216,7 @@ impl Listener {
         server.negotiation.save(&mut features);
         let iss = self.keys.response_number(now, peer, request.seq);
         let cookie = self.keys.seal(now, peer, iss, request.seq, server.service, &features);
-        server.cookies = cookie.chunks(LONGEST_OPTION).map(<[u8]>::to_vec).collect();
-        let cookies = cookie.len() + 2 * server.cookies.len();
+        let cookies = server.opening.bake(&cookie);
         let options = cookies + server.negotiation.response_len() + server.timing_len();
         PacketType::Response.header_len(true) + options.next_multiple_of(4) <= limit
     }
@@ -251,7 +248,7 @@ impl Listener {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
         server.set_path(peer.path());
-        server.place_in_backlog = Some(Arc::clone(&self.backlog));
+        server.opening.take_place(&self.backlog);
         let delivery = server.handle(now, ecn, packet);
         // A packet that is not valid, or a CloseReq, does not end the handshake.
         if server.state() == State::Respond {
@@ -280,7 +277,7 @@ impl Connection {
         } else {
             self.give_up(now);
         }
-        self.control.clear();
+        self.pending.forget_answers();
     }
 }
 

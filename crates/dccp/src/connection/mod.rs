@@ -7,8 +7,9 @@
 //! - What a received packet does stands in `steps`, a function for each step of section 8.5; what goes out in `transmit`.
 //! - The states and their transitions are a table in `transitions`; the windows of sequence numbers are in `windows`.
 //! - Feature negotiation is `negotiation`, what this end would have `wishes`.
-//! - Congestion control is the business of `headway_rate`: the connection numbers packets, measures round trips, and brings
-//!   reports from one half to the other in the options of the CCIDs.
+//! - Congestion control is the business of `headway_rate`: `forward` has the controller of our data and what it goes by, `reverse`
+//!   that of the peer's. What is acknowledged is in `acknowledge`, what is due in `pending`, what only a handshake needs in
+//!   `opening`, the options of the next packet in `packing`. Each part is changed by its own file.
 
 mod acknowledge;
 
@@ -16,16 +17,22 @@ mod cookie;
 mod event;
 mod feature_slot;
 mod feedback;
+mod forward;
 mod handshake;
 mod heard;
 mod honesty;
 mod listener;
 mod mtu;
 mod negotiation;
+mod opening;
 mod options;
 mod outbox;
+mod packing;
+mod pending;
 mod rate_limit;
 mod refusal;
+mod reverse;
+mod running;
 mod seen;
 mod state;
 mod steps;
@@ -44,24 +51,24 @@ pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
 pub use state::State;
 
-use crate::ccid::Said;
 use crate::feature::{Ccid, Feature};
-use crate::{Packet, Path, Reset, ResetCode, ServiceCode, Timestamp};
+use crate::{Packet, Path, Reset, ResetCode, ServiceCode};
 use acknowledge::Acknowledge;
 use event::Events;
 use feature_slot::Side;
-use headway_rate::{Inbound, LossForm, Outbound, Receiver, ReceiverContext, Run, Sender, SenderContext, Wrapped};
-use headway_units::{Bytes, Duration, Entropy, Instant, Random, Seq48};
-use heard::Scratch;
-use honesty::Honesty;
+use forward::Forward;
+use headway_rate::Run;
+use headway_units::{Duration, Entropy, Instant, Seq48};
 use mtu::PathMtu;
 use negotiation::Negotiation;
+use opening::Opening;
+use pending::{Due, Pending};
+use reverse::Reverse;
+use running::Running;
 use seen::Seen;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use timers::{Timer, Timers};
 use transitions::{Cause, Machine};
-use transmit::Control;
 use windows::SeqWindows;
 use wishes::Agreed;
 
@@ -69,8 +76,6 @@ use wishes::Agreed;
 const BUFFER: usize = 1020;
 /// Timers are no finer.
 const LEAST_RTT: Duration = Duration::from_millis(1);
-/// Answers to other packets that wait at most. The driver drains them after each packet.
-const MOST_CONTROL: usize = 16;
 
 /// The DCCP ports of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,34 +108,15 @@ pub struct Connection {
     agreed: Agreed,
     timers: Timers,
 
-    /// Our packets, with the controller of our data once its CCID is agreed.
-    outbound: Outbound,
-    /// The peer's, with the controller of its data.
-    inbound: Inbound,
+    forward: Forward,
+    reverse: Reverse,
     /// Under which CCIDs they run.
-    running: Option<(u8, u8)>,
-    /// When a CCID last changed after the handshake.
-    ccid_changed: Option<Instant>,
+    running: Running,
 
-    honesty: Honesty,
     seen: Seen,
     acknowledge: Acknowledge,
     mtu: PathMtu,
-    /// The newest sample that nobody has taken.
-    rtt_sample: Option<Duration>,
-    /// Of which of our packets down the last packet's Ack Vector told, and nobody has taken it.
-    arrivals_from: Option<Seq48>,
-    /// What is known of the peer's clock.
-    peer_clock: Wrapped,
-    /// The Timestamp that went last, and when.
-    stamped: Option<(Timestamp, Instant)>,
-    /// The number of the packet whose acknowledgement ends the present round trip.
-    round_trip_began: u64,
-    /// The peer has reported dropped data, and goes on until that is acknowledged.
-    drops_heard: bool,
-    slow_receiver_until: Option<Instant>,
-    /// The peer's application no longer listens; ours does not.
-    peer_stopped: bool,
+    /// Our application no longer listens.
     we_stopped: bool,
     /// Packets without data sent just before the next one.
     ndp_run: u64,
@@ -138,45 +124,13 @@ pub struct Connection {
     last_valid: Option<Instant>,
     sync_limit: RateLimit,
 
-    control: VecDeque<Control>,
-    due: Due,
-    /// The wait of the present retransmission timer, and that of Changes.
-    wait: Duration,
-    change_wait: Duration,
-    /// When a packet last went for negotiation's sake.
-    negotiated: Option<Instant>,
-    /// The last Response, of a server.
-    response: Seq48,
-    /// Data on the Request or Response, kept for its repetition.
-    handshake_data: Vec<u8>,
-    /// A Request's or Response's data has been delivered or refused.
-    handshake_data_seen: bool,
-    /// Init Cookies: those of a Response to make, or those of a Response received to echo.
-    cookies: Vec<Vec<u8>>,
-    /// A Response with cookies must not be longer.
-    response_limit: Option<usize>,
-    /// The listener's place for connections in RESPOND.
-    place_in_backlog: Option<Arc<()>>,
+    pending: Pending,
+    opening: Opening,
 
     events: Events,
     counters: Counters,
-    scratch: Scratch,
-    /// What the options of its CCID have said on the last packet.
-    said: Said,
     /// The options of the last packet sent.
     buffer: Box<[u8; BUFFER]>,
-    /// The options of a report that waits for its packet.
-    report: Box<[u8; 512]>,
-    report_len: usize,
-}
-
-/// What goes as soon as it is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Due {
-    request: bool,
-    response: bool,
-    close: bool,
-    ack: bool,
 }
 
 impl Connection {
@@ -205,8 +159,8 @@ impl Connection {
         let iss = Seq48::new(random.bits() >> 16);
         let mut client = Self::new(now, Arc::new(options.clone()), ports, service, random, iss, false);
         client.go(Cause::ActiveOpen);
-        client.due.request = true;
-        client.wait = client.options.request_timeout;
+        client.pending.owe(Due::Request);
+        client.pending.begin_wait(client.options.request_timeout);
         let give_up = client.options.request_give_up;
         client.timers.set(Timer::GiveUp, now + give_up);
         client
@@ -237,45 +191,22 @@ impl Connection {
             agreed: Agreed::of(&negotiation, &options),
             negotiation,
             timers: Timers::new(),
-            outbound: Outbound::new(windows.local_window),
-            inbound: Inbound::default(),
-            running: None,
-            ccid_changed: None,
-            honesty: Honesty::new(options.passed_over_interval),
+            forward: Forward::new(windows.local_window, options.passed_over_interval),
+            reverse: Reverse::new(),
+            running: Running::default(),
             seen: Seen::new(windows.remote_window),
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
-            rtt_sample: None,
-            arrivals_from: None,
-            peer_clock: Wrapped::default(),
-            stamped: None,
-            round_trip_began: 0,
-            drops_heard: false,
-            slow_receiver_until: None,
-            peer_stopped: false,
             we_stopped: false,
             ndp_run: 0,
             last_valid: None,
             sync_limit: RateLimit::new(options.syncs_per_second),
-            control: VecDeque::new(),
-            due: Due::default(),
-            wait: Duration::ZERO,
-            change_wait: Duration::ZERO,
-            negotiated: None,
-            response: iss,
-            handshake_data: Vec::new(),
-            handshake_data_seen: false,
-            cookies: Vec::new(),
-            response_limit: None,
-            place_in_backlog: None,
+            pending: Pending::new(),
+            opening: Opening::new(iss),
             events: Events::default(),
             counters: Counters::default(),
-            scratch: Scratch::default(),
-            said: Said::default(),
             buffer: Box::new([0; BUFFER]),
-            report: Box::new([0; 512]),
-            report_len: 0,
             options,
         }
     }
@@ -297,14 +228,14 @@ impl Connection {
 
     /// The newest round trip measured since the last call, for statistics.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
-        self.rtt_sample.take()
+        self.forward.take_rtt_sample()
     }
 
     /// Of each of our packets, from the returned number downwards, whether it has come: the Ack Vector of the packet that was
     /// [handled](Self::handle) last, once; `None` if it had none that counts. A packet whose data the peer's buffer dropped has
     /// come. Under which number data went says [`Outgoing::packet`].
     pub fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
-        Some((self.arrivals_from.take()?, &self.scratch.runs))
+        self.forward.take_arrivals()
     }
 
     /// When [`Self::handle_timeout`] is to be called.
@@ -350,7 +281,7 @@ impl Connection {
         if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.has_come(number) {
             self.acknowledge.on_dropped(seq, code);
             if code.counts_as_mark() {
-                self.inbound.on_corrupt(now, number);
+                self.reverse.on_corrupt(now, number);
             }
             self.refresh(now);
         }
@@ -374,11 +305,11 @@ impl Connection {
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
-            rtt: self.outbound.round_trip(),
+            rtt: self.forward.round_trip(),
             send_ccid: Ccid(self.agreed.send_ccid),
             receive_ccid: Ccid(self.agreed.receive_ccid),
-            sender: self.outbound.status(),
-            slow_receiver: self.slow_receiver_until.is_some(),
+            sender: self.forward.status(),
+            slow_receiver: self.forward.slow_receiver(),
             counters: self.counters,
         }
     }
@@ -412,69 +343,10 @@ impl Connection {
     /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
     /// nothing is no wait.
     fn rtt(&self) -> Duration {
-        self.outbound.round_trip().unwrap_or(self.options.default_rtt).max(LEAST_RTT)
+        self.forward.round_trip().unwrap_or(self.options.default_rtt).max(LEAST_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {
         self.machine.go(cause)
-    }
-
-    fn push_control(&mut self, control: Control) {
-        if self.control.len() < MOST_CONTROL {
-            self.control.push_back(control);
-        }
-    }
-
-    /// Values have changed: everything that depends on one learns it.
-    fn apply_features(&mut self, now: Instant) {
-        use crate::Feature as F;
-        let value = |side, feature| self.negotiation.value(side, feature);
-        self.windows.local_window = value(Side::Local, F::SEQUENCE_WINDOW).max(32);
-        self.windows.remote_window = value(Side::Remote, F::SEQUENCE_WINDOW).max(32);
-        let ratio = value(Side::Remote, F::ACK_RATIO) as u16;
-        self.outbound.ledger_mut().widen(self.windows.local_window);
-        self.seen.widen(self.windows.remote_window / 4);
-        wishes::for_ccids(&mut self.negotiation, &self.options);
-        self.agree();
-        if self.running.is_some() {
-            self.run_controllers(now);
-        }
-        self.inbound.set_ack_ratio(ratio);
-    }
-
-    fn agree(&mut self) {
-        self.agreed = Agreed::of(&self.negotiation, &self.options);
-    }
-
-    /// Starts the controllers of the CCIDs that hold now, unless they run.
-    fn run_controllers(&mut self, now: Instant) {
-        let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
-        let before = self.running.replace((sending, receiving));
-        if before.is_some_and(|before| before != (sending, receiving)) {
-            self.ccid_changed = Some(now);
-        }
-        let packet_size = Bytes::new(self.mtu.mps() as u64);
-        if before.is_none_or(|(ccid, _)| ccid != sending) {
-            self.honesty.begin_anew();
-            let random = Random::new(self.random.bits(), "sender");
-            let mut context = SenderContext::new(now, packet_size, random);
-            (context.rtt, context.line_rate) = (self.outbound.round_trip(), self.options.line_rate);
-            context.tfrc.keeps_losses = self.honesty.verifies();
-            self.outbound.stop();
-            if let Some(row) = self.options.row(Ccid(sending)) {
-                self.outbound.start(Sender::new(&row.controller, context));
-            }
-        }
-        let mut context = ReceiverContext::new(now, packet_size);
-        context.tfrc.losses =
-            if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
-        if before.is_none_or(|(_, ccid)| ccid != receiving) {
-            self.inbound.stop();
-            if let Some(row) = self.options.row(Ccid(receiving)) {
-                self.inbound.start(Receiver::new(&row.controller, context));
-            }
-            self.inbound.set_ack_ratio(self.negotiation.value(Side::Remote, Feature::ACK_RATIO) as u16);
-        }
-        self.inbound.on_change(&context);
     }
 }

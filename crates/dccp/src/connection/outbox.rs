@@ -1,12 +1,19 @@
 //! Where a connection takes its data from.
 
-use headway_units::Instant;
+use headway_rate::Next;
+use headway_units::{Bytes, Instant};
 
 /// The application's data, bound as late as possible: which datagram goes is decided at the instant at which the controller
 /// lets one go.
 pub trait Outbox {
     /// Bytes of the datagram that would go now, or `None` if nothing waits. Zero bytes are a datagram too.
     fn next_len(&mut self, now: Instant) -> Option<usize>;
+
+    /// The same with what else a controller may ask: what waits behind it, for how long and until when. Who knows more than the length says
+    /// so here.
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.next_len(now).map(|len| Next::new(Bytes::new(len as u64)))
+    }
 
     /// Takes that datagram out: the controller lets one go. What is longer than [`next_len`](Self::next_len) said is cut off.
     /// `None` if what waited is thrown away instead, and the permission with it.
@@ -17,6 +24,9 @@ pub trait Outbox {
 impl<O: Outbox> Outbox for Option<O> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.as_mut()?.next_len(now)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.as_mut()?.next(now)
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)

@@ -5,6 +5,7 @@
 use super::Connection;
 use super::event::{Closed, Delivery, Event, Ignored, Step};
 use super::heard::Heard;
+use super::pending::Due;
 use super::refusal;
 use super::state::State;
 use super::timers::Timer;
@@ -23,7 +24,7 @@ const NEXT: Step<()> = ControlFlow::Continue(());
 impl Connection {
     /// A packet for this connection has come, with this ECN field. Answers what is to be done with its data.
     pub fn handle(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
-        self.arrivals_from = None;
+        self.forward.forget_arrivals();
         let (ControlFlow::Break(delivery) | ControlFlow::Continue(delivery)) = match packet {
             Decoded::Long(packet) => self.process(now, ecn, packet),
             // Step 6: this end never allows short sequence numbers.
@@ -93,7 +94,7 @@ impl Connection {
                     // other end still believes in: only these numbers end it (section 7.5.4, section 8.3.1).
                     let (seq, ack) = refusal::numbers(packet);
                     let foreign = packet.body.ack().is_some() && !acknowledges;
-                    self.push_control(Control::Reset { reset, ack: Some(ack), seq: foreign.then_some(seq) });
+                    self.pending.push(Control::Reset { reset, ack: Some(ack), seq: foreign.then_some(seq) });
                 }
                 return drop_packet(Ignored::NotInRequest);
             }
@@ -136,7 +137,7 @@ impl Connection {
         let permitted = if near { self.sync_limit.permits(now) } else { self.sync_limit.permits_half(now) };
         if permitted {
             self.counters.syncs += 1;
-            self.push_control(Control::Sync { ack });
+            self.pending.push(Control::Sync { ack });
         }
     }
 
@@ -212,7 +213,7 @@ impl Connection {
             return;
         }
         match packet.kind() {
-            PacketType::Response => self.due.ack = true,
+            PacketType::Response => self.pending.owe(Due::Ack),
             PacketType::Sync => {}
             _ => {
                 if self.go(Cause::RcvPacket) {
@@ -236,13 +237,13 @@ impl Connection {
         received.ecn = if data && !intact { Ecn::Ce } else { ecn };
         (received.ccval, received.ndp_count) = (packet.ccval.value(), ndp_count);
         (received.own, received.timing) = (heard.on_data.own, self.sender_clock(heard));
-        self.inbound.on_packet(now, &received);
+        self.reverse.on_packet(now, &received);
     }
 
     /// The sender's clock, where its CCID puts it on data.
     fn sender_clock(&mut self, heard: &Heard) -> Option<Timing> {
         let timestamp = heard.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
-        let mut timing = Timing::new(timestamp.instant(&mut self.peer_clock));
+        let mut timing = self.reverse.sent(timestamp);
         timing.rtt = heard.on_data.rtt;
         Some(timing)
     }
@@ -268,7 +269,7 @@ impl Connection {
     /// Step 15: a Sync is answered by a SyncAck. The answer to a padded Sync of ours proves the path's MTU.
     fn step_15_process_sync(&mut self, packet: &Packet<'_>) {
         match packet.body {
-            Body::Sync { .. } => self.push_control(Control::SyncAck { ack: packet.seq }),
+            Body::Sync { .. } => self.pending.push(Control::SyncAck { ack: packet.seq }),
             Body::SyncAck { ack } if self.mtu.on_sync_ack(ack) => {
                 self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
                 self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
@@ -288,9 +289,9 @@ impl Connection {
             return Delivery::Nothing;
         }
         let allowed = if handshake {
-            self.options.accept_handshake_data && !std::mem::replace(&mut self.handshake_data_seen, true)
+            self.options.accept_handshake_data && self.opening.takes_data()
         } else {
-            self.inbound.runs() && self.agreed.data_may_come
+            self.reverse.runs() && self.agreed.data_may_come
         };
         let coverage = packet.cscov.number();
         let covered = coverage == 0 || self.agreed.minimum_coverage > 0 && coverage >= self.agreed.minimum_coverage;

@@ -1,10 +1,10 @@
 //! What happens when time passes.
 
 use super::Connection;
+use super::pending::Due;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
-use super::transmit::LONGEST_WAIT;
 use headway_units::{Duration, Instant};
 
 /// A padded Sync whose answer takes longer was too large, or lost.
@@ -23,39 +23,39 @@ impl Connection {
 
     fn fire(&mut self, now: Instant, timer: Timer) {
         match timer {
-            Timer::Request => self.due.request = true,
+            Timer::Request => self.pending.owe(Due::Request),
             Timer::GiveUp => self.give_up(now),
             Timer::PartOpen => {
-                self.due.ack = true;
-                self.wait = (self.wait * 2).min(LONGEST_WAIT);
+                self.pending.owe(Due::Ack);
+                self.pending.back_off();
             }
-            Timer::Close => self.due.close = true,
+            Timer::Close => self.pending.owe(Due::Close),
             Timer::TimeWait => {
                 self.go(Cause::TimeWaitOver);
             }
             Timer::Change => {
                 self.negotiation.retransmit();
-                self.due.ack |= self.negotiation.changes_due();
+                if self.negotiation.changes_due() {
+                    self.pending.owe(Due::Ack);
+                }
             }
-            Timer::DelayedAck => self.due.ack = true,
+            Timer::DelayedAck => self.pending.owe(Due::Ack),
             Timer::Sender => {
-                if self.outbound.handle_timeout(now) {
+                if self.forward.handle_timeout(now) {
                     // What is left of the window may be less than the ratio: then no acknowledgement would come.
                     self.propose_ack_ratio();
                 }
             }
-            Timer::Receiver => self.inbound.handle_timeout(now),
+            Timer::Receiver => self.reverse.handle_timeout(now),
             Timer::MtuProbe => self.mtu.on_timer(),
         }
     }
 
     /// After anything that may have moved a deadline.
     pub(super) fn refresh(&mut self, now: Instant) {
-        self.timers.arm(Timer::Sender, self.outbound.poll_timeout());
-        self.timers.arm(Timer::Receiver, self.inbound.poll_timeout());
-        if self.slow_receiver_until.is_some_and(|until| until <= now) {
-            self.slow_receiver_until = None;
-        }
+        self.timers.arm(Timer::Sender, self.forward.poll_timeout());
+        self.timers.arm(Timer::Receiver, self.reverse.poll_timeout());
+        self.forward.forget_slowness(now);
         if !self.timers.is_running(Timer::MtuProbe) {
             let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
             let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
@@ -68,7 +68,9 @@ impl Connection {
     /// trip for negotiation's sake (section 6.6.1), and soon enough for Data Dropped (section 11.3).
     fn owe_acknowledgement(&mut self, now: Instant) {
         let state = self.machine.state();
-        if !matches!(state, State::PartOpen | State::Open) || self.due.ack || self.timers.is_running(Timer::DelayedAck)
+        if !matches!(state, State::PartOpen | State::Open)
+            || self.pending.owes(Due::Ack)
+            || self.timers.is_running(Timer::DelayedAck)
         {
             return;
         }
@@ -79,14 +81,12 @@ impl Connection {
             let rtt = self.rtt();
             let patient = !confirms && state == State::Open && self.agreed.data_may_go;
             let soonest = if patient { now + rtt } else { now };
-            let at = self.negotiated.map_or(soonest, |last| soonest.max(last + rtt));
-            self.negotiated = Some(at);
-            self.timers.set(Timer::DelayedAck, at);
+            self.timers.set(Timer::DelayedAck, self.pending.negotiate(soonest, rtt));
         } else if self.acknowledge.has_news_of_drops() {
             self.timers.set(Timer::DelayedAck, now + self.options.delayed_ack);
         }
         if self.timers.take(Timer::DelayedAck, now) {
-            self.due.ack = true;
+            self.pending.owe(Due::Ack);
         }
     }
 }

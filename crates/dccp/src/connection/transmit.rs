@@ -1,27 +1,20 @@
 //! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
+use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::outbox::{NoData, Outbox};
+use super::packing::LEAST_OPTIONS;
+use super::pending::Due;
 use super::state::State;
 use super::timers::Timer;
-use super::{BUFFER, Connection};
-use crate::ccid::OnData;
-use crate::{
-    Body, CcVal, CsCov, DccpOption, Elapsed, OptionArea, OptionWriter, Packet, PacketType, Reset, Timestamp, crc32c,
-};
-use headway_rate::{Due, Next, Stamp};
-use headway_units::{Bytes, Duration, Ecn, Instant, Seq48};
+use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset, crc32c};
+use headway_rate::{Next, Stamp};
+use headway_units::{Bytes, Ecn, Instant, Seq48};
 
-/// The longest wait between two retransmissions of anything.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(64);
 /// What fills a padded Sync.
 static PADDING: [u8; 9216] = [0; 9216];
-/// Room for options even where a datagram fills the packet: it then goes in fragments.
-const LEAST_OPTIONS: usize = 64;
-/// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
-const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
 /// The longest datagram that any packet carries, with the longest header, below it UDP's and IPv4's.
-const LONGEST_DATAGRAM: usize = 65_535 - 28 - 1020;
+const LONGEST_DATAGRAM: Bytes = Bytes::new(65_535 - 28 - 1020);
 /// Datagrams at once that are too long for any packet.
 const MOST_THROWN_AWAY: usize = 64;
 
@@ -91,21 +84,20 @@ impl Connection {
             _ => data,
         };
         let is_handshake = matches!(source, Source::Handshake);
-        let len = if is_handshake { self.handshake_data.len() } else { data.len() };
+        let len = if is_handshake { self.opening.data().len() } else { data.len() };
         let checksum = self.options.data_checksum && matches!(source, Source::Outbox(_));
         let (options, seq, stamp) = match foreign {
             Some(seq) => (0, seq, Stamp::default()),
             None => {
                 if matches!(source, Source::Outbox(_)) {
                     let rtt = self.rtt();
-                    for _ in 0..self.honesty.passes_over(now, rtt, self.random.as_mut()) {
+                    for _ in 0..self.forward.passes_over(now, rtt, self.random.as_mut()) {
                         self.pass_over(now);
                     }
                 }
                 let payload = matches!(source, Source::Outbox(_)).then_some(Bytes::new(len as u64));
                 let prompt = body.kind().is_data() || body.kind() == PacketType::Sync;
-                let stamp =
-                    self.outbound.send(now, payload, prompt).1.filter(|_| payload.is_some()).unwrap_or_default();
+                let stamp = self.forward.send(now, payload, prompt);
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
                 let seq = self.commit(now, &body, payload);
                 (options, seq, stamp)
@@ -126,7 +118,7 @@ impl Connection {
             seq,
             body,
             options: OptionArea::of_header(self.buffer.get(..options).unwrap_or_default()),
-            data: if is_handshake { &self.handshake_data } else { data },
+            data: if is_handshake { self.opening.data() } else { data },
         };
         // "It MAY send these packets as fragmentable ...; it MUST NOT send them as unfragmentable" (section 14.2).
         let dont_fragment = !handshake && (probe || whole <= self.mtu.packet());
@@ -136,26 +128,26 @@ impl Connection {
     /// What a server says that keeps nothing: its Response, or the Reset that an option asked for.
     pub(super) fn last_word(&mut self, now: Instant) -> Option<Outgoing<'_>> {
         let ack = self.windows.gsr();
-        let plan = match self.control.pop_front() {
+        let plan = match self.pending.pop() {
             Some(control) => self.plan_control(control),
             // The state no longer matters.
-            None if self.due.response => Plan::bare(Body::Response { ack, service: self.service }),
+            None if self.pending.owes(Due::Response) => Plan::bare(Body::Response { ack, service: self.service }),
             None => return None,
         };
         Some(self.build(now, plan, &[]))
     }
 
     fn plan(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
-        if let Some(control) = self.control.pop_front() {
+        if let Some(control) = self.pending.pop() {
             return Some(self.plan_control(control));
         }
         let (state, ack) = (self.machine.state(), self.windows.gsr());
         match state {
-            State::Request if self.due.request => Some(self.plan_request(now, outbox)),
-            State::Respond if self.due.response => Some(self.plan_response(now, outbox)),
+            State::Request if self.pending.owes(Due::Request) => Some(self.plan_request(now, outbox)),
+            State::Respond if self.pending.owes(Due::Response) => Some(self.plan_response(now, outbox)),
             State::PartOpen | State::Open => self.plan_open(now, outbox),
-            State::CloseReq | State::Closing if self.due.close => {
-                self.due.close = false;
+            State::CloseReq | State::Closing if self.pending.owes(Due::Close) => {
+                self.pending.pay(Due::Close);
                 self.arm_retransmission(now, Timer::Close);
                 let body = if state == State::CloseReq { Body::CloseReq { ack } } else { Body::Close { ack } };
                 Some(Plan::bare(body))
@@ -175,26 +167,26 @@ impl Connection {
     }
 
     fn plan_request(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
-        self.due.request = false;
+        self.pending.pay(Due::Request);
         self.arm_retransmission(now, Timer::Request);
         self.keep_handshake_data(now, outbox);
         Plan { body: Body::Request { service: self.service }, source: Source::Handshake, seq: None }
     }
 
     fn plan_response(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
-        self.due.response = false;
-        self.response = self.windows.upcoming();
+        self.pending.pay(Due::Response);
+        self.opening.response_goes(self.windows.upcoming());
         self.keep_handshake_data(now, outbox);
         let body = Body::Response { ack: self.windows.gsr(), service: self.service };
         Plan { body, source: Source::Handshake, seq: None }
     }
 
-    /// "Each new DCCP-Request ... MUST contain the same ... application data" (section 8.1.1), and so the Response.
+    /// What a Request or Response carries of the application, if anything.
     fn keep_handshake_data(&mut self, now: Instant, outbox: &mut impl Outbox) {
         let first = self.windows.upcoming_number() == 0;
         let fits = |len: &usize| (1..=self.mtu.mps()).contains(len);
         if self.options.handshake_data && first && outbox.next_len(now).is_some_and(|len| fits(&len)) {
-            self.handshake_data = outbox.take(now).unwrap_or_default().to_vec();
+            self.opening.keep_data(outbox.take(now).unwrap_or_default());
         }
     }
 
@@ -203,8 +195,10 @@ impl Connection {
         let ack = self.windows.gsr();
         let data = self.data_that_may_go(now, outbox);
         // The controller is asked only once: what is due stays so until a packet takes it.
-        self.due.ack |= self.has_report(now);
-        let due = self.due.ack;
+        if self.reverse.has_report(now, self.agreed.receiving) {
+            self.pending.owe(Due::Ack);
+        }
+        let due = self.pending.owes(Due::Ack);
         let Some(len) = data else {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));
@@ -216,7 +210,7 @@ impl Connection {
         // A server that keeps nothing needs the cookies on every packet (section 8.1.5). Data beside which they find no room wait for
         // the answer to the first Ack. Where that does not come, since a server with nothing to say need not answer, they go in
         // fragments.
-        if self.least_options() > room.max(LEAST_OPTIONS) && self.wait <= self.options.partopen_timeout {
+        if self.least_options() > room.max(LEAST_OPTIONS) && self.pending.wait() <= self.options.partopen_timeout {
             return due.then_some(Plan::bare(Body::Ack { ack }));
         }
         if due && room < self.options_needed() {
@@ -224,9 +218,7 @@ impl Connection {
         }
         // Acks of acks: about one a round trip, where the peer repeats itself until then (section 11.1; RFC 4342 section 6.3 for
         // CCIDs 3 and 4 with Ack Vectors or Data Dropped).
-        let acknowledges_acks = (self.agreed.peer_sends_vectors || self.drops_heard)
-            && self.acknowledge.unacknowledged
-            && self.acknowledge.age(now) >= self.rtt();
+        let acknowledges_acks = self.acknowledge.is_repeated(now, self.agreed.peer_sends_vectors, self.rtt());
         let negotiates = self.negotiation.changes_due() || self.negotiation.confirms_due();
         let more = (acknowledges_acks || negotiates) && room >= self.options_needed();
         let body =
@@ -248,126 +240,13 @@ impl Connection {
 
     /// How long the next datagram is, if it may go now. Otherwise its timer says when to ask again.
     fn data_that_may_go(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
-        if !self.agreed.data_may_go || self.peer_stopped {
-            self.outbound.hold();
+        if !self.agreed.data_may_go || !self.forward.is_open() {
+            self.forward.hold();
             return None;
         }
-        self.outbound.controller()?;
-        let len = next_datagram(now, outbox, &mut self.events);
-        let next = len.map(|len| Next::new(Bytes::new(len as u64)));
-        let may_go = self.outbound.may_send(now, next);
-        len.filter(|_| may_go)
-    }
-
-    /// Whether the controller of the peer's data has a report. Its options are put into the buffer at once, for it is
-    /// asked only once.
-    fn has_report(&mut self, now: Instant) -> bool {
-        let Some(Due { report, .. }) = self.inbound.poll_report(now) else { return self.report_len > 0 };
-        let mut writer = OptionWriter::new(self.report.as_mut_slice());
-        self.agreed.receiving.write(&report, &mut writer);
-        self.report_len = writer.len();
-        true
-    }
-
-    /// Bytes that are left to options at the cost of going in fragments: "That Init Cookie MUST be included on every packet sent in
-    /// PARTOPEN" (section 8.1.5).
-    fn least_options(&self) -> usize {
-        let cookies: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
-        if cookies > 0 { LEAST_OPTIONS.max(cookies + BEFORE_COOKIES) } else { LEAST_OPTIONS }
-    }
-
-    /// Bytes that the options of an acknowledgement will need at most.
-    fn options_needed(&self) -> usize {
-        let vector = if self.agreed.we_send_vectors { self.acknowledge.vector_len() } else { 0 };
-        self.report_len
-            + vector
-            + 32
-            + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
-    }
-
-    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
-    /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
-    fn write_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, stamp: &Stamp) -> usize {
-        let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
-        let rtt = self.rtt();
-        let header = kind.header_len(true);
-        let limit = self.response_limit.unwrap_or(self.mtu.packet().max(header + data + self.least_options()));
-        let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
-        let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
-        let mut writer = OptionWriter::new(buffer);
-        if let Some(crc) = crc {
-            let _ = writer.push(DccpOption::DataChecksum(crc));
-        }
-        if self.agreed.we_count && self.ndp_run > 0 {
-            let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
-        }
-        if body.kind().is_data() {
-            self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
-            if self.agreed.sending.stamps_data() {
-                let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
-            }
-        }
-        // A padded Sync has a size to keep to.
-        if kind == PacketType::Sync && data > 0 {
-            return finish(writer);
-        }
-        self.acknowledge.write_echo(now, &mut writer);
-        if matches!(kind, PacketType::Data | PacketType::Reset) {
-            return finish(writer);
-        }
-        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
-        // A Response makes cookies, and what comes back in PARTOPEN and behind echoes them (section 8.1.4).
-        for cookie in &self.cookies {
-            let _ = writer.push(DccpOption::InitCookie(cookie));
-        }
-        let confirms = kind.has_ack();
-        let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
-        if written.changes {
-            self.change_wait = if written.new_changes {
-                // "Not less than one round-trip time": of two, since the answer may wait for a packet to ride on.
-                (rtt * 2).min(LONGEST_WAIT)
-            } else {
-                (self.change_wait * 2).min(LONGEST_WAIT)
-            };
-            self.timers.set(Timer::Change, now + self.change_wait);
-        }
-        // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
-        if confirms && written.complete && state != State::PartOpen {
-            self.negotiation.confirms_are_sent();
-        }
-        if self.options.timestamps && handshake {
-            let timestamp = Timestamp::at(now);
-            if writer.push(DccpOption::Timestamp(timestamp)).is_ok() {
-                self.stamped = Some((timestamp, now));
-            }
-        }
-        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
-            let elapsed = Elapsed::from_duration(self.inbound.held(now));
-            // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
-            let feedback = self.report_len > 0;
-            if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
-                let _ = writer.push(DccpOption::ElapsedTime(elapsed));
-            }
-            // All of it or nothing: half a report would be none (RFC 4342 section 6). What finds no room is lost, as a
-            // packet may be; the next report says more.
-            let report = self.report.get(..std::mem::take(&mut self.report_len)).unwrap_or_default();
-            if writer.remaining() >= report.len() {
-                for option in OptionArea::of_header(report).iter().flatten() {
-                    let _ = writer.push(option);
-                }
-            }
-            if self.acknowledge.slow_receiver {
-                let _ = writer.push(DccpOption::SlowReceiver);
-            }
-        }
-        if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
-            let ack = self.windows.gsr();
-            self.acknowledge.write_dropped(ack, seq, &mut writer);
-            if self.agreed.we_send_vectors && matches!(kind, PacketType::Ack | PacketType::DataAck) {
-                self.acknowledge.write_vector(seq, &mut writer, kind == PacketType::Ack);
-            }
-        }
-        finish(writer)
+        let next = next_datagram(now, outbox, &mut self.events);
+        let may_go = self.forward.may_send(now, next);
+        next.filter(|_| may_go).map(|next| next.size.count() as usize)
     }
 
     /// The next number goes with no packet, as if it were one with data that is lost: otherwise the next NDP Count would name it
@@ -375,8 +254,7 @@ impl Connection {
     fn pass_over(&mut self, now: Instant) {
         self.ndp_run = 0;
         self.windows.next();
-        let (number, _) = self.outbound.send(now, None, false);
-        self.honesty.on_passed_over(number);
+        self.forward.pass_over(now);
     }
 
     /// The packet goes: it takes the next number, and everybody is told.
@@ -390,8 +268,7 @@ impl Connection {
         }
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
             self.acknowledge.on_sent(now);
-            self.due.ack = false;
-            self.drops_heard = false;
+            self.pending.pay(Due::Ack);
             self.timers.stop(Timer::DelayedAck);
         }
         if self.machine.state() == State::PartOpen {
@@ -402,20 +279,20 @@ impl Connection {
 
     /// Sets a retransmission timer, which waits twice as long each time.
     fn arm_retransmission(&mut self, now: Instant, timer: Timer) {
-        self.timers.set(timer, now + self.wait);
-        self.wait = (self.wait * 2).min(LONGEST_WAIT);
+        self.timers.set(timer, now + self.pending.wait());
+        self.pending.back_off();
     }
 }
 
 /// The datagram at the head of the outbox; those that no packet can carry are thrown away.
-fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<usize> {
+fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<Next> {
     for _ in 0..MOST_THROWN_AWAY {
-        let len = outbox.next_len(now)?;
-        if len <= LONGEST_DATAGRAM {
-            return Some(len);
+        let next = outbox.next(now)?;
+        if next.size <= LONGEST_DATAGRAM {
+            return Some(next);
         }
         outbox.take(now);
-        events.push_back(Event::DatagramTooLarge(len));
+        events.push_back(Event::DatagramTooLarge(usize::try_from(next.size.count()).unwrap_or(usize::MAX)));
     }
     None
 }
@@ -423,9 +300,4 @@ fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) ->
 /// Words of an NDP Count option with its padding.
 const fn ndp_words(count: u64) -> usize {
     if count < 1 << 16 { 1 } else { 2 }
-}
-
-fn finish(writer: OptionWriter<'_>) -> usize {
-    // The room is a multiple of four, so that the padding always fits.
-    writer.finish().map_or(0, |area| area.as_bytes().len())
 }

@@ -20,6 +20,8 @@ pub(crate) struct SeqWindows {
     pub(crate) osr: Option<Seq48>,
     /// Packets sent.
     sent: u64,
+    /// The number of the packet whose acknowledgement ends the present round trip.
+    round_trip_began: u64,
     /// GSR's number.
     gsr_number: u64,
     /// W': this end's Sequence Window.
@@ -38,6 +40,7 @@ impl SeqWindows {
             gar: iss,
             osr: None,
             sent: 0,
+            round_trip_began: 0,
             gsr_number: 0,
             local_window: 100,
             remote_window: 100,
@@ -65,6 +68,14 @@ impl SeqWindows {
     /// The 64-bit number of the next packet.
     pub(crate) const fn upcoming_number(&self) -> u64 {
         self.sent
+    }
+
+    /// A packet of ours is acknowledged: how many went in the round trip that this ends, if it does.
+    pub(crate) const fn end_of_round_trip(&mut self, acknowledged: u64) -> Option<u64> {
+        if acknowledged < self.round_trip_began {
+            return None;
+        }
+        Some(self.sent.saturating_sub(std::mem::replace(&mut self.round_trip_began, self.sent)))
     }
 
     #[cfg(test)]

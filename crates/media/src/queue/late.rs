@@ -35,7 +35,13 @@ pub(super) struct Choice {
 
 impl Late {
     /// `None` if nothing goes, and all that waits is thrown away.
-    pub(super) fn choose(self, waiting: &Waiting, now: Instant, travel: Duration, margin: Duration) -> Option<Choice> {
+    pub(super) fn choose<T>(
+        self,
+        waiting: &Waiting<T>,
+        now: Instant,
+        travel: Duration,
+        margin: Duration,
+    ) -> Option<Choice> {
         let last = waiting.len().checked_sub(1)?;
         let first_in_time = || waiting.iter().position(|media| media.lateness(now, travel).is_zero());
         match self {
@@ -47,7 +53,7 @@ impl Late {
                 Some(Choice { goes, looked_at: goes })
             }
             Self::SureFirst => {
-                let rank = |media: &Media| {
+                let rank = |media: &Media<T>| {
                     let sure = media.lateness(now, travel + margin).is_zero();
                     (media.priority, !sure, if sure { None } else { media.expires.map(Reverse) })
                 };

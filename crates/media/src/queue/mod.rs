@@ -4,12 +4,13 @@
 //! [full](Full), what happens to a packet that would come too [late](Late), and how long its way is taken to
 //! [be](Travel). A [kind](SendQueueOptions) is a choice of the four under a name that the field knows.
 //!
-//! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next_size`] only looks,
+//! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next`] only looks,
 //! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
 
 mod full;
 mod kinds;
 mod late;
+mod media;
 mod order;
 mod resend;
 mod rules;
@@ -19,8 +20,9 @@ mod waiting;
 pub use full::Full;
 pub use kinds::SendQueueOptions;
 pub use late::Late;
+pub use media::{Lost, Media, NextMedia, Unsent};
 pub use order::Order;
-pub use resend::{Lost, Told};
+pub use resend::Told;
 pub use rules::Rules;
 pub use travel::Travel;
 
@@ -28,42 +30,7 @@ use crate::queue::late::Choice;
 use crate::queue::resend::Outstanding;
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
-use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
-
-/// One packet's worth of data that waits to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Media {
-    /// The application's bytes in it.
-    pub payload: Bytes,
-    /// What it is.
-    pub kind: MediaKind,
-    /// Which goes first where the queue may choose: 0 before 1 before 2.
-    pub priority: u8,
-    /// When the application handed it over.
-    pub created: Instant,
-    /// When it is of no more use to the receiver, if ever.
-    pub expires: Option<Instant>,
-}
-
-impl Media {
-    /// How late it would come if it went now on a way that takes `travel`: nothing if it comes in time. To come at the very
-    /// instant at which it expires is in time.
-    #[must_use]
-    pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
-        self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
-    }
-}
-
-/// A packet that was thrown away unsent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unsent {
-    /// The packet.
-    pub media: Media,
-    /// Why.
-    pub cause: SendDrop,
-    /// How late it would have come, as far as the sender knew; nothing if it could still have come in time.
-    pub lateness: Duration,
-}
+use headway_units::{Bytes, Duration, Instant, SendDrop};
 
 /// A send queue of any kind. It knows no protocol, no clock and no socket: whoever paces packets asks it.
 ///
@@ -80,41 +47,47 @@ pub struct Unsent {
 /// options.check()?;
 /// let mut queue = SendQueue::new(&options);
 ///
-/// // A video and an audio packet, both of use for 200 ms.
+/// // A video and an audio packet, both of use for 200 ms, with their bytes.
 /// let at = Instant::from_millis;
-/// let media = |kind, priority| Media {
-///     payload: Bytes::new(500),
+/// let media = |kind, priority, bytes: &[u8]| Media {
 ///     kind,
 ///     priority,
-///     created: at(0),
 ///     expires: Some(at(200)),
+///     ..Media::new(at(0), bytes.to_vec())
 /// };
 /// let mut unsent = Vec::new();
-/// queue.enqueue(at(0), media(MediaKind::Video, 1), &mut |packet| unsent.push(packet));
-/// queue.enqueue(at(0), media(MediaKind::Audio, 0), &mut |packet| unsent.push(packet));
+/// queue.enqueue(at(0), media(MediaKind::Video, 1, &[7; 500]), &mut |packet| unsent.push(packet));
+/// queue.enqueue(at(0), media(MediaKind::Audio, 0, &[8; 160]), &mut |packet| unsent.push(packet));
 /// queue.on_round_trip(Duration::from_millis(80));
 ///
 /// // The pacer lets a packet go: audio, although it came second.
-/// assert_eq!(queue.dequeue(at(10), &mut |packet| unsent.push(packet)).unwrap().kind, MediaKind::Audio);
+/// assert_eq!(queue.dequeue(at(10), &mut |packet| unsent.push(packet)).unwrap().payload, [8; 160]);
 /// // At 170 ms half of the round trip is too long: there is something that waits, and nothing that goes.
-/// assert_eq!(queue.next_size(at(170)), Some(Bytes::new(500)));
+/// let next = queue.next(at(170)).unwrap();
+/// assert_eq!((next.size, next.age), (Bytes::new(500), Duration::from_millis(170)));
 /// assert_eq!(queue.dequeue(at(170), &mut |packet| unsent.push(packet)), None);
+/// // The bytes of what was thrown away are the program's again.
 /// assert_eq!((unsent[0].cause, unsent[0].lateness), (SendDrop::Expired, Duration::from_millis(10)));
+/// assert_eq!(unsent[0].media.payload, [7; 500]);
 /// # Ok::<(), headway_units::OptionError>(())
 /// ```
 ///
-/// With `resend` it is also told under which number each packet went ([`sent`](Self::sent)) and what has come
-/// ([`report`](Self::report)).
+/// **The payloads.** Each that is [handed over](Self::enqueue) waits until it is handed back, once: by [`dequeue`](Self::dequeue), or as
+/// [`Unsent`]. Any type will do.
+///
+/// With `resend` the queue is also told under which number each packet went ([`sent`](Self::sent)), payload and all, and what has come
+/// ([`report`](Self::report)). A payload that is found lost waits again, or is handed back as [`Lost::Late`]; that of a packet that has
+/// come, or whose fate nobody tells, is dropped.
 #[derive(Debug)]
-pub struct SendQueue {
+pub struct SendQueue<T = ()> {
     rules: Rules,
-    waiting: Waiting,
+    waiting: Waiting<T>,
     way: Way,
     /// What was sent, where what is lost is sent again.
-    outstanding: Option<Outstanding>,
+    outstanding: Option<Outstanding<T>>,
 }
 
-impl SendQueue {
+impl<T> SendQueue<T> {
     /// An empty queue.
     #[must_use]
     pub fn new(options: &SendQueueOptions) -> Self {
@@ -128,24 +101,25 @@ impl SendQueue {
 
     /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
     #[inline]
-    pub fn enqueue(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) {
-        if self.waiting.has_room(media.payload) || self.makes_room(now, media, unsent) {
+    pub fn enqueue(&mut self, now: Instant, media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
+        if self.waiting.has_room(media.size) || self.makes_room(now, &media, unsent) {
             self.waiting.insert(self.rules.key(&media), media);
+        } else {
+            let lateness = media.lateness(now, self.travel(now));
+            unsent(Unsent { media, cause: SendDrop::Refused, lateness });
         }
     }
 
     /// Throws packets away until there is room for `media`, if there can be; whether there is.
-    fn makes_room(&mut self, now: Instant, media: Media, unsent: &mut impl FnMut(Unsent)) -> bool {
+    fn makes_room(&mut self, now: Instant, media: &Media<T>, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
         let travel = self.travel(now);
         let mut victims = Vec::new();
-        while !self.waiting.has_room(media.payload) {
-            let find_victim = || self.rules.full.victim(&self.waiting, &media, now, travel);
-            let victim = self.waiting.could_hold(media.payload).then(find_victim).flatten();
+        while !self.waiting.has_room(media.size) {
+            let find_victim = || self.rules.full.victim(&self.waiting, media, now, travel);
+            let victim = self.waiting.could_hold(media.size).then(find_victim).flatten();
             let Some(victim) = victim.and_then(|index| self.waiting.take(index)) else {
                 // Nobody goes in vain.
                 victims.into_iter().for_each(|victim| self.waiting.put_back(victim));
-                let lateness = media.lateness(now, travel);
-                unsent(Unsent { media, cause: SendDrop::Refused, lateness });
                 return false;
             };
             victims.push(victim);
@@ -157,19 +131,19 @@ impl SendQueue {
         true
     }
 
-    /// The data of the packet that would go at `now`: of the first one if all that wait would be thrown away instead; `None` if
-    /// nothing waits.
+    /// The packet that would go at `now`: the first one if all that wait would be thrown away instead; `None` if nothing waits.
     #[inline]
     #[must_use]
-    pub fn next_size(&self, now: Instant) -> Option<Bytes> {
+    pub fn next(&self, now: Instant) -> Option<NextMedia> {
         let index = if self.rules.late == Late::Send { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
-        self.waiting.get(index).map(|media| media.payload)
+        let &Media { size, created, expires, ends_frame, .. } = self.waiting.get(index)?;
+        Some(NextMedia { size, waiting: self.bytes(), age: now.since(created), expires, ends_frame })
     }
 
     /// The controller lets a packet go at `now`: takes it out. `unsent` hears of those that are thrown away before it. `None` if
     /// none is left that should go.
     #[inline]
-    pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent)) -> Option<Media> {
+    pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
         if self.rules.late == Late::Send {
             return self.waiting.remove(0);
         }
@@ -181,7 +155,8 @@ impl SendQueue {
         }
         let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
         for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
-            unsent(Unsent { media, cause: SendDrop::Expired, lateness: media.lateness(now, travel) });
+            let lateness = media.lateness(now, travel);
+            unsent(Unsent { media, cause: SendDrop::Expired, lateness });
         }
         goes
     }
@@ -192,10 +167,10 @@ impl SendQueue {
         self.rules.late.choose(&self.waiting, now, self.travel(now), margin)
     }
 
-    /// A packet that was [taken out](Self::dequeue) went under this number. Numbers grow, by more than one where packets
-    /// without data take some.
+    /// A packet that was [taken out](Self::dequeue) went under this number, and is kept as long as it may have to be sent again: not
+    /// at all without `resend`. Numbers grow, by more than one where packets without data take some.
     #[inline]
-    pub fn sent(&mut self, number: u64, media: Media) {
+    pub fn sent(&mut self, number: u64, media: Media<T>) {
         if let Some(outstanding) = &mut self.outstanding {
             outstanding.sent(number, media);
         }
@@ -209,22 +184,23 @@ impl SendQueue {
     }
 
     /// A report of arrivals has come: what it shows lost comes back if it can still arrive in time, as any other packet that is
-    /// [handed over](Self::enqueue). `lost` hears of each packet found lost, `unsent` of what is thrown away for it. The carrier
-    /// answers for it that no number is told received that was never sent.
+    /// [handed over](Self::enqueue). `lost` hears of each packet found lost, `unsent` of what is thrown away for it, perhaps itself. The
+    /// carrier answers for it that no number is told received that was never sent.
     pub fn report(
         &mut self,
         now: Instant,
         told: impl IntoIterator<Item = Told>,
-        lost: &mut impl FnMut(Lost),
-        unsent: &mut impl FnMut(Unsent),
+        lost: &mut impl FnMut(Lost<'_, T>),
+        unsent: &mut impl FnMut(Unsent<T>),
     ) {
         let Some(outstanding) = &mut self.outstanding else { return };
         let found = outstanding.report(now, told);
         for media in found {
-            let returned = media.lateness(now, self.travel(now)).is_zero();
-            lost(Lost { media, returned });
-            if returned {
+            if media.lateness(now, self.travel(now)).is_zero() {
+                lost(Lost::Returns(&media));
                 self.enqueue(now, media, unsent);
+            } else {
+                lost(Lost::Late(media));
             }
         }
     }
@@ -256,6 +232,13 @@ impl SendQueue {
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// The data of all that waits, without headers.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.waiting.bytes()
     }
 
     /// Whether nothing waits.

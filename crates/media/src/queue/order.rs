@@ -24,7 +24,7 @@ pub enum Order {
 
 impl Order {
     #[inline]
-    pub(super) fn key(self, media: &Media, priority_weight: Duration, size_weight: Duration) -> Key {
+    pub(super) fn key<T>(self, media: &Media<T>, priority_weight: Duration, size_weight: Duration) -> Key {
         let expiry = || media.expires.unwrap_or(Instant::FAR_FUTURE);
         match self {
             Self::Arrival => (0, Instant::ZERO),
@@ -32,7 +32,7 @@ impl Order {
             Self::Expiry => (0, expiry()),
             Self::PriorityExpiry => (media.priority, expiry()),
             Self::Score => {
-                let size = size_weight.as_nanos().saturating_mul(media.payload.count()) / 1024;
+                let size = size_weight.as_nanos().saturating_mul(media.size.count()) / 1024;
                 let priority = priority_weight.saturating_mul(media.priority.into());
                 (0, expiry() + priority + Duration::from_nanos(size))
             }

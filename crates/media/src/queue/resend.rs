@@ -28,28 +28,19 @@ pub struct Told {
     pub received: bool,
 }
 
-/// A packet that was found lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// The packet.
-    pub media: Media,
-    /// Whether it went back to the queue; otherwise it could not have come in time any more.
-    pub returned: bool,
-}
-
 /// Packets that were sent, and whose fate is open.
-#[derive(Debug, Default)]
-pub(super) struct Outstanding {
+#[derive(Debug)]
+pub(super) struct Outstanding<T> {
     /// By their number.
-    packets: VecDeque<Sent>,
+    packets: VecDeque<Sent<T>>,
     /// The greatest numbers that have come, the greatest first.
     newest: [Option<u64>; NUMDUPACK],
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sent {
+#[derive(Debug)]
+struct Sent<T> {
     number: u64,
-    media: Media,
+    media: Media<T>,
     fate: Fate,
 }
 
@@ -62,9 +53,15 @@ enum Fate {
     Received,
 }
 
-impl Outstanding {
+impl<T> Default for Outstanding<T> {
+    fn default() -> Self {
+        Self { packets: VecDeque::new(), newest: [None; NUMDUPACK] }
+    }
+}
+
+impl<T> Outstanding<T> {
     /// The packet went under this number. Numbers grow: under one that does not nothing is kept.
-    pub(super) fn sent(&mut self, number: u64, media: Media) {
+    pub(super) fn sent(&mut self, number: u64, media: Media<T>) {
         if self.packets.back().is_some_and(|last| last.number >= number) {
             return;
         }
@@ -76,7 +73,7 @@ impl Outstanding {
     }
 
     /// A report has come. Returns the packets that it shows lost, each once, the oldest first.
-    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media> {
+    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
         let mut oldest_told = u64::MAX;
         for Told { numbers, received } in told {
             oldest_told = oldest_told.min(*numbers.start());
@@ -95,16 +92,23 @@ impl Outstanding {
         }
         let [.., third] = self.newest;
         let mut lost = Vec::new();
-        self.packets.retain(|sent| match sent.fate {
-            Fate::Received => false,
-            Fate::Missing if third.is_some_and(|third| sent.number < third) => {
-                lost.push(sent.media);
-                false
+        // Once round: who stays goes to the back.
+        for _ in 0..self.packets.len() {
+            let Some(sent) = self.packets.pop_front() else { break };
+            let stays = match sent.fate {
+                Fate::Received => false,
+                Fate::Missing if third.is_some_and(|third| sent.number < third) => {
+                    lost.push(sent.media);
+                    continue;
+                }
+                Fate::Missing => true,
+                // The receiver no longer speaks of it, and it could not be sent again.
+                Fate::Open => sent.number >= oldest_told || sent.media.expires.is_none_or(|expires| expires >= now),
+            };
+            if stays {
+                self.packets.push_back(sent);
             }
-            Fate::Missing => true,
-            // The receiver no longer speaks of it, and it could not be sent again.
-            Fate::Open => sent.number >= oldest_told || sent.media.expires.is_none_or(|expires| expires >= now),
-        });
+        }
         lost
     }
 

@@ -44,7 +44,7 @@ const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 impl Rules {
     /// A packet's place.
     #[inline]
-    pub(super) fn key(&self, media: &Media) -> Key {
+    pub(super) fn key<T>(&self, media: &Media<T>) -> Key {
         self.order.key(media, self.priority_weight, self.size_weight)
     }
 

@@ -9,51 +9,51 @@ pub(super) type Key = (u8, Instant);
 
 /// Packets sorted by their key, equal ones in the order in which they came.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct Waiting<T> {
     limit: QueueSize,
     /// Packets at most, however small.
     most: usize,
     bytes: u64,
     /// Of all packets that ever came.
     arrivals: u64,
-    sorted: VecDeque<Placed>,
+    sorted: VecDeque<Placed<T>>,
 }
 
 /// A packet with its place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
+#[derive(Debug)]
+pub(super) struct Placed<T> {
     key: Key,
     arrival: u64,
-    pub(super) media: Media,
+    pub(super) media: Media<T>,
 }
 
-impl Waiting {
+impl<T> Waiting<T> {
     pub(super) fn new(limit: QueueSize, most: usize) -> Self {
         Self { limit, most, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
     }
 
     #[inline]
-    pub(super) fn has_room(&self, payload: Bytes) -> bool {
+    pub(super) fn has_room(&self, size: Bytes) -> bool {
         self.sorted.len() < self.most
             && match self.limit {
                 QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
-                QueueSize::Bytes(most) => self.bytes.saturating_add(payload.count()) <= most.count(),
+                QueueSize::Bytes(most) => self.bytes.saturating_add(size.count()) <= most.count(),
             }
     }
 
     /// Whether there would be room if nothing waited.
-    pub(super) fn could_hold(&self, payload: Bytes) -> bool {
+    pub(super) fn could_hold(&self, size: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(most) => most > 0,
-            QueueSize::Bytes(most) => payload <= most,
+            QueueSize::Bytes(most) => size <= most,
         }
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, key: Key, media: Media) {
+    pub(super) fn insert(&mut self, key: Key, media: Media<T>) {
+        self.bytes += media.size.count();
         let placed = Placed { key, arrival: self.arrivals, media };
         self.arrivals += 1;
-        self.bytes += media.payload.count();
         // Where packets go in the order in which they come, the place is the last one.
         if self.sorted.back().is_none_or(|last| last.key <= key) {
             self.sorted.push_back(placed);
@@ -64,31 +64,31 @@ impl Waiting {
     }
 
     /// Back to where it was [taken](Self::take) from.
-    pub(super) fn put_back(&mut self, placed: Placed) {
-        self.bytes += placed.media.payload.count();
-        let place = |other: &Placed| (other.key, other.arrival);
+    pub(super) fn put_back(&mut self, placed: Placed<T>) {
+        self.bytes += placed.media.size.count();
+        let place = |other: &Placed<T>| (other.key, other.arrival);
         self.sorted.insert(self.sorted.partition_point(|other| place(other) < place(&placed)), placed);
     }
 
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&Media> {
+    pub(super) fn get(&self, index: usize) -> Option<&Media<T>> {
         self.sorted.get(index).map(|placed| &placed.media)
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, index: usize) -> Option<Media> {
+    pub(super) fn remove(&mut self, index: usize) -> Option<Media<T>> {
         self.take(index).map(|placed| placed.media)
     }
 
     #[inline]
-    pub(super) fn take(&mut self, index: usize) -> Option<Placed> {
+    pub(super) fn take(&mut self, index: usize) -> Option<Placed<T>> {
         let placed = self.sorted.remove(index)?;
-        self.bytes -= placed.media.payload.count();
+        self.bytes -= placed.media.size.count();
         Some(placed)
     }
 
     /// Takes out those of the first `count` that are `unwanted`.
-    pub(super) fn remove_of_first(&mut self, count: usize, unwanted: impl Fn(&Media) -> bool) -> Vec<Media> {
+    pub(super) fn remove_of_first(&mut self, count: usize, unwanted: impl Fn(&Media<T>) -> bool) -> Vec<Media<T>> {
         let mut removed = Vec::new();
         let mut index = 0;
         for _ in 0..count {
@@ -106,13 +106,19 @@ impl Waiting {
         self.sorted.len()
     }
 
+    /// The data of all together.
+    #[inline]
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+
     /// In the order in which they go.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Media> + ExactSizeIterator {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Media<T>> + ExactSizeIterator {
         self.sorted.iter().map(|placed| &placed.media)
     }
 
     /// Each with its index and the number of its arrival.
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = (usize, u64, &Media)> {
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = (usize, u64, &Media<T>)> {
         self.sorted.iter().enumerate().map(|(index, placed)| (index, placed.arrival, &placed.media))
     }
 }

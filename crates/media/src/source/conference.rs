@@ -281,6 +281,7 @@ impl Conference {
             priority,
             created: due,
             expires: lifetime.map(|lifetime| due + lifetime),
+            ends_frame: true,
         };
         if audio {
             self.next_audio += self.options.audio_interval;

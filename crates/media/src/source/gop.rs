@@ -233,7 +233,8 @@ impl Gop {
         let bytes = size(frame.mean, self.spread, draw::normal(&mut self.random));
         let expires = self.lifetime.map(|lifetime| due + lifetime);
         let size = WriteSize::Payload(bytes);
-        self.packets.begin(bytes, Write { size, kind: frame.kind, priority: frame.priority, created: due, expires });
+        let Frame { kind, priority, .. } = frame;
+        self.packets.begin(bytes, Write { size, kind, priority, created: due, expires, ends_frame: true });
         self.packets.next()
     }
 }

@@ -20,7 +20,7 @@ impl Packets {
         Self { sizes, largest, left: 0, frame: None }
     }
 
-    /// Begins with the next frame, whose packets are `frame` but for their size. The last one is finished.
+    /// Begins with the next frame, whose packets are `frame` but for their size, and that the last ends it. The one before is finished.
     pub(super) const fn begin(&mut self, bytes: Bytes, frame: Write) {
         (self.left, self.frame) = (bytes.count(), Some(frame));
     }
@@ -29,7 +29,8 @@ impl Packets {
     pub(super) fn peek(&self) -> Option<Write> {
         let size = self.left.min(self.largest.count());
         let frame = self.frame.filter(|_| size > 0)?;
-        Some(Write { size: self.sizes.write_size(Bytes::new(size)), ..frame })
+        let ends_frame = size == self.left;
+        Some(Write { size: self.sizes.write_size(Bytes::new(size)), ends_frame, ..frame })
     }
 
     /// The next packet of the frame; `None` if it is finished.
@@ -55,14 +56,17 @@ mod tests {
         let mut packets = Packets::new(Sizes::Payload, Bytes::new(largest));
         let size = Sizes::Payload.write_size(Bytes::new(0));
         let (kind, created) = (MediaKind::Video, Instant::from_secs(3));
-        packets.begin(Bytes::new(frame), Write { size, kind, priority: 1, created, expires: None });
-        std::iter::from_fn(|| {
+        packets.begin(Bytes::new(frame), Write { size, kind, priority: 1, created, expires: None, ends_frame: true });
+        let packets: Vec<(u64, bool)> = std::iter::from_fn(|| {
             let peeked = packets.peek();
             let write = packets.next();
             assert_eq!(peeked, write);
-            write.map(|write| write.size.payload(Bytes::new(28)).count())
+            write.map(|write| (write.size.payload(Bytes::new(28)).count(), write.ends_frame))
         })
-        .collect()
+        .collect();
+        let ends: Vec<bool> = packets.iter().map(|packet| packet.1).collect();
+        assert_eq!(ends.iter().position(|ends| *ends), Some(ends.len() - 1), "only the last ends the frame");
+        packets.into_iter().map(|packet| packet.0).collect()
     }
 
     /// The SFDPS paper's packets of at most 1026 B (its section 4.1), rows worked by hand.

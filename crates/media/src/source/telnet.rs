@@ -75,7 +75,7 @@ impl Telnet {
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
         self.step();
-        Some(Write { size: self.size, kind: MediaKind::Data, priority: 0, created, expires: None })
+        Some(Write { size: self.size, kind: MediaKind::Data, priority: 0, created, expires: None, ends_frame: true })
     }
 
     fn step(&mut self) {

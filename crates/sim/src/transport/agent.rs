@@ -8,8 +8,8 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, SendQueueOptions, Source, SourceOptions};
 use headway_rate::{
-    Due, Inbound, Losses, Next, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
-    SenderContext, Status, TfrcReport, TimedReport, Timing,
+    Due, Inbound, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender, SenderContext,
+    Status, TfrcReport, TimedReport, Timing,
 };
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::{AgentOptions, Controlled};
@@ -158,7 +158,7 @@ fn pair(
 impl AgentSender {
     /// The next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
-        let next = self.queue.next_size(now).map(Next::new);
+        let next = self.queue.next(now);
         if !self.outbound.may_send(now, next) {
             return None;
         }
@@ -166,10 +166,10 @@ impl AgentSender {
             self.outbound.on_nothing_sent(now);
             return None;
         };
-        let (number, stamp) = self.outbound.send(now, Some(media.payload), true);
+        let (number, stamp) = self.outbound.send(now, Some(media.size), true);
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
-        let payload = media.payload.count() as u32;
+        let payload = media.size.count() as u32;
         let body = Body::Numbered(Box::new(Numbered {
             number,
             payload,

@@ -6,10 +6,11 @@ const NONE: [u64; 0] = [];
 
 /// A packet whose size is its number.
 fn packet(number: u64, expires: Option<Instant>) -> Media {
-    Media { payload: Bytes::new(number), kind: MediaKind::Data, priority: 0, created: Instant::ZERO, expires }
+    let (kind, created) = (MediaKind::Data, Instant::ZERO);
+    Media { payload: (), size: Bytes::new(number), kind, priority: 0, created, expires, ends_frame: true }
 }
 
-fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding {
+fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<()> {
     let mut outstanding = Outstanding::default();
     numbers.into_iter().for_each(|number| outstanding.sent(number, packet(number, None)));
     outstanding
@@ -20,10 +21,10 @@ fn told(numbers: RangeInclusive<u64>, received: bool) -> Told {
 }
 
 /// The numbers that a report shows lost: `report` has a letter for each number from 0, `+` received, `-` not, `.` untold.
-fn lost(outstanding: &mut Outstanding, report: &str) -> Vec<u64> {
+fn lost(outstanding: &mut Outstanding<()>, report: &str) -> Vec<u64> {
     let told = report.bytes().zip(0..).filter(|(letter, _)| *letter != b'.');
     let told = told.map(|(letter, number)| self::told(number..=number, letter == b'+'));
-    outstanding.report(Instant::ZERO, told).iter().map(|media| media.payload.count()).collect()
+    outstanding.report(Instant::ZERO, told).iter().map(|media| media.size.count()).collect()
 }
 
 /// RFC 4341 section 5: "at least NUMDUPACK packets transmitted after P".
@@ -138,7 +139,7 @@ proptest! {
         if let Some(newest) = writable(come.len()) {
             found.extend(outstanding.report(Instant::ZERO, truth(&come, 0, newest)));
         }
-        let mut numbers: Vec<_> = found.iter().map(|media| media.payload.count() as usize).collect();
+        let mut numbers: Vec<_> = found.iter().map(|media| media.size.count() as usize).collect();
         numbers.sort_unstable();
         let third = (0..come.len()).rev().filter(|number| come[*number]).nth(2).unwrap_or(0);
         let missing: Vec<_> = (0..third).filter(|number| !come[*number]).collect();
@@ -157,7 +158,7 @@ proptest! {
         for report in reports {
             let before = outstanding.packets.len();
             let report = report.into_iter().map(|(first, last, received)| told(first..=last, received));
-            found.extend(outstanding.report(Instant::ZERO, report).iter().map(|media| media.payload.count()));
+            found.extend(outstanding.report(Instant::ZERO, report).iter().map(|media| media.size.count()));
             prop_assert!(outstanding.packets.len() <= before);
         }
         prop_assert!(found.len() + outstanding.packets.len() <= kept);

@@ -192,6 +192,10 @@ fn writes_say_what_they_are() {
         assert_eq!(write.expires, Some(write.created + Duration::from_millis(200)));
         assert!(matches!(write.size, WriteSize::Wire(size) if size.count() <= 1026));
     }
+    // Sound is a frame a packet; of pictures only the last packet of each ends one.
+    let ends = |kind| call.iter().filter(|write| write.kind == kind && write.ends_frame).count();
+    assert_eq!(ends(MediaKind::Audio), call.iter().filter(|write| write.kind == MediaKind::Audio).count());
+    assert_eq!(ends(MediaKind::Video), frames(&call).len());
 }
 
 /// 10 s of motion, 5 s without, 5 s of motion: 4450 and 1075 B are more than three of either's deviations apart.

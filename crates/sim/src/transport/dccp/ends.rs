@@ -11,7 +11,7 @@ use headway_dccp::{
     ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
-use headway_rate::Status;
+use headway_rate::{Next, Status};
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
 use std::net::Ipv4Addr;
@@ -89,12 +89,15 @@ struct Zeroes<'q> {
 
 impl Outbox for Zeroes<'_> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
-        self.queue.next_size(now).map(|size| size.count() as usize)
+        self.queue.next(now).map(|next| next.size.count() as usize)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.queue.next(now)
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.taken = self.queue.take(now);
-        self.taken.map(|media| zeroes(media.payload.count() as u32))
+        self.taken.map(|media| zeroes(media.size.count() as u32))
     }
 }
 

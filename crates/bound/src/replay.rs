@@ -1,6 +1,6 @@
 //! What a send queue gets out of the slots of a trace.
 
-use super::{Packet, Slots};
+use crate::{Packet, Slots};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Replayed {
 
 impl Replayed {
     /// Packets on time of `priority` and all more urgent ones together; never more than
-    /// [`UnitBound::up_to`](super::UnitBound::up_to).
+    /// [`UnitBound::up_to`](crate::UnitBound::up_to).
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
         self.by_priority.range(..=priority).map(|(_, outcome)| outcome.on_time).sum()
@@ -99,8 +99,8 @@ pub fn replay(slots: &Slots, packets: &[Packet], sender: &mut impl Sender) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::testing::{Shape, calls, ms, packet, slots};
-    use crate::bound::{Slot, unit_bound};
+    use crate::testing::{Shape, calls, ms, packet, slots};
+    use crate::{Slot, unit_bound};
     use proptest::prelude::*;
 
     /// Sends the least by `key`; discards what `hopeless` says at the time.
@@ -156,7 +156,7 @@ mod tests {
         packet.expires.unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// The example of the module's page: the bound there is 2 of sound and 1 of pictures.
+    /// The example of the crate's page: the bound there is 2 of sound and 1 of pictures.
     #[test]
     fn worked_by_hand() {
         let slots = slots(&[(0, 50), (10, 60), (20, 70)]);

@@ -1,6 +1,6 @@
-//! Calls for the tests of this module, and the bound by exhaustion.
+//! Calls for the tests of this crate, and the bound by exhaustion.
 
-use super::{Opportunity, Packet, Slots};
+use crate::{Opportunity, Packet, Slots};
 use headway_units::{Bytes, Instant};
 use proptest::prelude::*;
 

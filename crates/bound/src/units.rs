@@ -11,7 +11,7 @@
 //! A largest set of the packets of priority ≤ k is therefore part of some largest set of those of priority ≤ k + 1, and
 //! the most of each priority, given the most of those before it, is the difference of two maximum matchings.
 
-use super::{Packet, Slots};
+use crate::{Packet, Slots};
 use headway_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ fn matching<'a>(slots: &Slots, packets: impl Iterator<Item = &'a &'a Packet>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::testing::{Shape, brute_force, calls, packet, slots};
+    use crate::testing::{Shape, brute_force, calls, packet, slots};
     use proptest::prelude::*;
 
     fn on_time(bound: &UnitBound) -> Vec<u64> {

@@ -1,0 +1,115 @@
+//! The options of the next packet (RFC 4340 section 5.8).
+
+use super::state::State;
+use super::timers::Timer;
+use super::{BUFFER, Connection};
+use crate::ccid::OnData;
+use crate::{Body, DccpOption, Elapsed, OptionWriter, PacketType, Timestamp};
+use headway_rate::Stamp;
+use headway_units::Instant;
+
+/// Room for options even where a datagram fills the packet: it then goes in fragments.
+pub(super) const LEAST_OPTIONS: usize = 64;
+/// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
+const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
+
+impl Connection {
+    /// Bytes that are left to options at the cost of going in fragments: "That Init Cookie MUST be included on every packet sent in
+    /// PARTOPEN" (section 8.1.5).
+    pub(super) fn least_options(&self) -> usize {
+        let cookies = self.opening.cookies_len();
+        if cookies > 0 { LEAST_OPTIONS.max(cookies + BEFORE_COOKIES) } else { LEAST_OPTIONS }
+    }
+
+    /// Bytes that the options of an acknowledgement will need at most.
+    pub(super) fn options_needed(&self) -> usize {
+        let vector = if self.agreed.we_send_vectors { self.acknowledge.vector_len() } else { 0 };
+        self.reverse.report_len()
+            + vector
+            + 32
+            + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
+    }
+
+    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
+    /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
+    pub(super) fn write_options(
+        &mut self,
+        now: Instant,
+        body: &Body,
+        data: usize,
+        crc: Option<u32>,
+        stamp: &Stamp,
+    ) -> usize {
+        let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
+        let rtt = self.rtt();
+        let header = kind.header_len(true);
+        let limit =
+            self.opening.response_limit().unwrap_or(self.mtu.packet().max(header + data + self.least_options()));
+        let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
+        let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
+        let mut writer = OptionWriter::new(buffer);
+        if let Some(crc) = crc {
+            let _ = writer.push(DccpOption::DataChecksum(crc));
+        }
+        if self.agreed.we_count && self.ndp_run > 0 {
+            let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
+        }
+        if body.kind().is_data() {
+            self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
+            if self.agreed.sending.stamps_data() {
+                let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
+            }
+        }
+        // A padded Sync has a size to keep to.
+        if kind == PacketType::Sync && data > 0 {
+            return finish(writer);
+        }
+        self.acknowledge.write_echo(now, &mut writer);
+        if matches!(kind, PacketType::Data | PacketType::Reset) {
+            return finish(writer);
+        }
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        // A Response makes cookies, and what comes back in PARTOPEN and behind echoes them (section 8.1.4).
+        self.opening.write_cookies(&mut writer);
+        let confirms = kind.has_ack();
+        let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
+        if written.changes {
+            self.timers.set(Timer::Change, now + self.pending.changes_went(written.new_changes, rtt));
+        }
+        // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
+        if confirms && written.complete && state != State::PartOpen {
+            self.negotiation.confirms_are_sent();
+        }
+        if self.options.timestamps && handshake {
+            let timestamp = Timestamp::at(now);
+            if writer.push(DccpOption::Timestamp(timestamp)).is_ok() {
+                self.forward.stamp(now, timestamp);
+            }
+        }
+        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            let elapsed = Elapsed::from_duration(self.reverse.held(now));
+            // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
+            let feedback = self.reverse.report_len() > 0;
+            if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
+                let _ = writer.push(DccpOption::ElapsedTime(elapsed));
+            }
+            self.reverse.write_report(&mut writer);
+            if self.acknowledge.slow_receiver {
+                let _ = writer.push(DccpOption::SlowReceiver);
+            }
+        }
+        if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
+            let ack = self.windows.gsr();
+            self.acknowledge.write_dropped(ack, seq, &mut writer);
+            if self.agreed.we_send_vectors && matches!(kind, PacketType::Ack | PacketType::DataAck) {
+                self.acknowledge.write_vector(seq, &mut writer, kind == PacketType::Ack);
+            }
+        }
+        finish(writer)
+    }
+}
+
+fn finish(writer: OptionWriter<'_>) -> usize {
+    // The room is a multiple of four, so that the padding always fits.
+    writer.finish().map_or(0, |area| area.as_bytes().len())
+}

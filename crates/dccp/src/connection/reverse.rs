@@ -1,0 +1,103 @@
+//! The half-connection of the peer's data: its controller, the peer's clock, and the report that waits for its packet.
+
+use crate::ccid::Room;
+use crate::{OptionArea, OptionWriter, Timestamp};
+use headway_rate::{Due, Inbound, Received, Receiver, ReceiverContext, Timing, Wrapped};
+use headway_units::{Duration, Instant};
+
+/// The longest report.
+const LONGEST_REPORT: usize = 512;
+
+/// The peer's packets, with the controller of its data once its CCID is agreed.
+#[derive(Debug)]
+pub(super) struct Reverse {
+    controller: Inbound,
+    clock: Wrapped,
+    /// The options of a report that waits for its packet.
+    report: Box<[u8; LONGEST_REPORT]>,
+    report_len: usize,
+}
+
+impl Reverse {
+    pub(super) fn new() -> Self {
+        Self {
+            controller: Inbound::default(),
+            clock: Wrapped::default(),
+            report: Box::new([0; LONGEST_REPORT]),
+            report_len: 0,
+        }
+    }
+
+    /// A controller takes over, or none does.
+    pub(super) fn start(&mut self, controller: Option<Receiver>) {
+        match controller {
+            Some(controller) => self.controller.start(controller),
+            None => self.controller.stop(),
+        }
+    }
+    /// Nothing is reported any more.
+    pub(super) fn stop(&mut self) {
+        self.controller.stop();
+        self.report_len = 0;
+    }
+    /// Whether a controller runs.
+    pub(super) const fn runs(&self) -> bool {
+        self.controller.runs()
+    }
+    /// Something of what the controller started with has changed.
+    pub(super) fn on_change(&mut self, context: &ReceiverContext) {
+        self.controller.on_change(context);
+    }
+    pub(super) fn set_ack_ratio(&mut self, packets: u16) {
+        self.controller.set_ack_ratio(packets);
+    }
+
+    /// When a packet went, by the peer's clock.
+    pub(super) fn sent(&mut self, timestamp: Timestamp) -> Timing {
+        Timing::new(timestamp.instant(&mut self.clock))
+    }
+    /// An acknowledgeable packet has come.
+    pub(super) fn on_packet(&mut self, now: Instant, packet: &Received) {
+        self.controller.on_packet(now, packet);
+    }
+    /// The data of a packet that has come turned out to be corrupt.
+    pub(super) fn on_corrupt(&mut self, now: Instant, number: u64) {
+        self.controller.on_corrupt(now, number);
+    }
+    /// How long ago the newest packet came.
+    pub(super) fn held(&self, now: Instant) -> Duration {
+        self.controller.held(now)
+    }
+
+    /// Whether a report waits. Its options are written at once, for the controller is asked only once.
+    pub(super) fn has_report(&mut self, now: Instant, room: Room) -> bool {
+        if let Some(Due { report, .. }) = self.controller.poll_report(now) {
+            let mut writer = OptionWriter::new(self.report.as_mut_slice());
+            room.write(&report, &mut writer);
+            self.report_len = writer.len();
+            return true;
+        }
+        self.report_len > 0
+    }
+    /// Bytes of the report that waits.
+    pub(super) const fn report_len(&self) -> usize {
+        self.report_len
+    }
+    /// Writes the report, all of it or nothing: half a report would be none (RFC 4342 section 6). What finds no room is lost, as a packet
+    /// may be; the next report says more.
+    pub(super) fn write_report(&mut self, writer: &mut OptionWriter<'_>) {
+        let report = self.report.get(..std::mem::take(&mut self.report_len)).unwrap_or_default();
+        if writer.remaining() >= report.len() {
+            for option in OptionArea::of_header(report).iter().flatten() {
+                let _ = writer.push(option);
+            }
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.controller.poll_timeout()
+    }
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.controller.handle_timeout(now);
+    }
+}

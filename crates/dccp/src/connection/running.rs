@@ -1,0 +1,76 @@
+//! What the features that hold now make of the two half-connections.
+
+use super::Connection;
+use super::feature_slot::Side;
+use super::wishes::{self, Agreed};
+use crate::feature::{Ccid, Feature};
+use headway_rate::{LossForm, Receiver, ReceiverContext, Sender, SenderContext};
+use headway_units::{Bytes, Duration, Instant, Random};
+
+/// A CCID may change this often (section 10.5).
+const CCID_REST: Duration = Duration::from_secs(60);
+
+/// Under which CCIDs controllers run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Running {
+    /// That of our data, and that of the peer's.
+    ccids: Option<(u8, u8)>,
+    /// When one last changed after the handshake.
+    changed: Option<Instant>,
+}
+
+impl Running {
+    /// Whether they may not change again yet.
+    pub(super) fn are_frozen(&self, now: Instant) -> bool {
+        self.changed.is_some_and(|at| now.since(at) < CCID_REST)
+    }
+}
+
+impl Connection {
+    /// Values have changed: everything that depends on one learns it.
+    pub(super) fn apply_features(&mut self, now: Instant) {
+        let value = |side, feature| self.negotiation.value(side, feature);
+        self.windows.local_window = value(Side::Local, Feature::SEQUENCE_WINDOW).max(32);
+        self.windows.remote_window = value(Side::Remote, Feature::SEQUENCE_WINDOW).max(32);
+        let ratio = value(Side::Remote, Feature::ACK_RATIO) as u16;
+        self.forward.widen(self.windows.local_window);
+        self.seen.widen(self.windows.remote_window / 4);
+        wishes::for_ccids(&mut self.negotiation, &self.options);
+        self.agree();
+        if self.running.ccids.is_some() {
+            self.run_controllers(now);
+        }
+        self.reverse.set_ack_ratio(ratio);
+    }
+
+    pub(super) fn agree(&mut self) {
+        self.agreed = Agreed::of(&self.negotiation, &self.options);
+    }
+
+    /// Starts the controllers of the CCIDs that hold now, unless they run.
+    pub(super) fn run_controllers(&mut self, now: Instant) {
+        let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
+        let before = self.running.ccids.replace((sending, receiving));
+        if before.is_some_and(|before| before != (sending, receiving)) {
+            self.running.changed = Some(now);
+        }
+        let packet_size = Bytes::new(self.mtu.mps() as u64);
+        if before.is_none_or(|(ccid, _)| ccid != sending) {
+            let random = Random::new(self.random.bits(), "sender");
+            let mut context = SenderContext::new(now, packet_size, random);
+            (context.rtt, context.line_rate) = (self.forward.round_trip(), self.options.line_rate);
+            context.tfrc.keeps_losses = self.forward.verifies();
+            let row = self.options.row(Ccid(sending));
+            self.forward.start(row.map(|row| Sender::new(&row.controller, context)));
+        }
+        let mut context = ReceiverContext::new(now, packet_size);
+        context.tfrc.losses =
+            if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
+        if before.is_none_or(|(_, ccid)| ccid != receiving) {
+            let row = self.options.row(Ccid(receiving));
+            self.reverse.start(row.map(|row| Receiver::new(&row.controller, context)));
+            self.reverse.set_ack_ratio(self.negotiation.value(Side::Remote, Feature::ACK_RATIO) as u16);
+        }
+        self.reverse.on_change(&context);
+    }
+}

@@ -1,0 +1,300 @@
+//! A send queue as a connection's outbox: which datagram goes is decided when the controller lets one go, by the queue's rules.
+
+use crate::{Connection, Outbox};
+use headway_media::{Lost, Media, NextMedia, SendQueue, SendQueueOptions, Told, Unsent};
+use headway_rate::{Arrival, Next, Run};
+use headway_units::{Bytes, Instant, Seq48};
+use std::collections::VecDeque;
+
+/// Payloads that are kept for whoever asks what was given up: more than one call gives up. A queue that throws away keeps a thousand.
+const MOST_GIVEN_UP: usize = 1024;
+
+/// What a report tells of the packets from number `newest` downwards, in a send queue's words. A run that goes below 0 ends there.
+pub fn told(newest: u64, runs: &[Run]) -> impl Iterator<Item = Told> {
+    let mut next = Some(newest);
+    runs.iter().map_while(move |run| {
+        let last = next?;
+        next = last.checked_sub(run.packets);
+        let first = next.map_or(0, |next| next.saturating_add(1));
+        Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
+    })
+}
+
+/// What a send queue says of the packet that would go, in a controller's words.
+#[must_use]
+pub fn next_of(media: NextMedia) -> Next {
+    let NextMedia { size, waiting, age, expires, ends_frame } = media;
+    let mut next = Next::new(size);
+    (next.waiting, next.age, next.expires, next.ends_frame) = (waiting, age, expires, ends_frame);
+    next
+}
+
+/// The outbox of a program that sends media: datagrams wait in a [`SendQueue`] until the connection's controller lets one go.
+///
+/// The program hands datagrams over by [`push`](Self::push), and gives this outbox to [`Connection::poll_transmit`]. It tells it of two
+/// things more: under which number each packet went ([`sent`](Self::sent)), and that something has come ([`learn`](Self::learn)). The
+/// payloads of datagrams that never went, or were lost for good, come back by [`poll_given_up`](Self::poll_given_up).
+///
+/// ```
+/// use headway_dccp::{Connection, Decoded, GivenUp, MediaOutbox, Outbox, Packet};
+/// use headway_media::{Media, SendQueueOptions};
+/// use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Registry, SendDrop};
+///
+/// /// Everything that the connection has to say now.
+/// fn drain(now: Instant, connection: &mut Connection, outbox: &mut MediaOutbox<Vec<u8>>, send: fn(&Packet<'_>)) {
+///     while let Some(out) = connection.poll_transmit(now, outbox) {
+///         let number = out.packet.seq;
+///         send(&out.packet);
+///         outbox.sent(number);
+///     }
+/// }
+///
+/// /// A packet has come.
+/// fn handle(now: Instant, connection: &mut Connection, outbox: &mut MediaOutbox<Vec<u8>>, packet: &Decoded<'_>) {
+///     connection.handle(now, Ecn::NotEct, packet);
+///     outbox.learn(now, connection);
+/// }
+///
+/// let options = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
+/// let mut outbox = MediaOutbox::new(&options);
+/// // A picture and, behind it, sound; both are of use for 200 ms.
+/// let now = Instant::from_secs(1);
+/// let expires = Some(now + Duration::from_millis(200));
+/// outbox.push(now, Media { kind: MediaKind::Video, priority: 1, expires, ..Media::new(now, vec![7; 1000]) });
+/// outbox.push(now, Media { kind: MediaKind::Audio, priority: 0, expires, ..Media::new(now, vec![8; 160]) });
+///
+/// // What a connection does when a datagram may go: sound goes first.
+/// assert_eq!(outbox.take(now), Some(&[8; 160][..]));
+/// // The next may go when the picture is of no more use.
+/// assert_eq!(outbox.take(now + Duration::from_millis(201)), None);
+/// let Some(GivenUp::Unsent(unsent)) = outbox.poll_given_up() else { panic!() };
+/// assert_eq!((unsent.media.payload, unsent.cause), (vec![7; 1000], SendDrop::Expired));
+/// ```
+///
+/// Where the queue's rules say `resend`, what the peer's Ack Vectors show lost waits again, if it can still arrive in time. Without Ack
+/// Vectors (RFC 4340 section 11.4; with CCID 3 unless they are asked for) nothing is ever found lost, and the newest 32,384 payloads
+/// would be kept for nothing: leave `resend` out there.
+///
+/// A datagram is at most as long as [`Status::maximum_packet_size`](crate::Status::maximum_packet_size), or goes in fragments. What no
+/// packet can carry the connection takes and throws away, and says so
+/// ([`Event::DatagramTooLarge`](crate::Event::DatagramTooLarge)).
+#[derive(Debug)]
+pub struct MediaOutbox<T> {
+    queue: SendQueue<T>,
+    /// The datagram that goes.
+    taken: Option<Media<T>>,
+    /// The number from which the queue counts.
+    first: Option<Seq48>,
+    /// What nobody has asked for yet.
+    given_up: VecDeque<GivenUp<T>>,
+}
+
+/// A datagram that will not arrive, as far as the sender knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenUp<T> {
+    /// It never went.
+    Unsent(Unsent<T>),
+    /// It went, was lost, and could not arrive in time any more.
+    Lost(Media<T>),
+}
+
+impl<T: AsRef<[u8]>> MediaOutbox<T> {
+    /// An empty outbox.
+    #[must_use]
+    pub fn new(options: &SendQueueOptions) -> Self {
+        Self { queue: SendQueue::new(options), taken: None, first: None, given_up: VecDeque::new() }
+    }
+
+    /// The application hands over a datagram. Its size is that of the payload, whatever it says. A full queue gives it up, or another
+    /// one for it.
+    pub fn push(&mut self, now: Instant, media: Media<T>) {
+        let size = Bytes::new(media.payload.as_ref().len() as u64);
+        let Self { queue, given_up, .. } = self;
+        queue.enqueue(now, Media { size, ..media }, &mut |unsent| keep(given_up, GivenUp::Unsent(unsent)));
+    }
+
+    /// A packet that the connection made with this outbox went under this number, whatever it carried.
+    pub fn sent(&mut self, number: Seq48) {
+        let first = *self.first.get_or_insert(number);
+        if let Some(media) = self.taken.take() {
+            self.queue.sent(number.distance_from(first), media);
+        }
+    }
+
+    /// Takes what the packet that the connection [handled](Connection::handle) last has told: the
+    /// [round trip](Connection::take_rtt_sample), and where packets may be sent again the
+    /// [arrivals](Connection::take_arrivals).
+    pub fn learn(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(sample) = connection.take_rtt_sample() {
+            self.queue.on_round_trip(sample);
+            if let Some(smoothed) = connection.status().rtt {
+                self.queue.set_round_trip(smoothed);
+            }
+        }
+        if self.queue.resends()
+            && let Some((newest, runs)) = connection.take_arrivals()
+        {
+            self.on_arrivals(now, newest, runs);
+        }
+    }
+
+    fn on_arrivals(&mut self, now: Instant, newest: Seq48, runs: &[Run]) {
+        // What went before the first packet that we know of is none of ours.
+        let Some(first) = self.first.filter(|first| !newest.is_before(*first)) else { return };
+        let Self { queue, given_up, .. } = self;
+        let told = told(newest.distance_from(first), runs);
+        let (mut lost, mut unsent) = (Vec::new(), Vec::new());
+        let mut late = |found: Lost<'_, T>| {
+            if let Lost::Late(media) = found {
+                lost.push(media);
+            }
+        };
+        queue.report(now, told, &mut late, &mut |thrown| unsent.push(thrown));
+        lost.into_iter().for_each(|media| keep(given_up, GivenUp::Lost(media)));
+        unsent.into_iter().for_each(|thrown| keep(given_up, GivenUp::Unsent(thrown)));
+    }
+
+    /// The next datagram that was given up, the first one first. Ask after each call: of those that nobody asks for the last 1024 are
+    /// kept.
+    pub fn poll_given_up(&mut self) -> Option<GivenUp<T>> {
+        self.given_up.pop_front()
+    }
+
+    /// What waits.
+    #[must_use]
+    pub const fn queue(&self) -> &SendQueue<T> {
+        &self.queue
+    }
+}
+
+fn keep<T>(given_up: &mut VecDeque<GivenUp<T>>, one: GivenUp<T>) {
+    if given_up.len() == MOST_GIVEN_UP {
+        given_up.pop_front();
+    }
+    given_up.push_back(one);
+}
+
+impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        self.queue.next(now).map(|next| next.size.count() as usize)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.queue.next(now).map(next_of)
+    }
+
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        let Self { queue, taken, given_up, .. } = self;
+        *taken = queue.dequeue(now, &mut |unsent| keep(given_up, GivenUp::Unsent(unsent)));
+        taken.as_ref().map(|media| media.payload.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dialect, Duration, Registry, SendDrop};
+
+    const CAME: Arrival = Arrival::Received;
+    const MISSING: Arrival = Arrival::NotReceived;
+
+    fn runs(runs: &[(Arrival, u64)]) -> Vec<Run> {
+        runs.iter().map(|&(arrival, packets)| Run { arrival, packets }).collect()
+    }
+
+    /// RFC 4340 section 11.4: from the acknowledgement number downwards. A marked packet has come. Below the first number nothing is told.
+    #[test]
+    fn runs_go_downwards() {
+        let all = [(CAME, 2), (MISSING, 3), (Arrival::Marked, 1), (MISSING, u64::MAX), (CAME, 5)];
+        let numbers: Vec<_> = told(10, &runs(&all)).map(|told| (told.numbers, told.received)).collect();
+        assert_eq!(numbers, [(9..=10, true), (6..=8, false), (5..=5, true), (0..=4, false)]);
+        let to_the_end: Vec<_> = told(1, &runs(&[(CAME, 2), (MISSING, 1)])).map(|told| told.numbers).collect();
+        assert_eq!(to_the_end, [0..=1]);
+    }
+
+    fn outbox(kind: &str, resend: bool) -> MediaOutbox<Vec<u8>> {
+        let mut options = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
+        options.rules.resend = resend;
+        MediaOutbox::new(&options)
+    }
+
+    const NOW: Instant = Instant::from_secs(1);
+
+    /// Numbers wrap (RFC 4340 section 7.1): a datagram before the wrap is lost, three packets behind it have come.
+    #[test]
+    fn what_is_lost_waits_again() {
+        let mut outbox = outbox("fifo", true);
+        let newest = Seq48::new(1);
+        for (number, byte) in [(newest - 4, None), (newest - 3, Some(3)), (newest - 2, Some(4)), (newest, Some(5))] {
+            if let Some(byte) = byte {
+                outbox.push(NOW, Media::new(NOW, vec![byte]));
+                assert_eq!(outbox.take(NOW), Some(&[byte][..]));
+            }
+            outbox.sent(number);
+        }
+        outbox.on_arrivals(NOW, newest, &runs(&[(CAME, 3), (MISSING, 1), (CAME, 1)]));
+        assert_eq!(outbox.take(NOW), Some(&[3][..]));
+        assert_eq!(outbox.take(NOW), None);
+        assert_eq!(outbox.poll_given_up(), None);
+    }
+
+    /// A report of packets that went before those that the outbox knows tells nothing of these.
+    #[test]
+    fn what_went_before_the_first_is_of_no_account() {
+        let mut outbox = outbox("fifo", true);
+        outbox.push(NOW, Media::new(NOW, vec![1]));
+        outbox.take(NOW);
+        let first = Seq48::new(7);
+        outbox.sent(first);
+        outbox.on_arrivals(NOW, first - 1, &runs(&[(CAME, 5)]));
+        outbox.on_arrivals(NOW, first, &runs(&[(MISSING, 1), (CAME, 5)]));
+        assert!(outbox.queue().is_empty(), "nothing that went later has come");
+        outbox.on_arrivals(NOW, Seq48::new(10), &runs(&[(CAME, 3), (MISSING, 1)]));
+        assert_eq!(outbox.queue().len(), 1);
+    }
+
+    /// Sent, lost and expired: the payload is the program's again. So is one that finds no room when it comes back.
+    #[test]
+    fn what_is_given_up_is_handed_back() {
+        let mut options = SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap();
+        options.rules.resend = true;
+        options.rules.limit = headway_units::QueueSize::Packets(1);
+        let mut outbox = MediaOutbox::new(&options);
+        let expires = |millis| Some(NOW + Duration::from_millis(millis));
+        for (number, byte, millis) in [(0, 1, 50), (1, 2, 150)] {
+            outbox.push(NOW, Media { expires: expires(millis), ..Media::new(NOW, vec![byte]) });
+            outbox.take(NOW);
+            outbox.sent(Seq48::new(number));
+        }
+        outbox.push(NOW, Media::new(NOW, vec![3]));
+        let later = NOW + Duration::from_millis(100);
+        outbox.on_arrivals(later, Seq48::new(4), &runs(&[(CAME, 3), (MISSING, 2)]));
+        let Some(GivenUp::Lost(lost)) = outbox.poll_given_up() else { panic!("it has expired") };
+        assert_eq!(lost.payload, [1]);
+        let Some(GivenUp::Unsent(unsent)) = outbox.poll_given_up() else { panic!("there is no room") };
+        assert_eq!((unsent.media.payload, unsent.cause), (vec![2], SendDrop::Refused));
+        assert_eq!(outbox.poll_given_up(), None);
+    }
+
+    /// The connection cuts what is longer than it was told: the size is what there is.
+    #[test]
+    fn the_size_is_that_of_the_payload() {
+        let mut outbox = outbox("fifo", false);
+        outbox.push(NOW, Media { size: Bytes::new(1), ..Media::new(NOW, vec![0; 100]) });
+        outbox.push(NOW, Media { size: Bytes::new(100), ..Media::new(NOW, vec![]) });
+        assert_eq!((outbox.next_len(NOW), outbox.queue().bytes()), (Some(100), Bytes::new(100)));
+        assert_eq!(outbox.take(NOW).map(<[u8]>::len), Some(100));
+        assert_eq!(outbox.next_len(NOW), Some(0));
+        assert_eq!(outbox.take(NOW), Some(&[][..]));
+        assert_eq!(outbox.next_len(NOW), None);
+    }
+
+    /// Whoever never asks what was given up does not fill the memory.
+    #[test]
+    fn what_nobody_asks_for_is_bounded() {
+        let mut outbox = outbox("fifo", false);
+        (0..2000u16).for_each(|n| outbox.push(NOW, Media::new(NOW, n.to_be_bytes().to_vec())));
+        let given_up: Vec<_> = std::iter::from_fn(|| outbox.poll_given_up()).collect();
+        let Some(GivenUp::Unsent(oldest)) = given_up.first() else { panic!("most were refused") };
+        assert_eq!((given_up.len(), oldest.media.payload.as_slice()), (1024, &[3, 208][..]));
+    }
+}

@@ -1,0 +1,263 @@
+//! A program's media over a connection: which datagrams go, which come back to the program, and which come back from the path.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
+
+use headway_dccp::{
+    Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outcome, Packet,
+    Path, Ports, ServiceCode, State,
+};
+use headway_media::{Media, SendQueueOptions};
+use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Options, QueueSize, Random, Registry, SendDrop};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
+const CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
+const WIRE: Network = Network::Ip(headway_dccp::Addresses::V4 {
+    source: Ipv4Addr::new(192, 0, 2, 1),
+    destination: Ipv4Addr::new(192, 0, 2, 2),
+});
+/// A client that sends media, a server, and a path that keeps the order and loses what it is told to.
+struct Call {
+    now: Instant,
+    client: Connection,
+    outbox: MediaOutbox<Vec<u8>>,
+    listener: Listener,
+    server: Option<Box<Connection>>,
+    /// Of the path, each way.
+    delay: Duration,
+    /// Whether it goes to the server, and its bytes.
+    path: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
+    sent: u64,
+    /// Of the client's packets with data, whether the path loses this one.
+    loses: fn(u64) -> bool,
+    sent_data: u64,
+    delivered: Vec<Vec<u8>>,
+}
+
+impl Call {
+    /// Established, with nothing sent.
+    fn new(ccid: u8, kind: &str, change: impl FnOnce(&mut SendQueueOptions), loses: fn(u64) -> bool) -> Self {
+        let mut send_queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
+        change(&mut send_queue);
+        let preset = ConnectionOptions::preset(Dialect::Rfc);
+        let options = ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], ..preset };
+        let (now, ports) = (Instant::from_secs(1), Ports { local: 50000, remote: 5004 });
+        let mut call = Self {
+            now,
+            client: Connection::connect(now, &options, ports, SERVICE, Random::new(1, "client")),
+            outbox: MediaOutbox::new(&send_queue),
+            listener: Listener::new(now, &options, &[SERVICE], Random::new(2, "server")),
+            server: None,
+            delay: Duration::from_millis(10),
+            path: BTreeMap::new(),
+            sent: 0,
+            loses,
+            sent_data: 0,
+            delivered: Vec::new(),
+        };
+        call.run(Duration::from_secs(1));
+        assert_eq!(call.client.state(), State::Open);
+        call
+    }
+
+    fn send(&mut self, to_server: bool, packet: &[u8]) {
+        self.sent += 1;
+        self.path.insert((self.now + self.delay, self.sent), (to_server, packet.to_vec()));
+    }
+
+    fn drain(&mut self) {
+        let mut bytes = vec![0; 2000];
+        while let Some(out) = self.client.poll_transmit(self.now, &mut self.outbox) {
+            let (number, data) = (out.packet.seq, !out.packet.data.is_empty());
+            let len = out.packet.encode(&mut bytes, WIRE).unwrap();
+            self.outbox.sent(number);
+            self.sent_data += u64::from(data);
+            if !data || !(self.loses)(self.sent_data) {
+                self.send(true, &bytes[..len]);
+            }
+        }
+        while let Some(server) = &mut self.server {
+            let mut nothing = NoData;
+            let Some(out) = server.poll_transmit(self.now, &mut nothing) else { break };
+            let len = out.packet.encode(&mut bytes, WIRE).unwrap();
+            self.send(false, &bytes[..len]);
+        }
+    }
+
+    fn arrive(&mut self, to_server: bool, bytes: &[u8]) {
+        let packet = Packet::decode(bytes, WIRE).unwrap();
+        if !to_server {
+            self.client.handle(self.now, Ecn::NotEct, &packet);
+            self.outbox.learn(self.now, &mut self.client);
+            return;
+        }
+        let delivery = match &mut self.server {
+            Some(server) => server.handle(self.now, Ecn::NotEct, &packet),
+            None => match self.listener.handle(self.now, CLIENT, Ecn::NotEct, &packet) {
+                Outcome::Accepted(server, delivery) => {
+                    self.server = Some(server);
+                    delivery
+                }
+                other => panic!("{other:?}"),
+            },
+        };
+        if let (Delivery::Data, Decoded::Long(packet)) = (delivery, packet) {
+            self.delivered.push(packet.data.to_vec());
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        loop {
+            self.drain();
+            let timeouts = [self.client.poll_timeout(), self.server.as_ref().and_then(|server| server.poll_timeout())];
+            let arrival = self.path.keys().next().map(|(at, _)| *at);
+            let Some(next) = timeouts.into_iter().chain([arrival]).flatten().min().filter(|at| *at <= until) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            if arrival == Some(next)
+                && let Some((_, (to_server, bytes))) = self.path.pop_first()
+            {
+                self.arrive(to_server, &bytes);
+            }
+            for end in [Some(&mut self.client), self.server.as_deref_mut()].into_iter().flatten() {
+                if end.poll_timeout().is_some_and(|at| at <= self.now) {
+                    end.handle_timeout(self.now);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    /// Hands over a datagram of this size that begins with its name and is of use for so long.
+    fn push(&mut self, name: u16, kind: MediaKind, size: usize, lifetime: u64) {
+        let mut payload = vec![0; size];
+        payload[..2].copy_from_slice(&name.to_be_bytes());
+        let expires = Some(self.now + Duration::from_millis(lifetime));
+        let priority = u8::from(kind != MediaKind::Audio);
+        self.outbox.push(self.now, Media { kind, priority, expires, ..Media::new(self.now, payload) });
+    }
+
+    fn given_up(&mut self) -> Vec<GivenUp<Vec<u8>>> {
+        std::iter::from_fn(|| self.outbox.poll_given_up()).collect()
+    }
+}
+
+fn name(payload: &[u8]) -> u16 {
+    u16::from_be_bytes([payload[0], payload[1]])
+}
+
+fn names(payloads: &[Vec<u8>]) -> Vec<u16> {
+    payloads.iter().map(|payload| name(payload)).collect()
+}
+
+/// Whatever the controller: sound that is handed over behind ten pictures goes before those that have not gone yet.
+#[test]
+fn sound_goes_before_pictures() {
+    for ccid in [2, 3] {
+        let mut call = Call::new(ccid, "sfdps2", |_| {}, |_| false);
+        (1..=10).for_each(|name| call.push(name, MediaKind::Video, 1000, 60_000));
+        call.drain();
+        call.push(0, MediaKind::Audio, 160, 60_000);
+        call.run(Duration::from_secs(20));
+        let delivered = names(&call.delivered);
+        let before = delivered.iter().position(|name| *name == 0).unwrap();
+        assert!((1..10).contains(&before), "CCID {ccid}: {delivered:?}");
+        let wanted: Vec<u16> = (1..=before as u16).chain([0]).chain(before as u16 + 1..=10).collect();
+        assert_eq!(delivered, wanted, "CCID {ccid}");
+        assert_eq!(call.given_up(), [], "CCID {ccid}");
+    }
+}
+
+/// A window of some packets, which opens again after a round trip of 20 ms, and a lifetime of 25 ms: what the window holds back could
+/// not come in time then, for the way takes half of the round trip that the connection measured. It comes back to the program with its
+/// payload, 5 ms late. Each datagram has one end.
+#[test]
+fn what_expires_is_handed_back() {
+    let mut call = Call::new(2, "sfdps1", |_| {}, |_| false);
+    (0..20).for_each(|name| call.push(name, MediaKind::Video, 1000, 25));
+    call.run(Duration::from_secs(5));
+    let (mut ends, given_up) = (names(&call.delivered), call.given_up());
+    assert!((2..=10).contains(&ends.len()), "{ends:?}");
+    for one in given_up {
+        let GivenUp::Unsent(unsent) = one else { panic!("nothing may come back") };
+        assert_eq!((unsent.cause, unsent.media.payload.len()), (SendDrop::Expired, 1000));
+        assert_eq!(unsent.lateness, Duration::from_millis(5));
+        ends.push(name(&unsent.media.payload));
+    }
+    ends.sort_unstable();
+    assert_eq!(ends, (0..20).collect::<Vec<_>>());
+}
+
+/// The queue's way is half of the round trip as the connection smooths it, also while that changes; of "sure-first" it is the round
+/// trip less half of the smallest sample, 20 ms.
+#[test]
+fn the_queue_knows_the_round_trip_of_the_connection() {
+    for (ccid, kind) in [(2, "sfdps2"), (3, "sfdps2"), (2, "sure-first"), (3, "sure-first")] {
+        let mut call = Call::new(ccid, kind, |_| {}, |_| false);
+        let mut seen = Vec::new();
+        for name in 0..40 {
+            call.delay = Duration::from_millis(if name < 10 { 10 } else { 30 });
+            call.push(name, MediaKind::Audio, 160, 1_000);
+            call.run(Duration::from_millis(20));
+            let rtt = call.client.status().rtt.unwrap();
+            let way = if kind == "sfdps2" { rtt / 2 } else { rtt - Duration::from_millis(10) };
+            assert_eq!(call.outbox.queue().travel(call.now), way, "CCID {ccid}, {kind}");
+            seen.push(rtt);
+        }
+        assert!(seen[0] < Duration::from_millis(25) && seen[39] > Duration::from_millis(35), "CCID {ccid}: {seen:?}");
+    }
+}
+
+/// Sound over a path that loses each seventh datagram.
+fn over_a_lossy_path(resend: bool, lifetime: u64) -> Call {
+    let rules = |options: &mut SendQueueOptions| {
+        options.rules.resend = resend;
+        options.rules.limit = QueueSize::Packets(100);
+    };
+    let mut call = Call::new(2, "sfdps2", rules, |data| data % 7 == 0);
+    for name in 0..300 {
+        call.push(name, MediaKind::Audio, 160, lifetime);
+        call.run(Duration::from_millis(20));
+    }
+    call.run(Duration::from_secs(5));
+    call
+}
+
+/// RFC 4340 section 11.4, RFC 4341 section 5: Ack Vectors tell what is lost, and it is sent again while there is time. Of the last
+/// packets nothing comes behind, and so nothing is found.
+#[test]
+fn what_is_lost_is_sent_again() {
+    let without = over_a_lossy_path(false, 2_000);
+    assert!(without.delivered.len() < 265, "{}", without.delivered.len());
+    let mut with = over_a_lossy_path(true, 2_000);
+    let mut delivered = names(&with.delivered);
+    let all = delivered.len();
+    delivered.sort_unstable();
+    delivered.dedup();
+    assert_eq!(delivered.len(), all, "none arrives twice");
+    assert_eq!(delivered[..290], (0..290).collect::<Vec<_>>());
+    assert!(with.delivered.iter().all(|payload| payload.len() == 160 && payload[2..].iter().all(|byte| *byte == 0)));
+    assert_eq!(with.given_up(), []);
+    assert!(with.outbox.queue().is_empty());
+}
+
+/// 60 ms behind it three others have gone, and their report needs 20 ms more: of use for 50 ms, nothing that is lost can come in time,
+/// and the program has it back.
+#[test]
+fn what_is_lost_for_good_is_handed_back() {
+    let mut call = over_a_lossy_path(true, 50);
+    let lost: Vec<u16> = call
+        .given_up()
+        .iter()
+        .map(|one| match one {
+            GivenUp::Lost(media) => name(&media.payload),
+            GivenUp::Unsent(unsent) => panic!("{unsent:?}"),
+        })
+        .collect();
+    let mut ends = [names(&call.delivered), lost.clone()].concat();
+    ends.sort_unstable();
+    assert!(lost.len() > 35, "{lost:?}");
+    assert_eq!(ends[..290], (0..290).collect::<Vec<_>>());
+}
