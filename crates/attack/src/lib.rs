@@ -1,8 +1,8 @@
-//! Who harms a DCCP connection: attacks as bytes in and bytes out, without I/O.
+#![doc = include_str!("../README.md")]
 //!
-//! **Off the path** an attacker sees nothing. It knows what is public, the addresses, the ports and the service code
-//! ([`Target`]), and sends packets with a source address that is not its own. **On the path** it is handed each packet of the
-//! connection ([`Attack::handle`]), and says whether the packet goes on, goes on changed or later, or goes no further.
+//! # The parts
+//!
+//! What is public, the addresses, the ports and the service code, is a [`Target`]. Who is on the path is handed packets by [`Attack::handle`].
 //!
 //! Whoever drives it runs the loop of every endpoint here: [`Attack::handle`], [`Attack::poll_transmit`] until there is
 //! nothing, [`Attack::poll_timeout`] for when to come back. What it sends are whole DCCP packets with their checksums, which the

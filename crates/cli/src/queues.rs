@@ -11,7 +11,7 @@ use crate::pool;
 use crate::progress::Progress;
 use crate::text::ScenarioText;
 use headway_media::SendQueueOptions;
-use headway_scenario::{Flow, Scenario, Transport, hint, load, plan, resend_misfit};
+use headway_scenario::{Flow, Scenario, hint, load, plan, resend_misfit};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
 use report::Report;
 use std::sync::Arc;
@@ -103,10 +103,7 @@ fn flow(scenario: &Scenario, asked: Option<&str>) -> Result<usize, Failure> {
             .ok_or_else(|| Failure::Queues(format!("there is no flow \"{asked}\"{}", hint(asked, names()))));
     }
     let fitting: Vec<usize> = (0..scenario.flows.len()).filter(|&flow| Yardstick::fits(scenario, flow)).collect();
-    let controlled = |flow: &usize| {
-        let transport = scenario.flows.get(*flow).map(|flow| &*flow.transport);
-        matches!(transport, Some(Transport::Agent(_) | Transport::Dccp(_)))
-    };
+    let controlled = |flow: &usize| scenario.flows.get(*flow).is_some_and(|flow| flow.transport.controller().is_some());
     let has_queue: Vec<usize> = (0..scenario.flows.len()).filter(controlled).collect();
     match fitting[..] {
         [flow] => Ok(flow),

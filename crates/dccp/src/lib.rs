@@ -1,4 +1,4 @@
-//! DCCP without I/O: packets and their bytes, and connections.
+#![doc = include_str!("../README.md")]
 //!
 //! # The wire
 //!
@@ -9,30 +9,6 @@
 //! - [`CcidOption`]: the options of CCID 3 and 4, whose numbers mean something only under those CCIDs.
 //! - [`AckVectorBuffer`] and [`arrivals`]: what has come, kept by a receiver of data, and read by its sender.
 //! - [`UdpPorts`]: DCCP inside UDP (RFC 6773).
-//!
-//! Of packets nothing is copied or allocated: they borrow the bytes that they were taken from.
-//!
-//! ```
-//! use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
-//! use headway_units::Seq48;
-//!
-//! let network = Network::Ip(Addresses::V4 { source: [192, 0, 2, 1].into(), destination: [192, 0, 2, 2].into() });
-//! let packet = Packet {
-//!     source_port: 50000,
-//!     destination_port: 5004,
-//!     ccval: CcVal::ZERO,
-//!     cscov: CsCov::ALL,
-//!     seq: Seq48::new(7),
-//!     body: Body::Data,
-//!     options: OptionArea::EMPTY,
-//!     data: b"hello",
-//! };
-//! let mut buffer = [0; 1500];
-//! let len = packet.encode(&mut buffer, network)?;
-//! assert_eq!(Packet::decode(&buffer[..len], network)?, Decoded::Long(packet));
-//! assert_eq!(packet.to_string(), "50000 → 5004 [Data] Seq=7 Len=5");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! # Connections
 //!

@@ -1,7 +1,9 @@
-//! What the network does to a packet: a queue in front of a transmitter, loss, rate and delay. Sans-I/O.
+#![doc = include_str!("../README.md")]
 //!
-//! A [`Link`] is one direction. It is offered packets, tells when each transmission starts and ends, and hands them
-//! out at the far end. It knows nothing of what it carries: a packet is a value of any type, with a size, in a [`Pool`].
+//! # The parts
+//!
+//! A [`Link`] is offered packets, tells when each transmission starts and ends, and hands them out at the far end. Packets are values in a
+//! [`Pool`]; what links of one kind have in common is a [`Common`].
 #![forbid(unsafe_code)]
 
 mod common;

@@ -1,30 +1,10 @@
-//! What an application sends, when, how it is cut into datagrams, and which of it goes next: sources and [send queues](SendQueue).
+#![doc = include_str!("../README.md")]
+//!
+//! # The parts
 //!
 //! A [`Source`] is polled: [`poll_timeout`](Source::poll_timeout) says when its next [`Write`] is due,
 //! [`poll`](Source::poll) hands over one that is. A source for a transport that paces itself (TCP) hands over a
-//! [`Backlog`] instead. A UDP transport cuts each write with [`datagrams`].
-//!
-//! ```
-//! use headway_media::{Context, Source, SourceOptions, UdpOptions, datagrams};
-//! use headway_units::{Dialect, Instant, Options, Random, Registry};
-//!
-//! let mut options = SourceOptions::preset("cbr", Dialect::Rfc).unwrap();
-//! if let SourceOptions::Cbr(cbr) = &mut options {
-//!     cbr.rate = Some("1Mbps".parse().unwrap());
-//!     cbr.size = Some("1000B".parse().unwrap());
-//! }
-//! let context = Context { start: Instant::ZERO, stop: None, random: Random::new(1, "flow"), trace: None };
-//! let mut source = Source::new(&options, context).unwrap();
-//! let udp = UdpOptions::preset(Dialect::Rfc);
-//!
-//! let now = source.poll_timeout().unwrap();
-//! while let Some(write) = source.poll(now) {
-//!     for datagram in datagrams(write.size, &udp) {
-//!         assert_eq!((datagram.wire.count(), datagram.payload.count()), (1000, 972));
-//!     }
-//! }
-//! assert_eq!(source.poll_timeout(), Some(Instant::from_millis(8)));
-//! ```
+//! [`Backlog`] instead. A UDP transport cuts each write with [`datagrams`]. What waits for a rate controller waits in a [`SendQueue`].
 #![forbid(unsafe_code)]
 
 mod datagram;

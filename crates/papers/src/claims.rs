@@ -3,10 +3,9 @@
 use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, Written as WrittenCheck};
 use crate::claim::{Claim, Written as WrittenClaim};
-use crate::figures::Figure;
+use crate::layout::{Figure, Table};
 use crate::metric::Metric;
 use crate::pattern::{Bindings, PatternError, expand};
-use crate::tables::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

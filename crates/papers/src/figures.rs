@@ -5,38 +5,6 @@ use crate::pattern::{Bindings, PatternError, expand};
 use crate::reference::Reference;
 use crate::results::Results;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle};
-use serde::Deserialize;
-
-/// `[[figure]]`: a metric over something.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Figure {
-    pub(crate) name: String,
-    title: String,
-    pub(crate) metric: String,
-    x_title: String,
-    y_title: String,
-    /// What stands below the places of the points.
-    places: Vec<String>,
-    /// Whether the vertical axis begins at zero.
-    #[serde(default)]
-    from_zero: bool,
-    pub(crate) lines: Vec<Line>,
-}
-
-/// The points of one colour.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Line {
-    label: String,
-    /// Another metric than the figure's.
-    pub(crate) metric: Option<String>,
-    /// A pattern: the cells at the first places.
-    pub(crate) cells: String,
-    /// The paper's numbers that no claim holds, because the paper only draws or implies them.
-    #[serde(default)]
-    paper: Vec<f64>,
-}
 
 /// Each figure of a paper.
 ///

@@ -6,7 +6,7 @@
 
 use crate::metric::{Metric, Outcome};
 use headway_record::{LinkSummary, metric as series};
-use headway_scenario::{Link, Transport};
+use headway_scenario::Link;
 
 /// What the paper's runs are asked for.
 pub(crate) const METRICS: &[Metric] = &[
@@ -173,12 +173,7 @@ fn loss_all(run: &Outcome<'_>) -> Option<f64> {
 }
 
 fn packet_bytes(run: &Outcome<'_>) -> Option<f64> {
-    let bytes = match &*run.scenario.flows.first()?.transport {
-        Transport::Tcp(tcp) => tcp.rules.segment,
-        Transport::Udp(udp) => udp.datagram,
-        Transport::Agent(agent) => agent.carrier.datagram,
-        Transport::Dccp(dccp) => dccp.carrier.connection.mtu,
-    };
+    let bytes = run.scenario.flows.first()?.transport.full_packet();
     Some(bytes.count() as f64)
 }
 

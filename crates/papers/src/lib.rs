@@ -1,4 +1,6 @@
-//! The papers that Headway holds itself to: what they claim, what is run to find out, and what comes of it.
+#![doc = include_str!("../README.md")]
+//!
+//! # The parts
 //!
 //! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`, built into the program, and
 //! one file here with its metrics. Nothing here opens a file or starts a thread: whoever drives it asks for
@@ -18,9 +20,13 @@ mod check;
 mod claim;
 mod claims;
 mod figures;
+mod judge;
 mod lan_queues;
+mod layout;
+mod load;
 mod measured;
 mod metric;
+mod number;
 mod paper;
 mod pattern;
 mod points;
@@ -32,19 +38,22 @@ mod statistics;
 mod tables;
 mod verdict;
 
-pub use cell::{Cell, CellError, Profile};
+pub use cell::{Cell, Profile};
 pub use check::{Bound, Check};
 pub use claim::{Claim, Class, Explain, Kind};
 pub use claims::{Claims, ClaimsError, Inferred};
 pub use figures::charts;
+pub use judge::Evidence;
+pub use load::CellError;
 pub use measured::{Measured, Values, measure};
 pub use metric::{Metric, Outcome};
+pub use number::Number;
 pub use paper::{PAPERS, Paper};
 pub use pattern::PatternError;
 pub use points::{Share, ShareOf};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
-pub use results::{Agreed, Number, Ran, Results};
+pub use results::{Agreed, Ran, Results};
 pub use statistics::{Estimate, FEWEST_RUNS, kendall_tau};
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
-pub use verdict::{Evidence, Finding, Judgement, Verdict};
+pub use verdict::{Finding, Judgement, Verdict};

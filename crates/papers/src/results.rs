@@ -3,32 +3,15 @@
 use crate::cell::Profile;
 use crate::claim::Kind;
 use crate::claims::{Claims, Inferred};
+use crate::judge::Evidence;
 use crate::measured::Measured;
+use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
-use crate::statistics::{Estimate, FEWEST_RUNS};
-use crate::verdict::{Evidence, Judgement, Verdict, shortest};
+use crate::statistics::FEWEST_RUNS;
+use crate::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A mean as `results.json` holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Number {
-    /// The mean over runs.
-    pub mean: f64,
-    /// Half the width of its 95 % interval; null for a single run.
-    pub ci95: Option<f64>,
-    /// How many runs.
-    pub runs: usize,
-}
-
-impl From<Estimate> for Number {
-    /// Nine digits: more would differ between machines whose logarithms differ in the last bit.
-    fn from(estimate: Estimate) -> Self {
-        let nine = |number: f64| format!("{number:.8e}").parse().unwrap_or(number);
-        Self { mean: nine(estimate.mean), ci95: estimate.ci95.map(nine), runs: estimate.runs }
-    }
-}
 
 /// What was run, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

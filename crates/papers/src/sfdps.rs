@@ -8,7 +8,7 @@
 use crate::metric::{Metric, Outcome};
 use headway_media::SourceOptions;
 use headway_record::{FlowSummary, SendQueueSummary, metric as series};
-use headway_scenario::{Flow, Transport};
+use headway_scenario::Flow;
 use headway_units::MediaKind;
 
 use MediaKind::{Audio, Video};
@@ -79,12 +79,12 @@ fn call<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
 
 /// The call where a send queue stands before the wire.
 fn call_queued<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
-    call(run).filter(|(flow, _)| matches!(*flow.transport, Transport::Dccp(_)))
+    call(run).filter(|(flow, _)| flow.transport.controller().is_some())
 }
 
 /// The call where nothing stands before the wire.
 fn call_alone<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
-    call(run).filter(|(flow, _)| matches!(*flow.transport, Transport::Udp(_)))
+    call(run).filter(|(flow, _)| flow.transport.controller().is_none())
 }
 
 /// Arrived by its deadline, of all that was written.

@@ -1,57 +1,19 @@
 //! The paper's tables again, with what ns-2 and Headway give beside the paper's numbers.
 
 use crate::claims::Claims;
+use crate::layout::{Column, From};
 use crate::metric::Metric;
+use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
-use crate::results::{Agreed, Number, Results};
-use crate::verdict::{Judgement, Verdict, shortest};
-use serde::Deserialize;
+use crate::results::{Agreed, Results};
+use crate::verdict::{Judgement, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// `[[table]]`: a metric of many cells.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Table {
-    pub(crate) title: String,
-    pub(crate) metric: String,
-    /// A pattern: a row for each of its names.
-    rows: String,
-    pub(crate) columns: Vec<Column>,
-    /// What stands below it.
-    #[serde(default)]
-    note: String,
-}
-
-/// One column: a number of a cell, from one of three places.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Column {
-    title: String,
-    /// The cell, with the variables of the row.
-    pub(crate) cell: String,
-    from: From,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum From {
-    Paper,
-    Ns2,
-    Headway,
-}
-
 /// Where nothing is known.
 const NONE: &str = "-";
-
-impl Table {
-    /// What the variables stand for, row by row.
-    pub(crate) fn rows(&self) -> Result<Vec<Bindings>, PatternError> {
-        Ok(expand(&self.rows, &Bindings::new())?.into_iter().map(|row| row.bindings).collect())
-    }
-}
 
 /// A table as text: its title, its head, its rows, and what stands below.
 struct Drawn<'a> {

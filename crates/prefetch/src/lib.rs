@@ -1,7 +1,4 @@
-//! Asks the processor to fetch memory that will be needed soon, while it works on something else.
-//!
-//! It is a hint: no program computes anything else with it, and where there is no such instruction nothing is done. It is the one place
-//! of Headway with `unsafe`, until `core::hint::prefetch_read` is stable (rust-lang/rust#146941).
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![deny(unsafe_code)]
 

@@ -1,7 +1,4 @@
-//! Rate controllers: how fast data may go, and what its receiver says of it.
-//!
-//! No protocol and no I/O: time, randomness, numbers and measured round trips are passed in. The same two halves run in
-//! the simulator, under DCCP and on sockets.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod carrier;

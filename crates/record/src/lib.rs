@@ -1,8 +1,9 @@
-//! What was seen: the metrics of flows and links, their summary, series over time, ns-2 trace lines and pictures.
+#![doc = include_str!("../README.md")]
 //!
-//! Nothing here opens a file. Meters take neutral events at given times and yield values; values become text or
-//! bytes, which the caller writes where it likes. Every formula stands beside its source, and every number is the
-//! same on any machine: integers while a run lasts, one division at its end.
+//! # The parts
+//!
+//! Every formula stands beside its source, and every number is the same on any machine: integers while a run lasts, one division at its
+//! end.
 //!
 //! | in | out |
 //! |---|---|

@@ -1,14 +1,13 @@
 //! What must hold between the tables of a scenario.
 
-use crate::agent::AgentOptions;
 use crate::document::Value;
 use crate::expand::Expanded;
-use crate::model::{Flow, Transport};
+use crate::model::Flow;
 use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
-use headway_media::{Context, Source, SourceOptions, UdpOptions, WriteSize, datagrams};
+use headway_media::{Context, Source, SourceOptions, WriteSize};
 use headway_units::{Bytes, Instant, Random, Registry};
 
 /// More packets than anyone waits for: some hours of computing.
@@ -17,14 +16,6 @@ const MOST_PACKETS: u64 = 10_000_000_000;
 const MOST_HOPS: u64 = 50_000_000;
 /// Values in all series together; they take a gigabyte.
 const MOST_SAMPLES: u64 = 50_000_000;
-
-/// Headers in front of DCCP's data: those that a write's size on the wire counts, and at most with common options.
-const DCCP_DATA_HEADERS: u64 = 36;
-const DCCP_OTHER_HEADERS: u64 = 60;
-/// A DCCP packet without data, as a rule.
-const DCCP_WITHOUT_DATA: u64 = 128;
-/// What a connection that probes its path begins with.
-const DCCP_FIRST_PROBE: u64 = 1280;
 
 /// Notes what is wrong with `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
@@ -48,9 +39,12 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
             warnings.value(root, &path.key("start"), message);
         }
         let path = path.key("send_queue");
-        if matches!(*flow.transport, Transport::Udp(_) | Transport::Tcp(_)) && root.has(&path) {
-            let message = "udp and tcp decide themselves when to send what: only a transport with a rate controller has a send queue, \
-                           and this one is not used";
+        if flow.transport.controller().is_none() && root.has(&path) {
+            let message = format!(
+                "{} decides itself when to send what: only a transport with a rate controller has a send queue, and this one \
+                 is not used",
+                flow.transport.kind()
+            );
             warnings.value(root, &path, message);
         }
     }
@@ -75,14 +69,8 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
     let Some(interval) = scenario.series else { return };
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
-    // Throughput and losses of each flow, of a TCP its two windows, of a controller its three numbers; throughput, queue,
-    // drops and average of each link.
-    let of_flow = |flow: &Flow| match *flow.transport {
-        Transport::Udp(_) => 2,
-        Transport::Tcp(_) => 4,
-        Transport::Agent(_) | Transport::Dccp(_) => 5,
-    };
-    let flows: usize = scenario.flows.iter().map(of_flow).sum();
+    // Of each link throughput, queue, drops and average.
+    let flows: usize = scenario.flows.iter().map(|flow| flow.transport.series()).sum();
     let all = each.saturating_mul((flows + 4 * scenario.links.len()) as u64);
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
@@ -95,8 +83,11 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
 
 fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
-        if let (Transport::Udp(_), SourceOptions::Ftp(_)) = (&*flow.transport, &*flow.source) {
-            let message = "udp would send all of an ftp at once: give the flow a tcp transport, or a source with a rate of its own";
+        if let (false, SourceOptions::Ftp(_)) = (flow.transport.takes_backlog(), &*flow.source) {
+            let message = format!(
+                "{} would send all of an ftp at once: give the flow a tcp transport, or a source with a rate of its own",
+                flow.transport.kind()
+            );
             reader.wrong(&path.key("source"), message);
             continue;
         }
@@ -127,11 +118,7 @@ fn send_queues(reader: &mut Reader<'_>, expanded: &Expanded) {
 /// Why the flow's send queue cannot send again what is lost, if it is to.
 #[must_use]
 pub fn resend_misfit(flow: &Flow) -> Option<String> {
-    let controller = match &*flow.transport {
-        Transport::Agent(options) => &options.controller,
-        Transport::Dccp(options) => &options.controller,
-        Transport::Udp(_) | Transport::Tcp(_) => return None,
-    };
+    let controller = flow.transport.controller()?;
     if !flow.send_queue.rules.resend {
         None
     } else if controller.reports() != headway_rate::ReportForm::Arrivals {
@@ -151,12 +138,7 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
 
 /// The largest write and the headers of its datagram, if they leave no room for data.
 fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
-    let header = match &*flow.transport {
-        Transport::Udp(options) => options.header,
-        Transport::Agent(options) => options.carrier.header,
-        Transport::Dccp(_) => Bytes::new(DCCP_DATA_HEADERS),
-        Transport::Tcp(_) => return None,
-    };
+    let header = flow.transport.write_header()?;
     match flow.source.largest_write(flow.trace.as_deref())? {
         WriteSize::Wire(size) if size <= header => Some((size, header)),
         WriteSize::Wire(_) | WriteSize::Payload(_) => None,
@@ -165,35 +147,8 @@ fn without_data(flow: &Flow) -> Option<(Bytes, Bytes)> {
 
 /// The sizes of a flow's largest packets, there and, if it has any, back.
 fn sizes(flow: &Flow) -> (u64, Option<u64>) {
-    match &*flow.transport {
-        Transport::Udp(options) => {
-            let write = flow.source.largest_write(flow.trace.as_deref());
-            let largest = write.and_then(|size| datagrams(size, options).next());
-            (largest.map_or(0, |datagram| datagram.wire.count()), None)
-        }
-        Transport::Tcp(options) => {
-            let rules = &options.rules;
-            let blocks = rules.sack_block_size.count() * u64::from(rules.sack_blocks);
-            (rules.segment.count(), Some(rules.ack_size.count() + blocks))
-        }
-        Transport::Agent(options) => {
-            let AgentOptions { datagram, header, feedback, .. } = options.carrier;
-            let write = flow.source.largest_write(flow.trace.as_deref());
-            let largest = write.and_then(|size| datagrams(size, &UdpOptions { datagram, header }).next());
-            (largest.map_or(datagram, |largest| largest.wire).count(), Some(feedback.count()))
-        }
-        Transport::Dccp(options) => {
-            let connection = &options.carrier.connection;
-            let largest = match flow.source.largest_write(flow.trace.as_deref()) {
-                Some(size) => size.payload(Bytes::new(DCCP_DATA_HEADERS)).count() + DCCP_OTHER_HEADERS,
-                None => u64::MAX,
-            };
-            let most = if connection.probe_mtu { DCCP_FIRST_PROBE } else { u64::MAX };
-            let most = connection.mtu.count().min(most);
-            // Acknowledgements without data: those that carry more than this are rare, and a link drops them.
-            (most.min(largest.max(DCCP_WITHOUT_DATA)), Some(most.min(DCCP_WITHOUT_DATA)))
-        }
-    }
+    let (there, back) = flow.transport.largest_packets(flow.source.largest_write(flow.trace.as_deref()));
+    (there.count(), back.map(Bytes::count))
 }
 
 fn routes(reader: &mut Reader<'_>, expanded: &Expanded) {
@@ -280,10 +235,8 @@ fn packets(reader: &mut Reader<'_>, expanded: &Expanded) {
         let end = Instant::ZERO + scenario.duration;
         let length = flow.stop.unwrap_or(end).min(end).since(flow.start.earliest());
         let trace = flow.trace.as_deref();
-        let each = match (&*flow.transport, flow.source.largest_write(trace)) {
-            (Transport::Udp(options), Some(size)) => datagrams(size, options).len() as u64,
-            _ => 1,
-        };
+        let write = flow.source.largest_write(trace);
+        let each = write.map_or(1, |write| flow.transport.packets_at_once(write));
         all = all.saturating_add(flow.source.writes_within(trace, length).saturating_mul(each));
         if all > MOST_PACKETS {
             let kind = flow.source.kind();

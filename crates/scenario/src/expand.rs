@@ -1,10 +1,10 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
 use crate::files::Traces;
-use crate::model::{Attacker, Flow, Link, Scenario, Start, Transport};
+use crate::limits::MOST_REPLICAS;
+use crate::model::{Attacker, Flow, Link, Scenario, Start};
 use crate::names::{Named, Names};
 use crate::path::Path;
-use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};
@@ -225,7 +225,7 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
         };
         let Some(at) = at else { continue };
         let flow = &flows[target];
-        if !matches!(*flow.transport, Transport::Dccp(_)) {
+        if flow.transport.connection().is_none() {
             let message = format!("\"{}\" is no connection: only flows of transport dccp are attacked", flow.name);
             reader.wrong(&path.key("target"), message);
         }
@@ -249,9 +249,9 @@ fn attackers(reader: &mut Reader<'_>, tables: &[AttackerTable], names: &Names, f
             let message = format!("another attacker floods \"{}\": at most one does", flow.name);
             reader.wrong(&path.key("attack"), message);
         }
-        if let (AttackOptions::Lie(lie), Transport::Dccp(carried)) = (&table.attack.options, &*flow.transport) {
+        if let (AttackOptions::Lie(lie), Some(connection)) = (&table.attack.options, flow.transport.connection()) {
             let path = path.key("attack");
-            let mut ccids = carried.carrier.connection.send_ccids.iter();
+            let mut ccids = connection.send_ccids.iter();
             if let Some(ccid) = ccids.find(|ccid| !lie.claim.concerns(Ccid(**ccid))) {
                 let own = if Ccid(*ccid) == Ccid::TCP_LIKE {
                     "no-marks"

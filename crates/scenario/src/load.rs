@@ -4,6 +4,7 @@ use crate::check;
 use crate::document::{self, Value};
 use crate::expand;
 use crate::files::{Files, Traces};
+use crate::limits::LONGEST_NAME;
 use crate::model::Scenario;
 use crate::overrides::Override;
 use crate::path::Path;
@@ -65,7 +66,7 @@ fn default_name(file: &str) -> String {
     let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
-    let name: String = stem.chars().take(read::LONGEST_NAME).map(plain).collect();
+    let name: String = stem.chars().take(LONGEST_NAME).map(plain).collect();
     if name.is_empty() { "scenario".to_owned() } else { name }
 }
 

@@ -1,12 +1,9 @@
 //! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
 
-use crate::agent::AgentOptions;
-use crate::controlled::Controlled;
-use crate::dccp::DccpOptions;
+use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
-use headway_media::{SendQueueOptions, SourceOptions, Trace, UdpOptions};
-use headway_tcp::TcpOptions;
+use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
 
@@ -122,17 +119,4 @@ impl Start {
             Self::Uniform(first, _) => Instant::ZERO + first,
         }
     }
-}
-
-/// What carries a flow's packets.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Transport {
-    /// Datagrams, sent when the source writes them.
-    Udp(UdpOptions),
-    /// One-way TCP.
-    Tcp(TcpOptions),
-    /// A rate controller between bare agents.
-    Agent(Controlled<AgentOptions>),
-    /// A DCCP connection.
-    Dccp(Controlled<DccpOptions>),
 }

@@ -1,7 +1,7 @@
 //! What a scenario calls its nodes, and which replicas a name stands for.
 
+use crate::limits::MOST_REPLICAS;
 use crate::path::Path;
-use crate::read::MOST_REPLICAS;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{LinkTable, NodeTable};

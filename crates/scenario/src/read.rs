@@ -1,12 +1,15 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
-use crate::model::Transport;
+use crate::limits::{LONGEST_NAME, MOST_REPLICAS};
 use crate::off::Off;
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
-use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable};
+use crate::tables::{
+    AttackerTable, Chosen, DEFAULT_QUEUE, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable,
+};
+use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
@@ -21,10 +24,6 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
-/// Names stand in tables.
-pub(crate) const LONGEST_NAME: usize = 64;
-/// The most nodes, directed links or flows there may be, replicas counted.
-pub(crate) const MOST_REPLICAS: u64 = 100_000;
 
 /// Reads all tables; `None` if something was wrong. `default_name` is that of a scenario without.
 pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<ScenarioTable> {
@@ -57,7 +56,7 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
             open.wrong(key, format!("there is no {key}: write one [[{key}]] at least, with {needs}"));
         }
     }
-    crate::plan::check_vary(&mut open);
+    crate::vary::check(&mut open);
 
     let record = record.and_then(|value| self::record(reader, value)).unwrap_or_default();
     let node = each(reader, nodes, node);
@@ -186,9 +185,6 @@ fn chosen<R>(options: R) -> Chosen<R> {
     Chosen { dialect: None, options, off: Off::default() }
 }
 
-/// The queue of a link that names none.
-pub(crate) const DEFAULT_QUEUE: &str = "droptail";
-
 fn ends(open: &mut Open<'_, '_>) -> Option<[String; 2]> {
     const EXAMPLE: &str = "[\"a\", \"b\"]";
     let Some(value) = open.value("between") else {
@@ -228,21 +224,19 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     let fid: Option<u32> = open.optional("fid");
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
-    let transport = open.options("transport", dialect, &VOCABULARY.transport);
+    let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
     if open.value("transport").is_none() {
         open.missing("transport", "{ kind = \"tcp-newreno\" } or { kind = \"udp\" }");
     }
     let send_queue = match (open.value("send_queue"), &transport) {
-        (Some(_), Some(Chosen { options: Transport::Udp(_) | Transport::Tcp(_), .. })) => {
+        (Some(_), Some(Chosen { options, .. })) if options.controller().is_none() => {
             // It is read for its mistakes, and not used: transports are changed from the command line.
             open.options::<SendQueueOptions>("send_queue", dialect, &VOCABULARY.send_queue);
             None
         }
         (Some(_), _) => open.options("send_queue", dialect, &VOCABULARY.send_queue),
-        (None, Some(Chosen { options: Transport::Agent(_) | Transport::Dccp(_), .. })) => {
-            Some(chosen(SendQueueOptions::fifo(dialect)))
-        }
-        (None, _) => None,
+        (None, Some(Chosen { options, .. })) => options.controller().map(|_| chosen(SendQueueOptions::fifo(dialect))),
+        (None, None) => None,
     };
     let source = open.options("source", dialect, &VOCABULARY.source);
     if open.value("source").is_none() {

@@ -25,9 +25,17 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// The end of a sentence about an unknown word: the nearest right one, or all of a few.
+/// Values that once had another name, each with what it has now.
+const RENAMED: [(&str, &str); 3] =
+    [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
+
+/// The end of a sentence about an unknown word: what it is called now, the nearest right one, or all of a few.
 #[must_use]
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let is_now = |now: &str| RENAMED.contains(&(word, now));
+    if let Some(now) = candidates.clone().into_iter().take(MOST).find(|candidate| is_now(candidate)) {
+        return format!("; it is called \"{now}\" now");
+    }
     if let Some(near) = nearest(word, candidates.clone()) {
         return format!("; did you mean \"{near}\"?");
     }

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::model::Transport;
 use crate::off::Off;
+use crate::transport::Transport;
 
 /// A network, the flows through it, and how long to watch them.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -132,6 +132,9 @@ pub(crate) struct LinkTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Chosen<LossOptions>>,
 }
+
+/// The queue of a link that names none.
+pub(crate) const DEFAULT_QUEUE: &str = "droptail";
 
 /// A key that may be absent, and whose default the schema cannot tell.
 fn no_default() -> Option<()> {

@@ -1,8 +1,8 @@
 //! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
 
-use crate::model::Transport;
 use crate::off::{Key, Keys};
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};

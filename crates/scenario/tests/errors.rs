@@ -114,6 +114,16 @@ fn wrong_values_are_told_what_would_be_right() {
             "flow[0].start.uniform: 1s is not before 1s",
         ),
         ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times do not match 1 flows"),
+        (
+            "tcp-newreno\", window = \"15packets\"",
+            "tfrc\", controller = { idle = \"linux\" }",
+            r#"flow[0].transport.controller.idle: unknown value "linux"; it is called "halved-and-lifted" now"#,
+        ),
+        (
+            "tcp-newreno\", window = \"15packets\"",
+            "tfrc\", controller = { feedback = \"linux\" }",
+            r#"flow[0].transport.controller.feedback: unknown value "linux"; it is called "window-counter-settled" now"#,
+        ),
         ("tcp-newreno\", window = \"15packets\"", "udp\"", "flow[0].source: udp would send all of an ftp at once"),
         (
             "\"ftp\" }",

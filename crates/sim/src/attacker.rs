@@ -1,10 +1,12 @@
 //! An attacker at its node: drives an attack of `headway_attack`, and counts what comes of it.
 
-use crate::connection::{self, Verdict, address};
-use crate::flow::{Owner, Struck, Timer};
-use crate::network::{Envelope, Network};
+use crate::addresses::{IP_HEADER, address, ports};
+use crate::flow::struck::Struck;
+use crate::network::Network;
 use crate::observe::Observer;
-use crate::packet::{Body, Packet, RawEnd, RawPacket};
+use crate::packet::{Body, Envelope, Packet, RawEnd, RawPacket};
+use crate::timer::{Owner, Timer};
+use crate::transport::{SERVICE, Verdict};
 use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
 use headway_dccp::{Addresses, Network as Checksummed};
 use headway_link::Handle;
@@ -13,8 +15,6 @@ use headway_scenario::Scenario;
 use headway_units::{Class, Ecn, FlowId, Instant, MediaKind, Moment, Random, Registry};
 use std::collections::BTreeMap;
 
-/// IPv4's header.
-const IP_HEADER: usize = 20;
 /// The most packets that one event sends: what is left goes in another event at the same moment.
 const BURST: u32 = 1 << 10;
 
@@ -47,10 +47,9 @@ impl Attacker {
     pub(crate) fn new(scenario: &Scenario, number: usize, routes: AttackerRoutes) -> Self {
         let described = &scenario.attackers[number];
         let (flow, id) = (&scenario.flows[described.target], FlowId(described.target as u32));
-        let [client, server] = connection::ports(id);
+        let [client, server] = ports(id);
         let end = |node, port| Endpoint { address: address(node), port };
-        let target =
-            Target { client: end(flow.from, client), server: end(flow.to, server), service: connection::SERVICE };
+        let target = Target { client: end(flow.from, client), server: end(flow.to, server), service: SERVICE };
         let context = Context {
             target,
             start: described.start,

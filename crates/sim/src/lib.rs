@@ -1,17 +1,9 @@
-//! The event engine, nodes and routes: puts endpoints on nodes and runs a scenario to a record.
-//!
-//! ```text
-//! let mut simulation = Simulation::new(&scenario, ())?;
-//! while !simulation.run(1_000_000)? {}
-//! let record = simulation.finish();
-//! ```
-//! One thread, no clock, no file: the same scenario and seed give the same record, byte for byte.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod agent;
+mod addresses;
 mod attacker;
 mod compare;
-mod connection;
 mod event_queue;
 mod fingerprint;
 mod flow;
@@ -25,17 +17,19 @@ mod routes;
 mod send_queue;
 mod series;
 mod simulation;
-mod strangers;
+mod timer;
+mod transport;
 mod yardstick;
 
 pub use compare::{Compared, Comparison, Shares, compare};
 pub use fingerprint::Fingerprint;
-pub use network::Conservation;
+pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
 pub use packet::{
     Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
 };
 pub use pcapng::PcapngTrace;
-pub use simulation::{Record, RunError, SetupError, Simulation};
+pub use simulation::setup::SetupError;
+pub use simulation::{Record, RunError, Simulation};
 pub use yardstick::{Yardstick, YardstickError};

@@ -1,14 +1,16 @@
 //! Links, routes, and the packets on them.
 
+pub(crate) mod accounts;
+mod fetch;
+
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
-use crate::packet::{Body, Packet, TcpPacket};
+use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
-use headway_prefetch::{fetch, fetch_first};
-use headway_record::{FlowMeter, FlowPacket, LinkLabel, LinkMeter, LinkSummary, Measured};
+use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario as scenario;
-use headway_units::{Class, DropCause, Ecn, FlowId, Instant, MediaKind, Moment};
+use headway_units::{Class, DropCause, FlowId, Instant, MediaKind, Moment};
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -30,9 +32,6 @@ fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission)
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
 /// They take about 800 MB.
 pub(crate) const MOST_PACKETS: usize = 1 << 22;
-
-/// From so many ports on, what events need does not fit into a processor's nearest caches: it is fetched ahead of them.
-const FAR: usize = 1024;
 
 /// So many kinds of links are looked through for one that is alike.
 const LATEST: usize = 8;
@@ -61,27 +60,6 @@ pub(crate) struct Network<O> {
 struct Ended {
     delivered: u64,
     dropped: u64,
-}
-
-/// All packets of a run, data and acknowledgements: `sent = delivered + dropped + in_flight`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conservation {
-    /// Injected by the flows' ends.
-    pub sent: u64,
-    /// Handed to the other end.
-    pub delivered: u64,
-    /// Dropped by a link.
-    pub dropped: u64,
-    /// Counted on the links, and with attackers who hold packets back.
-    pub in_flight: u64,
-}
-
-/// What a link shows of itself for the series.
-pub(crate) struct LinkSample {
-    pub(crate) queue_packets: u64,
-    pub(crate) average: Option<f64>,
-    pub(crate) dropped_packets: u64,
-    pub(crate) sent_bytes: u64,
 }
 
 impl<O: Observer> Network<O> {
@@ -291,58 +269,6 @@ impl<O: Observer> Network<O> {
         self.schedule_arrival(number);
     }
 
-    /// Whether what the next events need is likely to be far away.
-    #[inline(always)]
-    pub(crate) fn is_far(&self) -> bool {
-        self.ports.len() >= FAR
-    }
-
-    /// Fetches a link at whose far end a packet will arrive.
-    pub(crate) fn fetch_port(&self, number: usize) {
-        if let Some(port) = self.ports.get(number) {
-            fetch_first(port);
-        }
-    }
-
-    /// Fetches that packet: the link is at hand.
-    pub(crate) fn fetch_packet(&self, number: usize) {
-        if let Some(handle) = self.ports.get(number).and_then(|port| port.link.first()) {
-            fetch_first(self.packets.get(handle));
-        }
-    }
-
-    /// Fetches what the packet will need next, as it is at hand: another link, or the meter of the flow that is returned, whose end it reaches.
-    pub(crate) fn fetch_next(&self, number: usize) -> Option<FlowId> {
-        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
-        let next = self.routes.link_at(packet.place + 1);
-        if next != Routes::END {
-            fetch(self.ports.get(next as usize)?);
-            return None;
-        }
-        fetch_first(&packet.body);
-        fetch(self.flow_meters.get(packet.flow.0 as usize)?);
-        Some(packet.flow)
-    }
-
-    /// The flow whose end the next packet of this link reaches, and which end, if it does. Else fetches the packet that it will be queued
-    /// behind.
-    pub(crate) fn fetch_last(&self, number: usize) -> Option<(FlowId, bool)> {
-        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
-        let next = self.routes.link_at(packet.place + 1);
-        if next == Routes::END {
-            return Some((packet.flow, packet.forward));
-        }
-        fetch_first(self.packets.get(self.ports.get(next as usize)?.link.last()?));
-        None
-    }
-
-    /// Fetches the link that a route starts with.
-    pub(crate) fn fetch_start(&self, place: u32) {
-        if let Some(port) = self.ports.get(self.routes.link_at(place) as usize) {
-            fetch(port);
-        }
-    }
-
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
     #[inline]
     pub(crate) fn arrival(&mut self, now: Moment, number: usize) -> Option<Handle> {
@@ -410,66 +336,6 @@ impl<O: Observer> Network<O> {
         }
         self.ended.delivered += 1;
         self.packets.remove(handle);
-    }
-
-    pub(crate) fn sample(&mut self, now: Moment, number: usize) -> LinkSample {
-        let Port { link, meter } = &mut self.ports[number];
-        let common = &self.commons[link.common as usize];
-        link.settle(common, &mut self.packets, now);
-        LinkSample {
-            queue_packets: link.waiting().0,
-            average: common.average(),
-            dropped_packets: meter.total_dropped_packets(),
-            sent_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
-        }
-    }
-
-    /// What the meter of a link says, closed at `end`; `cut` if the run was to go on.
-    pub(crate) fn closed_meter(&self, number: usize, label: LinkLabel, end: Instant, cut: bool) -> LinkSummary {
-        let Port { link, meter } = &self.ports[number];
-        let common = &self.commons[link.common as usize];
-        let mut meter = meter.clone();
-        for (since, size) in link.unsettled(common, &self.packets) {
-            meter.waited(&self.measured, since, end, size.count() as u32);
-        }
-        if cut {
-            for (start, until, size) in link.settled_after(common, &self.packets, end) {
-                meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
-                meter.cut_transmission(&self.measured, end, start, until);
-            }
-        }
-        meter.summary(&self.measured, label, end)
-    }
-
-    /// Somebody on a path holds so many packets back.
-    pub(crate) fn conservation(&self, held: usize) -> Conservation {
-        debug_assert_eq!(
-            self.packets.alive() - held,
-            self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>(),
-            "a packet that is on no link is freed"
-        );
-        Conservation {
-            sent: self.next_uid,
-            delivered: self.ended.delivered,
-            dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>()
-                + held as u64,
-        }
-    }
-}
-
-/// A packet without its address.
-#[derive(Debug)]
-pub(crate) struct Envelope {
-    pub(crate) size: u32,
-    pub(crate) ecn: Ecn,
-    pub(crate) body: Body,
-}
-
-impl From<headway_tcp::Segment> for Envelope {
-    #[inline]
-    fn from(segment: headway_tcp::Segment) -> Self {
-        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(&segment)) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
-use headway_media::SourceOptions;
+use crate::transport::ns2_types;
 use headway_record::ns2::{self, PacketType, TraceAddress, TraceEvent, TracePacket};
 use headway_scenario::Scenario;
 use headway_units::Instant;
@@ -41,17 +41,7 @@ impl Ns2Trace {
             .iter()
             .zip(1..)
             .map(|(flow, number)| {
-                let data = match (&*flow.transport, &*flow.source) {
-                    (headway_scenario::Transport::Tcp(_), _) => PacketType::Tcp,
-                    (headway_scenario::Transport::Udp(_), SourceOptions::Cbr(_)) => PacketType::Cbr,
-                    (headway_scenario::Transport::Udp(_), SourceOptions::Exponential(_)) => PacketType::Exponential,
-                    (headway_scenario::Transport::Udp(_), SourceOptions::Pareto(_)) => PacketType::Pareto,
-                    (headway_scenario::Transport::Udp(_), _) => PacketType::Udp,
-                    (headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_), _) => {
-                        PacketType::Tfrc
-                    }
-                };
-                let answer = if data == PacketType::Tfrc { PacketType::TfrcAck } else { PacketType::Ack };
+                let [data, answer] = ns2_types(&flow.transport, &flow.source);
                 // Scripts number their flows from 1: 0 is ns-2's default, no flow in particular.
                 let fid = flow.fid.unwrap_or(number);
                 Ends { data, answer, source: attach(flow.from), destination: attach(flow.to), fid }

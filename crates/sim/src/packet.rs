@@ -48,6 +48,21 @@ impl Packet {
     }
 }
 
+/// A packet without its address.
+#[derive(Debug)]
+pub(crate) struct Envelope {
+    pub(crate) size: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) body: Body,
+}
+
+impl From<Segment> for Envelope {
+    #[inline]
+    fn from(segment: Segment) -> Self {
+        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(&segment)) }
+    }
+}
+
 /// What a packet carries. A link's notes, a packet's header and the small bodies are two cache lines; larger bodies are elsewhere.
 #[derive(Clone, Debug)]
 pub enum Body {

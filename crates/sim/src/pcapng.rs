@@ -4,18 +4,18 @@
 //! of the run. A DCCP packet is what it was; of the others only what the simulation knows is written into headers: a TCP
 //! numbers its segments, here counted in their bytes; bare agents' datagrams and reports are UDP datagrams.
 
-use crate::connection::{self, address};
+use crate::addresses::{IP_HEADER, address, ports};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet, TcpPacket};
+use crate::transport::bytes_a_number;
 use headway_dccp::{Addresses, Network};
 use headway_record::{IpAddresses, IpHeader, PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
-use headway_scenario::{Scenario, Transport};
+use headway_scenario::Scenario;
 use headway_units::Instant;
 use std::net::Ipv4Addr;
 
 /// What is kept of a packet at most: all headers with all options, and some of the data.
 const KEPT: usize = 2048;
-const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 /// IP's protocol numbers.
 const TCP: u8 = 6;
@@ -57,10 +57,7 @@ impl PcapngTrace {
         let interface = |link: &headway_scenario::Link| writer.interface(&link.name).expect("memory takes it");
         let interfaces = scenario.links.iter().map(interface).collect();
         let ends = |flow: &headway_scenario::Flow| {
-            let segment = match &*flow.transport {
-                Transport::Tcp(tcp) => tcp.rules.segment.count().saturating_sub(tcp.rules.header.count()) as u32,
-                Transport::Udp(_) | Transport::Agent(_) | Transport::Dccp(_) => 0,
-            };
+            let segment = bytes_a_number(&flow.transport);
             Ends { from: address(flow.from), to: address(flow.to), segment }
         };
         let flows = scenario.flows.iter().map(ends).collect();
@@ -81,7 +78,7 @@ impl PcapngTrace {
             _ if forward => (from, to),
             _ => (to, from),
         };
-        let mut ports = connection::ports(packet.flow);
+        let mut ports = ports(packet.flow);
         if !forward {
             ports.reverse();
         }

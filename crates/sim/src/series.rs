@@ -1,6 +1,6 @@
 //! Values over time, pulled at a fixed interval: nothing is recorded between samples.
 
-use crate::flow::{Flow, Transport};
+use crate::flow::Flow;
 use crate::network::Network;
 use crate::observe::Observer;
 use headway_rate::Status;
@@ -39,27 +39,18 @@ struct LinkSeries {
 }
 
 impl Series {
-    pub(crate) fn new(scenario: &Scenario, interval: Duration) -> Self {
+    pub(crate) fn new(scenario: &Scenario, flows: &[Flow], interval: Duration) -> Self {
         let mut names = SeriesNames::default();
-        let flows = scenario
-            .flows
-            .iter()
-            .map(|flow| FlowSeries {
-                bytes_before: 0,
-                throughput: names.series(&flow.name, metric::THROUGHPUT),
-                lost: names.series(&flow.name, metric::LOSS),
-                window: matches!(*flow.transport, headway_scenario::Transport::Tcp(_))
-                    .then(|| [metric::CWND, metric::SSTHRESH].map(|name| names.series(&flow.name, name))),
-                controller: matches!(
-                    *flow.transport,
-                    headway_scenario::Transport::Agent(_) | headway_scenario::Transport::Dccp(_)
-                )
-                .then(|| {
-                    [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE]
-                        .map(|name| names.series(&flow.name, name))
-                }),
-            })
-            .collect();
+        let mut of_flow = |name: &str, flow: &Flow| FlowSeries {
+            bytes_before: 0,
+            throughput: names.series(name, metric::THROUGHPUT),
+            lost: names.series(name, metric::LOSS),
+            window: flow.transport.tcp().map(|_| [metric::CWND, metric::SSTHRESH].map(|what| names.series(name, what))),
+            controller: flow.transport.status().map(|_| {
+                [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE].map(|what| names.series(name, what))
+            }),
+        };
+        let flows = scenario.flows.iter().zip(flows).map(|(described, flow)| of_flow(&described.name, flow)).collect();
         let links = scenario
             .links
             .iter()
@@ -95,11 +86,11 @@ impl Series {
             let throughput = rate(meter.total_received_bytes(), &mut series.bytes_before);
             self.writer.push(series.throughput, now, throughput);
             self.writer.push(series.lost, now, meter.total_lost_packets() as f64);
-            if let (Some([cwnd, ssthresh]), Transport::Tcp { sender, .. }) = (series.window, &flow.transport) {
+            if let (Some([cwnd, ssthresh]), Some(sender)) = (series.window, flow.transport.tcp()) {
                 self.writer.push(cwnd, now, sender.cwnd());
                 self.writer.push(ssthresh, now, sender.ssthresh());
             }
-            if let (Some(ids), Some(status)) = (series.controller, flow.controller_status()) {
+            if let (Some(ids), Some(status)) = (series.controller, flow.transport.status()) {
                 let Status { target_rate, rtt, loss_event_rate, .. } = status;
                 let values = [
                     target_rate.map(|rate| rate.bits_per_second() as f64),

@@ -1,50 +1,23 @@
 //! Runs a scenario to its record.
 
-use crate::agent;
-use crate::attacker::{Attacker, AttackerRoutes};
-use crate::connection;
-use crate::event_queue::{Actor, MAX_ACTORS};
+mod record;
+pub(crate) mod setup;
+
+pub use record::Record;
+
+use crate::attacker::Attacker;
+use crate::event_queue::Actor;
 use crate::fingerprint::Fingerprint;
-use crate::flow::{Flow, Timer, Transport, Udp};
-use crate::network::{Conservation, MOST_PACKETS, Network};
+use crate::flow::Flow;
+use crate::network::accounts::Conservation;
+use crate::network::{MOST_PACKETS, Network};
 use crate::observe::Observer;
 use crate::packet::Body;
-use crate::routes::Routes;
 use crate::series::Series;
-use crate::strangers::Strangers;
-use headway_attack::AttackOptions;
 use headway_link::Handle;
-use headway_media::{Context, Source};
-use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
-use headway_scenario::{Scenario, Start};
-use headway_tcp::{Sender, Sink};
-use headway_units::{Bytes, Class, Duration, FlowId, Instant, Moment, OptionError, Random, Registry, Ties};
-
-/// Why a scenario cannot be run. A checked scenario file leaves none of these.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    /// No links lead from one node to the other.
-    #[error("flow \"{flow}\": there is no route from \"{from}\" to \"{to}\"")]
-    NoRoute {
-        /// The flow.
-        flow: String,
-        /// Where it starts.
-        from: String,
-        /// Where it should go.
-        to: String,
-    },
-    /// The source cannot be started.
-    #[error("flow \"{flow}\": source: {error}")]
-    Source {
-        /// The flow.
-        flow: String,
-        /// Why.
-        error: OptionError,
-    },
-    /// More links or flows than the event queue can name.
-    #[error("the scenario has more than {MAX_ACTORS} links or flows")]
-    TooLarge,
-}
+use headway_record::SeriesWriter;
+use headway_scenario::Scenario;
+use headway_units::{Bytes, Class, Instant, Moment};
 
 /// Why a run cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,90 +56,10 @@ pub struct Simulation<'a, O = ()> {
     samples: u64,
 }
 
-/// What a run leaves.
-#[derive(Debug)]
-pub struct Record<O = ()> {
-    /// Metrics over the measured interval.
-    pub summary: Summary,
-    /// Values over time, if the scenario asks for them: what has not been taken yet.
-    pub series: Option<SeriesWriter>,
-    /// The order of the run's events.
-    pub fingerprint: Fingerprint,
-    /// Where all packets went.
-    pub conservation: Conservation,
-    /// Events that the run took.
-    pub events: u64,
-    /// Who watched.
-    pub observer: O,
-}
-
 impl<'a, O: Observer> Simulation<'a, O> {
-    /// Sets a scenario up at time zero.
-    ///
-    /// # Errors
-    /// See [`SetupError`].
-    pub fn new(scenario: &'a Scenario, observer: O) -> Result<Self, SetupError> {
-        if scenario.links.len().max(scenario.flows.len()) >= MAX_ACTORS {
-            return Err(SetupError::TooLarge);
-        }
-        let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
-        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
-        for attacker in &scenario.attackers {
-            let (at, target) = (attacker.at, attacker.target);
-            let flow = &scenario.flows[target];
-            if attacker.on_path {
-                // Its packets come here first, and go on from here.
-                (pairs[2 * target].1, pairs[2 * target + 1].1) = (at, at);
-            }
-            pairs.extend([(at, flow.to), (at, flow.from), (flow.to, at)]);
-        }
-        let (routes, places) = Routes::find(scenario.nodes.len(), &links, &pairs).map_err(|no_route| {
-            let of_attacker = no_route.pair.checked_sub(2 * scenario.flows.len());
-            let flow = of_attacker.map_or(no_route.pair / 2, |pair| scenario.attackers[pair / 3].target);
-            let flow = &scenario.flows[flow];
-            let (from, to) = pairs[no_route.pair];
-            SetupError::NoRoute {
-                flow: flow.name.clone(),
-                from: scenario.nodes[from].clone(),
-                to: scenario.nodes[to].clone(),
-            }
-        })?;
-        let mut network = Network::new(scenario, routes, observer);
-        let mut flows = Vec::with_capacity(scenario.flows.len());
-        for (number, flow) in scenario.flows.iter().enumerate() {
-            let id = FlowId(number as u32);
-            let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
-            flow.set_off(&mut network.events);
-            flows.push(flow);
-        }
-        let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
-        let attackers = attackers(scenario, of_attackers, &mut flows, &mut network);
-        if !scenario.measure_from.is_zero() {
-            let measure_from = Moment::after_all(Instant::ZERO + scenario.measure_from);
-            network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
-        }
-        let series = scenario.series.map(|interval| {
-            network.events.push(Moment::after_all(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
-            Series::new(scenario, interval)
-        });
-        Ok(Self {
-            scenario,
-            now: Instant::ZERO,
-            end: Instant::ZERO + scenario.duration,
-            done: false,
-            flows,
-            attackers,
-            network,
-            series,
-            fingerprint: Fingerprint::default(),
-            events: 0,
-            samples: 0,
-        })
-    }
-
     /// The backlog of the flow with this number consists of packets of these sizes, again and again.
     pub(crate) fn set_backlog_sizes(&mut self, flow: usize, sizes: Vec<Bytes>) {
-        if let Some(queue) = self.flows.get_mut(flow).and_then(Flow::send_queue) {
+        if let Some(queue) = self.flows.get_mut(flow).and_then(|flow| flow.transport.send_queue()) {
             queue.set_backlog_sizes(sizes);
         }
     }
@@ -253,7 +146,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     if let Some((flow, forward)) = network.fetch_last(number)
                         && let Some(flow) = self.flows.get(flow.0 as usize)
                     {
-                        flow.fetch_end(forward);
+                        flow.transport.fetch(forward);
                         if !forward {
                             network.fetch_start(flow.forward);
                         }
@@ -266,7 +159,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 }
                 (Class::SenderTimer, 0) => {
                     if let Some(flow) = self.flows.get(number) {
-                        flow.fetch_end(false);
+                        flow.transport.fetch(false);
                     }
                 }
                 _ => {}
@@ -332,7 +225,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// What senders count by themselves is counted from here on.
     fn begin_measurement(&mut self) {
         for flow in &mut self.flows {
-            if let Transport::Tcp { sender, .. } = &flow.transport {
+            if let Some(sender) = flow.transport.tcp() {
                 flow.counted_before = sender.counters();
             }
         }
@@ -351,182 +244,4 @@ impl<'a, O: Observer> Simulation<'a, O> {
     pub fn conservation(&self) -> Conservation {
         self.network.conservation(self.held())
     }
-
-    /// Closes the record, at the end of the run or wherever it stands.
-    #[must_use]
-    pub fn finish(mut self) -> Record<O> {
-        let scenario = self.scenario;
-        let end = self.now;
-        if let Some(series) = &mut self.series {
-            // Before anything that happens at the end itself, which is not part of the run.
-            let before = Moment::before_all(end);
-            series.sample(before, &self.flows, &mut self.network);
-        }
-        let flows: Vec<_> = self
-            .flows
-            .iter()
-            .zip(&scenario.flows)
-            .map(|(flow, described)| {
-                let label = FlowLabel {
-                    name: described.name.clone(),
-                    from: scenario.nodes[described.from].clone(),
-                    to: scenario.nodes[described.to].clone(),
-                    kind: described.transport.kind().to_owned(),
-                };
-                let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
-                if let Transport::Tcp { sender, .. } = &flow.transport {
-                    let (counters, before) = (sender.counters(), flow.counted_before);
-                    summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
-                    summary.timeouts = Some(counters.timeouts - before.timeouts);
-                }
-                if let Transport::Dccp { client, .. } = &flow.transport {
-                    summary.connection_failure = client.failure();
-                }
-                summary
-            })
-            .collect();
-        let links = scenario
-            .links
-            .iter()
-            .enumerate()
-            .map(|(number, link)| {
-                let label = LinkLabel {
-                    name: link.name.clone(),
-                    from: scenario.nodes[link.from].clone(),
-                    to: scenario.nodes[link.to].clone(),
-                };
-                self.network.closed_meter(number, label, end, !self.done)
-            })
-            .collect();
-        let summary = Summary {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            name: scenario.name.clone(),
-            seed: scenario.seed,
-            complete: self.done,
-            // A run that was stopped before it was measured has measured nothing.
-            interval: Interval {
-                from: scenario.measure_from.min(end.since(Instant::ZERO)).as_secs_f64(),
-                to: end.as_secs_f64(),
-            },
-            jain_index: Summary::fairness(&flows),
-            flows,
-            links,
-            attackers: self.attackers.iter().map(Attacker::summary).collect(),
-            packet_hops: self.network.packet_hops,
-            fingerprint: format!("{:016x}", self.fingerprint.value()),
-        };
-        let conservation = self.conservation();
-        Record {
-            summary,
-            series: self.series.map(Series::into_writer),
-            fingerprint: self.fingerprint,
-            conservation,
-            events: self.events,
-            observer: self.network.observer,
-        }
-    }
-}
-
-/// The routes that a flow needs: towards its sink, and back. UDP sends nothing back: a route from a node to itself is
-/// no links.
-fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
-    let back = match *flow.transport {
-        headway_scenario::Transport::Udp(_) => (flow.from, flow.from),
-        headway_scenario::Transport::Tcp(_)
-        | headway_scenario::Transport::Agent(_)
-        | headway_scenario::Transport::Dccp(_) => (flow.to, flow.from),
-    };
-    [(flow.from, flow.to), back]
-}
-
-/// The attackers with their routes, of which each has three: to the server, to the client, and from the server.
-fn attackers<O: Observer>(
-    scenario: &Scenario,
-    places: &[u32],
-    flows: &mut [Flow],
-    network: &mut Network<O>,
-) -> Vec<Attacker> {
-    let mut attackers = Vec::with_capacity(scenario.attackers.len());
-    for ((number, described), places) in scenario.attackers.iter().enumerate().zip(places.chunks_exact(3)) {
-        let (described_flow, flow) = (&scenario.flows[described.target], &mut flows[described.target]);
-        let path = described.on_path.then(|| [flow.forward, flow.reverse].map(|place| network.end_of_route(place)));
-        let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
-        // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
-        let floods = matches!(described.attack, AttackOptions::Flood(_));
-        if let Transport::Dccp { server, .. } = &mut flow.transport
-            && (floods || server.strangers.is_none())
-        {
-            let [client, own] = [described_flow.from, described_flow.to].map(connection::address);
-            server.strangers = Some(Box::new(Strangers::new(client, own, places[2])));
-        }
-        let mut attacker = Attacker::new(scenario, number, routes);
-        attacker.set_off(network);
-        attackers.push(attacker);
-    }
-    attackers
-}
-
-/// One of the flow's random streams.
-pub(crate) fn stream(scenario: &Scenario, flow: &headway_scenario::Flow, what: &str) -> Random {
-    Random::new(scenario.seed, &format!("flow {} {what}", flow.name))
-}
-
-/// When the flow starts in this run.
-pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Instant {
-    match flow.start {
-        Start::At(at) => at,
-        Start::Uniform(from, to) => {
-            let width = (to - from).as_nanos();
-            Instant::ZERO + from + Duration::from_nanos(stream(scenario, flow, "start").below(width))
-        }
-    }
-}
-
-/// Whether a source ends by its own clock. By the order of scheduling the stop is an event, which cancels what comes after it.
-const fn stops_itself(scenario: &Scenario, transport: &headway_scenario::Transport) -> bool {
-    use headway_scenario::Transport as T;
-    matches!(scenario.ties, Ties::Drawn) || matches!(transport, T::Agent(_) | T::Dccp(_))
-}
-
-fn new_flow(
-    scenario: &Scenario,
-    flow: &headway_scenario::Flow,
-    id: FlowId,
-    [forward, reverse]: [u32; 2],
-) -> Result<Flow, SetupError> {
-    let stream = |what: &str| stream(scenario, flow, what);
-    let start = start(scenario, flow);
-    let stop = flow.stop.filter(|_| stops_itself(scenario, &flow.transport));
-    let context = Context { start, stop, random: stream("source"), trace: flow.trace.clone() };
-    let source =
-        Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
-    let transport = match &*flow.transport {
-        headway_scenario::Transport::Udp(options) => Transport::Udp(Box::new(Udp::new(options))),
-        headway_scenario::Transport::Tcp(options) => {
-            Transport::Tcp { sender: Sender::new(options, stream("sender")), sink: Box::new(Sink::new(options)) }
-        }
-        headway_scenario::Transport::Agent(options) => {
-            let (sender, receiver) = agent::pair(options, &flow.send_queue, start, stream("sender"));
-            Transport::Agent { sender: Box::new(sender), receiver: Box::new(receiver) }
-        }
-        headway_scenario::Transport::Dccp(options) => {
-            let (client, server) = connection::pair(options, &flow.send_queue, id, start, stream);
-            Transport::Dccp { client: Box::new(client), server: Box::new(server) }
-        }
-    };
-    Ok(Flow {
-        id,
-        forward,
-        reverse,
-        start,
-        stop: flow.stop,
-        stop_place: 0,
-        salt: stream("ties").bits() as u32,
-        source,
-        transport,
-        counted_before: headway_tcp::Counters::default(),
-        source_timer: Timer::default(),
-        sender_timer: Timer::default(),
-        sink_timer: Timer::default(),
-    })
 }

@@ -4,14 +4,15 @@
 use crate::observe::{Observer, RoundTrip};
 use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
-use crate::simulation::{RunError, SetupError, Simulation};
-use crate::{agent, connection};
+use crate::simulation::setup::{SetupError, start};
+use crate::simulation::{RunError, Simulation};
+use crate::transport::{Setup, Transport, stream};
 use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
     Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions,
 };
-use headway_scenario::{Flow, Scenario, Transport};
-use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _, Random};
+use headway_scenario::{Flow, Scenario};
+use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -231,17 +232,8 @@ impl Sender for Replay<'_> {
 
 /// How the flow's writes are cut, if it has a send queue.
 fn cut(flow: &Flow) -> Option<UdpOptions> {
-    let random = |_: &str| Random::new(0, "");
-    match &*flow.transport {
-        Transport::Agent(options) => {
-            Some(agent::pair(options, &flow.send_queue, Instant::ZERO, random("")).0.queue.cut().clone())
-        }
-        Transport::Dccp(options) => {
-            let (client, _) = connection::pair(options, &flow.send_queue, FlowId(0), Instant::ZERO, random);
-            Some(client.queue.cut().clone())
-        }
-        Transport::Udp(_) | Transport::Tcp(_) => None,
-    }
+    let setup = Setup { flow, id: FlowId(0), start: Instant::ZERO, seed: 0 };
+    Transport::new(&setup).send_queue().map(|queue| queue.cut().clone())
 }
 
 /// What counts of what the flow's application hands over, packet by packet, until `take` has enough.
@@ -254,9 +246,9 @@ fn each_counted(
     let cut = cut(flow).ok_or_else(|| YardstickError::NoSendQueue(flow.name.clone()))?;
     let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
     let context = Context {
-        start: crate::simulation::start(scenario, flow),
+        start: start(scenario, flow),
         stop: Some(flow.stop.unwrap_or(end)),
-        random: crate::simulation::stream(scenario, flow, "source"),
+        random: stream(scenario.seed, flow, "source"),
         trace: flow.trace.clone(),
     };
     let mut source = Source::new(&flow.source, context)?;

@@ -1,8 +1,4 @@
-//! The words every Headway crate shares: instants and durations, rates, bytes, probabilities, queue sizes,
-//! circular sequence numbers, random streams, and the registry through which a scenario names an algorithm.
-//!
-//! Quantities are newtypes over integers, parsed from and printed with their units (`"10ms"`, `"2Mbps"`,
-//! `"1000B"`). Nothing here touches a clock: an [`Instant`] is nanoseconds since the caller's own zero.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod accumulate;

@@ -165,7 +165,7 @@ impl Allowed {
         let expired = std::mem::take(&mut self.expired);
         if news.p > 0.0 {
             self.avoid(moment, limit, r);
-        } else if !(expired && self.idle == Idle::Linux) {
+        } else if !(expired && self.idle == Idle::HalvedAndLifted) {
             let limit = if self.receive_limit == ReceiveLimit::Conservative { 2.0 * news.x_recv } else { limit };
             self.grow(moment, limit, r);
         }
@@ -219,7 +219,7 @@ impl Allowed {
     /// Linux: who has sent nothing for two round trips may start again as in the beginning.
     fn lift(&self, moment: &Moment, limit: f64) -> f64 {
         match moment.initial_rate() {
-            Some(initial) if self.idle == Idle::Linux && moment.idle => limit.max(initial),
+            Some(initial) if self.idle == Idle::HalvedAndLifted && moment.idle => limit.max(initial),
             _ => limit,
         }
     }
@@ -295,7 +295,7 @@ impl Allowed {
         let halved = (self.x / 2.0).max(least);
         let initial = moment.initial_rate();
         self.expired = true;
-        if self.idle == Idle::Ns2 {
+        if self.idle == Idle::HalvedToInitial {
             let initial = initial.unwrap_or(f64::INFINITY);
             if !moment.idle || self.x > 2.0 * initial {
                 self.x = halved;
@@ -320,7 +320,7 @@ impl Allowed {
                 Idle::Rfc5348 if self.p <= 0.0 && self.x < 2.0 * recover_rate => return,
                 Idle::Rfc3448 if x_recv < 4.0 * moment.s / r => return,
                 Idle::Rfc4342 => at_least = least.max(recover_rate.min(self.x)),
-                Idle::Rfc5348 | Idle::Rfc3448 | Idle::Linux | Idle::Ns2 => {}
+                Idle::Rfc5348 | Idle::Rfc3448 | Idle::HalvedAndLifted | Idle::HalvedToInitial => {}
             }
         }
         if self.p <= 0.0 || !self.fed_back {
@@ -331,7 +331,7 @@ impl Allowed {
         let limit = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 };
         // "Cut the allowed sending rate in half": half of the equation's may be more than the first report, or an earlier expiry,
         // has left. Linux raises an idle sender's on purpose.
-        let limit = if self.idle == Idle::Linux { limit } else { limit.min(self.x) }.max(at_least);
+        let limit = if self.idle == Idle::HalvedAndLifted { limit } else { limit.min(self.x) }.max(at_least);
         self.set.replace(moment.now, limit / 2.0);
         self.x = self.x_bps.min(self.lift(moment, limit)).max(least);
     }

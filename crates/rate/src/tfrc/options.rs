@@ -149,7 +149,7 @@ pub enum FeedbackClock {
     WindowCounter,
     /// The same, but not while a hole is open. The receive rate is that since the last report, whenever that was; a loss
     /// event repeats the last one (Linux).
-    Linux,
+    WindowCounterSettled,
 }
 
 /// How often the receiver samples the round trip from window counters.
@@ -253,10 +253,10 @@ pub enum Idle {
     /// An idle sender falls to two packets a round trip at least (RFC 3448 section 4.4).
     Rfc3448,
     /// An idle sender falls to the initial rate at least; a busy one's rate is halved as it is (ns-2).
-    Ns2,
+    HalvedToInitial,
     /// Idle or not, the rate is halved; nothing sent for two round trips lifts the receive limit to the initial rate
     /// (Linux).
-    Linux,
+    HalvedAndLifted,
 }
 
 /// When the next packet may go.
@@ -393,7 +393,7 @@ impl TfrcOptions {
             receive_limit: ReceiveLimit::Last,
             minimum_rate: false,
             nofeedback: Nofeedback::TwoRtt,
-            idle: Idle::Ns2,
+            idle: Idle::HalvedToInitial,
             pacing: Pacing::Timer,
             paced: Paced::Packets,
             ..Self::rfc()
@@ -410,7 +410,7 @@ impl TfrcOptions {
             first_interval: FirstInterval::SinceReport,
             discounting: false,
             whole_intervals: true,
-            feedback: FeedbackClock::Linux,
+            feedback: FeedbackClock::WindowCounterSettled,
             counter_samples: CounterSamples::EachRoundTrip,
             segment: Segment::Smoothed,
             handshake_rtt_counts: true,
@@ -418,7 +418,7 @@ impl TfrcOptions {
             slow_start: SlowStart::DoublingFromOne,
             receive_limit: ReceiveLimit::Last,
             nofeedback: Nofeedback::FourRttBounded,
-            idle: Idle::Linux,
+            idle: Idle::HalvedAndLifted,
             reduce_oscillations: false,
             pacing: Pacing::Scheduled,
             paced: Paced::Segments,

@@ -102,7 +102,7 @@ impl TfrcReceiver {
         match (self.clock(), self.r()) {
             // Of what came after a timer that had nothing to report, the window holds all.
             (FeedbackClock::Timer, _) if self.reports.timer_r > 0.0 => self.reports.timer_r,
-            (FeedbackClock::Linux, _) => since,
+            (FeedbackClock::WindowCounterSettled, _) => since,
             (_, r) => r.unwrap_or(0.0).max(since),
         }
     }
@@ -112,7 +112,7 @@ impl TfrcReceiver {
             // ns-2's `est_thput`: one packet a second, where nothing has come since the last report.
             return self.arrivals.mean_size().unwrap_or(self.full);
         }
-        if self.clock() == FeedbackClock::Linux && self.reports.loss_since && self.last_x_recv > 0.0 {
+        if self.clock() == FeedbackClock::WindowCounterSettled && self.reports.loss_since && self.last_x_recv > 0.0 {
             return self.last_x_recv;
         }
         self.arrivals.rate(now, self.window(now))
@@ -211,8 +211,10 @@ impl TfrcReceiver {
                 let urgent = self.timing.is_some_and(|timing| timing.urgent);
                 urgent || newest && waited
             }
-            (FeedbackClock::Linux, _) if self.history.as_ref().is_some_and(LossHistory::is_pending) => false,
-            (FeedbackClock::WindowCounter | FeedbackClock::Linux, r) => {
+            (FeedbackClock::WindowCounterSettled, _) if self.history.as_ref().is_some_and(LossHistory::is_pending) => {
+                false
+            }
+            (FeedbackClock::WindowCounter | FeedbackClock::WindowCounterSettled, r) => {
                 let counter = self.history.as_ref().map_or(0, LossHistory::counter);
                 // Four bits of quarters: after four round trips the difference says nothing, and could be none behind an outage.
                 let gone_round = now.since(last).as_secs_f64() >= 4.0 * r.unwrap_or(DEFAULT_RTT);
@@ -239,7 +241,7 @@ impl TfrcReceiver {
         let wait = match self.clock() {
             FeedbackClock::Timer => r / parts,
             FeedbackClock::Arrival => 1.5 * r / parts,
-            FeedbackClock::WindowCounter | FeedbackClock::Linux => return,
+            FeedbackClock::WindowCounter | FeedbackClock::WindowCounterSettled => return,
         };
         self.reports.timer_r = r;
         self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_micros(1)));
@@ -261,7 +263,9 @@ impl ReceiverHalf for TfrcReceiver {
         let newest = highest.is_none_or(|highest| packet.number > highest);
         self.size.add(packet.size.count());
         // Linux samples while nothing is missing (net/dccp/ccids/ccid3.c, `ccid3_hc_rx_packet_recv`).
-        let whole = |history: &LossHistory| self.options.feedback != FeedbackClock::Linux || !history.is_pending();
+        let whole = |history: &LossHistory| {
+            self.options.feedback != FeedbackClock::WindowCounterSettled || !history.is_pending()
+        };
         if newest && let Some(history) = self.history.as_ref().filter(|history| whole(history)) {
             self.counter_rtt.on_packet(now, history.counter());
         }

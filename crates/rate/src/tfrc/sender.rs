@@ -123,8 +123,10 @@ impl TfrcSender {
         let r = self.rtt.r();
         let mss = self.segment.largest();
         let idle = match self.options.idle {
-            Idle::Ns2 => self.limited.now || self.limited.all_idle,
-            Idle::Linux => self.last_sent.zip(r).is_some_and(|(at, r)| now.since(at).as_secs_f64() >= 2.0 * r),
+            Idle::HalvedToInitial => self.limited.now || self.limited.all_idle,
+            Idle::HalvedAndLifted => {
+                self.last_sent.zip(r).is_some_and(|(at, r)| now.since(at).as_secs_f64() >= 2.0 * r)
+            }
             Idle::Rfc5348 | Idle::Rfc4342 | Idle::Rfc3448 => !self.sent_since_timer,
         };
         let recently = self.limited.last.zip(r).is_some_and(|(at, r)| now.since(at).as_secs_f64() < 1.5 * r);

@@ -243,7 +243,7 @@ fn an_idle_sender_with_faster_restart() {
 /// ns-2: a busy sender's rate is halved, an idle one's is the initial rate at most, or halved from more than twice that.
 #[test]
 fn an_idle_sender_in_ns2() {
-    let ns2 = options(|o| o.idle = Idle::Ns2);
+    let ns2 = options(|o| o.idle = Idle::HalvedToInitial);
     for (moment, x, wanted) in [
         (at(1.4), 60_000.0, 30_000.0),
         (idle(1.4), 60_000.0, 40_000.0),
@@ -262,7 +262,7 @@ fn an_idle_sender_in_ns2() {
 /// right after the timer does not double.
 #[test]
 fn an_idle_sender_in_linux() {
-    let linux = options(|o| (o.idle, o.receive_limit) = (Idle::Linux, ReceiveLimit::Last));
+    let linux = options(|o| (o.idle, o.receive_limit) = (Idle::HalvedAndLifted, ReceiveLimit::Last));
     close(timeout(&linux, &idle(1.4), 0.0, 60_000.0, f64::INFINITY, 30_000.0), 30_000.0);
     close(timeout(&linux, &at(1.4), 0.01, 60_000.0, 100_000.0, 30_000.0), 30_000.0);
     close(timeout(&linux, &idle(1.4), 0.01, 60_000.0, 100_000.0, 30_000.0), 40_000.0);

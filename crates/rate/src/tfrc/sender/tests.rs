@@ -175,9 +175,9 @@ fn idle() {
     let (_, x) = left(Idle::Rfc3448, 112_332.2, 0.01);
     assert!((20_000.0..80_000.0).contains(&x), "{x}");
     // ns-2 asks whether the application has said that it has nothing; it has not, so s/64 is left.
-    let (_, x) = left(Idle::Ns2, 112_332.2, 0.01);
+    let (_, x) = left(Idle::HalvedToInitial, 112_332.2, 0.01);
     assert!(x <= 16.0, "{x}");
-    let (_, x) = left(Idle::Linux, 112_332.2, 0.01);
+    let (_, x) = left(Idle::HalvedAndLifted, 112_332.2, 0.01);
     assert!((x - 40_000.0).abs() < 1.0, "{x}");
 }
 
@@ -214,7 +214,7 @@ fn silence_does_not_make_it_faster() {
 /// ns-2's `idleFix_`: an application that had nothing to send is left the initial rate.
 #[test]
 fn idle_in_ns2() {
-    let mut sender = steady(&TfrcOptions { idle: Idle::Ns2, ..rfc() });
+    let mut sender = steady(&TfrcOptions { idle: Idle::HalvedToInitial, ..rfc() });
     sender.on_application_limited(ms(1010));
     for _ in 0..20 {
         let at = sender.poll_timeout().unwrap();

@@ -1,10 +1,12 @@
 //! A rate controller's bare agents, as ns-2 has them: numbered datagrams one way, reports the other, no handshake. Round
 //! trips and timestamps are exact.
 
-use crate::controlled::Carrier;
-use headway_rate::Need;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Rate};
-use serde::{Deserialize, Serialize};
+use super::controlled::{self, Carrier, Controlled};
+use super::options::{Tagged, TransportOptions};
+use headway_media::{UdpOptions, WriteSize, datagrams};
+use headway_rate::{ControllerOptions, Need};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Options of the agents that carry a controller, beside those of the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -46,7 +48,7 @@ impl headway_units::Options for AgentOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        headway_media::UdpOptions { datagram: self.datagram, header: self.header }.check()?;
+        TransportOptions::check(&self.cut())?;
         if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
             let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
@@ -56,6 +58,64 @@ impl headway_units::Options for AgentOptions {
             return Err(OptionError::new("initial_rtt", message));
         }
         Ok(())
+    }
+}
+
+impl AgentOptions {
+    /// How writes are cut into datagrams.
+    #[must_use]
+    pub fn cut(&self) -> UdpOptions {
+        UdpOptions { datagram: self.datagram, header: self.header }
+    }
+}
+
+/// The first controller is `none`, which as a transport is `udp`.
+const KINDS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
+
+impl TransportOptions for Controlled<AgentOptions> {
+    const KINDS: &'static [&'static str] = KINDS;
+    const SERIES: usize = controlled::SERIES;
+
+    fn kind(&self) -> &'static str {
+        self.controller.kind()
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        KINDS.contains(&kind).then(|| Self::with(kind, dialect))?
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        Self::read(kind, options)
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_both()
+    }
+
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Tagged { kind: self.kind(), options: self }.serialize(serializer)
+    }
+
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+        controlled::schemas::<AgentOptions>(generator, |kind| KINDS.contains(&kind).then_some(kind))
+    }
+
+    fn full_packet(&self) -> Bytes {
+        self.carrier.datagram
+    }
+
+    fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        let cut = self.carrier.cut();
+        let largest = write.and_then(|size| datagrams(size, &cut).next());
+        (largest.map_or(cut.datagram, |largest| largest.wire), Some(self.carrier.feedback))
+    }
+
+    fn write_header(&self) -> Option<Bytes> {
+        Some(self.carrier.header)
+    }
+
+    fn controller(&self) -> Option<&ControllerOptions> {
+        Some(&self.controller)
     }
 }
 
@@ -76,7 +136,7 @@ const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1000);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dccp::DccpOptions;
+    use crate::transport::DccpOptions;
     use headway_units::Options;
 
     /// What a carrier cannot give is refused with the key that would.

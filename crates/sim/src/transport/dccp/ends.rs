@@ -1,41 +1,27 @@
-//! The carrier `connection`: a DCCP client and server. Packets hold what is on the wire and nothing else, so that turning
-//! them into bytes and back changes nothing.
+//! The two ends of a connection, around the state machines of `headway_dccp`.
 
-use crate::network::Envelope;
+use super::strangers::Strangers;
+use super::wire::{ends, envelope, zeroes};
+use crate::addresses::ports;
 use crate::observe::RoundTrip;
-use crate::packet::{Body, DccpPacket, RawPacket};
+use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
-use crate::strangers::Strangers;
 use headway_dccp::{
-    Addresses, Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, Network, NoData, OptionArea, Outbox,
-    Outcome, Outgoing, Packet, Path, Ports, ResetCode, ServiceCode,
+    Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path, Ports, ResetCode,
+    ServiceCode,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::{Next, Status};
 use headway_scenario::{Controlled, DccpOptions};
-use headway_units::{Bytes, Ecn, FlowId, Instant, MediaKind, Random, Seq48};
+use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
 use std::net::Ipv4Addr;
 
-/// What all data consist of.
-static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
-/// IPv4's header.
-const IP_HEADER: usize = 20;
 /// IPv4's header and that of a Data packet without options: what a size on the wire counts besides the data.
 const DATA_HEADERS: u64 = 36;
 /// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
 pub(crate) const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
 /// Each flow has a listener of its own, with one client, whose address is none that a node has or an attacker makes up.
 const TO_CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
-/// The ports of a flow's ends: its sender's, of which each flow has its own as far as there are dynamic ports, and its
-/// receiver's.
-pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
-    [49_152 + (flow.0 % 16_384) as u16, 5004]
-}
-
-/// A node's address.
-pub(crate) fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::from_bits(10 << 24 | (node as u32 + 1) & 0xff_ffff)
-}
 
 /// The data's sender, which opens the connection.
 #[derive(Debug)]
@@ -113,10 +99,6 @@ impl Outbox for Zeroes<'_> {
         self.taken = self.queue.take(now);
         self.taken.map(|media| zeroes(media.size.count() as u32))
     }
-}
-
-fn zeroes(len: u32) -> &'static [u8] {
-    ZEROES.get(..len as usize).unwrap_or(&ZEROES)
 }
 
 impl Client {
@@ -334,77 +316,6 @@ impl Verdict {
                 | Ignored::Unexpected(_)
                 | Ignored::Duplicate,
             ) => Self::Rejected,
-        }
-    }
-}
-
-/// Source and destination port.
-const fn ends(packet: &Decoded<'_>) -> [u16; 2] {
-    match packet {
-        Decoded::Long(packet) => [packet.source_port, packet.destination_port],
-        Decoded::Short(packet) => [packet.source_port, packet.destination_port],
-    }
-}
-
-impl RawPacket {
-    fn decode(&self) -> Option<Decoded<'_>> {
-        let (source, destination) = (self.source, self.destination);
-        Packet::decode(&self.bytes, Network::Ip(Addresses::V4 { source, destination })).ok()
-    }
-}
-
-/// A packet on its way, out of what a connection sends.
-fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
-    let Packet { ccval, cscov, seq, body, options, data, .. } = outgoing.packet;
-    let options = options.as_bytes();
-    let packet = DccpPacket {
-        seq,
-        body,
-        ccval,
-        cscov,
-        kind: MediaKind::Data,
-        payload: data.len() as u32,
-        deadline: Instant::FAR_FUTURE,
-        options: (!options.is_empty()).then(|| options.into()),
-    };
-    let size = IP_HEADER + outgoing.packet.encoded_len();
-    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(Box::new(packet)) }
-}
-
-impl DccpPacket {
-    /// The packet as it is between two ports.
-    #[must_use]
-    pub fn on_wire(&self, [source_port, destination_port]: [u16; 2]) -> Packet<'_> {
-        Packet {
-            source_port,
-            destination_port,
-            ccval: self.ccval,
-            cscov: self.cscov,
-            seq: self.seq,
-            body: self.body,
-            options: self.options.as_deref().and_then(OptionArea::new).unwrap_or(OptionArea::EMPTY),
-            data: zeroes(self.payload),
-        }
-    }
-
-    /// Hands the packet to who receives it, directly or by way of its bytes.
-    fn received(&self, ports: [u16; 2], codec: bool, handle: impl FnOnce(&Decoded<'_>) -> Delivery) -> Delivery {
-        let packet = self.on_wire(ports);
-        if !codec {
-            return handle(&Decoded::Long(packet));
-        }
-        let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-        let network = Network::Ip(Addresses::V4 { source, destination });
-        let mut bytes = vec![0; packet.encoded_len()];
-        // What a connection sends has a form on the wire, and is read again.
-        let written = packet.encode(&mut bytes, network);
-        debug_assert!(written.is_ok(), "{written:?}");
-        match Packet::decode(&bytes, network) {
-            Ok(decoded) => handle(&decoded),
-            Err(error) => {
-                debug_assert!(false, "{error}");
-                Delivery::Nothing
-            }
         }
     }
 }

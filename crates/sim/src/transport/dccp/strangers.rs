@@ -1,17 +1,14 @@
 //! Who talks to a flow's listener besides its client: addresses that an attacker made up. Nobody is there, so that what answers
 //! them ends where the attacker sits.
 
-use crate::network::Envelope;
-use crate::packet::{Body, RawEnd, RawPacket};
+use crate::addresses::IP_HEADER;
+use crate::packet::{Body, Envelope, RawEnd, RawPacket};
 use headway_dccp::{
     Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, Path, State,
 };
 use headway_units::{Ecn, Instant, MediaKind};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-
-/// IPv4's header.
-const IP_HEADER: usize = 20;
 
 /// An address and its port.
 type Peer = (Ipv4Addr, u16);

@@ -1,22 +1,107 @@
 //! The carrier `agent`: a rate controller's halves between numbered datagrams and reports, with exact timestamps and no
 //! handshake, as ns-2's agents are.
 
-use crate::network::Envelope;
+use super::carrier::{Carrier, Setup, Taken};
 use crate::observe::RoundTrip;
-use crate::packet::{Body, Numbered, ReportBody, ReportNumbers, TfrcNumbers};
+use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
-use headway_media::{SendQueueOptions, UdpOptions};
+use headway_media::{Backlog, SendQueueOptions, Source, SourceOptions};
 use headway_rate::{
     Due, Inbound, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender, SenderContext,
     Status, TfrcReport, TimedReport, Timing,
 };
+use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::{AgentOptions, Controlled};
 use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
 
+/// Both ends.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    sender: Box<AgentSender>,
+    receiver: Box<AgentReceiver>,
+}
+
+impl Carrier for Agent {
+    type Options = Controlled<AgentOptions>;
+
+    fn new(options: &Self::Options, setup: &Setup<'_>) -> Self {
+        let (sender, receiver) = pair(options, &setup.flow.send_queue, setup.start, setup.stream("sender"));
+        Self { sender: Box::new(sender), receiver: Box::new(receiver) }
+    }
+
+    fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
+        [PacketType::Tfrc, PacketType::TfrcAck]
+    }
+
+    #[inline]
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        self.sender.queue.write(now, &write, meter);
+        Taken::Kept
+    }
+
+    fn set_backlog(&mut self, _: Instant, backlog: Backlog) {
+        self.sender.queue.set_backlog(backlog);
+    }
+
+    #[inline]
+    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+        let Body::Report(report) = &packet.body else { return None };
+        Some(self.sender.handle(now, packet.sent, report))
+    }
+
+    #[inline]
+    fn handle_sender_timeout(&mut self, now: Instant) {
+        self.sender.outbound.handle_timeout(now);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+        let envelope = self.sender.poll_transmit(now);
+        self.sender.queue.tell(now, meter);
+        envelope
+    }
+
+    #[inline]
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        self.sender.outbound.poll_timeout()
+    }
+
+    #[inline]
+    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+        let Body::Numbered(datagram) = &packet.body else { return 0 };
+        self.receiver.handle(now, packet.sent, packet.ecn, datagram);
+        datagram.payload
+    }
+
+    #[inline]
+    fn handle_receiver_timeout(&mut self, now: Instant) {
+        self.receiver.inbound.handle_timeout(now);
+    }
+
+    #[inline]
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        self.receiver.poll_transmit(now)
+    }
+
+    #[inline]
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        self.receiver.inbound.poll_timeout()
+    }
+
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        Some(&mut self.sender.queue)
+    }
+
+    fn status(&self) -> Option<Status> {
+        Some(self.sender.status())
+    }
+}
+
 /// The data's sender.
 #[derive(Debug)]
-pub(crate) struct AgentSender {
+struct AgentSender {
     outbound: Outbound,
     /// The controller says for how many datagrams it wants an acknowledgement.
     asks_ratio: bool,
@@ -24,12 +109,12 @@ pub(crate) struct AgentSender {
     /// Datagrams may be marked instead of dropped.
     ecn: bool,
     header: u32,
-    pub(crate) queue: SendQueue,
+    queue: SendQueue,
 }
 
 /// The data's receiver.
 #[derive(Debug)]
-pub(crate) struct AgentReceiver {
+struct AgentReceiver {
     inbound: Inbound,
     /// What has come, for reports that tell of each packet.
     arrivals: Option<AckVectorBuffer>,
@@ -38,14 +123,14 @@ pub(crate) struct AgentReceiver {
 }
 
 /// Both ends of a flow.
-pub(crate) fn pair(
+fn pair(
     options: &Controlled<AgentOptions>,
     send_queue: &SendQueueOptions,
     now: Instant,
     random: Random,
 ) -> (AgentSender, AgentReceiver) {
-    let AgentOptions { datagram, header, feedback, ecn, line_rate, initial_rtt } = options.carrier;
-    let queue = SendQueue::new(UdpOptions { datagram, header }, send_queue);
+    let AgentOptions { header, feedback, ecn, line_rate, initial_rtt, .. } = options.carrier;
+    let queue = SendQueue::new(options.carrier.cut(), send_queue);
     let packet_size = queue.full();
     let mut outbound = Outbound::new(0);
     let mut context = SenderContext::new(now, packet_size, random);
@@ -72,7 +157,7 @@ pub(crate) fn pair(
 
 impl AgentSender {
     /// The next datagram to send now, if any.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+    fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let next = self.queue.next(now);
         if !self.outbound.may_send(now, next) {
             return None;
@@ -98,7 +183,7 @@ impl AgentSender {
     }
 
     /// A report has come that was sent then; returns what it lets measure.
-    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> RoundTrip {
+    fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> RoundTrip {
         let sample = now.since(report.echo) - report.held;
         self.outbound.on_lost_acks(report.number.saturating_sub(self.next_report));
         self.next_report = self.next_report.max(report.number + 1);
@@ -122,22 +207,14 @@ impl AgentSender {
         trip
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.outbound.handle_timeout(now);
-    }
-
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.outbound.poll_timeout()
-    }
-
-    pub(crate) fn status(&self) -> Status {
+    fn status(&self) -> Status {
         self.outbound.status().unwrap_or_default()
     }
 }
 
 impl AgentReceiver {
     /// A datagram has come.
-    pub(crate) fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
+    fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
         let Numbered { number, payload, stamp, ack_ratio, .. } = *datagram;
         if ack_ratio > 0 {
             self.inbound.set_ack_ratio(ack_ratio);
@@ -152,7 +229,7 @@ impl AgentReceiver {
     }
 
     /// The next report to send now, if any.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+    fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let Due { acknowledged, echo, held, report } = self.inbound.poll_report(now)?;
         let numbers = match report {
             Report::Tfrc(TfrcReport { x_recv, losses: Losses::EventRate(p), new_loss_event }) => {
@@ -169,13 +246,5 @@ impl AgentReceiver {
         self.next_report += 1;
         let report = ReportBody { number, acknowledged, echo: echo.unwrap_or(now), held, numbers };
         Some(Envelope { size: self.feedback, ecn: Ecn::NotEct, body: Body::Report(Box::new(report)) })
-    }
-
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.inbound.handle_timeout(now);
-    }
-
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.inbound.poll_timeout()
     }
 }

@@ -2,6 +2,7 @@
 
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{OptionError, Registry, schema_of_kinds};
+use schemars::JsonSchema as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserializer, Serialize};
@@ -9,6 +10,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 const CONTROLLER: &str = "controller";
+
+/// Throughput and losses, and of the controller its rate, its round trip and its loss event rate.
+pub(super) const SERIES: usize = 5;
 
 /// The options of a carrier and of the controller that it carries.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +30,12 @@ pub(crate) trait Carrier: headway_units::Options {
 }
 
 impl<T: headway_units::Options> Controlled<T> {
-    pub(crate) fn preset(kind: &str, dialect: headway_units::Dialect) -> Option<Self> {
+    /// The presets of both, with a controller of `kind`.
+    pub(super) fn with(kind: &str, dialect: headway_units::Dialect) -> Option<Self> {
         Some(Self { carrier: T::preset(dialect), controller: ControllerOptions::preset(kind, dialect)? })
     }
 
-    pub(crate) fn check(&self) -> Result<(), OptionError>
+    pub(super) fn check_both(&self) -> Result<(), OptionError>
     where
         T: Carrier,
     {
@@ -42,7 +47,7 @@ impl<T: headway_units::Options> Controlled<T> {
 
 impl<T: DeserializeOwned> Controlled<T> {
     /// Reads a table whose `controller` is that of `kind`, one of [`ControllerOptions`]'s.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+    pub(super) fn read<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
         options.deserialize_map(TableVisitor { kind, carrier: PhantomData })
     }
 }
@@ -121,7 +126,7 @@ impl<T: Serialize> Serialize for Controlled<T> {
 }
 
 /// The schemas of the carrier with each of the controllers, whose kinds `name` turns into those of transports.
-pub(crate) fn schemas<T: schemars::JsonSchema>(
+pub(super) fn schemas<T: schemars::JsonSchema>(
     generator: &mut schemars::SchemaGenerator,
     name: impl Fn(&'static str) -> Option<&'static str>,
 ) -> Vec<serde_json::Value> {
@@ -143,4 +148,3 @@ pub(crate) fn schemas<T: schemars::JsonSchema>(
         })
         .collect()
 }
-use schemars::JsonSchema as _;

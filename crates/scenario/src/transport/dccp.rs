@@ -1,0 +1,157 @@
+//! A DCCP connection as the simulator carries it.
+
+use super::controlled::{self, Carrier, Controlled};
+use super::options::{Tagged, TransportOptions};
+use headway_dccp::{Ccid, CcidController, ConnectionOptions};
+use headway_media::WriteSize;
+use headway_rate::{ControllerOptions, Need};
+use headway_units::{Bytes, Dialect, OptionError, Options, Registry};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const DCCP: &str = "dccp";
+/// A kind is written as this word, and this key with a number.
+pub(super) const NUMBERED: (&str, &str) = (DCCP, "ccid");
+
+/// The CCIDs in scenarios: their number, the kind that it makes of `dccp`, and their controller.
+const CCIDS: &[(u8, &str, &str)] = &[
+    (2, "dccp-2", "tcp-like"), // number, kind, controller
+    (3, "dccp-3", "tfrc"),
+    (4, "dccp-4", "tfrc-sp"),
+];
+const KINDS: [&str; CCIDS.len()] = {
+    let mut kinds = [""; CCIDS.len()];
+    let mut index = 0;
+    while index < CCIDS.len() {
+        kinds[index] = CCIDS[index].1;
+        index += 1;
+    }
+    kinds
+};
+
+/// Headers in front of data: those that a write's size on the wire counts, and at most with common options.
+const DATA_HEADERS: Bytes = Bytes::new(36);
+const OTHER_HEADERS: u64 = 60;
+/// A packet without data, as a rule.
+const WITHOUT_DATA: u64 = 128;
+/// What a connection that probes its path begins with.
+const FIRST_PROBE: u64 = 1280;
+
+/// Options of `dccp`, beside those of its CCID's controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DccpOptions {
+    /// Whether each packet is turned into bytes and back before it is handled. The record is the same.
+    pub codec: bool,
+    /// The rules of both ends.
+    pub connection: ConnectionOptions,
+}
+
+impl Options for DccpOptions {
+    fn preset(dialect: Dialect) -> Self {
+        Self { codec: false, connection: ConnectionOptions::preset(dialect) }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.connection.check().map_err(|error| error.within("connection"))
+    }
+}
+
+impl Carrier for DccpOptions {
+    fn fulfils(&self, need: Need) -> Result<(), OptionError> {
+        self.connection.fulfils(need).map_err(|error| error.within("connection"))
+    }
+}
+
+impl Controlled<DccpOptions> {
+    /// Both ends agree on one CCID with one controller, the flow's.
+    fn agreed(mut self, ccid: u8) -> Self {
+        let connection = &mut self.carrier.connection;
+        connection.send_ccids = vec![ccid];
+        connection.receive_ccids = vec![ccid];
+        let (ccid, controller) = (Ccid(ccid), self.controller.clone());
+        connection.controllers = vec![CcidController::new(ccid, controller)];
+        self
+    }
+
+    /// Its number, and the kind that it makes of `dccp`.
+    fn ccid(&self) -> Option<(u8, &'static str)> {
+        let controller = self.controller.kind();
+        CCIDS.iter().find(|(.., known)| *known == controller).map(|&(ccid, kind, _)| (ccid, kind))
+    }
+}
+
+impl TransportOptions for Controlled<DccpOptions> {
+    const KINDS: &'static [&'static str] = &KINDS;
+    const SERIES: usize = controlled::SERIES;
+
+    fn kind(&self) -> &'static str {
+        self.ccid().map_or(DCCP, |(_, kind)| kind)
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        let (ccid, _, controller) = CCIDS.iter().find(|(_, known, _)| *known == kind)?;
+        Self::with(controller, dialect).map(|options| options.agreed(*ccid))
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        let known = CCIDS.iter().find(|(_, known, _)| *known == kind);
+        let (ccid, _, controller) = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
+        Self::read(controller, options).map(|options| options.agreed(*ccid))
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_both()
+    }
+
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Numbered<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            ccid: Option<u8>,
+            #[serde(flatten)]
+            options: &'a Controlled<DccpOptions>,
+        }
+        let options = Numbered { ccid: self.ccid().map(|(ccid, _)| ccid), options: self };
+        Tagged { kind: DCCP, options: &options }.serialize(serializer)
+    }
+
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+        let of = |controller: &str| CCIDS.iter().find(|(.., known)| *known == controller).map(|(_, kind, _)| *kind);
+        let number = |mut schema: serde_json::Value| {
+            let properties = schema.get_mut("properties")?.as_object_mut()?;
+            let kind = properties.get("kind")?.get("const")?;
+            let (ccid, ..) = CCIDS.iter().find(|(_, known, _)| kind == known)?;
+            properties.insert("kind".into(), serde_json::json!({ "const": DCCP }));
+            let ccid = serde_json::json!({ "const": ccid, "description": "Which controller: 2 TCP-like, 3 TFRC, 4 TFRC for small packets." });
+            properties.insert("ccid".into(), ccid);
+            schema.as_object_mut()?.insert("required".into(), serde_json::json!(["kind", "ccid"]));
+            Some(schema)
+        };
+        controlled::schemas::<DccpOptions>(generator, of).into_iter().filter_map(number).collect()
+    }
+
+    fn full_packet(&self) -> Bytes {
+        self.carrier.connection.mtu
+    }
+
+    fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        let connection = &self.carrier.connection;
+        let largest = write.map_or(u64::MAX, |size| size.payload(DATA_HEADERS).count() + OTHER_HEADERS);
+        let most = if connection.probe_mtu { FIRST_PROBE } else { u64::MAX };
+        let most = connection.mtu.count().min(most);
+        // Acknowledgements without data: those that carry more than this are rare, and a link drops them.
+        (Bytes::new(most.min(largest.max(WITHOUT_DATA))), Some(Bytes::new(most.min(WITHOUT_DATA))))
+    }
+
+    fn write_header(&self) -> Option<Bytes> {
+        Some(DATA_HEADERS)
+    }
+
+    fn controller(&self) -> Option<&ControllerOptions> {
+        Some(&self.controller)
+    }
+
+    fn connection(&self) -> Option<&ConnectionOptions> {
+        Some(&self.carrier.connection)
+    }
+}

@@ -1,0 +1,175 @@
+//! The transports: a file each, which says all that the scenario file knows of one, and a line each in the table below.
+
+mod agent;
+mod controlled;
+mod dccp;
+mod options;
+mod tcp;
+mod udp;
+
+pub use agent::AgentOptions;
+pub use controlled::Controlled;
+pub use dccp::DccpOptions;
+
+use headway_dccp::ConnectionOptions;
+use headway_media::{UdpOptions, WriteSize};
+use headway_rate::ControllerOptions;
+use headway_tcp::TcpOptions;
+use headway_units::{Bytes, Dialect, OptionError, Registry};
+use options::TransportOptions;
+use serde::{Deserializer, Serialize, Serializer};
+
+/// Makes of the lines below the transport, and its dispatch.
+macro_rules! transports {
+    ($( $(#[$meta:meta])* $Variant:ident($options:ty) ),+ $(,)?) => {
+        /// What carries a flow's packets.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Transport {
+            $( $(#[$meta])* $Variant($options) ),+
+        }
+
+        /// The kinds of all.
+        const KINDS: &[&[&str]] = &[$( <$options as TransportOptions>::KINDS ),+];
+
+        macro_rules! each {
+            ($value:expr, $name:ident => $body:expr) => {
+                match $value { $( Transport::$Variant($name) => $body ),+ }
+            };
+        }
+
+        impl Transport {
+            /// Values in a sample of the series of such a flow.
+            pub(crate) const fn series(&self) -> usize {
+                match self { $( Self::$Variant(_) => <$options as TransportOptions>::SERIES ),+ }
+            }
+
+            /// Whether it takes as much as a source has, when it can send it.
+            pub(crate) const fn takes_backlog(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$options as TransportOptions>::TAKES_BACKLOG ),+ }
+            }
+
+            fn preset_of(kind: &str, dialect: Dialect) -> Option<Self> {
+                None$( .or_else(|| <$options as TransportOptions>::preset(kind, dialect).map(Self::$Variant)) )+
+            }
+
+            fn deserialize_of<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+                $( if <$options as TransportOptions>::KINDS.contains(&kind) {
+                    return <$options as TransportOptions>::deserialize(kind, options).map(Self::$Variant);
+                } )+
+                Err(serde::de::Error::unknown_variant(kind, Self::KINDS))
+            }
+
+            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+                let mut all = Vec::new();
+                $( all.extend(<$options as TransportOptions>::schemas(generator)); )+
+                all
+            }
+        }
+    };
+}
+
+transports! {
+    /// Datagrams, sent when the source writes them.
+    Udp(UdpOptions),
+    /// One-way TCP.
+    Tcp(TcpOptions),
+    /// A rate controller between bare agents.
+    Agent(Controlled<AgentOptions>),
+    /// A DCCP connection.
+    Dccp(Controlled<DccpOptions>),
+}
+
+impl Transport {
+    /// The rate controller that paces it, if one does. Such a transport has a send queue, and no other has.
+    #[must_use]
+    pub fn controller(&self) -> Option<&ControllerOptions> {
+        each!(self, options => options.controller())
+    }
+
+    /// The rules of a DCCP connection, if it is one.
+    #[must_use]
+    pub fn connection(&self) -> Option<&ConnectionOptions> {
+        each!(self, options => options.connection())
+    }
+
+    /// A full packet of data as an IP packet, with its headers.
+    #[must_use]
+    pub fn full_packet(&self) -> Bytes {
+        each!(self, options => options.full_packet())
+    }
+
+    pub(crate) fn largest_packets(&self, write: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        each!(self, options => options.largest_packets(write))
+    }
+
+    pub(crate) fn write_header(&self) -> Option<Bytes> {
+        each!(self, options => options.write_header())
+    }
+
+    pub(crate) fn packets_at_once(&self, write: WriteSize) -> u64 {
+        each!(self, options => options.packets_at_once(write))
+    }
+}
+
+const fn count(lists: &[&[&str]]) -> usize {
+    let (mut list, mut all) = (0, 0);
+    while list < lists.len() {
+        all += lists[list].len();
+        list += 1;
+    }
+    all
+}
+
+const fn concatenated<const N: usize>(lists: &[&'static [&'static str]]) -> [&'static str; N] {
+    let mut all = [""; N];
+    let (mut list, mut filled) = (0, 0);
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            all[filled] = lists[list][index];
+            (filled, index) = (filled + 1, index + 1);
+        }
+        list += 1;
+    }
+    all
+}
+
+impl Registry for Transport {
+    const WHAT: &'static str = "transport";
+    const KINDS: &'static [&'static str] = &concatenated::<{ count(KINDS) }>(KINDS);
+    const NUMBERED: Option<(&'static str, &'static str)> = Some(dccp::NUMBERED);
+
+    fn kind(&self) -> &'static str {
+        each!(self, options => TransportOptions::kind(options))
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        Self::preset_of(kind, dialect)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        Self::deserialize_of(kind, options)
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        each!(self, options => TransportOptions::check(options))
+    }
+}
+
+impl Serialize for Transport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        each!(self, options => TransportOptions::serialize(options, serializer))
+    }
+}
+
+impl schemars::JsonSchema for Transport {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Transport".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = schemars::Schema::default();
+        schema.insert("oneOf".into(), Self::schemas(generator).into());
+        schema
+    }
+}

@@ -1,0 +1,52 @@
+//! One-way TCP, whose variants are kinds of a table of their own.
+
+use super::options::{TransportOptions, kinds_of};
+use headway_media::WriteSize;
+use headway_tcp::TcpOptions;
+use headway_units::{Bytes, Dialect, OptionError, Registry};
+use schemars::JsonSchema as _;
+use serde::{Deserializer, Serialize, Serializer};
+
+impl TransportOptions for TcpOptions {
+    const KINDS: &'static [&'static str] = <Self as Registry>::KINDS;
+    /// The two windows, too.
+    const SERIES: usize = 4;
+
+    fn kind(&self) -> &'static str {
+        Registry::kind(self)
+    }
+
+    fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
+        <Self as Registry>::preset(kind, dialect)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        <Self as Registry>::deserialize(kind, options)
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        Registry::check(self)
+    }
+
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Serialize::serialize(self, serializer)
+    }
+
+    fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<serde_json::Value> {
+        kinds_of(Self::json_schema(generator))
+    }
+
+    fn full_packet(&self) -> Bytes {
+        self.rules.segment
+    }
+
+    fn largest_packets(&self, _: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
+        let rules = &self.rules;
+        let blocks = rules.sack_block_size.count() * u64::from(rules.sack_blocks);
+        (rules.segment, Some(Bytes::new(rules.ack_size.count() + blocks)))
+    }
+
+    fn write_header(&self) -> Option<Bytes> {
+        None
+    }
+}

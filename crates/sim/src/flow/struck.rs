@@ -1,0 +1,97 @@
+//! A flow's ends under attack.
+
+use super::{BURST, Flow};
+use crate::network::Network;
+use crate::observe::Observer;
+use crate::packet::{Body, Envelope, RawEnd};
+use crate::transport::Verdict;
+use headway_link::Handle;
+use headway_units::Moment;
+
+/// What came of a packet that an attacker has sent or changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Struck {
+    pub(crate) verdict: Verdict,
+    /// Syncs, SyncAcks, Resets and Responses that answer it, and their IP bytes.
+    pub(crate) answers: u64,
+    pub(crate) answer_bytes: u64,
+    /// Connections that the server keeps for strangers.
+    pub(crate) connections: u64,
+}
+
+impl Struck {
+    fn count(&mut self, envelope: &Envelope) {
+        let answers = match &envelope.body {
+            Body::Dccp(packet) => {
+                use headway_dccp::Body as B;
+                matches!(packet.body, B::Sync { .. } | B::SyncAck { .. } | B::Reset { .. } | B::Response { .. })
+            }
+            // To a stranger nothing else goes.
+            Body::Raw(_) => true,
+            _ => false,
+        };
+        self.answers += u64::from(answers);
+        self.answer_bytes += if answers { u64::from(envelope.size) } else { 0 };
+    }
+}
+
+impl Flow {
+    /// A packet that an attacker has sent or changed has come to one of the flow's ends, or what answers one to where nobody is.
+    #[cold]
+    pub(crate) fn on_raw<O: Observer>(
+        &mut self,
+        now: Moment,
+        handle: Handle,
+        network: &mut Network<O>,
+    ) -> Option<Struck> {
+        let packet = network.packet(handle);
+        let (Body::Raw(raw), Some((client, server))) = (&packet.body, self.transport.connection()) else { return None };
+        let (to, ecn) = (raw.to, packet.ecn);
+        let (mut goodput, mut trip) = (0, None);
+        let verdict = match to {
+            RawEnd::Server => {
+                let (verdict, payload) = server.handle_bytes(now.at, ecn, raw);
+                goodput = payload;
+                verdict
+            }
+            RawEnd::Client => {
+                let (verdict, sample) = client.handle_bytes(now.at, ecn, raw);
+                trip = sample;
+                verdict
+            }
+            RawEnd::Nobody => Verdict::Rejected,
+        };
+        network.delivered(now.at, handle, goodput);
+        if to == RawEnd::Nobody {
+            return None;
+        }
+        if let Some(trip) = trip {
+            network.round_trip(now.at, self.id, trip);
+        }
+        let mut struck = Struck { verdict, answers: 0, answer_bytes: 0, connections: 0 };
+        let (client, server) = self.transport.connection()?;
+        if to == RawEnd::Server {
+            while let Some(envelope) = server.poll_transmit(now.at) {
+                struck.count(&envelope);
+                network.inject(now, self.id, self.reverse, false, envelope);
+            }
+            if let Some(strangers) = &mut server.strangers {
+                while let Some(envelope) = strangers.poll_transmit(now.at) {
+                    struck.count(&envelope);
+                    network.inject(now, self.id, strangers.route, false, envelope);
+                }
+                struck.connections = strangers.len() as u64;
+            }
+            self.acknowledge_at(now, now.at, network);
+        } else {
+            for _ in 0..BURST {
+                let Some(envelope) = client.poll_transmit(now.at) else { break };
+                struck.count(&envelope);
+                client.queue.tell(now.at, &mut network.flow_meters[self.id.0 as usize]);
+                network.inject(now, self.id, self.forward, true, envelope);
+            }
+            self.transmit(now, network);
+        }
+        Some(struck)
+    }
+}

@@ -1,0 +1,74 @@
+//! Where all packets went, and what a link shows of itself.
+
+use super::{Network, Port};
+use crate::observe::Observer;
+use headway_record::{LinkLabel, LinkSummary};
+use headway_units::{Instant, Moment};
+
+/// All packets of a run, data and acknowledgements: `sent = delivered + dropped + in_flight`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conservation {
+    /// Injected by the flows' ends.
+    pub sent: u64,
+    /// Handed to the other end.
+    pub delivered: u64,
+    /// Dropped by a link.
+    pub dropped: u64,
+    /// Counted on the links, and with attackers who hold packets back.
+    pub in_flight: u64,
+}
+
+/// What a link shows of itself for the series.
+pub(crate) struct LinkSample {
+    pub(crate) queue_packets: u64,
+    pub(crate) average: Option<f64>,
+    pub(crate) dropped_packets: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+impl<O: Observer> Network<O> {
+    pub(crate) fn sample(&mut self, now: Moment, number: usize) -> LinkSample {
+        let Port { link, meter } = &mut self.ports[number];
+        let common = &self.commons[link.common as usize];
+        link.settle(common, &mut self.packets, now);
+        LinkSample {
+            queue_packets: link.waiting().0,
+            average: common.average(),
+            dropped_packets: meter.total_dropped_packets(),
+            sent_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
+        }
+    }
+
+    /// What the meter of a link says, closed at `end`; `cut` if the run was to go on.
+    pub(crate) fn closed_meter(&self, number: usize, label: LinkLabel, end: Instant, cut: bool) -> LinkSummary {
+        let Port { link, meter } = &self.ports[number];
+        let common = &self.commons[link.common as usize];
+        let mut meter = meter.clone();
+        for (since, size) in link.unsettled(common, &self.packets) {
+            meter.waited(&self.measured, since, end, size.count() as u32);
+        }
+        if cut {
+            for (start, until, size) in link.settled_after(common, &self.packets, end) {
+                meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
+                meter.cut_transmission(&self.measured, end, start, until);
+            }
+        }
+        meter.summary(&self.measured, label, end)
+    }
+
+    /// Somebody on a path holds so many packets back.
+    pub(crate) fn conservation(&self, held: usize) -> Conservation {
+        debug_assert_eq!(
+            self.packets.alive() - held,
+            self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>(),
+            "a packet that is on no link is freed"
+        );
+        Conservation {
+            sent: self.next_uid,
+            delivered: self.ended.delivered,
+            dropped: self.ended.dropped,
+            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>()
+                + held as u64,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is told of a run at its end.
+
+use super::Simulation;
+use crate::attacker::Attacker;
+use crate::fingerprint::Fingerprint;
+use crate::network::accounts::Conservation;
+use crate::observe::Observer;
+use crate::series::Series;
+use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
+use headway_units::{Instant, Moment, Registry};
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Record<O = ()> {
+    /// Metrics over the measured interval.
+    pub summary: Summary,
+    /// Values over time, if the scenario asks for them: what has not been taken yet.
+    pub series: Option<SeriesWriter>,
+    /// The order of the run's events.
+    pub fingerprint: Fingerprint,
+    /// Where all packets went.
+    pub conservation: Conservation,
+    /// Events that the run took.
+    pub events: u64,
+    /// Who watched.
+    pub observer: O,
+}
+
+impl<O: Observer> Simulation<'_, O> {
+    /// Closes the record, at the end of the run or wherever it stands.
+    #[must_use]
+    pub fn finish(mut self) -> Record<O> {
+        let scenario = self.scenario;
+        let end = self.now;
+        if let Some(series) = &mut self.series {
+            // Before anything that happens at the end itself, which is not part of the run.
+            let before = Moment::before_all(end);
+            series.sample(before, &self.flows, &mut self.network);
+        }
+        let flows: Vec<_> = self
+            .flows
+            .iter()
+            .zip(&scenario.flows)
+            .map(|(flow, described)| {
+                let label = FlowLabel {
+                    name: described.name.clone(),
+                    from: scenario.nodes[described.from].clone(),
+                    to: scenario.nodes[described.to].clone(),
+                    kind: described.transport.kind().to_owned(),
+                };
+                let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
+                if let Some(sender) = flow.transport.tcp() {
+                    let (counters, before) = (sender.counters(), flow.counted_before);
+                    summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
+                    summary.timeouts = Some(counters.timeouts - before.timeouts);
+                }
+                summary.connection_failure = flow.transport.failure();
+                summary
+            })
+            .collect();
+        let links = scenario
+            .links
+            .iter()
+            .enumerate()
+            .map(|(number, link)| {
+                let label = LinkLabel {
+                    name: link.name.clone(),
+                    from: scenario.nodes[link.from].clone(),
+                    to: scenario.nodes[link.to].clone(),
+                };
+                self.network.closed_meter(number, label, end, !self.done)
+            })
+            .collect();
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: scenario.name.clone(),
+            seed: scenario.seed,
+            complete: self.done,
+            // A run that was stopped before it was measured has measured nothing.
+            interval: Interval {
+                from: scenario.measure_from.min(end.since(Instant::ZERO)).as_secs_f64(),
+                to: end.as_secs_f64(),
+            },
+            jain_index: Summary::fairness(&flows),
+            flows,
+            links,
+            attackers: self.attackers.iter().map(Attacker::summary).collect(),
+            packet_hops: self.network.packet_hops,
+            fingerprint: format!("{:016x}", self.fingerprint.value()),
+        };
+        let conservation = self.conservation();
+        Record {
+            summary,
+            series: self.series.map(Series::into_writer),
+            fingerprint: self.fingerprint,
+            conservation,
+            events: self.events,
+            observer: self.network.observer,
+        }
+    }
+}

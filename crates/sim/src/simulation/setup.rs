@@ -1,0 +1,187 @@
+//! From a scenario to a run at time zero.
+
+use super::{MEASUREMENT, Simulation};
+use crate::addresses::address;
+use crate::attacker::{Attacker, AttackerRoutes};
+use crate::event_queue::{Actor, MAX_ACTORS};
+use crate::fingerprint::Fingerprint;
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::observe::Observer;
+use crate::routes::Routes;
+use crate::series::Series;
+use crate::timer::Timer;
+use crate::transport::{Setup, Strangers, Transport, answers, stream};
+use headway_attack::AttackOptions;
+use headway_media::{Context, Source};
+use headway_scenario::{Scenario, Start};
+use headway_units::{Class, Duration, FlowId, Instant, Moment, OptionError, Ties};
+
+/// Why a scenario cannot be run. A checked scenario file leaves none of these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// No links lead from one node to the other.
+    #[error("flow \"{flow}\": there is no route from \"{from}\" to \"{to}\"")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// Where it starts.
+        from: String,
+        /// Where it should go.
+        to: String,
+    },
+    /// The source cannot be started.
+    #[error("flow \"{flow}\": source: {error}")]
+    Source {
+        /// The flow.
+        flow: String,
+        /// Why.
+        error: OptionError,
+    },
+    /// More links or flows than the event queue can name.
+    #[error("the scenario has more than {MAX_ACTORS} links or flows")]
+    TooLarge,
+}
+
+impl<'a, O: Observer> Simulation<'a, O> {
+    /// Sets a scenario up at time zero.
+    ///
+    /// # Errors
+    /// See [`SetupError`].
+    pub fn new(scenario: &'a Scenario, observer: O) -> Result<Self, SetupError> {
+        if scenario.links.len().max(scenario.flows.len()) >= MAX_ACTORS {
+            return Err(SetupError::TooLarge);
+        }
+        let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
+        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
+        for attacker in &scenario.attackers {
+            let (at, target) = (attacker.at, attacker.target);
+            let flow = &scenario.flows[target];
+            if attacker.on_path {
+                // Its packets come here first, and go on from here.
+                (pairs[2 * target].1, pairs[2 * target + 1].1) = (at, at);
+            }
+            pairs.extend([(at, flow.to), (at, flow.from), (flow.to, at)]);
+        }
+        let (routes, places) = Routes::find(scenario.nodes.len(), &links, &pairs).map_err(|no_route| {
+            let of_attacker = no_route.pair.checked_sub(2 * scenario.flows.len());
+            let flow = of_attacker.map_or(no_route.pair / 2, |pair| scenario.attackers[pair / 3].target);
+            let flow = &scenario.flows[flow];
+            let (from, to) = pairs[no_route.pair];
+            SetupError::NoRoute {
+                flow: flow.name.clone(),
+                from: scenario.nodes[from].clone(),
+                to: scenario.nodes[to].clone(),
+            }
+        })?;
+        let mut network = Network::new(scenario, routes, observer);
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            let id = FlowId(number as u32);
+            let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
+            flow.set_off(&mut network.events);
+            flows.push(flow);
+        }
+        let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
+        let attackers = attackers(scenario, of_attackers, &mut flows, &mut network);
+        if !scenario.measure_from.is_zero() {
+            let measure_from = Moment::after_all(Instant::ZERO + scenario.measure_from);
+            network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
+        }
+        let series = scenario.series.map(|interval| {
+            network.events.push(Moment::after_all(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
+            Series::new(scenario, &flows, interval)
+        });
+        Ok(Self {
+            scenario,
+            now: Instant::ZERO,
+            end: Instant::ZERO + scenario.duration,
+            done: false,
+            flows,
+            attackers,
+            network,
+            series,
+            fingerprint: Fingerprint::default(),
+            events: 0,
+            samples: 0,
+        })
+    }
+}
+
+/// The routes that a flow needs: towards its sink, and back. Where nothing goes back, a route from a node to itself is no
+/// links.
+fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
+    let back = if answers(&flow.transport) { (flow.to, flow.from) } else { (flow.from, flow.from) };
+    [(flow.from, flow.to), back]
+}
+
+/// The attackers with their routes, of which each has three: to the server, to the client, and from the server.
+fn attackers<O: Observer>(
+    scenario: &Scenario,
+    places: &[u32],
+    flows: &mut [Flow],
+    network: &mut Network<O>,
+) -> Vec<Attacker> {
+    let mut attackers = Vec::with_capacity(scenario.attackers.len());
+    for ((number, described), places) in scenario.attackers.iter().enumerate().zip(places.chunks_exact(3)) {
+        let (described_flow, flow) = (&scenario.flows[described.target], &mut flows[described.target]);
+        let path = described.on_path.then(|| [flow.forward, flow.reverse].map(|place| network.end_of_route(place)));
+        let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
+        // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
+        let floods = matches!(described.attack, AttackOptions::Flood(_));
+        if let Some((_, server)) = flow.transport.connection()
+            && (floods || server.strangers.is_none())
+        {
+            let [client, own] = [described_flow.from, described_flow.to].map(address);
+            server.strangers = Some(Box::new(Strangers::new(client, own, places[2])));
+        }
+        let mut attacker = Attacker::new(scenario, number, routes);
+        attacker.set_off(network);
+        attackers.push(attacker);
+    }
+    attackers
+}
+
+/// When the flow starts in this run.
+pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Instant {
+    match flow.start {
+        Start::At(at) => at,
+        Start::Uniform(from, to) => {
+            let width = (to - from).as_nanos();
+            Instant::ZERO + from + Duration::from_nanos(stream(scenario.seed, flow, "start").below(width))
+        }
+    }
+}
+
+/// Whether a source ends by its own clock. By the order of scheduling the stop is an event, which cancels what comes after it.
+fn stops_itself(scenario: &Scenario, flow: &headway_scenario::Flow) -> bool {
+    matches!(scenario.ties, Ties::Drawn) || flow.transport.controller().is_some()
+}
+
+fn new_flow(
+    scenario: &Scenario,
+    flow: &headway_scenario::Flow,
+    id: FlowId,
+    [forward, reverse]: [u32; 2],
+) -> Result<Flow, SetupError> {
+    let setup = Setup { flow, id, start: start(scenario, flow), seed: scenario.seed };
+    let stop = flow.stop.filter(|_| stops_itself(scenario, flow));
+    let context = Context { start: setup.start, stop, random: setup.stream("source"), trace: flow.trace.clone() };
+    let source =
+        Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
+    Ok(Flow {
+        id,
+        forward,
+        reverse,
+        start: setup.start,
+        stop: flow.stop,
+        stop_place: 0,
+        salt: setup.stream("ties").bits() as u32,
+        source,
+        transport: Transport::new(&setup),
+        counted_before: headway_tcp::Counters::default(),
+        source_timer: Timer::default(),
+        sender_timer: Timer::default(),
+        sink_timer: Timer::default(),
+    })
+}

@@ -1,0 +1,134 @@
+//! What every transport's file says of it.
+
+use super::dccp::ends::{Client, Server};
+use crate::observe::RoundTrip;
+use crate::packet::{Envelope, Packet};
+use crate::send_queue::SendQueue;
+use headway_media::{Backlog, Source, SourceOptions};
+use headway_rate::Status;
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_scenario::Flow;
+use headway_tcp::Sender;
+use headway_units::{FlowId, Instant, Random};
+
+/// The two ends of a flow.
+///
+/// Each is driven as every endpoint is: whatever came in, its poll is asked until it has nothing, and then when to come back.
+pub(crate) trait Carrier: Sized {
+    /// What the scenario says.
+    type Options;
+    /// Whether anything goes back.
+    const ANSWERS: bool = true;
+    /// Whether the sending end opens a connection when the flow starts, and closes it when the flow stops.
+    const CONNECTS: bool = false;
+
+    /// Both ends.
+    fn new(options: &Self::Options, setup: &Setup<'_>) -> Self;
+
+    /// ns-2's types of its packets there and back, with this source.
+    fn ns2_types(source: &SourceOptions) -> [PacketType; 2];
+
+    /// Bytes that each of its packet's numbers stands for, where they count no bytes and a capture does.
+    fn bytes_a_number(_options: &Self::Options) -> u32 {
+        0
+    }
+
+    /// Takes the next of what the source has written by `due`.
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken;
+
+    /// The source has as much as this from now on.
+    fn set_backlog(&mut self, now: Instant, backlog: Backlog);
+
+    /// The flow stops: the connection is closed.
+    fn close(&mut self, _now: Instant) {}
+
+    /// A packet has come to the sending end; returns the round trip that it lets measure, if any.
+    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip>;
+
+    /// The sending end's time has come.
+    fn handle_sender_timeout(&mut self, now: Instant);
+
+    /// The next packet that the sending end sends now, if any.
+    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope>;
+
+    /// When the sending end must act next.
+    fn poll_sender_timeout(&self) -> Option<Instant>;
+
+    /// A packet has come to the receiving end; returns the data bytes that are the application's.
+    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32;
+
+    /// The receiving end's time has come.
+    fn handle_receiver_timeout(&mut self, now: Instant);
+
+    /// The next packet that the receiving end sends now, if any.
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope>;
+
+    /// The next packet that the receiving end sends now to somebody else, with where its route starts.
+    fn poll_aside(&mut self, _now: Instant) -> Option<(u32, Envelope)> {
+        None
+    }
+
+    /// When the receiving end must act next.
+    fn poll_receiver_timeout(&self) -> Option<Instant>;
+
+    /// Fetches the end that a packet is about to come to: it is itself at hand.
+    fn fetch(&self, _receiving: bool) {}
+
+    /// What waits at the sending end, if a rate controller paces it.
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        None
+    }
+
+    /// What that rate controller holds.
+    fn status(&self) -> Option<Status> {
+        None
+    }
+
+    /// A TCP's sender.
+    fn tcp(&self) -> Option<&Sender> {
+        None
+    }
+
+    /// The ends of a connection, to which anybody may talk.
+    fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
+        None
+    }
+
+    /// Why there is no connection, or why it ended before anybody wanted it to.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What became of what a source has written.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// There is nothing.
+    Nothing,
+    /// It goes when a window or a rate lets it.
+    Kept,
+    /// It is sent at once.
+    Goes(Envelope),
+}
+
+/// What a flow's ends are made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) id: FlowId,
+    pub(crate) start: Instant,
+    /// The scenario's.
+    pub(crate) seed: u64,
+}
+
+impl Setup<'_> {
+    /// One of the flow's random streams.
+    pub(crate) fn stream(&self, what: &str) -> Random {
+        stream(self.seed, self.flow, what)
+    }
+}
+
+/// One of a flow's random streams, in a scenario with this seed.
+pub(crate) fn stream(seed: u64, flow: &Flow, what: &str) -> Random {
+    Random::new(seed, &format!("flow {} {what}", flow.name))
+}

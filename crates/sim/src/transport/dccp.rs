@@ -1,0 +1,120 @@
+//! The carrier `dccp`: a connection from a client, which sends the data, to a server.
+
+pub(super) mod ends;
+mod strangers;
+mod wire;
+
+pub(crate) use ends::{SERVICE, Verdict};
+pub(crate) use strangers::Strangers;
+
+use super::carrier::{Carrier, Setup, Taken};
+use crate::observe::RoundTrip;
+use crate::packet::{Body, Envelope, Packet};
+use crate::send_queue::SendQueue;
+use ends::{Client, Server, pair};
+use headway_media::{Backlog, Source, SourceOptions};
+use headway_rate::Status;
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_scenario::{Controlled, DccpOptions};
+use headway_units::Instant;
+
+/// Both ends.
+#[derive(Debug)]
+pub(crate) struct Dccp {
+    client: Box<Client>,
+    server: Box<Server>,
+}
+
+impl Carrier for Dccp {
+    type Options = Controlled<DccpOptions>;
+    const CONNECTS: bool = true;
+
+    fn new(options: &Self::Options, setup: &Setup<'_>) -> Self {
+        let (client, server) = pair(options, &setup.flow.send_queue, setup.id, setup.start, |what| setup.stream(what));
+        Self { client: Box::new(client), server: Box::new(server) }
+    }
+
+    fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
+        [PacketType::Tfrc, PacketType::TfrcAck]
+    }
+
+    #[inline]
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        self.client.queue.write(now, &write, meter);
+        Taken::Kept
+    }
+
+    fn set_backlog(&mut self, _: Instant, backlog: Backlog) {
+        self.client.queue.set_backlog(backlog);
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.client.close(now);
+    }
+
+    #[inline]
+    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+        let Body::Dccp(dccp) = &packet.body else { return None };
+        self.client.handle(now, packet.ecn, dccp)
+    }
+
+    #[inline]
+    fn handle_sender_timeout(&mut self, now: Instant) {
+        self.client.handle_timeout(now);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+        let envelope = self.client.poll_transmit(now);
+        self.client.queue.tell(now, meter);
+        envelope
+    }
+
+    #[inline]
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        self.client.poll_timeout()
+    }
+
+    #[inline]
+    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+        let Body::Dccp(dccp) = &packet.body else { return 0 };
+        self.server.handle(now, packet.ecn, dccp)
+    }
+
+    #[inline]
+    fn handle_receiver_timeout(&mut self, now: Instant) {
+        self.server.handle_timeout(now);
+    }
+
+    #[inline]
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        self.server.poll_transmit(now)
+    }
+
+    fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
+        let strangers = self.server.strangers.as_mut()?;
+        strangers.poll_transmit(now).map(|envelope| (strangers.route, envelope))
+    }
+
+    #[inline]
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        self.server.poll_timeout()
+    }
+
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        Some(&mut self.client.queue)
+    }
+
+    fn status(&self) -> Option<Status> {
+        Some(self.client.status())
+    }
+
+    fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
+        Some((&mut self.client, &mut self.server))
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.client.failure()
+    }
+}

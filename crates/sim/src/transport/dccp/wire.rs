@@ -1,0 +1,91 @@
+//! A connection's packets as they are on their way. They hold what is on the wire and nothing else, so that turning them into
+//! bytes and back changes nothing.
+
+use crate::addresses::IP_HEADER;
+use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
+use headway_dccp::{Addresses, Decoded, Delivery, Network, OptionArea, Outgoing, Packet};
+use headway_units::{Instant, MediaKind};
+use std::net::Ipv4Addr;
+
+/// What all data consist of.
+static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+
+pub(super) fn zeroes(len: u32) -> &'static [u8] {
+    ZEROES.get(..len as usize).unwrap_or(&ZEROES)
+}
+
+/// Source and destination port.
+pub(super) const fn ends(packet: &Decoded<'_>) -> [u16; 2] {
+    match packet {
+        Decoded::Long(packet) => [packet.source_port, packet.destination_port],
+        Decoded::Short(packet) => [packet.source_port, packet.destination_port],
+    }
+}
+
+impl RawPacket {
+    pub(super) fn decode(&self) -> Option<Decoded<'_>> {
+        let (source, destination) = (self.source, self.destination);
+        Packet::decode(&self.bytes, Network::Ip(Addresses::V4 { source, destination })).ok()
+    }
+}
+
+/// A packet on its way, out of what a connection sends.
+pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
+    let Packet { ccval, cscov, seq, body, options, data, .. } = outgoing.packet;
+    let options = options.as_bytes();
+    let packet = DccpPacket {
+        seq,
+        body,
+        ccval,
+        cscov,
+        kind: MediaKind::Data,
+        payload: data.len() as u32,
+        deadline: Instant::FAR_FUTURE,
+        options: (!options.is_empty()).then(|| options.into()),
+    };
+    let size = IP_HEADER + outgoing.packet.encoded_len();
+    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(Box::new(packet)) }
+}
+
+impl DccpPacket {
+    /// The packet as it is between two ports.
+    #[must_use]
+    pub fn on_wire(&self, [source_port, destination_port]: [u16; 2]) -> Packet<'_> {
+        Packet {
+            source_port,
+            destination_port,
+            ccval: self.ccval,
+            cscov: self.cscov,
+            seq: self.seq,
+            body: self.body,
+            options: self.options.as_deref().and_then(OptionArea::new).unwrap_or(OptionArea::EMPTY),
+            data: zeroes(self.payload),
+        }
+    }
+
+    /// Hands the packet to who receives it, directly or by way of its bytes.
+    pub(super) fn received(
+        &self,
+        ports: [u16; 2],
+        codec: bool,
+        handle: impl FnOnce(&Decoded<'_>) -> Delivery,
+    ) -> Delivery {
+        let packet = self.on_wire(ports);
+        if !codec {
+            return handle(&Decoded::Long(packet));
+        }
+        let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+        let network = Network::Ip(Addresses::V4 { source, destination });
+        let mut bytes = vec![0; packet.encoded_len()];
+        // What a connection sends has a form on the wire, and is read again.
+        let written = packet.encode(&mut bytes, network);
+        debug_assert!(written.is_ok(), "{written:?}");
+        match Packet::decode(&bytes, network) {
+            Ok(decoded) => handle(&decoded),
+            Err(error) => {
+                debug_assert!(false, "{error}");
+                Delivery::Nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The transports: a file each, which drives both ends of one, and a line each in the table below.
+
+mod agent;
+mod carrier;
+mod dccp;
+mod tcp;
+mod udp;
+
+pub(crate) use carrier::{Setup, Taken, stream};
+pub(crate) use dccp::{SERVICE, Strangers, Verdict};
+
+use crate::observe::RoundTrip;
+use crate::packet::{Envelope, Packet};
+use crate::send_queue::SendQueue;
+use carrier::Carrier;
+use dccp::ends::{Client, Server};
+use headway_media::{Backlog, Source, SourceOptions};
+use headway_rate::Status;
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_scenario::Transport as Options;
+use headway_units::Instant;
+
+/// Makes of the lines below what carries a flow, with static dispatch.
+macro_rules! transports {
+    ($( $Variant:ident($carrier:ty) ),+ $(,)?) => {
+        /// What carries a flow.
+        #[derive(Debug)]
+        pub(crate) enum Transport {
+            $( $Variant($carrier) ),+
+        }
+
+        macro_rules! each {
+            ($value:expr, $name:ident => $body:expr) => {
+                match $value { $( Transport::$Variant($name) => $body ),+ }
+            };
+        }
+
+        impl Transport {
+            /// Both ends of a flow.
+            pub(crate) fn new(setup: &Setup<'_>) -> Self {
+                match &*setup.flow.transport {
+                    $( Options::$Variant(options) => Self::$Variant(<$carrier as Carrier>::new(options, setup)) ),+
+                }
+            }
+
+            /// See [`Carrier::ANSWERS`].
+            pub(crate) const fn answers(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
+            }
+
+            /// See [`Carrier::CONNECTS`].
+            pub(crate) const fn connects(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$carrier as Carrier>::CONNECTS ),+ }
+            }
+        }
+
+        /// See [`Carrier::ANSWERS`].
+        pub(crate) const fn answers(options: &Options) -> bool {
+            match options { $( Options::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
+        }
+
+        /// See [`Carrier::ns2_types`].
+        pub(crate) fn ns2_types(options: &Options, source: &SourceOptions) -> [PacketType; 2] {
+            match options { $( Options::$Variant(_) => <$carrier as Carrier>::ns2_types(source) ),+ }
+        }
+
+        /// See [`Carrier::bytes_a_number`].
+        pub(crate) fn bytes_a_number(options: &Options) -> u32 {
+            match options { $( Options::$Variant(options) => <$carrier as Carrier>::bytes_a_number(options) ),+ }
+        }
+    };
+}
+
+// It lies within its flow: the ends themselves are elsewhere.
+transports! {
+    Udp(Box<udp::Udp>),
+    Tcp(tcp::Tcp),
+    Agent(agent::Agent),
+    Dccp(dccp::Dccp),
+}
+
+/// As [`Carrier`] says. What each packet passes is inlined always: a call would cost what a match does.
+impl Transport {
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+        each!(self, carrier => carrier.take(now, due, source, meter))
+    }
+    pub(crate) fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
+        each!(self, carrier => carrier.set_backlog(now, backlog));
+    }
+    pub(crate) fn close(&mut self, now: Instant) {
+        each!(self, carrier => carrier.close(now));
+    }
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+        each!(self, carrier => carrier.hear(now, packet))
+    }
+    #[inline]
+    pub(crate) fn handle_sender_timeout(&mut self, now: Instant) {
+        each!(self, carrier => carrier.handle_sender_timeout(now));
+    }
+    #[inline(always)]
+    pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+        each!(self, carrier => carrier.poll_transmit(now, meter))
+    }
+    #[inline]
+    pub(crate) fn poll_sender_timeout(&self) -> Option<Instant> {
+        each!(self, carrier => carrier.poll_sender_timeout())
+    }
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+        each!(self, carrier => carrier.deliver(now, packet))
+    }
+    #[inline]
+    pub(crate) fn handle_receiver_timeout(&mut self, now: Instant) {
+        each!(self, carrier => carrier.handle_receiver_timeout(now));
+    }
+    #[inline(always)]
+    pub(crate) fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        each!(self, carrier => carrier.poll_answer(now))
+    }
+    #[inline]
+    pub(crate) fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
+        each!(self, carrier => carrier.poll_aside(now))
+    }
+    #[inline]
+    pub(crate) fn poll_receiver_timeout(&self) -> Option<Instant> {
+        each!(self, carrier => carrier.poll_receiver_timeout())
+    }
+    #[inline]
+    pub(crate) fn fetch(&self, receiving: bool) {
+        each!(self, carrier => carrier.fetch(receiving));
+    }
+    pub(crate) fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        each!(self, carrier => carrier.send_queue())
+    }
+    pub(crate) fn status(&self) -> Option<Status> {
+        each!(self, carrier => carrier.status())
+    }
+    #[inline]
+    pub(crate) fn tcp(&self) -> Option<&headway_tcp::Sender> {
+        each!(self, carrier => carrier.tcp())
+    }
+    pub(crate) fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
+        each!(self, carrier => carrier.connection())
+    }
+    pub(crate) fn failure(&self) -> Option<String> {
+        each!(self, carrier => carrier.failure())
+    }
+}

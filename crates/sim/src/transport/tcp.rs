@@ -1,0 +1,118 @@
+//! The carrier `tcp`: a sender and a sink of one-way TCP.
+
+use super::carrier::{Carrier, Setup, Taken};
+use crate::observe::RoundTrip;
+use crate::packet::{Body, Envelope, Packet};
+use headway_media::{Backlog, Source, SourceOptions};
+use headway_prefetch::fetch;
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_tcp::{Sender, Sink, TcpOptions};
+use headway_units::{Bytes, Instant};
+
+/// Segments that no run ever sends.
+const ENDLESS: u64 = u64::MAX / 2;
+
+/// Both ends.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    sender: Sender,
+    sink: Box<Sink>,
+}
+
+impl Carrier for Tcp {
+    type Options = TcpOptions;
+
+    fn new(options: &TcpOptions, setup: &Setup<'_>) -> Self {
+        Self { sender: Sender::new(options, setup.stream("sender")), sink: Box::new(Sink::new(options)) }
+    }
+
+    fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
+        [PacketType::Tcp, PacketType::Ack]
+    }
+
+    fn bytes_a_number(options: &TcpOptions) -> u32 {
+        options.rules.segment.count().saturating_sub(options.rules.header.count()) as u32
+    }
+
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, _: &mut FlowMeter) -> Taken {
+        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        let payload = self.sender.payload_size().count().max(1);
+        let header = self.sender.segment_size().count() - self.sender.payload_size().count();
+        self.sender.write(now, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
+        Taken::Kept
+    }
+
+    fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
+        match backlog {
+            Backlog::None => self.sender.stop(),
+            Backlog::Segments(segments) => self.sender.write(now, segments),
+            Backlog::Endless => self.sender.write(now, ENDLESS),
+        }
+    }
+
+    #[inline]
+    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+        let Body::Tcp(tcp) = &packet.body else { return None };
+        let segment = tcp.segment(packet);
+        let before = self.sender.acknowledged();
+        self.sender.handle(now, &segment);
+        let measured = self.sender.acknowledged() > before;
+        measured.then(|| RoundTrip { sample: now.since(segment.echo), smoothed: None, one_way: None })
+    }
+
+    #[inline]
+    fn handle_sender_timeout(&mut self, now: Instant) {
+        if self.sender.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.sender.handle_timeout(now);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, _: &mut FlowMeter) -> Option<Envelope> {
+        self.sender.poll_transmit(now).map(Envelope::from)
+    }
+
+    #[inline]
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        self.sender.poll_timeout()
+    }
+
+    #[inline]
+    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+        let Body::Tcp(tcp) = &packet.body else { return 0 };
+        let before = self.sink.received_payload().count();
+        self.sink.handle(now, &tcp.segment(packet));
+        (self.sink.received_payload().count() - before) as u32
+    }
+
+    #[inline]
+    fn handle_receiver_timeout(&mut self, now: Instant) {
+        if self.sink.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.sink.handle_timeout(now);
+        }
+    }
+
+    #[inline]
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        self.sink.poll_transmit(now).map(Envelope::from)
+    }
+
+    #[inline]
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        self.sink.poll_timeout()
+    }
+
+    #[inline]
+    fn fetch(&self, receiving: bool) {
+        if receiving {
+            fetch(&*self.sink);
+        } else {
+            self.sender.fetch();
+        }
+    }
+
+    #[inline]
+    fn tcp(&self) -> Option<&Sender> {
+        Some(&self.sender)
+    }
+}

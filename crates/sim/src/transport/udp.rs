@@ -1,0 +1,99 @@
+//! The carrier `udp`: datagrams, sent when they are written.
+
+use super::carrier::{Carrier, Setup, Taken};
+use crate::observe::RoundTrip;
+use crate::packet::{Body, Datagram, Envelope, Packet};
+use headway_media::{Backlog, Datagrams, Source, SourceOptions, UdpOptions, Write, datagrams};
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_units::{Ecn, Instant};
+
+/// The sending end; the receiving one only counts.
+#[derive(Debug)]
+pub(crate) struct Udp {
+    options: UdpOptions,
+    next_sequence: u64,
+    /// The write that is being sent, and what is left of it.
+    writing: Option<(Write, Datagrams)>,
+}
+
+impl Udp {
+    /// The next datagram of what the source has written by `due`.
+    #[inline(always)]
+    fn next(&mut self, source: &mut Source, due: Instant) -> Option<(u32, Datagram)> {
+        loop {
+            if let Some((write, left)) = &mut self.writing
+                && let Some(datagram) = left.next()
+            {
+                let sequence = self.next_sequence;
+                self.next_sequence += 1;
+                let Write { kind, expires: deadline, .. } = *write;
+                let payload = datagram.payload.count() as u32;
+                return Some((datagram.wire.count() as u32, Datagram { sequence, payload, kind, deadline }));
+            }
+            // To ask when is cheaper than to ask what.
+            if source.poll_timeout().is_none_or(|next| next > due) {
+                return None;
+            }
+            let write = source.poll(due)?;
+            self.writing = Some((write, datagrams(write.size, &self.options)));
+        }
+    }
+}
+
+impl Carrier for Box<Udp> {
+    type Options = UdpOptions;
+    const ANSWERS: bool = false;
+
+    fn new(options: &UdpOptions, _: &Setup<'_>) -> Self {
+        Self::new(Udp { options: options.clone(), next_sequence: 0, writing: None })
+    }
+
+    fn ns2_types(source: &SourceOptions) -> [PacketType; 2] {
+        let data = match source {
+            SourceOptions::Cbr(_) => PacketType::Cbr,
+            SourceOptions::Exponential(_) => PacketType::Exponential,
+            SourceOptions::Pareto(_) => PacketType::Pareto,
+            _ => PacketType::Udp,
+        };
+        [data, PacketType::Ack]
+    }
+
+    #[inline(always)]
+    fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+        let Some((size, datagram)) = self.next(source, due) else { return Taken::Nothing };
+        meter.written(datagram.kind, datagram.deadline);
+        Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
+    }
+
+    /// A scenario with one is refused.
+    fn set_backlog(&mut self, _: Instant, _: Backlog) {}
+
+    fn hear(&mut self, _: Instant, _: &Packet) -> Option<RoundTrip> {
+        None
+    }
+
+    fn handle_sender_timeout(&mut self, _: Instant) {}
+
+    fn poll_transmit(&mut self, _: Instant, _: &mut FlowMeter) -> Option<Envelope> {
+        None
+    }
+
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    #[inline]
+    fn deliver(&mut self, _: Instant, packet: &Packet) -> u32 {
+        if let Body::Datagram(datagram) = &packet.body { datagram.payload } else { 0 }
+    }
+
+    fn handle_receiver_timeout(&mut self, _: Instant) {}
+
+    fn poll_answer(&mut self, _: Instant) -> Option<Envelope> {
+        None
+    }
+
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        None
+    }
+}
