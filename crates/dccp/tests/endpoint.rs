@@ -109,6 +109,30 @@ fn mistakes_are_told() {
     assert!(matches!(connected, Err(ConnectError::Options(error)) if error.key == "mtu"));
 }
 
+/// A client's port is a dynamic one (RFC 4340 section 19.9), drawn at random, on which nobody listens and which no connection with this
+/// peer has. With another peer it may be the same.
+#[test]
+fn ports_are_dynamic() {
+    let (now, mut end) = (Instant::ZERO, End::new(EndpointOptions::default(), "end"));
+    let connect = |end: &mut End, path| end.endpoint.connect(now, path, PORT, SERVICE, &options(), Queue::default());
+    let port = |end: &End, handle| end.endpoint.connection(handle).unwrap().ports().local;
+    let mut drawn: Vec<_> = (0..100).map(|_| connect(&mut end, there(1)).unwrap()).collect();
+    drawn.sort_by_key(|handle| port(&end, *handle));
+    let ports: BTreeSet<_> = drawn.iter().map(|handle| port(&end, *handle)).collect();
+    assert!(ports.len() == 100 && ports.first() >= Some(&49_152));
+    assert!(ports.first() < Some(&52_000) && ports.last() > Some(&62_000), "all over: {ports:?}");
+    for taken in (49_152..=u16::MAX).filter(|port| !ports.contains(port)) {
+        end.endpoint.listen(now, taken, &options(), &[SERVICE]).unwrap();
+    }
+    assert_eq!(connect(&mut end, there(1)), Err(ConnectError::NoPort { ports: 16_384 }));
+    let other = connect(&mut end, there(2)).unwrap();
+    assert!(ports.contains(&port(&end, other)));
+    let free = (49_152..=u16::MAX).find(|port| !ports.contains(port)).unwrap();
+    end.endpoint.stop_listening(free);
+    let last = connect(&mut end, there(1)).unwrap();
+    assert_eq!(port(&end, last), free);
+}
+
 /// RFC 6773 section 3.7 and section 14: what a packet can carry is less by the headers below it, whatever the options say.
 #[test]
 fn headers_below() {
