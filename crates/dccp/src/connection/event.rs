@@ -50,19 +50,29 @@ impl Event {
 
 /// Events that nobody has asked for yet: the oldest stay, and what happens once is never dropped.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Events(VecDeque<Event>);
+pub(super) struct Events {
+    waiting: VecDeque<Event>,
+    /// Why the connection is over, whether that has been asked for or not.
+    closed: Option<Closed>,
+}
 
 impl Events {
     pub(super) fn push_back(&mut self, event: Event) {
-        if self.0.len() < MOST_EVENTS || event.is_single() {
-            self.0.push_back(event);
+        if let Event::Closed(why) = event {
+            self.closed = Some(why);
+        }
+        if self.waiting.len() < MOST_EVENTS || event.is_single() {
+            self.waiting.push_back(event);
         }
     }
     pub(super) fn has_some(&self) -> bool {
-        !self.0.is_empty()
+        !self.waiting.is_empty()
+    }
+    pub(super) const fn closed(&self) -> Option<Closed> {
+        self.closed
     }
     pub(super) fn pop_front(&mut self) -> Option<Event> {
-        self.0.pop_front()
+        self.waiting.pop_front()
     }
 }
 
@@ -149,27 +159,47 @@ pub struct Status {
     pub send_ccid: Ccid,
     /// The CCID of the peer's data.
     pub receive_ccid: Ccid,
-    /// The controller of our data.
+    /// The controller of our data; what it held last, once no more data goes.
     pub sender: Option<headway_rate::Status>,
     /// Whether the peer has said within a round trip that it cannot keep up (Slow Receiver).
     pub slow_receiver: bool,
     /// What has been counted.
     pub counters: Counters,
+    /// Why it is over, if it is.
+    pub closed: Option<Closed>,
 }
 
-/// Packets so far.
+/// Packets so far, and bytes. Packets of ours are those with this connection's numbers: a Reset that answers somebody else's is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Sent, of every type.
     pub sent_packets: u64,
+    /// Bytes of them, with their headers and options, without those below DCCP.
+    pub sent_bytes: u64,
     /// Of them with data.
     pub sent_data_packets: u64,
     /// Bytes of their data.
     pub sent_data: u64,
+    /// Sent, and lost by what Ack Vectors say when three later ones have come, or by Loss Intervals, in whose lossy parts some may have
+    /// come or been marked (RFC 4342 section 8.6.1). Numbers that were passed over are among them. A peer that sends neither but a Loss
+    /// Event Rate, as Linux does, tells nothing of packets.
+    pub lost_packets: u64,
+    /// Sent, and marked (Congestion Experienced) by what Ack Vectors say.
+    pub marked_packets: u64,
     /// Received and valid, of every type.
     pub received_packets: u64,
-    /// Of them with data that was delivered.
+    /// Bytes of them, with their headers and options, without those below DCCP. Of a Request that an Init Cookie has kept nobody
+    /// knows how many it had.
+    pub received_bytes: u64,
+    /// Of them marked (Congestion Experienced).
+    pub received_marked_packets: u64,
+    /// Numbers of the peer's packets, up to the greatest that has come, that have not, or not yet; those that it has passed over among
+    /// them.
+    pub missing_packets: u64,
+    /// Of those received with data that was delivered.
     pub delivered_packets: u64,
+    /// Bytes of their data.
+    pub delivered_data: u64,
     /// Received and ignored, or with data that was not delivered.
     pub dropped_packets: u64,
     /// Syncs sent because of invalid packets.

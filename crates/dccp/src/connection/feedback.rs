@@ -45,6 +45,8 @@ impl Connection {
             self.events.push_back(Event::PeerNotListening);
         }
         self.counters.lies += u64::from(outcome.verdict != Verdict::Believed);
+        self.counters.lost_packets += outcome.fate.lost;
+        self.counters.marked_packets += outcome.fate.marked;
         if outcome.verdict == Verdict::Penalty {
             self.reset(now, Reset { code: ResetCode::AGGRESSION_PENALTY, data: [0; 3] });
             return ControlFlow::Break(Delivery::Nothing);

@@ -2,6 +2,7 @@
 
 use super::heard::{Heard, Scratch};
 use super::honesty::{Claim, Honesty, Verdict};
+use super::told::{Fate, Told};
 use crate::ccid::{Room, Said};
 use crate::{DropCode, Elapsed, Timestamp};
 use headway_rate::{Acknowledged, Arrival, Next, Outbound, Run, Sender, Stamp, Status};
@@ -23,9 +24,13 @@ pub(super) struct Forward {
     arrivals_from: Option<Seq48>,
     /// The Timestamp that went last, and when.
     stamped: Option<(Timestamp, Instant)>,
+    /// What has become of our packets.
+    told: Told,
     slow_receiver_until: Option<Instant>,
     /// The peer's application no longer listens.
     stopped: bool,
+    /// What the controller held when it ended.
+    last: Option<Status>,
 }
 
 /// A packet that acknowledges one of ours.
@@ -51,6 +56,8 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     /// It has told that nobody listens any more.
     pub(super) stops: bool,
+    /// What it newly tells of our packets.
+    pub(super) fate: Fate,
 }
 
 impl Forward {
@@ -65,8 +72,10 @@ impl Forward {
             rtt_sample: None,
             arrivals_from: None,
             stamped: None,
+            told: Told::default(),
             slow_receiver_until: None,
             stopped: false,
+            last: None,
         }
     }
 
@@ -78,8 +87,9 @@ impl Forward {
             None => self.controller.stop(),
         }
     }
-    /// No more data goes.
+    /// No more data goes, so that the controller has nothing to do. What it held stays to be read.
     pub(super) fn stop(&mut self) {
+        self.last = self.last_status();
         self.controller.stop();
     }
     /// The Sequence Window is wider.
@@ -93,6 +103,10 @@ impl Forward {
     /// What the controller holds.
     pub(super) fn status(&self) -> Option<Status> {
         self.controller.status()
+    }
+    /// What it holds, or held when it ended.
+    pub(super) fn last_status(&self) -> Option<Status> {
+        self.status().or(self.last)
     }
     /// The smoothed round trip.
     pub(super) fn round_trip(&self) -> Option<Duration> {
@@ -196,14 +210,20 @@ impl Forward {
         if verdict == Verdict::Lie {
             self.controller.on_slow_receiver();
         }
+        let mut fate = Fate::default();
         if verdict != Verdict::Penalty {
+            fate = match self.said.intervals() {
+                _ if arrivals => self.told.by_vector(ack.number, &self.lists.runs),
+                Some((skip, intervals)) => self.told.by_intervals(ack.number, skip, intervals),
+                None => fate,
+            };
             if arrivals {
                 self.lists.mark_dropped();
                 self.arrivals_from = Some(ack.seq);
             }
             self.bring_report(now, ack, arrivals, rtt_sample, lost_acks);
         }
-        Outcome { verdict, stops }
+        Outcome { verdict, stops, fate }
     }
 
     /// The controller hears of it, if it is a report.

@@ -41,7 +41,9 @@ impl Connection {
         let mut server = Self::passive(now, options, packet, service, random, kept.iss);
         server.go(Cause::RcvInitCookie);
         server.windows.start_receiving(kept.isr);
+        // The Request.
         server.seen.insert(0);
+        server.counters.received_packets = 1;
         let seq = server.windows.next();
         server.forward.send(kept.response_sent, None, true);
         server.opening.response_goes(seq);

@@ -219,7 +219,7 @@ impl Scratch {
     }
 }
 
-fn push_run(runs: &mut Vec<Run>, arrival: Arrival, packets: u64) {
+pub(super) fn push_run(runs: &mut Vec<Run>, arrival: Arrival, packets: u64) {
     match runs.last_mut() {
         Some(last) if last.arrival == arrival => last.packets += packets,
         _ => runs.push(Run { arrival, packets }),

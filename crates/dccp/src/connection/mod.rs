@@ -38,6 +38,7 @@ mod state;
 mod steps;
 mod timers;
 mod timing;
+mod told;
 mod transitions;
 mod transmit;
 mod windows;
@@ -299,18 +300,22 @@ impl Connection {
         }
     }
 
-    /// What it holds now.
+    /// What it holds now, and what it held last once it is over.
     #[must_use]
     pub fn status(&self) -> Status {
+        // The numbers before the handshake has ended may be nobody's.
+        let numbers = if self.running.is_some() { self.windows.number_received(self.windows.gsr()) + 1 } else { 0 };
+        let missing_packets = numbers.saturating_sub(self.counters.received_packets);
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
             rtt: self.forward.round_trip(),
             send_ccid: Ccid(self.agreed.send_ccid),
             receive_ccid: Ccid(self.agreed.receive_ccid),
-            sender: self.forward.status(),
+            sender: self.forward.last_status(),
             slow_receiver: self.forward.slow_receiver(),
-            counters: self.counters,
+            counters: Counters { missing_packets, ..self.counters },
+            closed: self.events.closed(),
         }
     }
 

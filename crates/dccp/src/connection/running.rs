@@ -20,6 +20,10 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// Whether any have run.
+    pub(super) const fn is_some(&self) -> bool {
+        self.ccids.is_some()
+    }
     /// Whether they may not change again yet.
     pub(super) fn are_frozen(&self, now: Instant) -> bool {
         self.changed.is_some_and(|at| now.since(at) < CCID_REST)
@@ -37,7 +41,7 @@ impl Connection {
         self.seen.widen(self.windows.remote_window / 4);
         wishes::for_ccids(&mut self.negotiation, &self.options);
         self.agree();
-        if self.running.ccids.is_some() {
+        if self.running.is_some() {
             self.run_controllers(now);
         }
         self.reverse.set_ack_ratio(ratio);

@@ -31,7 +31,12 @@ impl Connection {
             Decoded::Short(_) => drop_packet(Ignored::ShortNumbers),
         };
         match delivery {
-            Delivery::Data | Delivery::CorruptData => self.counters.delivered_packets += 1,
+            Delivery::Data | Delivery::CorruptData => {
+                self.counters.delivered_packets += 1;
+                if let Decoded::Long(packet) = packet {
+                    self.counters.delivered_data += packet.data.len() as u64;
+                }
+            }
             Delivery::Dropped(_) => self.counters.dropped_packets += 1,
             Delivery::Nothing => {}
         }
@@ -167,6 +172,8 @@ impl Connection {
         }
         self.last_valid = Some(now);
         self.counters.received_packets += 1;
+        self.counters.received_bytes += packet.encoded_len() as u64;
+        self.counters.received_marked_packets += u64::from(ecn == Ecn::Ce);
         self.forget_cookies(packet);
         let heard = self.process_options(now, packet)?;
         self.acknowledge.on_packet(packet.seq, ecn);

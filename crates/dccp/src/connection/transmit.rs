@@ -100,6 +100,7 @@ impl Connection {
                 let stamp = self.forward.send(now, payload, prompt);
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
                 let seq = self.commit(now, &body, payload);
+                self.counters.sent_bytes += (body.kind().header_len(true) + options + len) as u64;
                 (options, seq, stamp)
             }
         };

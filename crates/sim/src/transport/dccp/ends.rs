@@ -8,7 +8,7 @@ use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
     Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path, Ports, ResetCode,
-    ServiceCode,
+    ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::{Next, Status};
@@ -195,7 +195,8 @@ impl Client {
 
     pub(crate) fn status(&self) -> Status {
         let status = self.connection.status();
-        let mut sender = status.sender.unwrap_or_default();
+        // A controller that has ended lets nothing go.
+        let mut sender = status.sender.filter(|_| status.state <= State::Open).unwrap_or_default();
         sender.rtt = status.rtt;
         sender
     }
