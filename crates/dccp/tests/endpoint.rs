@@ -13,6 +13,7 @@ use network::{CLIENT, End, PORT, Queue, SERVER, SERVICE, World, back, bad, perfe
 use pipe::options;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -133,6 +134,22 @@ fn ports_are_dynamic() {
     assert_eq!(port(&end, last), free);
 }
 
+/// A flow label is no part of an address: it may differ from packet to packet (RFC 6437 section 3).
+#[test]
+fn flow_labels_do_not_matter() {
+    let mut world = world();
+    let end = |port, flow| SocketAddr::V6(SocketAddrV6::new(Ipv6Addr::LOCALHOST, port, flow, 0));
+    let client = world.connect(Path::Udp { local: end(1, 7), remote: end(2, 8) }, &options(), Queue::default());
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT), (CLIENT, SERVER), (SERVER, CLIENT)] {
+        for (path, ecn, bytes) in world.ends[from].drain(world.now) {
+            assert!(matches!(path, Path::Udp { remote: SocketAddr::V6(remote), .. } if remote.flowinfo() == 0));
+            let (local, remote) = if to == SERVER { (end(2, 0), end(1, 9)) } else { (end(1, 0), end(2, 10)) };
+            assert_eq!(world.ends[to].hear(world.now, Path::Udp { local, remote }, ecn, &bytes), Ok(false));
+        }
+    }
+    assert_eq!(world.ends[CLIENT].state(client), Some(State::Open));
+}
+
 /// RFC 6773 section 3.7 and section 14: what a packet can carry is less by the headers below it, whatever the options say.
 #[test]
 fn headers_below() {
@@ -184,6 +201,15 @@ fn batches() {
         let delivered = world.ends[SERVER].delivered.iter().map(|(_, data)| data.clone());
         assert_eq!(delivered.collect::<Vec<_>>(), sizes(&runs));
     }
+    // What may be fragmented, since it is longer than the path's packets, does not go with what may not.
+    let mut mixed = world();
+    let client = mixed.connect(there(4000), &options(), Queue::default());
+    mixed.run(SECOND);
+    mixed.ends[CLIENT].sent.clear();
+    [2000, 1000, 1000].iter().for_each(|len| mixed.push(CLIENT, client, &vec![1; *len]));
+    mixed.run(SECOND);
+    let sent = mixed.ends[CLIENT].sent.iter().map(|sent| (sent.len, sent.dont_fragment)).collect::<Vec<_>>();
+    assert_eq!(sent, [(2016, false), (1016, true), (1016, true)]);
     // In IP there is nobody to take them apart.
     let mut world = world();
     let four = Path::Ipv4 { local: [192, 0, 2, 1].into(), remote: [192, 0, 2, 2].into() };

@@ -140,7 +140,27 @@ fn a_forged_request_does_not_keep_its_peer_out() {
         assert_eq!(server.delivered, [(real, b"mine".to_vec())]);
         assert_eq!((server.state(forged), server.state(real)), (None, Some(State::Open)));
         assert_eq!((server.endpoint.connections(), world.ends[CLIENT].state(client)), (1, Some(State::Open)));
+        // That the forged one is forgotten does not make the other one so.
+        world.push(CLIENT, client, b"mine too");
+        world.run(SECOND);
+        assert_eq!(world.ends[SERVER].delivered.last(), Some(&(real, b"mine too".to_vec())));
     }
+}
+
+/// Where there is no room for another connection, none takes the place of a forged one either, which stays until it is over.
+#[test]
+fn no_room_to_contest() {
+    let mut world = World::new(EndpointOptions { connections: 1, ..EndpointOptions::default() }, &options(), perfect());
+    let mut client = End::new(EndpointOptions::default(), "client");
+    client.endpoint.connect(world.now, there(4000), PORT, SERVICE, &options(), Queue::default()).unwrap();
+    let [(path, ecn, request)] = &client.drain(world.now)[..] else { panic!("a Request") };
+    // Half of all numbers away, and so a stranger's.
+    let mut forged = request.clone();
+    forged[10] ^= 0x80;
+    let server = &mut world.ends[SERVER];
+    assert_eq!(server.hear(world.now, back(*path), *ecn, &forged), Ok(false));
+    assert_eq!(server.hear(world.now, back(*path), *ecn, request), Err(Dropped::Full));
+    assert_eq!(server.endpoint.connections(), 1);
 }
 
 /// A Request with an option that ends its connection before it begins gets its Reset, and the program hears nothing.
