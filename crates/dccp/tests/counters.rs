@@ -128,7 +128,7 @@ fn over() {
     let mut pipe = Pipe::new(&rules(Ccid::TFRC), &rules(Ccid::TFRC), perfect);
     talk(&mut pipe);
     let before = status(&pipe.client);
-    assert!(before.sender.is_some_and(|sender| sender.rate.is_some()));
+    assert!(before.sender.is_some_and(|sender| sender.target_rate.is_some()));
     assert_eq!((before.closed, before.state), (None, State::Open));
     let now = pipe.now;
     pipe.client.connection.as_mut().unwrap().close(now);

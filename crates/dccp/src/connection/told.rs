@@ -154,6 +154,10 @@ mod tests {
         let fates = states.iter().zip(0..).map(|(state, number)| told.by_vector(number, &runs(&[(*state, 1)])));
         let fates: Vec<_> = fates.map(|fate| (fate.lost, fate.marked)).collect();
         assert_eq!(fates, [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (1, 1), (1, 1)]);
+        // A vector that says part of the last one again: 6 and 5 here, of 5, 4 and 3.
+        let mut told = Told::default();
+        assert_eq!(told.by_vector(5, &runs(&[(Received, 2), (Marked, 1), (Received, 3)])), Fate::default());
+        assert_eq!(told.by_vector(6, &runs(&[(Received, 2)])), Fate { lost: 0, marked: 1 });
     }
 
     /// RFC 4342 section 8.6.1: the newest interval first, its lossless part behind its lossy one.
