@@ -96,8 +96,9 @@ impl Listener {
     }
 
     /// Whether a packet from the peer of a connection in RESPOND, or of one that a Reset has ended there, is not the peer's of that
-    /// connection: it is another Request, or brings a cookie. Whoever knows a client's port can have sent the first Request in its name, and a connection that nobody
-    /// ends must not keep the client out: the packet goes to [`Self::contest`] instead of the connection.
+    /// connection: it is another Request, or brings a cookie. Whoever knows a client's port can have sent the first Request in its
+    /// name, and a connection that nobody ends must not keep the client out: the packet goes to [`Self::contest`] instead of the
+    /// connection.
     #[must_use]
     pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
         let Decoded::Long(packet) = packet else { return false };
