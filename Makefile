@@ -22,6 +22,7 @@ fmt: toolchain
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
+	$(CARGO) clippy --no-default-features --quiet -p headway-units -p headway-rate -p headway-media -p headway-dccp -- --deny warnings
 
 ## Whether the book's page from RFC to code and tests is true, and has no new gap; `validation/traceability/run` writes it.
 traceability:

@@ -6,11 +6,14 @@ use crate::contract::{
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::Pacer;
 use headway_units::{Dialect, Duration, Instant, OptionError, Options, Rate};
-use serde::{Deserialize, Serialize};
 
 /// Options of `announced`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct AnnouncedOptions {
     /// The least of the ten rates; the others are its multiples.
     pub step: Rate,

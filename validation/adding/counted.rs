@@ -7,11 +7,14 @@ use crate::contract::{
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::Pacer;
 use headway_units::{Dialect, Duration, Instant, OptionError, Options, Rate};
-use serde::{Deserialize, Serialize};
 
 /// Options of `counted`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct CountedOptions {
     /// The round trip in which packets are counted.
     pub round_trip: Duration,

@@ -8,11 +8,14 @@ use crate::contract::{
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, RoundTripEstimate};
-use serde::{Deserialize, Serialize};
 
 /// Options of `one-way`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct OneWayOptions {
     /// The queueing delay that is too long.
     pub target: Duration,

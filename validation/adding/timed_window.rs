@@ -7,11 +7,14 @@ use crate::contract::{
 use crate::report::{Feedback, Report, ReportForm, TimedReport};
 use crate::toolbox::{Flight, News, Pacer, Rto, RtoRules};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, RtoFloor};
-use serde::{Deserialize, Serialize};
 
 /// Options of `timed-window`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct TimedWindowOptions {
     /// The queueing delay that the window keeps to.
     pub target: Duration,

@@ -5,11 +5,14 @@
 
 use crate::WriteSize;
 use headway_units::{Bytes, Dialect, OptionError};
-use serde::{Deserialize, Serialize};
 
 /// Options of the transport `udp`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct UdpOptions {
     /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
     pub datagram: Bytes,

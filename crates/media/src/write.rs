@@ -2,7 +2,6 @@
 
 use crate::{Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError};
-use serde::{Deserialize, Serialize};
 
 /// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
 /// one write cannot stall a run.
@@ -61,8 +60,12 @@ impl WriteSize {
 }
 
 /// What a source's sizes count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Sizes {
     /// IP packets, headers and all, as [`WriteSize::Wire`].
     Wire,

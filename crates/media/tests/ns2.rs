@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
 use headway_media::{Change, Context, Source, SourceOptions, UdpOptions, datagrams};
-use headway_units::{Bytes, Dialect, Instant, Options, Random, Registry};
+use headway_units::{Bytes, Dialect, Instant, Options, Random, Registry, SchemaRegistry};
 
 const CONSTANT: &str = include_str!("data/ns2-cbr-3236068bps.txt");
 const STOPS: &str = include_str!("data/ns2-cbr-stops.txt");

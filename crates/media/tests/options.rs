@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
 use headway_media::{Backlog, Context, SendQueueOptions, Source, SourceOptions, UdpOptions, WriteSize};
-use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry};
+use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry, SchemaRegistry};
 use serde_json::{Value, json};
 
 /// Lays a scenario's keys over the preset, as a scenario does.

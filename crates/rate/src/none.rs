@@ -5,11 +5,14 @@ use crate::contract::{
 };
 use crate::report::Feedback;
 use headway_units::{Dialect, Instant, Options};
-use serde::{Deserialize, Serialize};
 
 /// Options of `none`: there are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct NoneOptions {}
 
 impl Options for NoneOptions {

@@ -8,12 +8,11 @@
 
 use crate::tfrc::TfrcOptions;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options};
-use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
 /// Options of `tfrc-sp`: those of `tfrc`, with presets for small packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
 pub struct TfrcSpOptions(pub TfrcOptions);
 
 impl Deref for TfrcSpOptions {

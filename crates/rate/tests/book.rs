@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::ControllerOptions;
-use headway_units::{Dialect, Registry};
+use headway_units::{Dialect, Registry, SchemaRegistry};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

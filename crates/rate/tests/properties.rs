@@ -5,7 +5,7 @@ use headway_rate::{
     ControllerOptions, Feedback, LossForm, LossInterval, Losses, Next, Permit, Received, Receiver, ReceiverContext,
     ReceiverHalf, Report, Sender, SenderContext, SenderHalf, Sending, TfrcReport, Timing,
 };
-use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random, Rate, Registry, SchemaRegistry};
 use proptest::prelude::*;
 
 fn controllers() -> impl Strategy<Value = ControllerOptions> {

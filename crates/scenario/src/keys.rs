@@ -3,13 +3,13 @@
 use crate::de;
 use crate::document::{self, Data, Origin, Table, Value};
 use crate::path::Path;
-use headway_units::Registry;
+use headway_units::SchemaRegistry;
 
 /// Reads the options of `kind` from all of its keys.
 ///
 /// # Errors
 /// A sentence part that names the key, and says what would be right.
-pub fn options<R: Registry>(kind: &str, keys: serde_json::Value) -> Result<R, String> {
+pub fn options<R: SchemaRegistry>(kind: &str, keys: serde_json::Value) -> Result<R, String> {
     let none = Value { origin: Origin::Preset, data: Data::Table(Table::new()) };
     let keys = document::preset(keys).unwrap_or(none);
     de::read_with(|deserializer| R::deserialize(kind, deserializer), &keys).map_err(|fault| {

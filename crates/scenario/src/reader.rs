@@ -8,7 +8,7 @@ use crate::problem::Problems;
 use crate::suggest::{hint, quoted};
 use crate::tables::Chosen;
 use crate::vocabulary::KindKeys;
-use headway_units::{Dialect, Registry};
+use headway_units::{Dialect, SchemaRegistry};
 use serde::de::DeserializeOwned;
 
 /// The document, and what was found wrong in it.
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `kind` and then that kind's own options over their preset under the dialect.
-    fn options<R: Registry>(
+    fn options<R: SchemaRegistry>(
         &mut self,
         value: &Value,
         path: &Path,
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The kind whose number is written under `key`.
-    fn numbered_kind<R: Registry>(
+    fn numbered_kind<R: SchemaRegistry>(
         &mut self,
         table: &Table,
         path: &Path,
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn over_preset<R: Registry>(
+    fn over_preset<R: SchemaRegistry>(
         &mut self,
         kind: &str,
         preset: &R,
@@ -216,13 +216,13 @@ fn drop_unknown(table: &mut Table, known: &Keys) {
 }
 
 /// How a numbered kind is written: its word and its number.
-fn written<R: Registry>(kind: &'static str) -> Option<(&'static str, &'static str)> {
+fn written<R: SchemaRegistry>(kind: &'static str) -> Option<(&'static str, &'static str)> {
     let (stem, _) = R::NUMBERED?;
     Some((stem, kind.strip_prefix(stem)?.strip_prefix('-')?))
 }
 
 /// What may be written for `kind`.
-fn words<R: Registry>() -> Vec<&'static str> {
+fn words<R: SchemaRegistry>() -> Vec<&'static str> {
     let mut words: Vec<_> = R::KINDS.iter().map(|kind| written::<R>(kind).map_or(*kind, |(stem, _)| stem)).collect();
     words.dedup();
     words
@@ -262,7 +262,12 @@ impl<'a> Open<'_, 'a> {
     }
 
     /// `kind` and options under `key`.
-    pub(crate) fn options<R: Registry>(&mut self, key: &str, dialect: Dialect, known: &KindKeys) -> Option<Chosen<R>> {
+    pub(crate) fn options<R: SchemaRegistry>(
+        &mut self,
+        key: &str,
+        dialect: Dialect,
+        known: &KindKeys,
+    ) -> Option<Chosen<R>> {
         let value = self.value(key)?;
         let path = self.path.key(key);
         self.reader.options(value, &path, dialect, known)

@@ -6,7 +6,7 @@ use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
-use headway_units::Registry;
+use headway_units::SchemaRegistry;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -50,14 +50,14 @@ fn keys_of<T: JsonSchema>() -> Keys {
     keys(schemars::schema_for!(T).as_value())
 }
 
-fn keys_of_kinds<R: Registry>() -> KindKeys {
+fn keys_of_kinds<R: SchemaRegistry>() -> KindKeys {
     let schema = schemars::schema_for!(Chosen<R>);
     let kinds = schema.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
     kinds.filter_map(|kind| Some((kind_of::<R>(kind)?, keys(kind)))).collect()
 }
 
 /// Which kind a schema describes.
-fn kind_of<R: Registry>(schema: &serde_json::Value) -> Option<String> {
+fn kind_of<R: SchemaRegistry>(schema: &serde_json::Value) -> Option<String> {
     let word = schema["properties"]["kind"]["const"].as_str()?;
     let number = R::NUMBERED.and_then(|(_, key)| schema["properties"][key]["const"].as_u64());
     Some(number.map_or_else(|| word.to_owned(), |number| format!("{word}-{number}")))

@@ -9,7 +9,9 @@ use crate::sack::Sack;
 use crate::segment::Segment;
 use crate::sender::{Counters, Flow};
 use crate::tahoe::Tahoe;
-use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, schema_of_kinds};
+use headway_units::{
+    Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
+};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -101,13 +103,16 @@ impl Registry for TcpOptions {
         kind.adjust(&mut rules, dialect);
         Some(Self { kind, rules: Arc::new(rules) })
     }
+    fn check(&self) -> Result<(), OptionError> {
+        self.rules.check()
+    }
+}
+
+impl SchemaRegistry for TcpOptions {
     fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
         let kind = Kind::named(kind)
             .ok_or_else(|| <D::Error as serde::de::Error>::unknown_variant(kind, <Self as Registry>::KINDS))?;
         Ok(Self { kind, rules: Arc::new(Rules::deserialize(options)?) })
-    }
-    fn check(&self) -> Result<(), OptionError> {
-        self.rules.check()
     }
 }
 

@@ -5,10 +5,12 @@ use std::str::FromStr;
 
 /// A preset of options: whose rules to follow where practice differs. Algorithms never see it; their `preset`
 /// turns it into plain options that a scenario may override one by one.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "lowercase")
 )]
-#[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// The RFCs as written.
     #[default]

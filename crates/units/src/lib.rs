@@ -22,11 +22,14 @@ pub use entropy::Entropy;
 pub use moment::{Class, History, Moment, Ties};
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
-pub use registry::{OptionError, Options, Registry, schema_of_kinds};
+pub use registry::{OptionError, Options, Registry};
+#[cfg(feature = "schema")]
+pub use registry::{SchemaRegistry, schema_of_kinds};
 pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};
 pub use time::{Duration, Instant};
 pub use words::{DropCause, Ecn, FlowId, MediaKind, SendDrop};
 
+#[cfg(feature = "schema")]
 #[doc(hidden)]
 pub mod __private {
     pub use schemars;

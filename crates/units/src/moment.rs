@@ -4,10 +4,12 @@ use crate::{Dialect, Instant};
 use std::cmp::Ordering;
 
 /// What decides between two events that are alike to the last bit of their [`Moment::sum_s`].
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "lowercase")
 )]
-#[serde(rename_all = "lowercase")]
 pub enum Ties {
     /// A draw, anew at each instant: nobody is favoured.
     #[default]

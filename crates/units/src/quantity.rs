@@ -8,47 +8,50 @@ use std::str::FromStr;
 /// Serde and JSON Schema for a type that is text in a file, through `Display` and `FromStr`.
 macro_rules! text_serde {
     ($type:ty, $name:literal, $expecting:literal) => {
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl serde::de::Visitor<'_> for Text {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    // A bare 0 needs no unit; any other number is told that it does.
-                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
-                        self.visit_str(&number.to_string())
-                    }
-                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
-                        self.visit_str(&number.to_string())
-                    }
-                    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
-                        self.visit_str(&number.to_string())
-                    }
+        #[cfg(feature = "schema")]
+        const _: () = {
+            impl serde::Serialize for $type {
+                fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
                 }
-                deserializer.deserialize_any(Text)
             }
-        }
-        impl schemars::JsonSchema for $type {
-            fn inline_schema() -> bool {
-                false
+            impl<'de> serde::Deserialize<'de> for $type {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    struct Text;
+                    impl serde::de::Visitor<'_> for Text {
+                        type Value = $type;
+                        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                            f.write_str($expecting)
+                        }
+                        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                            text.parse().map_err(E::custom)
+                        }
+                        // A bare 0 needs no unit; any other number is told that it does.
+                        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
+                            self.visit_str(&number.to_string())
+                        }
+                        fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
+                            self.visit_str(&number.to_string())
+                        }
+                        fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
+                            self.visit_str(&number.to_string())
+                        }
+                    }
+                    deserializer.deserialize_any(Text)
+                }
             }
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                $name.into()
+            impl schemars::JsonSchema for $type {
+                fn inline_schema() -> bool {
+                    false
+                }
+                fn schema_name() -> std::borrow::Cow<'static, str> {
+                    $name.into()
+                }
+                fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                    schemars::json_schema!({ "type": "string", "description": $expecting })
+                }
             }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "description": $expecting })
-            }
-        }
+        };
     };
 }
 pub(crate) use text_serde;
@@ -305,47 +308,50 @@ text_serde!(QueueSize, "QueueSize", "the size of a queue with its unit, such as 
 text_serde!(Threshold, "Threshold", "a queue level with its unit, such as \"5packets\" or \"2500B\"");
 
 // A probability is the one quantity without a unit, so a bare number is right too.
-impl serde::Serialize for Probability {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0)
-    }
-}
-impl<'de> serde::Deserialize<'de> for Probability {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl serde::de::Visitor<'_> for Either {
-            type Value = Probability;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a probability from 0 to 1, such as 0.01 or \"1%\"")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Probability, E> {
-                text.parse().map_err(E::custom)
-            }
-            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
-                Probability::new(value)
-                    .ok_or_else(|| E::custom(format!("{value} is not a probability: it must be from 0 to 1")))
-            }
-            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {
-                self.visit_f64(value as f64)
-            }
-            fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Probability, E> {
-                self.visit_f64(value as f64)
-            }
+#[cfg(feature = "schema")]
+const _: () = {
+    impl serde::Serialize for Probability {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_f64(self.0)
         }
-        deserializer.deserialize_any(Either)
     }
-}
-impl schemars::JsonSchema for Probability {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Probability".into()
+    impl<'de> serde::Deserialize<'de> for Probability {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Either;
+            impl serde::de::Visitor<'_> for Either {
+                type Value = Probability;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a probability from 0 to 1, such as 0.01 or \"1%\"")
+                }
+                fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Probability, E> {
+                    text.parse().map_err(E::custom)
+                }
+                fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
+                    Probability::new(value)
+                        .ok_or_else(|| E::custom(format!("{value} is not a probability: it must be from 0 to 1")))
+                }
+                fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {
+                    self.visit_f64(value as f64)
+                }
+                fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Probability, E> {
+                    self.visit_f64(value as f64)
+                }
+            }
+            deserializer.deserialize_any(Either)
+        }
     }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "a probability, such as 0.01 or \"1%\"",
-            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string" }]
-        })
+    impl schemars::JsonSchema for Probability {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Probability".into()
+        }
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({
+                "description": "a probability, such as 0.01 or \"1%\"",
+                "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string" }]
+            })
+        }
     }
-}
+};
 
 #[cfg(test)]
 mod tests {

@@ -4,11 +4,9 @@
 //! a kind makes the enum over them, with their schema, and the enum that dispatches to the running algorithms.
 
 use crate::Dialect;
-use serde::de::DeserializeOwned;
-use serde::{Deserializer, Serialize};
 
 /// The options of one algorithm: plain data with its ranges.
-pub trait Options: Serialize + DeserializeOwned + schemars::JsonSchema {
+pub trait Options: Sized {
     /// The values under a dialect. A scenario's own keys are laid over these.
     fn preset(dialect: Dialect) -> Self;
 
@@ -47,7 +45,7 @@ impl OptionError {
 }
 
 /// A set of algorithms of one sort, told apart by the key `kind`. Made by [`registry!`](crate::registry).
-pub trait Registry: Sized + Clone + Serialize + schemars::JsonSchema {
+pub trait Registry: Sized + Clone {
     /// What these are, for messages: `"queue"`.
     const WHAT: &'static str;
     /// The kinds there are.
@@ -62,12 +60,6 @@ pub trait Registry: Sized + Clone + Serialize + schemars::JsonSchema {
     /// The options of `kind` under a dialect; `None` if there is no such kind.
     fn preset(kind: &str, dialect: Dialect) -> Option<Self>;
 
-    /// Reads the options of `kind` (one of [`Registry::KINDS`]) from a table without the key `kind`.
-    ///
-    /// # Errors
-    /// The deserializer's, or an unknown kind.
-    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
-
     /// [`Options::check`] of whichever kind this is.
     ///
     /// # Errors
@@ -75,7 +67,18 @@ pub trait Registry: Sized + Clone + Serialize + schemars::JsonSchema {
     fn check(&self) -> Result<(), OptionError>;
 }
 
+/// A [`Registry`] whose options are tables of a scenario, with a JSON Schema. Made by the same line, with the feature `schema`.
+#[cfg(feature = "schema")]
+pub trait SchemaRegistry: Registry + serde::Serialize + schemars::JsonSchema {
+    /// Reads the options of `kind` (one of [`Registry::KINDS`]) from a table without the key `kind`.
+    ///
+    /// # Errors
+    /// The deserializer's, or an unknown kind.
+    fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
+}
+
 /// The JSON Schema of a table with `kind` and one of several option sets.
+#[cfg(feature = "schema")]
 #[doc(hidden)]
 pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let one_of: Vec<serde_json::Value> = kinds
@@ -98,8 +101,8 @@ pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars
 
 /// Declares the algorithms of one sort: `"kind" => Variant(options type, machine type)`, a line each.
 ///
-/// Makes the option enum (with [`Registry`](crate::Registry), `Serialize` and `JsonSchema`), the machine enum with one
-/// variant a kind, and a macro for static dispatch, `each!(value, name => expression)`.
+/// Makes the option enum with [`Registry`](crate::Registry), and where the crate that declares them has a feature `schema` that is on, with
+/// `SchemaRegistry`, `Serialize` and `JsonSchema`; the machine enum with one variant a kind; and a macro for static dispatch, `each!(value, name => expression)`.
 #[macro_export]
 macro_rules! registry {
     ($($all:tt)*) => { $crate::__registry!{ ($) $($all)* } };
@@ -147,17 +150,22 @@ macro_rules! __registry {
                     _ => None,
                 }
             }
-            fn deserialize<'de, D: $crate::__private::serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-                match kind {
-                    $( $kind => <$opts as $crate::__private::serde::Deserialize>::deserialize(options).map(Self::$Variant), )+
-                    _ => Err(<D::Error as $crate::__private::serde::de::Error>::unknown_variant(kind, Self::KINDS)),
-                }
-            }
             fn check(&self) -> Result<(), $crate::OptionError> {
                 match self { $( Self::$Variant(options) => $crate::Options::check(options) ),+ }
             }
         }
 
+        #[cfg(feature = "schema")]
+        impl $crate::SchemaRegistry for $Options {
+            fn deserialize<'de, D: $crate::__private::serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+                match kind {
+                    $( $kind => <$opts as $crate::__private::serde::Deserialize>::deserialize(options).map(Self::$Variant), )+
+                    _ => Err(<D::Error as $crate::__private::serde::de::Error>::unknown_variant(kind, <Self as $crate::Registry>::KINDS)),
+                }
+            }
+        }
+
+        #[cfg(feature = "schema")]
         impl $crate::__private::serde::Serialize for $Options {
             fn serialize<S: $crate::__private::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 #[derive($crate::__private::serde::Serialize)]
@@ -174,6 +182,7 @@ macro_rules! __registry {
             }
         }
 
+        #[cfg(feature = "schema")]
         impl $crate::__private::schemars::JsonSchema for $Options {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($Options).into()

@@ -6,18 +6,22 @@ use headway_rate::{ControllerOptions, Need, ReportForm};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields),
+    schemars(inline)
+)]
 pub struct ConnectionOptions {
     /// CCIDs for the data that this end sends, the most preferred first. Those without a controller are left out.
-    #[serde(skip)]
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub send_ccids: Vec<u8>,
     /// CCIDs for the data that the peer sends.
-    #[serde(skip)]
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_ccids: Vec<u8>,
     /// The controller of each CCID. CCIDs 248 to 254 are for experiments (section 19.5).
-    #[serde(skip)]
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub controllers: Vec<CcidController>,
 
     /// This end's Sequence Window at first, 32 to 2^46 - 1 (section 7.5.2).
@@ -56,7 +60,7 @@ pub struct ConnectionOptions {
     /// A client in PARTOPEN gives up.
     pub partopen_give_up: Duration,
     /// The first retransmission of a Close or CloseReq; absent: two round trips.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub close_timeout: Option<Duration>,
     /// An end whose Close or CloseReq has no answer gives up.
     pub close_give_up: Duration,
@@ -77,7 +81,7 @@ pub struct ConnectionOptions {
     pub passed_over_interval: u64,
 
     /// How fast the interface takes packets, for controllers that must know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub line_rate: Option<Rate>,
     /// The interface's MTU: what a packet may have with its IP header.
     pub mtu: Bytes,
@@ -117,8 +121,12 @@ impl CcidController {
 }
 
 /// When a listener answers a Request with an Init Cookie instead of keeping the connection in RESPOND.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum InitCookies {
     /// Never: with a full backlog it is too busy. For clients that do not echo cookies (Linux).
     Never,

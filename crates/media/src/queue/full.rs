@@ -3,12 +3,15 @@
 use super::Media;
 use super::waiting::Waiting;
 use headway_units::{Duration, Instant};
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// What happens when there is no room for a newcomer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Full {
     /// It is refused.
     Refuse,

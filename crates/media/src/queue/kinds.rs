@@ -1,8 +1,7 @@
 //! The send queues there are: a line a kind.
 
 use super::{Full, Late, Order, Rules, Travel};
-use headway_units::{Dialect, Duration, OptionError, QueueSize, Registry, schema_of_kinds};
-use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
+use headway_units::{Dialect, Duration, OptionError, QueueSize, Registry};
 
 /// What a kind is: a name and its four decisions.
 struct Kind {
@@ -97,36 +96,46 @@ impl Registry for SendQueueOptions {
         TABLE.iter().find(|known| known.name == kind).map(|known| Self::of(known, dialect))
     }
 
-    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        let known = KINDS.iter().find(|known| **known == kind);
-        let kind = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
-        Ok(Self { kind, rules: Rules::deserialize(options)? })
-    }
-
     fn check(&self) -> Result<(), OptionError> {
         self.rules.check()
     }
 }
 
-impl Serialize for SendQueueOptions {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Tagged {
-            kind: &'static str,
-            #[serde(flatten)]
-            rules: Rules,
+/// As tables of a scenario.
+#[cfg(feature = "schema")]
+mod tables {
+    use super::{KINDS, Rules, SendQueueOptions};
+    use headway_units::{SchemaRegistry, schema_of_kinds};
+    use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
+
+    impl SchemaRegistry for SendQueueOptions {
+        fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+            let known = KINDS.iter().find(|known| **known == kind);
+            let kind = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
+            Ok(Self { kind, rules: Rules::deserialize(options)? })
         }
-        Tagged { kind: self.kind, rules: self.rules.clone() }.serialize(serializer)
-    }
-}
-
-impl schemars::JsonSchema for SendQueueOptions {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SendQueue".into()
     }
 
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let rules = Rules::json_schema(generator);
-        schema_of_kinds(KINDS.iter().map(|kind| (*kind, rules.clone())).collect())
+    impl Serialize for SendQueueOptions {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            #[derive(Serialize)]
+            struct Tagged {
+                kind: &'static str,
+                #[serde(flatten)]
+                rules: Rules,
+            }
+            Tagged { kind: self.kind, rules: self.rules.clone() }.serialize(serializer)
+        }
+    }
+
+    impl schemars::JsonSchema for SendQueueOptions {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "SendQueue".into()
+        }
+
+        fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            let rules = Rules::json_schema(generator);
+            schema_of_kinds(KINDS.iter().map(|kind| (*kind, rules.clone())).collect())
+        }
     }
 }

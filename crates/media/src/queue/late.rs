@@ -3,12 +3,15 @@
 use super::Media;
 use super::waiting::Waiting;
 use headway_units::{Duration, Instant};
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// What happens to a packet that would come too late, when one may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Late {
     /// It goes all the same: nobody looks.
     Send,

@@ -3,11 +3,14 @@
 use super::Media;
 use super::waiting::Key;
 use headway_units::{Duration, Instant};
-use serde::{Deserialize, Serialize};
 
 /// In which order packets go. Equals go as they came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Order {
     /// First come, first served.
     Arrival,

@@ -3,11 +3,14 @@
 use super::waiting::Key;
 use super::{Full, Late, Media, Order, Travel};
 use headway_units::{Bytes, Duration, OptionError, QueueSize};
-use serde::{Deserialize, Serialize};
 
 /// What a send queue does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct Rules {
     /// How much waits at most: packets, or bytes of data without headers.
     pub limit: QueueSize,

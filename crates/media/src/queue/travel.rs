@@ -1,11 +1,14 @@
 //! How long a packet that goes now is taken to be on its way.
 
 use headway_units::{Duration, Instant, RoundTripEstimate};
-use serde::{Deserialize, Serialize};
 
 /// How long a packet that goes now is taken to be on its way. Before anything is measured: no time at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Travel {
     /// `rtt_share` of the round trip that the controller smooths: with 0.5 half of it (SFDPS), with 0 a packet is late when it
     /// has expired where it is.

@@ -15,23 +15,26 @@
 use super::Context;
 use crate::write::{Write, WriteSize, check_lifetime, chosen_size};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate};
-use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct CbrOptions {
     /// Bits a second of what `size` or `payload` counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
     /// Time from one write to the next, at least 1 ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub interval: Option<Duration>,
     /// Bytes of one write on the wire, headers and all, if one datagram carries it; 1 B to 16 MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size: Option<Bytes>,
     /// Bytes of one write without headers; 1 B to 16 MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub payload: Option<Bytes>,
     /// Whether the first write waits for a random part of an interval, so that many flows are not in phase.
     pub random_start: bool,
@@ -41,23 +44,27 @@ pub struct CbrOptions {
     /// as doubles, is below it (ns-2).
     pub stop_by_sum: bool,
     /// From when on, counted from the start of the run, another rate holds. Rising.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub changes: Vec<Change>,
     /// How many writes there are (ns-2 `maxpkts_`); absent, no end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub packets: Option<u64>,
     /// What it is.
     pub media: MediaKind,
     /// Which goes first where a queue may choose: 0 before 1.
     pub priority: u8,
     /// How long a write is of use; absent, for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
 }
 
 /// Another rate from an instant on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct Change {
     /// When, after the start of the run.
     pub at: Duration,

@@ -16,11 +16,14 @@ use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
-use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "conference"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct ConferenceOptions {
     /// What the sizes count: packets on the wire or the application's bytes.
     pub sizes: Sizes,
@@ -57,7 +60,7 @@ pub struct ConferenceOptions {
     /// Which goes first where a queue may choose: 0 before 1.
     pub video_priority: u8,
     /// How long a packet is of use; absent, for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Whether audio and video each wait for a random part of their interval at first.
     pub random_start: bool,
@@ -66,8 +69,12 @@ pub struct ConferenceOptions {
 }
 
 /// What becomes of a frame size drawn too small: the normal law has a tail below zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum SmallerFrames {
     /// It is drawn again.
     Redraw,

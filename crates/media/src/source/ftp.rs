@@ -2,14 +2,17 @@
 
 use crate::{Backlog, Write};
 use headway_units::{Dialect, Instant, OptionError};
-use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "ftp"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct FtpOptions {
     /// How many full segments the file has (ns-2 `produce`); absent, it never ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub segments: Option<u64>,
 }
 

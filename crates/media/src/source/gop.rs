@@ -18,24 +18,27 @@ use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
-use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "gop"`. Sizes are without headers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct GopOptions {
     /// The types of a GOP's frames in the order of presentation: I first, then I, P and B; at most 1000.
     pub pattern: String,
     /// Time from one frame to the next, at least 1 ns.
     pub frame_interval: Duration,
     /// Mean size of an I-frame; 1 B to 16 MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub i_mean: Option<Bytes>,
     /// Mean size of a P-frame; 1 B to 16 MiB. Needed if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub p_mean: Option<Bytes>,
     /// Mean size of a B-frame; 1 B to 16 MiB. Needed if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub b_mean: Option<Bytes>,
     /// Standard deviation of frames of one type over their mean, from 0 to 2.
     pub variation: f64,
@@ -48,7 +51,7 @@ pub struct GopOptions {
     /// The same of B-frames.
     pub b_priority: u8,
     /// How long a packet is of use; absent, for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Whether the first frame waits for a random part of a GOP, so that the I-frames of many flows do not meet.
     pub random_start: bool,

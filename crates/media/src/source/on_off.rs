@@ -73,17 +73,17 @@ impl Told {
 macro_rules! on_off_options {
     ($(#[$about:meta])* $Name:ident { $($(#[$key_about:meta])* $key:ident: $Type:ty = $preset:expr),* $(,)? }) => {
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(deny_unknown_fields))]
         pub struct $Name {
             /// Bits a second within a burst, of what `size` or `payload` counts (ns-2 `rate_`).
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub rate: Option<headway_units::Rate>,
             /// Bytes of one write on the wire, headers and all, if one datagram carries it; 1 B to 16 MiB (ns-2 `packetSize_`).
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub size: Option<headway_units::Bytes>,
             /// Bytes of one write without headers; 1 B to 16 MiB.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub payload: Option<headway_units::Bytes>,
             /// Mean length of a burst (ns-2 `burst_time_`).
             pub burst_time: headway_units::Duration,
@@ -95,7 +95,7 @@ macro_rules! on_off_options {
             /// Which goes first where a queue may choose: 0 before 1.
             pub priority: u8,
             /// How long a write is of use; absent, for ever.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub lifetime: Option<headway_units::Duration>,
         }
 

@@ -4,23 +4,26 @@ use super::Context;
 use super::trace::{Frame, Trace};
 use crate::write::{Write, WriteSize, check_lifetime};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Options of `kind = "trace"`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct TraceOptions {
     /// The trace's text, as [`Trace`] reads it.
     pub file: String,
     /// Whether the trace starts again after its [`period`](Trace::period), for ever.
-    #[serde(rename = "loop")]
+    #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
     /// Which of its streams are sent. The others' time passes all the same, so that two flows that share a file stay
     /// in step.
     pub streams: Streams,
     /// How long a frame is of use after the encoder handed it over; absent, for ever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
     /// Which goes first where a queue may choose: 0 before 1. Of sound.
     pub audio_priority: u8,
@@ -37,8 +40,12 @@ pub struct TraceOptions {
 }
 
 /// A choice of streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Streams {
     /// Everything in the file.
     All,

@@ -2,22 +2,25 @@
 
 use crate::toolbox::RtoRules;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor};
-use serde::{Deserialize, Serialize};
 
 /// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
 pub(super) const MAX_WINDOW: u64 = 2 * 253 * 64;
 
 /// Options of `tcp-like`. Windows are in data packets; a size in bytes counts as so many full packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct TcpLikeOptions {
     /// The first window (ns-2 `initial_cwnd_`).
     pub initial_window: QueueSize,
     /// Caps `initial_window` at `max(2, this / packet size)` packets (RFC 3390: `"4.38kB"`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub initial_window_bytes: Option<Bytes>,
     /// Where slow start ends before any loss; absent: nowhere (ns-2 `initial_ssthresh_`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub initial_ssthresh: Option<QueueSize>,
     /// The least that a loss or a timeout makes of ssthresh.
     pub min_ssthresh: QueueSize,
@@ -61,7 +64,7 @@ pub struct TcpLikeOptions {
 
     /// The receiver acknowledges what has come at the latest after this long; absent: it waits for as many as the Ack
     /// Ratio says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub delayed_ack: Option<Duration>,
     /// The receiver acknowledges a mark or a hole at once, if it has not done so within a round trip (RFC 4340 section
     /// 11.3).
@@ -69,8 +72,12 @@ pub struct TcpLikeOptions {
 }
 
 /// What becomes of a window that the application does not fill (RFC 4341 section 5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum UnusedWindow {
     /// It grows all the same.
     Grows,
@@ -81,8 +88,12 @@ pub enum UnusedWindow {
 }
 
 /// What is left of the window after a silence longer than the timeout (RFC 4341 section 5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Restart {
     /// All of it.
     Keep,
@@ -94,8 +105,12 @@ pub enum Restart {
 }
 
 /// What moves the Ack Ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum AckRatioRule {
     /// Lost acknowledgements double it, windows without lower it (RFC 4341 section 6.1.2).
     Losses,

@@ -1,11 +1,14 @@
 //! What TFRC is told: its options, and their presets.
 
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate};
-use serde::{Deserialize, Serialize};
 
 /// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct TfrcOptions {
     /// Packets that must come after a hole before it counts as lost (NDUPACK of RFC 5348 section 5.1; ns-2 `numPkts_`).
     pub loss_after: u8,
@@ -52,10 +55,10 @@ pub struct TfrcOptions {
     /// Packets that one TCP acknowledgement covers in the equation (b of RFC 5348 section 3.1; ns-2 `bval_`).
     pub packets_per_ack: u8,
     /// The most that the equation answers (ns-2's `MAXRATE`); absent: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub max_rate: Option<Rate>,
     /// The rate before anything is known of the round trip (ns-2 `InitRate_`); absent: one packet a second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub start_rate: Option<Rate>,
     /// `W_init`, what may be sent in the first round trip whose length is known.
     pub initial_window: InitialWindow,
@@ -89,7 +92,7 @@ pub struct TfrcOptions {
 
     /// The s of the equation, for small packets (RFC 4828 section 3); to be set lower if the path's MSS is; absent: as
     /// `segment` says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub nominal_segment: Option<Bytes>,
     /// Headers that count with each packet: the equation's rate is multiplied by s / (s + this) (H of RFC 4828 section 3).
     pub header: Bytes,
@@ -100,8 +103,12 @@ pub struct TfrcOptions {
 }
 
 /// What decides whether two losses belong to one loss event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum LossEvents {
     /// Arrival times, interpolated for what is missing, against the sender's R (RFC 5348 section 5.2).
     ArrivalTime,
@@ -112,8 +119,12 @@ pub enum LossEvents {
 }
 
 /// How far the open loss interval `I_0`, begun by packet `S_A`, reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum OpenInterval {
     /// From `S_A` to the last packet before a hole whose fate is open (Skip Length, RFC 4342 section 6.1).
     ToFirstHole,
@@ -124,8 +135,12 @@ pub enum OpenInterval {
 }
 
 /// The length of the interval before the first loss: the inverse of the equation at some receive rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum FirstInterval {
     /// The greatest so far, exactly inverted (RFC 5348 section 6.3.1).
     GreatestRate,
@@ -138,8 +153,12 @@ pub enum FirstInterval {
 }
 
 /// When the receiver reports, beside the first packet and each new loss event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum FeedbackClock {
     /// When its timer of R expires and data has come (RFC 5348 section 6.2).
     Timer,
@@ -153,8 +172,12 @@ pub enum FeedbackClock {
 }
 
 /// How often the receiver samples the round trip from window counters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum CounterSamples {
     /// At each new counter value, over four steps, or three or two where there are no four (RFC 4342 section 8.1).
     EachStep,
@@ -163,8 +186,12 @@ pub enum CounterSamples {
 }
 
 /// What s, the segment size, is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Segment {
     /// The mean data size of the packets sent in the last four loss intervals (RFC 5348 section 4.1).
     Average,
@@ -175,8 +202,12 @@ pub enum Segment {
 }
 
 /// What `t_RTO` of the equation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum RtoRule {
     /// 4R (RFC 5348 section 3.1).
     FourRtt,
@@ -185,8 +216,12 @@ pub enum RtoRule {
 }
 
 /// `W_init`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum InitialWindow {
     /// `min(4 MSS, max(2 MSS, 4380 B))` (RFC 3390; RFC 5348 section 4.2).
     Bytes,
@@ -195,8 +230,12 @@ pub enum InitialWindow {
 }
 
 /// How the rate grows before the first loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum SlowStart {
     /// Twofold once in a round trip, not below the initial rate (RFC 5348 section 4.3).
     Doubling,
@@ -209,8 +248,12 @@ pub enum SlowStart {
 }
 
 /// How the rate grows after the first loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Increase {
     /// At once to what the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
@@ -219,8 +262,12 @@ pub enum Increase {
 }
 
 /// How the receive rate limits the sending rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum ReceiveLimit {
     /// Twice the greatest reported in two round trips; data-limited times do not lower it (RFC 5348 section 4.3).
     RecentMaximum,
@@ -231,8 +278,12 @@ pub enum ReceiveLimit {
 }
 
 /// When the nofeedback timer expires after a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Nofeedback {
     /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
     FourRtt,
@@ -243,8 +294,12 @@ pub enum Nofeedback {
 }
 
 /// What an expired nofeedback timer does: all halve the rate, and differ where nothing was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Idle {
     /// An idle sender falls to half the initial rate at least (RFC 5348 section 4.4).
     Rfc5348,
@@ -260,8 +315,12 @@ pub enum Idle {
 }
 
 /// When the next packet may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Pacing {
     /// `t_ipi` after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
     /// section 4.6).
@@ -276,8 +335,12 @@ pub enum Pacing {
 }
 
 /// What a packet takes of the rate, and so how far it is to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Paced {
     /// Its own data: X is in bytes a second, and so is what arrives (RFC 5348 sections 4.3 and 4.6). Below a packet in four round
     /// trips, each that arrives counts s.

@@ -1,7 +1,7 @@
 //! A transport with a rate controller: its own options beside the table `controller`, which holds the controller's.
 
 use headway_rate::{ControllerOptions, Need};
-use headway_units::{OptionError, Registry, schema_of_kinds};
+use headway_units::{OptionError, Registry, SchemaRegistry, schema_of_kinds};
 use schemars::JsonSchema as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
@@ -104,7 +104,7 @@ impl<'de> DeserializeSeed<'de> for OfKind<'_> {
     type Value = ControllerOptions;
 
     fn deserialize<D: Deserializer<'de>>(self, options: D) -> Result<ControllerOptions, D::Error> {
-        <ControllerOptions as Registry>::deserialize(self.0, options)
+        <ControllerOptions as SchemaRegistry>::deserialize(self.0, options)
     }
 }
 

@@ -15,7 +15,7 @@ use headway_dccp::ConnectionOptions;
 use headway_media::{UdpOptions, WriteSize};
 use headway_rate::ControllerOptions;
 use headway_tcp::TcpOptions;
-use headway_units::{Bytes, Dialect, OptionError, Registry};
+use headway_units::{Bytes, Dialect, OptionError, Registry, SchemaRegistry};
 use options::TransportOptions;
 use serde::{Deserializer, Serialize, Serializer};
 
@@ -147,12 +147,14 @@ impl Registry for Transport {
         Self::preset_of(kind, dialect)
     }
 
-    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        Self::deserialize_of(kind, options)
-    }
-
     fn check(&self) -> Result<(), OptionError> {
         each!(self, options => TransportOptions::check(options))
+    }
+}
+
+impl SchemaRegistry for Transport {
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        Self::deserialize_of(kind, options)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::options::{TransportOptions, kinds_of};
 use headway_media::WriteSize;
 use headway_tcp::TcpOptions;
-use headway_units::{Bytes, Dialect, OptionError, Registry};
+use headway_units::{Bytes, Dialect, OptionError, Registry, SchemaRegistry};
 use schemars::JsonSchema as _;
 use serde::{Deserializer, Serialize, Serializer};
 
@@ -21,7 +21,7 @@ impl TransportOptions for TcpOptions {
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        <Self as Registry>::deserialize(kind, options)
+        <Self as SchemaRegistry>::deserialize(kind, options)
     }
 
     fn check(&self) -> Result<(), OptionError> {
