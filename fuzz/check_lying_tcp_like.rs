@@ -65,7 +65,7 @@ impl Truth {
     fn send(&mut self, many: u8, data: bool) {
         for _ in 0..=many {
             if data {
-                if self.sender.poll_send(self.now, Next::new(SIZE)) != Permit::Now {
+                if self.sender.poll_send(self.now, &Next::new(SIZE)) != Permit::Now {
                     break;
                 }
                 self.since += 1;
@@ -153,11 +153,11 @@ impl Truth {
         self.since = 0;
         assert_eq!(self.sender.poll_timeout(), None, "nothing is under way");
         assert_eq!(self.window(), 1, "RFC 4341 section 5: a timeout leaves one packet");
-        assert_eq!(self.sender.poll_send(self.now, Next::new(SIZE)), Permit::Now);
+        assert_eq!(self.sender.poll_send(self.now, &Next::new(SIZE)), Permit::Now);
     }
 
     fn holds(&mut self) {
-        let permit = self.sender.poll_send(self.now, Next::new(SIZE));
+        let permit = self.sender.poll_send(self.now, &Next::new(SIZE));
         assert!(permit == Permit::Now || self.sender.poll_timeout().is_some(), "it waits for nothing");
         assert!(!matches!(permit, Permit::At(_)), "a window knows no time");
         let status = self.sender.status();

@@ -105,7 +105,7 @@ impl Truth {
 
     fn send(&mut self, many: u8) {
         for _ in 0..=many & 63 {
-            match self.sender.poll_send(self.now, Next::new(SIZE)) {
+            match self.sender.poll_send(self.now, &Next::new(SIZE)) {
                 Permit::Now => {}
                 Permit::At(at) => {
                     assert!(at > self.now, "a packet that may go now is told to wait");
@@ -253,7 +253,7 @@ impl Truth {
     }
 
     fn holds(&mut self) {
-        let permit = self.sender.poll_send(self.now, Next::new(SIZE));
+        let permit = self.sender.poll_send(self.now, &Next::new(SIZE));
         assert!(!matches!(permit, Permit::At(at) if at <= self.now), "it waits for what has passed");
         assert_ne!(permit, Permit::Blocked, "a rate blocks nobody");
         let status = self.sender.status();

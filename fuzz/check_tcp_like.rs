@@ -22,7 +22,7 @@ pub(crate) fn check(bytes: &[u8]) {
     receiver.start(Receiver::new(&options, ReceiverContext::new(Instant::ZERO, SIZE)));
 
     let (mut now, mut steps) = (Instant::ZERO, steps.iter().copied());
-    let next = Some(Next::new(SIZE));
+    let next = Some(&Next::new(SIZE));
     while let Some(step) = steps.next() {
         let mut byte = || steps.next().unwrap_or_default();
         now += Duration::from_micros(u64::from(step >> 4) << 12);

@@ -35,7 +35,7 @@ pub(crate) fn check(bytes: &[u8]) {
             0..4 => {
                 let size = Bytes::new(if step & 15 == 3 { 1 << (byte() & 15) } else { 1000 });
                 for _ in 0..=byte() {
-                    if !sender.may_send(now, Some(Next::new(size))) {
+                    if !sender.may_send(now, Some(&Next::new(size))) {
                         let Some(at) = sender.permitted().filter(|at| *at < Instant::FAR_FUTURE) else { break };
                         assert!(at > now, "later than now");
                         now = at;
@@ -114,7 +114,7 @@ pub(crate) fn check(bytes: &[u8]) {
             }
         }
         // Who may not send has something to wait for.
-        if !sender.may_send(now, Some(Next::new(SIZE))) {
+        if !sender.may_send(now, Some(&Next::new(SIZE))) {
             assert!(sender.permitted().is_none_or(|at| at > now), "later than now");
             assert!(sender.poll_timeout().is_some(), "blocked for ever");
         }

@@ -53,7 +53,7 @@ impl AnnouncedSender {
 }
 
 impl SenderHalf for AnnouncedSender {
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
     }
 

@@ -66,7 +66,7 @@ impl CountedSender {
 impl SenderHalf for CountedSender {
     const NEEDS: &'static [Need] = &[Need::LineRate];
 
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
     }
 

@@ -54,7 +54,7 @@ impl OneWaySender {
 }
 
 impl SenderHalf for OneWaySender {
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
     }
 

@@ -91,7 +91,7 @@ impl TimedWindowSender {
 }
 
 impl SenderHalf for TimedWindowSender {
-    fn poll_send(&mut self, now: Instant, next: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         if self.in_flight > 0.0 && self.in_flight + next.size.count() as f64 > self.window {
             return Permit::Blocked;
         }

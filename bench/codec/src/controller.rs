@@ -34,7 +34,7 @@ fn pair(kind: &str, losses: bool) -> Operation {
     receiver.start(Receiver::new(&options, ReceiverContext::new(now, SIZE)));
     Box::new(move || {
         now += Duration::from_millis(1);
-        black_box(sender.may_send(now, Some(Next::new(SIZE))));
+        black_box(sender.may_send(now, Some(&Next::new(SIZE))));
         let (number, stamp) = sender.send(now, Some(SIZE), true);
         if let Some(stamp) = stamp.filter(|_| !losses || number % 100 != 99) {
             let mut packet = Received::new(number, Some(SIZE));
@@ -59,7 +59,7 @@ fn controller(kind: &str, losses: bool) -> Operation {
     sender.start(Sender::new(&options, context));
     Box::new(move || {
         now += Duration::from_millis(1);
-        black_box(sender.may_send(now, Some(Next::new(SIZE))));
+        black_box(sender.may_send(now, Some(&Next::new(SIZE))));
         black_box(sender.send(now, Some(SIZE), true));
         let number = sender.upcoming();
         black_box(sender.poll_timeout());

@@ -121,7 +121,7 @@ fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost
             sender.on_report(now, number, trip.map(|trip| trip.sample), Report::Arrivals(&runs));
         }
         sender.handle_timeout(now);
-        while sender.may_send(now, Some(Next::new(SIZE))) {
+        while sender.may_send(now, Some(&Next::new(SIZE))) {
             let (number, _) = sender.send(now, Some(SIZE), true);
             let body = greatest_ack.map_or(Body::Data, |ack| Body::DataAck { ack });
             let bytes = encode(FIRST + number, body, OptionArea::EMPTY, &[0; 1000]);

@@ -78,7 +78,7 @@ controllers! {
 }
 
 impl SenderHalf for Sender {
-    fn poll_send(&mut self, now: Instant, next: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         each_sender!(self, sender => sender.poll_send(now, next))
     }
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {

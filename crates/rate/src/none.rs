@@ -32,7 +32,7 @@ impl NoneSender {
 }
 
 impl SenderHalf for NoneSender {
-    fn poll_send(&mut self, _: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, _: Instant, _: &Next) -> Permit {
         Permit::Now
     }
     fn on_send(&mut self, _: Instant, _: &Sending) -> Stamp {

@@ -90,7 +90,7 @@ fn the_departures_of_a_limited_flow() {
         }
         timer = None;
         while waiting > 0 && gone < sent.len() {
-            match sender.poll_send(now, Next::new(Bytes::new(500))) {
+            match sender.poll_send(now, &Next::new(Bytes::new(500))) {
                 Permit::Now => {
                     let sending = Sending::new(gone as u64, Some(Bytes::new(500)));
                     let stamp = sender.on_send(now, &sending);

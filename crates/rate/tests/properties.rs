@@ -149,7 +149,7 @@ proptest! {
                 }
                 ToSender::Limited => sender.on_application_limited(now),
             }
-            if let Permit::At(at) = sender.poll_send(now, Next::new(Bytes::new(100))) {
+            if let Permit::At(at) = sender.poll_send(now, &Next::new(Bytes::new(100))) {
                 prop_assert!(at > now);
             }
             let status = sender.status();

@@ -80,6 +80,11 @@ impl Room {
         matches!(self.reports, Reports::Arrivals)
     }
 
+    /// Whether its sender may have something to say on data.
+    pub(crate) const fn is_experiment(self) -> bool {
+        self.experiment
+    }
+
     /// Whether its data says when it was sent.
     pub(crate) const fn stamps_data(self) -> bool {
         self.clock

@@ -140,7 +140,7 @@ impl Forward {
         !self.stopped && self.controller.controller().is_some()
     }
     /// Whether the next datagram may go. Otherwise its timer says when to ask again.
-    pub(super) fn may_send(&mut self, now: Instant, next: Option<Next>) -> bool {
+    pub(super) fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.controller.may_send(now, next)
     }
     /// A packet goes, with so many bytes of data if it has any: what the controller writes on it.

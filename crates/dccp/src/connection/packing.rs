@@ -55,7 +55,9 @@ impl Connection {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
         if body.kind().is_data() {
-            self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
+            if self.agreed.sending.is_experiment() {
+                self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
+            }
             if self.agreed.sending.stamps_data() {
                 let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
             }

@@ -70,8 +70,12 @@ impl Connection {
                 None => plan = self.plan(now, &mut NoData),
             }
         }
+        // What packets that went have moved is looked at once, when nothing more goes: only an acknowledgement may then be owed.
         if plan.is_none() {
             self.refresh(now);
+            if self.pending.owes(Due::Ack) {
+                plan = self.plan(now, &mut NoData);
+            }
         }
         Some(self.build(now, plan?, data))
     }
@@ -100,12 +104,11 @@ impl Connection {
                 let stamp = self.forward.send(now, payload, prompt);
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
                 let seq = self.commit(now, &body, payload);
-                self.counters.sent_bytes += (body.kind().header_len(true) + options + len) as u64;
                 (options, seq, stamp)
             }
         };
-        self.refresh(now);
         let whole = body.kind().header_len(true) + options + len;
+        self.counters.sent_bytes += whole as u64;
         let handshake = matches!(body.kind(), PacketType::Request | PacketType::Response | PacketType::Reset);
         let probe = matches!(source, Source::Padding(_));
         let cscov = CsCov::new(if matches!(source, Source::Outbox(_)) { self.agreed.send_coverage } else { 0 });
@@ -246,7 +249,7 @@ impl Connection {
             return None;
         }
         let next = next_datagram(now, outbox, &mut self.events);
-        let may_go = self.forward.may_send(now, next);
+        let may_go = self.forward.may_send(now, next.as_ref());
         next.filter(|_| may_go).map(|next| next.size.count() as usize)
     }
 

@@ -116,11 +116,11 @@ impl<S: SenderHalf> Outbound<S> {
     }
 
     /// Whether the packet that is `next` may go now; `None` if nothing waits. If it may not, [`Self::poll_timeout`] says when to ask again.
-    pub fn may_send(&mut self, now: Instant, next: Option<Next>) -> bool {
+    pub fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };
         self.pacing = Pacing::NONE;
-        match controller.poll_send(now, next.unwrap_or_default()) {
+        match controller.poll_send(now, next.unwrap_or(&Next::default())) {
             Permit::Now => {}
             Permit::At(at) if at <= now => {}
             Permit::At(at) => {

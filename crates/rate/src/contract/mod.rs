@@ -24,7 +24,7 @@ pub trait SenderHalf {
     const NEEDS: &'static [Need] = &[];
 
     /// Whether a data packet may go at `now`.
-    fn poll_send(&mut self, now: Instant, next: Next) -> Permit;
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit;
 
     /// A packet goes now: what is to be written on it. Packets without data are told too, where they take numbers from
     /// the same count (RFC 4340 section 7).

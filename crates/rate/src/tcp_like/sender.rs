@@ -103,7 +103,7 @@ impl TcpLikeSender {
 }
 
 impl SenderHalf for TcpLikeSender {
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.restart_after_idle(now);
         if self.pipe < self.window.cwnd {
             return Permit::Now;

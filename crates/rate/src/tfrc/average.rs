@@ -36,6 +36,8 @@ pub(crate) struct Average {
     whole: bool,
     /// Of the intervals averaged last, the newest first.
     discounts: Vec<(u64, f64)>,
+    /// Used again.
+    spare: Vec<(u64, f64)>,
 }
 
 impl Average {
@@ -45,6 +47,7 @@ impl Average {
             threshold: options.discount_threshold,
             whole: options.whole_intervals,
             discounts: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -71,15 +74,17 @@ impl Average {
     /// Takes over the discount factors, and multiplies them by what each interval that has closed since earned while it
     /// was open: its own length says how much, since the factor only falls while `I_0` grows.
     fn follow(&mut self, intervals: &[Interval]) {
-        let known = std::mem::take(&mut self.discounts);
+        let known = std::mem::replace(&mut self.discounts, std::mem::take(&mut self.spare));
         let factor = |start| known.iter().find(|known| known.0 == start).map_or(1.0, |known| known.1);
-        self.discounts = intervals.iter().map(|interval| (interval.start, factor(interval.start))).collect();
+        self.discounts.clear();
+        self.discounts.extend(intervals.iter().map(|interval| (interval.start, factor(interval.start))));
         let is_known = |interval: &Interval| known.iter().any(|known| known.0 == interval.start);
         let closed_since = intervals.iter().position(is_known).unwrap_or(0);
         for newly_closed in (1..=closed_since).rev() {
             let df = self.general(newly_closed, intervals).0;
             self.discounts[newly_closed + 1..].iter_mut().for_each(|discount| discount.1 *= df);
         }
+        self.spare = known;
     }
 
     /// DF if the interval at `open` were the open one, and the mean of those before it.

@@ -14,12 +14,14 @@ pub(crate) struct ReceiveRates {
 
 impl ReceiveRates {
     pub(crate) fn new() -> Self {
-        Self { set: vec![(f64::INFINITY, None)] }
+        let mut set = Vec::with_capacity(KEPT + 1);
+        set.push((f64::INFINITY, None));
+        Self { set }
     }
 
     /// The first report: Infinity goes two round trips after it.
     pub(crate) fn begin(&mut self, now: Instant) {
-        self.set = vec![(f64::INFINITY, Some(now))];
+        self.replace(now, f64::INFINITY);
     }
 
     /// `Update X_recv_set()`: `rtt` in s.
@@ -34,7 +36,7 @@ impl ReceiveRates {
     /// `Maximize X_recv_set()`.
     pub(crate) fn maximize(&mut self, now: Instant, x_recv: f64) {
         let greatest = self.set.iter().map(|item| item.0).filter(|x| x.is_finite()).fold(x_recv, f64::max);
-        self.set = vec![(greatest, Some(now))];
+        self.replace(now, greatest);
     }
 
     pub(crate) fn halve(&mut self) {
@@ -43,7 +45,8 @@ impl ReceiveRates {
 
     /// Leaves one value.
     pub(crate) fn replace(&mut self, now: Instant, x_recv: f64) {
-        self.set = vec![(x_recv, Some(now))];
+        self.set.clear();
+        self.set.push((x_recv, Some(now)));
     }
 
     /// The greatest.

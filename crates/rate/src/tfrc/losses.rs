@@ -307,10 +307,10 @@ impl LossHistory {
 
     /// The intervals for an average, the newest first, the oldest being that before the first loss, `first` long. Short
     /// ones count their losses if `short` (RFC 4828 section 3). Also whether the open interval is longer than short.
-    pub(crate) fn intervals(&self, first: f64, short: bool) -> (Vec<Interval>, bool) {
+    pub(crate) fn intervals(&self, first: f64, short: bool, intervals: &mut Vec<Interval>) -> bool {
         let list = &self.events.list;
         let mut end = self.end(self.open);
-        let mut intervals = Vec::with_capacity(INTERVALS);
+        intervals.clear();
         let mut open_counts = true;
         for (i, event) in list.iter().enumerate().rev().take(INTERVALS) {
             let skipped = self.open == OpenInterval::AfterLoss && i + 1 == list.len();
@@ -331,7 +331,7 @@ impl LossHistory {
         if self.remembers_first() && !intervals.is_empty() {
             intervals.push(Interval { start: FIRST, length: first });
         }
-        (intervals, open_counts)
+        open_counts
     }
 
     /// Whether an interval lasted two round trips at most: eight steps of the window counter (RFC 5622 section 8.4).

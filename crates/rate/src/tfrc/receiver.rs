@@ -1,7 +1,7 @@
 //! The receiver half (RFC 5348 section 6, RFC 4342 sections 8 and 10).
 
 use super::arrivals::Arrivals;
-use super::average::Average;
+use super::average::{Average, Interval};
 use super::counter::CounterRtt;
 use super::equation::Equation;
 use super::events::Arrival;
@@ -38,6 +38,8 @@ pub struct TfrcReceiver {
     last_x_recv: f64,
     reports: Reports,
     intervals: Vec<LossInterval>,
+    /// The intervals that were averaged last, to be used again.
+    averaged: Vec<Interval>,
 }
 
 /// When reports go.
@@ -77,6 +79,7 @@ impl TfrcReceiver {
             last_x_recv: 0.0,
             reports: Reports::default(),
             intervals: Vec::new(),
+            averaged: Vec::new(),
             options: options.clone(),
         }
     }
@@ -120,7 +123,8 @@ impl TfrcReceiver {
 
     fn loss_event_rate(&mut self) -> f64 {
         let Some(history) = &self.history else { return 0.0 };
-        let (mut intervals, open_counts) = history.intervals(self.first_interval, self.options.short_intervals);
+        let intervals = &mut self.averaged;
+        let open_counts = history.intervals(self.first_interval, self.options.short_intervals, intervals);
         if self.options.first_interval == FirstInterval::SinceReport && history.remembers_first() {
             match &mut intervals[..] {
                 // For Linux it is so however short the first one is. That is not copied: an outage makes it one packet, and p stays 1.

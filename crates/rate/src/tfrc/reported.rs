@@ -21,6 +21,9 @@ pub(crate) struct Reported {
     short_intervals: bool,
     /// Of intervals seen before, by their first packet: whether they were short when they closed.
     short: Vec<(u64, bool)>,
+    /// Used again.
+    spare_intervals: Vec<Interval>,
+    spare_short: Vec<(u64, bool)>,
     newest: Option<u64>,
     /// What the last report said: a receiver need not repeat what it knows to have arrived.
     known: Vec<Interval>,
@@ -53,6 +56,8 @@ impl Reported {
             average: Average::new(options),
             short_intervals: options.short_intervals,
             short: Vec::new(),
+            spare_intervals: Vec::new(),
+            spare_short: Vec::new(),
             newest: None,
             known: Vec::new(),
             parts: Vec::new(),
@@ -86,8 +91,10 @@ impl Reported {
     ) -> Reading {
         let mut end = acknowledged.saturating_add(1).saturating_sub(u64::from(skip));
         let highest = end;
-        let mut intervals: Vec<Interval> = Vec::with_capacity(INTERVALS);
-        let mut short = Vec::new();
+        let mut intervals = std::mem::take(&mut self.spare_intervals);
+        intervals.clear();
+        let mut short = std::mem::take(&mut self.spare_short);
+        short.clear();
         let mut open_counts = true;
         // What an interval without losses of data hands to the one before it.
         let mut joined = 0.0;
@@ -151,7 +158,7 @@ impl Reported {
         }
         intervals.truncate(INTERVALS);
         self.parts.retain(|part| *part >= end);
-        self.short = short;
+        self.spare_short = std::mem::replace(&mut self.short, short);
         if self.keeps_losses {
             let newer = self.told.iter().copied().filter(|told| told.0 >= highest);
             let older = self.told.iter().copied().filter(|told| told.0 < end && !to_the_beginning);
@@ -178,6 +185,7 @@ impl Reported {
         let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != u64::MAX);
         let new_event = newest > self.newest;
         if newest.is_none() {
+            self.spare_intervals = intervals;
             return Reading { p: 0.0, new_event: false };
         }
         self.newest = newest;
@@ -186,7 +194,9 @@ impl Reported {
             // What was before is not known: as much.
             intervals.push(intervals[0]);
         }
-        Reading { p: self.average.loss_event_rate(&intervals, open_counts), new_event }
+        let p = self.average.loss_event_rate(&intervals, open_counts);
+        self.spare_intervals = intervals;
+        Reading { p, new_event }
     }
 
     /// The intervals with all losses of data that were told before. A late packet may fill a hole (RFC 5348 section 5.1), but who

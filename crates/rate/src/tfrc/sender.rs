@@ -240,7 +240,7 @@ impl TfrcSender {
 }
 
 impl SenderHalf for TfrcSender {
-    fn poll_send(&mut self, now: Instant, next: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         let waits = next.size.count() > 0;
         self.pacer.wait(now, self.due, waits).map_or(Permit::Now, Permit::At)
     }

@@ -173,7 +173,7 @@ impl Path {
     }
 
     fn send(&mut self) {
-        while self.sender.may_send(self.now, Some(self.next())) {
+        while self.sender.may_send(self.now, Some(&self.next())) {
             let (number, stamp) = self.sender.send(self.now, Some(self.size), true);
             let stamp = stamp.unwrap();
             self.sent += 1;

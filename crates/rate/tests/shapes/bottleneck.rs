@@ -73,7 +73,7 @@ pub(crate) fn run(sender: impl SenderHalf, receiver: impl ReceiverHalf) -> Outco
             }
         }
         outbound.handle_timeout(now);
-        while outbound.may_send(now, Some(Next::new(SIZE))) {
+        while outbound.may_send(now, Some(&Next::new(SIZE))) {
             let (number, stamp) = outbound.send(now, Some(SIZE), true);
             let counts = u64::from(now >= WARM_UP);
             sent += counts;

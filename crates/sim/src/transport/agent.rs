@@ -159,7 +159,7 @@ impl AgentSender {
     /// The next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let next = self.queue.next(now);
-        if !self.outbound.may_send(now, next) {
+        if !self.outbound.may_send(now, next.as_ref()) {
             return None;
         }
         let Some(media) = self.queue.take(now) else {

@@ -3,7 +3,7 @@
 use super::*;
 
 const SIZE: Bytes = Bytes::new(1000);
-const NEXT: Option<Next> = Some(Next::new(SIZE));
+const NEXT: Option<&Next> = Some(&Next::new(SIZE));
 
 fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -21,7 +21,7 @@ struct Clock {
 }
 
 impl SenderHalf for Clock {
-    fn poll_send(&mut self, now: Instant, _: Next) -> Permit {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         match self.next {
             Some(next) if next > now => Permit::At(next),
             _ => Permit::Now,

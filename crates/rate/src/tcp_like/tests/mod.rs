@@ -52,7 +52,7 @@ impl Talk {
     /// Sends all that may go.
     fn fill(&mut self) -> u64 {
         let before = self.next;
-        while self.sender.poll_send(self.now, Next::new(SIZE)) == Permit::Now {
+        while self.sender.poll_send(self.now, &Next::new(SIZE)) == Permit::Now {
             self.send(true);
         }
         self.next - before
@@ -106,7 +106,7 @@ fn section_5_sends_while_pipe_is_less_than_cwnd() {
     assert_eq!(talk.sender.pipe, 4);
     talk.send(false);
     assert_eq!(talk.sender.pipe, 4);
-    assert_eq!(talk.sender.poll_send(talk.now, Next::new(SIZE)), Permit::Blocked);
+    assert_eq!(talk.sender.poll_send(talk.now, &Next::new(SIZE)), Permit::Blocked);
     talk.report(0, "+");
     assert_eq!(talk.fill(), 1);
 }
@@ -394,7 +394,7 @@ fn section_5_1_idle() {
         talk.now = ms(100);
         talk.report(0, "+");
         talk.now = ms(400);
-        assert_eq!(talk.sender.poll_send(talk.now, Next::new(SIZE)), Permit::Now);
+        assert_eq!(talk.sender.poll_send(talk.now, &Next::new(SIZE)), Permit::Now);
         assert_eq!(talk.windows(), (64, 64));
         // The timeout is 400 ms: two of them have passed since the packet.
         talk.now = ms(900);

@@ -121,7 +121,7 @@ proptest! {
                 }
                 _ => talk.sender.handle_timeout(talk.sender.poll_timeout().unwrap_or(talk.now)),
             }
-            talk.sender.poll_send(talk.now, Next::new(SIZE));
+            talk.sender.poll_send(talk.now, &Next::new(SIZE));
             let status = talk.sender.status();
             prop_assert!((1..=MAX_WINDOW).contains(&talk.sender.window.cwnd));
             prop_assert!(status.ack_ratio.unwrap() >= 1);

@@ -267,7 +267,8 @@ fn short_intervals() {
                 round: 0,
             });
         }
-        let (intervals, open_counts) = history.intervals(100.0, true);
+        let mut intervals = vec![];
+        let open_counts = history.intervals(100.0, true, &mut intervals);
         assert_eq!(intervals.iter().map(|one| one.length).collect::<Vec<_>>(), [20.0, length, 100.0], "{steps}");
         assert!(open_counts);
     }

@@ -63,9 +63,9 @@ fn initialization() {
     for (size, w_init) in [(100, 400.0), (1000, 4000.0), (1095, 4380.0), (1460, 4380.0), (3000, 6000.0)] {
         let mut sender = sender(&rfc(), size);
         assert_eq!((sender.allowed.x(), sender.poll_timeout()), (size as f64, None));
-        assert_eq!(sender.poll_send(ms(0), Next::new(Bytes::new(size))), Permit::Now);
+        assert_eq!(sender.poll_send(ms(0), &Next::new(Bytes::new(size))), Permit::Now);
         send(&mut sender, ms(0), 0);
-        assert_eq!(sender.poll_send(ms(0), Next::new(Bytes::new(size))), Permit::At(ms(1000)));
+        assert_eq!(sender.poll_send(ms(0), &Next::new(Bytes::new(size))), Permit::At(ms(1000)));
         assert_eq!(sender.poll_timeout(), Some(ms(2000)));
         sender.on_feedback(ms(200), &feedback(report(0.0, 0.0), 0.2));
         assert!((sender.allowed.x() - w_init / 0.2).abs() < 1e-6, "{size}");
@@ -536,7 +536,7 @@ fn small_packets_are_ten_milliseconds_apart() {
     sender.on_feedback(ms(10), &feedback(report(1e6, 0.0), 0.01));
     sender.on_feedback(ms(20), &feedback(report(1e6, 0.0), 0.01));
     send(&mut sender, ms(21), 1);
-    assert_eq!(sender.poll_send(ms(21), Next::new(Bytes::new(100))), Permit::At(ms(31)));
+    assert_eq!(sender.poll_send(ms(21), &Next::new(Bytes::new(100))), Permit::At(ms(31)));
     assert_eq!(sender.status().target_rate, Some(Rate::from_bits_per_second(80_000)));
 }
 
