@@ -32,7 +32,7 @@ pub fn next_of(media: NextMedia) -> Next {
 /// The outbox of a program that sends media: datagrams wait in a [`SendQueue`] until the connection's controller lets one go.
 ///
 /// The program hands datagrams over by [`push`](Self::push), and gives this outbox to [`Connection::poll_transmit`]. It tells it of two
-/// things more: under which number each packet went ([`sent`](Self::sent)), and that something has come ([`learn`](Self::learn)). The
+/// things more: under which number each packet went ([`sent`](Outbox::sent)), and that something has come ([`heard`](Outbox::heard)). The
 /// payloads of datagrams that never went, or were lost for good, come back by [`poll_given_up`](Self::poll_given_up).
 ///
 /// ```
@@ -52,7 +52,7 @@ pub fn next_of(media: NextMedia) -> Next {
 /// /// A packet has come.
 /// fn handle(now: Instant, connection: &mut Connection, outbox: &mut MediaOutbox<Vec<u8>>, packet: &Decoded<'_>) {
 ///     connection.handle(now, Ecn::NotEct, packet);
-///     outbox.learn(now, connection);
+///     outbox.heard(now, connection);
 /// }
 ///
 /// let options = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
@@ -113,31 +113,6 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         queue.enqueue(now, Media { size, ..media }, &mut |unsent| keep(given_up, GivenUp::Unsent(unsent)));
     }
 
-    /// A packet that the connection made with this outbox went under this number, whatever it carried.
-    pub fn sent(&mut self, number: Seq48) {
-        let first = *self.first.get_or_insert(number);
-        if let Some(media) = self.taken.take() {
-            self.queue.sent(number.distance_from(first), media);
-        }
-    }
-
-    /// Takes what the packet that the connection [handled](Connection::handle) last has told: the
-    /// [round trip](Connection::take_rtt_sample), and where packets may be sent again the
-    /// [arrivals](Connection::take_arrivals).
-    pub fn learn(&mut self, now: Instant, connection: &mut Connection) {
-        if let Some(sample) = connection.take_rtt_sample() {
-            self.queue.on_round_trip(sample);
-            if let Some(smoothed) = connection.status().rtt {
-                self.queue.set_round_trip(smoothed);
-            }
-        }
-        if self.queue.resends()
-            && let Some((newest, runs)) = connection.take_arrivals()
-        {
-            self.on_arrivals(now, newest, runs);
-        }
-    }
-
     fn on_arrivals(&mut self, now: Instant, newest: Seq48, runs: &[Run]) {
         // What went before the first packet that we know of is none of ours.
         let Some(first) = self.first.filter(|first| !newest.is_before(*first)) else { return };
@@ -160,6 +135,17 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.given_up.pop_front()
     }
 
+    /// What waits goes no more: all of it, in the order in which it would have gone. At the end of a connection it comes back so.
+    pub fn drain(&mut self, now: Instant) -> impl Iterator<Item = Media<T>> + use<T> {
+        let mut left = Vec::new();
+        while !self.queue.is_empty() {
+            let mut unsent = Vec::new();
+            left.extend(self.queue.dequeue(now, &mut |thrown: Unsent<T>| unsent.push(thrown.media)));
+            left.append(&mut unsent);
+        }
+        left.into_iter()
+    }
+
     /// What waits.
     #[must_use]
     pub const fn queue(&self) -> &SendQueue<T> {
@@ -175,6 +161,29 @@ fn keep<T>(given_up: &mut VecDeque<GivenUp<T>>, one: GivenUp<T>) {
 }
 
 impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
+    fn sent(&mut self, number: Seq48) {
+        let first = *self.first.get_or_insert(number);
+        if let Some(media) = self.taken.take() {
+            self.queue.sent(number.distance_from(first), media);
+        }
+    }
+
+    /// Takes what the packet has told: the [round trip](Connection::take_rtt_sample), and where packets may be sent again the
+    /// [arrivals](Connection::take_arrivals).
+    fn heard(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(sample) = connection.take_rtt_sample() {
+            self.queue.on_round_trip(sample);
+            if let Some(smoothed) = connection.status().rtt {
+                self.queue.set_round_trip(smoothed);
+            }
+        }
+        if self.queue.resends()
+            && let Some((newest, runs)) = connection.take_arrivals()
+        {
+            self.on_arrivals(now, newest, runs);
+        }
+    }
+
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.queue.next(now).map(|next| next.size.count() as usize)
     }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use headway_dccp::{
-    Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outcome, Packet,
-    Path, Ports, ServiceCode, State,
+    Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outbox, Outcome,
+    Packet, Path, Ports, ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Options, QueueSize, Random, Registry, SendDrop};
@@ -88,7 +88,7 @@ impl Call {
         let packet = Packet::decode(bytes, WIRE).unwrap();
         if !to_server {
             self.client.handle(self.now, Ecn::NotEct, &packet);
-            self.outbox.learn(self.now, &mut self.client);
+            self.outbox.heard(self.now, &mut self.client);
             return;
         }
         let delivery = match &mut self.server {

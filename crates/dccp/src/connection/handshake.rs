@@ -120,6 +120,7 @@ impl Connection {
         self.timers.stop(Timer::GiveUp);
         self.timers.stop(Timer::PartOpen);
         self.opening.is_over();
+        self.timers.arm(Timer::Idle, self.options.idle_give_up.map(|longest| now + longest));
         if self.is_server {
             self.apply_features(now);
             self.run_controllers(now);
@@ -139,7 +140,7 @@ impl Connection {
 
     /// CLOSEREQ or CLOSING has begun.
     pub(super) fn start_closing(&mut self, now: Instant) {
-        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::MtuProbe] {
+        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Idle, Timer::MtuProbe] {
             self.timers.stop(timer);
         }
         // No more data goes, so that its controller has nothing to do.

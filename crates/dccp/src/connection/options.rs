@@ -64,6 +64,10 @@ pub struct ConnectionOptions {
     pub close_timeout: Option<Duration>,
     /// An end whose Close or CloseReq has no answer gives up.
     pub close_give_up: Duration,
+    /// An open end that has heard nothing for so long gives up; absent: never. The RFC has no such timer, and no packet that only keeps a
+    /// connection alive: an application that may be silent for longer says something now and then.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub idle_give_up: Option<Duration>,
     /// How long TIMEWAIT lasts: two segment lifetimes.
     pub time_wait: Duration,
     /// A round trip, as long as none is measured (section 3.4).
@@ -170,6 +174,7 @@ impl Options for ConnectionOptions {
             partopen_give_up: Duration::from_secs(480),
             close_timeout: None,
             close_give_up: Duration::from_secs(480),
+            idle_give_up: None,
             time_wait: Duration::from_secs(240),
             default_rtt: Duration::from_millis(200),
             delayed_ack: Duration::from_millis(200),
@@ -241,6 +246,12 @@ impl Options for ConnectionOptions {
                 "passed_over_interval",
                 "who verifies needs Loss Intervals, which loss_event_rate = true (dialect linux and ns2) does without",
             );
+        }
+        if self.idle_give_up.is_some_and(Duration::is_zero) {
+            return wrong("idle_give_up", "it is more than 0s");
+        }
+        if self.line_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
+            return wrong("line_rate", "a line takes more than 0bps");
         }
         if !(576..=9216).contains(&self.mtu.count()) {
             return wrong("mtu", "an MTU is 576 to 9216 bytes");
@@ -319,6 +330,8 @@ mod tests {
             (ConnectionOptions { largest_sequence_window: 99, ..rfc() }, "largest_sequence_window"),
             (ConnectionOptions { send_coverage: 16, ..rfc() }, "send_coverage"),
             (ConnectionOptions { mtu: Bytes::new(500), ..rfc() }, "mtu"),
+            (ConnectionOptions { line_rate: Some(Rate::from_bits_per_second(0)), ..rfc() }, "line_rate"),
+            (ConnectionOptions { idle_give_up: Some(Duration::ZERO), ..rfc() }, "idle_give_up"),
             (ConnectionOptions { passed_over_interval: 19, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { passed_over_interval: 20, loss_event_rate: true, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { default_rtt: Duration::ZERO, ..rfc() }, "default_rtt"),

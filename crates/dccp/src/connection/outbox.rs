@@ -1,7 +1,8 @@
 //! Where a connection takes its data from.
 
+use super::Connection;
 use headway_rate::Next;
-use headway_units::{Bytes, Instant};
+use headway_units::{Bytes, Instant, Seq48};
 
 /// The application's data, bound as late as possible: which datagram goes is decided at the instant at which the controller
 /// lets one go.
@@ -18,6 +19,14 @@ pub trait Outbox {
     /// Takes that datagram out: the controller lets one go. What is longer than [`next_len`](Self::next_len) said is cut off.
     /// `None` if what waited is thrown away instead, and the permission with it.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
+
+    /// A packet of the connection went under this number, with what was [taken](Self::take) last or without data. Drivers say so once they
+    /// are done with the packet, an [`Endpoint`](crate::Endpoint) among them.
+    fn sent(&mut self, _number: Seq48) {}
+
+    /// The connection has [handled](Connection::handle) a packet: there may be a round trip to learn, or what has come. Drivers say so, an
+    /// [`Endpoint`](crate::Endpoint) among them.
+    fn heard(&mut self, _now: Instant, _connection: &mut Connection) {}
 }
 
 /// Nothing until there is an outbox.
@@ -30,6 +39,16 @@ impl<O: Outbox> Outbox for Option<O> {
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)
+    }
+    fn sent(&mut self, number: Seq48) {
+        if let Some(outbox) = self {
+            outbox.sent(number);
+        }
+    }
+    fn heard(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(outbox) = self {
+            outbox.heard(now, connection);
+        }
     }
 }
 

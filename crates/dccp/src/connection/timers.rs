@@ -23,13 +23,15 @@ pub(crate) enum Timer {
     Sender,
     /// The controller of the peer's data asked to be called.
     Receiver,
+    /// Nothing valid has come for too long.
+    Idle,
     /// A padded Sync without an answer was too large for the path, or it is time for another (section 14.1).
     MtuProbe,
 }
 
 impl Timer {
     /// Every timer, in the order in which those of one instant fire.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Request,
         Self::GiveUp,
         Self::PartOpen,
@@ -39,6 +41,7 @@ impl Timer {
         Self::DelayedAck,
         Self::Sender,
         Self::Receiver,
+        Self::Idle,
         Self::MtuProbe,
     ];
 }

@@ -47,7 +47,17 @@ impl Connection {
                 }
             }
             Timer::Receiver => self.reverse.handle_timeout(now),
+            Timer::Idle => self.on_idle(now),
             Timer::MtuProbe => self.mtu.on_timer(),
+        }
+    }
+
+    /// So much time has passed since something came, or since that was asked last.
+    fn on_idle(&mut self, now: Instant) {
+        let Some(longest) = self.options.idle_give_up else { return };
+        match self.last_valid.map(|heard| heard + longest).filter(|until| *until > now) {
+            Some(until) => self.timers.set(Timer::Idle, until),
+            None => self.give_up(now),
         }
     }
 

@@ -20,7 +20,7 @@ pub use transmit::Transmit;
 use crate::connection::{Ports, RateLimit};
 use crate::{Connection, ConnectionOptions, Event, Listener, Outbox, Path, ServiceCode, State};
 use deadlines::Deadlines;
-use headway_units::{Entropy, Instant, Options};
+use headway_units::{Duration, Entropy, Instant, Options};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
 use transmit::Waiting;
@@ -37,14 +37,22 @@ pub struct EndpointOptions {
     pub connections: usize,
     /// Datagrams of one size that go at once, in one buffer, at most; 1 where the system cannot take them apart.
     pub segments: usize,
+    /// A connection whose peer has vanished, and that has heard nothing for so long, is given up, unless its own options say when. `None`:
+    /// never; then it is kept until the program closes it.
+    pub idle_give_up: Option<Duration>,
     /// Resets a second at most to packets that belong to no connection and no listener (RFC 4340 section 8.1.3).
     pub refusals_per_second: u32,
 }
 
 impl Default for EndpointOptions {
-    /// 4096 connections, 64 segments as Linux has them, 1024 refusals a second.
+    /// 4096 connections, 64 segments as Linux has them, ten minutes of silence, 1024 refusals a second.
     fn default() -> Self {
-        Self { connections: 4096, segments: 64, refusals_per_second: 1024 }
+        Self {
+            connections: 4096,
+            segments: 64,
+            idle_give_up: Some(Duration::from_secs(600)),
+            refusals_per_second: 1024,
+        }
     }
 }
 
@@ -95,7 +103,7 @@ impl<O> Entry<O> {
 
 impl<O: Outbox + Default> Endpoint<O> {
     /// An endpoint without connections. From `random` come its ports, and what its connections and listeners draw: where the network
-    /// can be attacked, nobody can guess its bits.
+    /// can be attacked, its bits must be unguessable.
     #[must_use]
     pub fn new(options: EndpointOptions, random: impl Entropy + 'static) -> Self {
         Self {
@@ -129,7 +137,8 @@ impl<O: Outbox + Default> Endpoint<O> {
         if self.listeners.contains_key(&port) {
             return Err(ListenError::PortInUse { port });
         }
-        self.listeners.insert(port, Listener::with(now, options, services, self.random.stream("listener")));
+        let options = self.with_idle(options);
+        self.listeners.insert(port, Listener::with(now, &options, services, self.random.stream("listener")));
         Ok(())
     }
 
@@ -165,7 +174,8 @@ impl<O: Outbox + Default> Endpoint<O> {
             .map(|n| Ports { local: FIRST_DYNAMIC + (first + n) % DYNAMIC, remote: remote_port })
             .find(|ports| !self.listeners.contains_key(&ports.local) && !self.names.contains_key(&(path, *ports)))
             .ok_or(ConnectError::NoPort { ports: DYNAMIC })?;
-        let mut connection = Connection::active(now, options, ports, service, self.random.stream("connection"));
+        let options = self.with_idle(options);
+        let mut connection = Connection::active(now, &options, ports, service, self.random.stream("connection"));
         connection.set_path(path);
         let index = self.insert(Entry::new(Box::new(connection), outbox, path));
         Ok(self.slots.handle(index))
@@ -239,6 +249,10 @@ impl<O: Outbox + Default> Endpoint<O> {
     #[must_use]
     pub const fn connections(&self) -> usize {
         self.slots.len()
+    }
+
+    fn with_idle(&self, options: &ConnectionOptions) -> ConnectionOptions {
+        ConnectionOptions { idle_give_up: options.idle_give_up.or(self.options.idle_give_up), ..options.clone() }
     }
 
     const fn is_full(&self) -> bool {

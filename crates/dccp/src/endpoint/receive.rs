@@ -61,7 +61,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         })
     }
 
-    /// A packet of a connection that there is: hers, or one that contests it.
+    /// A packet of a connection that there is: its own, or one that contests it.
     fn known(&mut self, now: Instant, index: u32, ecn: Ecn, packet: &Decoded<'_>) -> Result<(u32, Delivery), Dropped> {
         let is_full = self.is_full();
         let entry = self.slots.get_mut(index).ok_or(Dropped::Ignored(Ignored::NoConnection))?;
@@ -69,6 +69,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         let contested = self.listeners.get_mut(&ports.local).filter(|one| one.is_contested(&entry.connection, packet));
         let Some(listener) = contested else {
             let delivery = entry.connection.handle(now, ecn, packet);
+            entry.outbox.heard(now, &mut entry.connection);
             self.touch(index);
             return Ok((index, delivery));
         };

@@ -113,7 +113,9 @@ impl<O: Outbox> Entry<O> {
     ) -> (Option<Transmit>, bool) {
         let path = self.path;
         let Some(out) = self.connection.poll_transmit(now, &mut self.outbox) else { return (None, false) };
-        let Some(mut batch) = write(path, &out, buffer, 0) else { return (None, true) };
+        let (written, number) = (write(path, &out, buffer, 0), out.packet.seq);
+        self.outbox.sent(number);
+        let Some(mut batch) = written else { return (None, true) };
         // IP has no such offload.
         let segments = if matches!(path, Path::Udp { .. }) { segments } else { 1 };
         for _ in 1..segments {
@@ -122,11 +124,17 @@ impl<O: Outbox> Entry<O> {
             }
             let Some(out) = self.connection.poll_transmit(now, &mut self.outbox) else { return (Some(batch), false) };
             let alike = (out.ecn, out.dont_fragment) == (batch.ecn, batch.dont_fragment);
-            if !alike || out.packet.encoded_len() > batch.segment_size {
+            let number = out.packet.seq;
+            let fits = alike && out.packet.encoded_len() <= batch.segment_size;
+            if fits {
+                batch.len += write(path, &out, buffer, batch.len).map_or(0, |written| written.len);
+            } else {
                 waiting.keep(path, &out);
+            }
+            self.outbox.sent(number);
+            if !fits {
                 break;
             }
-            batch.len += write(path, &out, buffer, batch.len).map_or(0, |written| written.len);
             if batch.len % batch.segment_size != 0 {
                 break;
             }

@@ -49,6 +49,9 @@ impl headway_units::Options for AgentOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         TransportOptions::check(&self.cut())?;
+        if self.line_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
+            return Err(OptionError::new("line_rate", "a line takes more than 0bps"));
+        }
         if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
             let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
@@ -71,6 +74,8 @@ impl AgentOptions {
 
 /// The first controller is `none`, which as a transport is `udp`.
 const KINDS: &[&str] = ControllerOptions::KINDS.split_at(1).1;
+const _: () =
+    assert!(matches!(ControllerOptions::KINDS[0].as_bytes(), b"none"), "`none` is the first line of `controllers!`");
 
 impl TransportOptions for Controlled<AgentOptions> {
     const KINDS: &'static [&'static str] = KINDS;

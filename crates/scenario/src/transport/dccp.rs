@@ -120,9 +120,9 @@ impl TransportOptions for Controlled<DccpOptions> {
         let number = |mut schema: serde_json::Value| {
             let properties = schema.get_mut("properties")?.as_object_mut()?;
             let kind = properties.get("kind")?.get("const")?;
-            let (ccid, ..) = CCIDS.iter().find(|(_, known, _)| kind == known)?;
+            let (ccid, _, controller) = CCIDS.iter().find(|(_, known, _)| kind == known)?;
             properties.insert("kind".into(), serde_json::json!({ "const": DCCP }));
-            let ccid = serde_json::json!({ "const": ccid, "description": "Which controller: 2 TCP-like, 3 TFRC, 4 TFRC for small packets." });
+            let ccid = serde_json::json!({ "const": ccid, "description": format!("The controller: {controller}.") });
             properties.insert("ccid".into(), ccid);
             schema.as_object_mut()?.insert("required".into(), serde_json::json!(["kind", "ccid"]));
             Some(schema)

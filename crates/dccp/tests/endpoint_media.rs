@@ -1,0 +1,123 @@
+//! Media through two endpoints: an endpoint tells each outbox what went and what has come, and a peer that vanishes is given up.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
+
+mod network;
+mod pipe;
+
+use headway_dccp::{Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, MediaOutbox, Path, State};
+use headway_media::{Media, SendQueueOptions};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Registry};
+use network::{CLIENT, PORT, SERVER, SERVICE, World, back, perfect, there};
+use pipe::options;
+use std::collections::BTreeMap;
+
+type MediaEndpoint = Endpoint<Option<MediaOutbox<Vec<u8>>>>;
+
+/// Datagrams on their way, by when they arrive: at which end, by which path.
+type UnderWay = BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>;
+
+fn arrived(under_way: &mut UnderWay, now: Instant) -> Option<(usize, Path, Vec<u8>)> {
+    under_way.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove())
+}
+
+/// 500 datagrams, one each 10 ms and of use for a second, under TCP-like control over 20 ms each way; every 25th packet with data is lost. How many came, and how many were given up.
+fn call(resend: bool) -> (usize, usize) {
+    let mut rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
+    rules.rules.resend = resend;
+    let connection = ConnectionOptions { send_ccids: vec![2], ..ConnectionOptions::preset(Dialect::Rfc) };
+    let mut ends =
+        ["client", "server"].map(|name| MediaEndpoint::new(EndpointOptions::default(), Random::new(1, name)));
+    let mut now = Instant::from_secs(1);
+    ends[SERVER].listen(now, PORT, &connection, &[SERVICE]).unwrap();
+    let outbox = Some(MediaOutbox::new(&rules));
+    let client = ends[CLIENT].connect(now, there(4000), PORT, SERVICE, &connection, outbox).unwrap();
+    let (mut under_way, mut came, mut given_up, mut data_sent, mut gone) = (UnderWay::new(), 0, 0, 0u64, 0u64);
+    for tick in 0..12_000u64 {
+        now = Instant::from_millis(1000 + tick);
+        let outbox = ends[CLIENT].outbox_mut(client).and_then(Option::as_mut).unwrap();
+        if tick % 10 == 0 && (1000..6000).contains(&tick) {
+            let expires = Some(now + Duration::from_secs(1));
+            outbox.push(now, Media { expires, ..Media::new(now, vec![7; 500]) });
+        }
+        given_up += std::iter::from_fn(|| outbox.poll_given_up()).count();
+        while let Some((end, path, bytes)) = arrived(&mut under_way, now) {
+            let heard: Option<Datagram<'_>> = ends[end].handle_datagram(now, path, Ecn::NotEct, &bytes).ok().flatten();
+            came += usize::from(heard.is_some());
+        }
+        for end in [CLIENT, SERVER] {
+            ends[end].handle_timeout(now);
+            let mut buffer = vec![];
+            while let Some(transmit) = ends[end].poll_transmit(now, &mut buffer) {
+                for bytes in buffer[..transmit.len].chunks(transmit.segment_size) {
+                    let data = bytes.len() > 500;
+                    data_sent += u64::from(data);
+                    if data && data_sent % 25 == 0 {
+                        continue;
+                    }
+                    gone += 1;
+                    let arrives = (now + Duration::from_millis(20), gone);
+                    under_way.insert(arrives, (1 - end, back(transmit.path), bytes.to_vec()));
+                }
+            }
+            while ends[end].poll_event().is_some() {}
+        }
+    }
+    (came, given_up)
+}
+
+/// Of what is lost nobody hears again, and with `resend` each datagram comes or is given up: the queue knows under which numbers packets went, and what has come.
+#[test]
+fn what_is_lost_is_sent_again() {
+    let [(came, given_up), (came_again, given_up_again)] = [false, true].map(call);
+    println!("{came} and {given_up}, {came_again} and {given_up_again}");
+    assert!(came + given_up <= 490, "{came} came, {given_up} given up");
+    assert!(came_again + given_up_again == 500 && came_again > came, "{came_again} came, {given_up_again} given up");
+}
+
+/// What waits when a connection ends comes back.
+#[test]
+fn what_waits_at_the_end_comes_back() {
+    let rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
+    let mut outbox = MediaOutbox::new(&rules);
+    let now = Instant::from_secs(1);
+    (0..5u8).for_each(|n| outbox.push(now, Media::new(now, vec![n])));
+    let left: Vec<Vec<u8>> = outbox.drain(now).map(|media| media.payload).collect();
+    assert_eq!(left, (0..5u8).map(|n| vec![n]).collect::<Vec<_>>());
+    assert!(outbox.queue().is_empty() && outbox.poll_given_up().is_none());
+}
+
+/// A client that says nothing more is given up after ten minutes, and so is a server; until then silence is no fault.
+#[test]
+fn who_has_vanished_is_given_up() {
+    let mut world = World::new(EndpointOptions::default(), &options(), perfect());
+    let handle = world.connect(there(4000), &options(), vec![vec![1]]);
+    world.run(Duration::from_secs(1));
+    world.fate = Box::new(Vec::new);
+    world.run(Duration::from_secs(590));
+    assert_eq!((world.ends[CLIENT].state(handle), world.ends[SERVER].endpoint.connections()), (Some(State::Open), 1));
+    world.run(Duration::from_secs(20));
+    for end in [CLIENT, SERVER] {
+        let closed = Event::Closed(Closed::NoAnswer(State::Open));
+        assert!(world.ends[end].events.iter().any(|(_, event)| *event == closed), "{:?}", world.ends[end].events);
+        assert_eq!(world.ends[end].endpoint.connections(), 0);
+        assert_eq!(world.ends[end].endpoint.poll_timeout(), None);
+    }
+}
+
+/// What comes now and then keeps a connection, whichever way it goes; without the rule nothing ends it.
+#[test]
+fn who_speaks_now_and_then_is_kept() {
+    for idle_give_up in [Some(Duration::from_secs(600)), None] {
+        let rules = ConnectionOptions::preset(Dialect::Rfc);
+        let bounds = EndpointOptions { idle_give_up, ..EndpointOptions::default() };
+        let mut world = World::new(bounds, &rules, perfect());
+        let handle = world.connect(there(4000), &rules, vec![vec![1]]);
+        for _ in 0..4 {
+            world.run(Duration::from_secs(if idle_give_up.is_some() { 500 } else { 5000 }));
+            assert_eq!(world.ends[CLIENT].state(handle), Some(State::Open));
+            world.push(CLIENT, handle, b"still there");
+        }
+        world.run(Duration::from_secs(1));
+        assert_eq!(world.ends[SERVER].delivered.len(), 5);
+    }
+}
