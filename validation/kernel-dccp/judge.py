@@ -296,9 +296,14 @@ def all_sent(seen):
     return same("datagrams sent", client.get("sent"), (seen.case.headway if seen.case.client == "headway" else seen.case.kernel)["send"]["packets"])
 
 
-def came(low, high):
-    """So many of the client's datagrams came."""
-    return lambda seen: within("datagrams that came", tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"], low, high)
+def came(*ranges):
+    """So many of the client's datagrams came, in one of these ranges."""
+    def judged(seen):
+        received = tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"]
+        # The range in which it is, or else the first one, which says what is wrong.
+        low, high = next((one for one in ranges if one[0] <= received <= one[1]), ranges[0])
+        return within("datagrams that came", received, low, high)
+    return judged
 
 
 def missing(low, high):
