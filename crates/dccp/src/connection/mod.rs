@@ -234,7 +234,7 @@ impl Connection {
 
     /// Of each of our packets, from the returned number downwards, whether it has come: the Ack Vector of the packet that was
     /// [handled](Self::handle) last, once; `None` if it had none that counts. A packet whose data the peer's buffer dropped has
-    /// come. Under which number data went says [`Outgoing::packet`].
+    /// come. The number under which data went is in [`Outgoing::packet`].
     pub fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
         self.forward.take_arrivals()
     }

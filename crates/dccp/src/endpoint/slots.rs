@@ -8,7 +8,7 @@ pub struct ConnectionHandle {
     generation: u32,
 }
 
-/// Entries by their index. Who is gone leaves its place to the next.
+/// Entries by their index. The place of one that is gone is the next one's.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,

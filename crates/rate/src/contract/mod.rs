@@ -61,7 +61,8 @@ pub trait ReceiverHalf {
         Self::REPORTS
     }
 
-    /// A packet has come. Packets without data are told too, where they take numbers from the same count.
+    /// A packet has come: each is told once, not always in order. Packets without data are told too, where they take numbers from the same
+    /// count.
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
     /// The data of a packet that has come turned out to be corrupt, so that it counts as marked (Drop Codes 3 to 7, RFC 4340

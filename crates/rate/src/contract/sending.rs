@@ -32,7 +32,7 @@ impl Next {
 pub enum Permit {
     /// Now.
     Now,
-    /// Not before then, and later than now.
+    /// Not before this instant, which lies in the future.
     At(Instant),
     /// Not before something else happens: a report, a timeout.
     Blocked,
@@ -64,8 +64,8 @@ impl Sending {
 pub struct Stamp {
     /// Four bits, CCVal on DCCP's wire: TFRC's window counter (RFC 4342 section 8.1).
     pub ccval: u8,
-    /// As what it goes where the carrier uses ECN: ECT(0) for who answers a mark as a loss (RFC 8311), ECT(1) for who answers as RFC 9331
-    /// wants, Not-ECT for who does not answer.
+    /// The ECN codepoint to send it with, where the carrier uses ECN: ECT(0) for a controller that takes a mark for a loss (RFC 8311), ECT(1)
+    /// for one that answers marks as RFC 9331 wants, Not-ECT for one that does not answer them.
     pub ecn: Ecn,
     /// The sender's round trip, for carriers whose data packets have room for it (RFC 5348 section 3.2.1).
     pub rtt: Option<Duration>,

@@ -1,6 +1,6 @@
 //! A few bytes of a controller's own, which its file codes.
 
-/// What one half of a controller writes for the other, on packets or in reports, besides what carriers know.
+/// What one half of a controller writes for the other, on packets or in reports, beside what the carrier writes itself.
 ///
 /// DCCP carries it as option 128 on data packets and as option 192 in reports (RFC 4340 section 10.3), bare agents as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

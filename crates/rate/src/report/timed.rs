@@ -43,7 +43,8 @@ pub struct TimedReport<'a> {
 impl TimedReport<'_> {
     /// What a receiver half answers: the carrier keeps what has come.
     pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
-    /// Packets that a report tells of at most, so that it fits into one option of DCCP. Who wants to know of each packet reports more often.
+    /// Packets that a report tells of at most, so that it fits into one option of DCCP. A receiver half that leaves no packet out
+    /// reports before so many have come.
     pub const MOST: usize = 120;
 
     /// The clock as it is on the wire.

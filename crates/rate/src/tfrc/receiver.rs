@@ -133,7 +133,7 @@ impl TfrcReceiver {
                 _ => drop(intervals.pop()),
             }
         }
-        self.average.loss_event_rate(&intervals, open_counts)
+        self.average.loss_event_rate(intervals, open_counts)
     }
 
     /// The first loss event (RFC 5348 section 6.3.1).

@@ -36,7 +36,8 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// The first packet may go at once. Times of packets that did not go are kept for `credit`.
+    /// The first packet may go at once. A sender that had nothing to send may catch up on the packets of the last `credit`, in a burst; zero: on
+    /// none.
     #[must_use]
     pub const fn new(credit: Duration) -> Self {
         Self { next: None, credit }
