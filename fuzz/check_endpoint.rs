@@ -83,7 +83,12 @@ pub(crate) fn check(bytes: &[u8]) {
         ..ConnectionOptions::preset(Dialect::Rfc)
     };
     let mut now = Instant::from_secs(1);
-    let bounds = EndpointOptions { connections: CONNECTIONS, segments: SEGMENTS, refusals_per_second: 8 };
+    let bounds = EndpointOptions {
+        connections: CONNECTIONS,
+        segments: SEGMENTS,
+        refusals_per_second: 8,
+        ..EndpointOptions::default()
+    };
     let mut ends = ["client", "server"].map(|name| End {
         endpoint: Endpoint::new(bounds, Random::new(1, name)),
         known: BTreeMap::new(),

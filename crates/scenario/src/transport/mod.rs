@@ -24,6 +24,7 @@ macro_rules! transports {
     ($( $(#[$meta:meta])* $Variant:ident($options:ty) ),+ $(,)?) => {
         /// What carries a flow's packets.
         #[derive(Clone, Debug, PartialEq)]
+        #[expect(clippy::large_enum_variant, reason = "the replicas of a flow share one")]
         pub enum Transport {
             $( $(#[$meta])* $Variant($options) ),+
         }
