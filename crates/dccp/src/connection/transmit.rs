@@ -61,20 +61,13 @@ impl Connection {
     ///
     /// Data is taken from the outbox at the instant at which the controller lets it go.
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
-        let mut plan = self.plan(now, outbox);
+        let mut plan = self.plan_or_rest(now, outbox);
         let mut data: &[u8] = &[];
         if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
             match outbox.take(now) {
                 Some(taken) => data = taken.get(..len).unwrap_or(taken),
                 // As if nothing had waited: an acknowledgement that is due goes alone.
-                None => plan = self.plan(now, &mut NoData),
-            }
-        }
-        // What packets that went have moved is looked at once, when nothing more goes: only an acknowledgement may then be owed.
-        if plan.is_none() {
-            self.refresh(now);
-            if self.pending.owes(Due::Ack) {
-                plan = self.plan(now, &mut NoData);
+                None => plan = self.plan_or_rest(now, &mut NoData),
             }
         }
         Some(self.build(now, plan?, data))
@@ -139,6 +132,17 @@ impl Connection {
             None => return None,
         };
         Some(self.build(now, plan, &[]))
+    }
+
+    /// The next packet. When there is none, what packets that went have moved is looked at, once for all of them: then an acknowledgement may
+    /// be owed.
+    fn plan_or_rest(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
+        let plan = self.plan(now, outbox);
+        if plan.is_some() {
+            return plan;
+        }
+        self.refresh(now);
+        if self.pending.owes(Due::Ack) { self.plan(now, outbox) } else { None }
     }
 
     fn plan(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
