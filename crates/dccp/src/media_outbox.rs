@@ -135,15 +135,9 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.given_up.pop_front()
     }
 
-    /// What waits goes no more: all of it, in the order in which it would have gone. At the end of a connection it comes back so.
-    pub fn drain(&mut self, now: Instant) -> impl Iterator<Item = Media<T>> + use<T> {
-        let mut left = Vec::new();
-        while !self.queue.is_empty() {
-            let mut unsent = Vec::new();
-            left.extend(self.queue.dequeue(now, &mut |thrown: Unsent<T>| unsent.push(thrown.media)));
-            left.append(&mut unsent);
-        }
-        left.into_iter()
+    /// What waits comes back, in the order in which it would have gone: so at the end of a connection.
+    pub fn drain(&mut self) -> Vec<Media<T>> {
+        self.queue.drain()
     }
 
     /// What waits.

@@ -81,7 +81,7 @@ fn what_waits_at_the_end_comes_back() {
     let mut outbox = MediaOutbox::new(&rules);
     let now = Instant::from_secs(1);
     (0..5u8).for_each(|n| outbox.push(now, Media::new(now, vec![n])));
-    let left: Vec<Vec<u8>> = outbox.drain(now).map(|media| media.payload).collect();
+    let left: Vec<Vec<u8>> = outbox.drain().into_iter().map(|media| media.payload).collect();
     assert_eq!(left, (0..5u8).map(|n| vec![n]).collect::<Vec<_>>());
     assert!(outbox.queue().is_empty() && outbox.poll_given_up().is_none());
 }

@@ -122,6 +122,9 @@ proptest! {
             prop_assert!(resend || kept.is_empty(), "nobody asked to keep what was sent");
             prop_assert_eq!(alive.len(), waiting.len() + kept.len() + back.len());
         }
+        let drained: BTreeSet<_> = queue.drain().into_iter().map(|media| media.payload.name).collect();
+        prop_assert_eq!(drained, waiting, "all that waits comes back, whatever the rules");
+        prop_assert!(queue.is_empty());
         drop((queue, back));
         prop_assert!(alive.borrow().is_empty(), "nothing is held for ever");
     }

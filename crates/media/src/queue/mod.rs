@@ -241,6 +241,11 @@ impl<T> SendQueue<T> {
         self.waiting.bytes()
     }
 
+    /// All that waits, in the order in which it would have gone, whatever has become of it. The queue is empty then.
+    pub fn drain(&mut self) -> Vec<Media<T>> {
+        self.waiting.remove_of_first(self.waiting.len(), |_| true)
+    }
+
     /// Whether nothing waits.
     #[inline]
     #[must_use]
