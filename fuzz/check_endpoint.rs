@@ -2,9 +2,10 @@
 //! said by others; any bytes; more clients than it may have. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
+use super::datagrams::Datagrams;
 use headway_dccp::{
-    ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, Event, InitCookies, Outbox, Packet, Path,
-    ServiceCode, State,
+    ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, Event, InitCookies, Packet, Path, ServiceCode,
+    State,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -20,22 +21,6 @@ const UNDER_WAY: usize = 64;
 const PRINTED: usize = 8 << 20;
 /// What an endpoint sends without anything coming in between.
 const AT_ONCE: usize = 8192;
-
-#[derive(Debug, Default)]
-struct Datagrams {
-    waiting: VecDeque<Vec<u8>>,
-    taken: Vec<u8>,
-}
-
-impl Outbox for Datagrams {
-    fn next_len(&mut self, _: Instant) -> Option<usize> {
-        self.waiting.front().map(Vec::len)
-    }
-    fn take(&mut self, _: Instant) -> Option<&[u8]> {
-        self.taken = self.waiting.pop_front()?;
-        Some(&self.taken)
-    }
-}
 
 /// An endpoint, what its program knows, and what is under way to it.
 struct End {

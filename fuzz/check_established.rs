@@ -5,14 +5,14 @@
 //! get past step 6 of RFC 4340 section 8.5.
 
 use super::choices::Choices;
+use super::datagrams::Datagrams;
 use headway_dccp::{
     AckVector, Body, CcVal, CcidOption, Closed, Connection, ConnectionOptions, CsCov, DataDropped, DccpOption,
     Delivery, DropCode, DroppedPackets, Elapsed, Event, Feature, FeatureAction, FeatureOption, Ignored, Listener,
-    LossIntervals, Network, NoData, OptionArea, OptionWriter, Outbox, Outcome, Packet, Path, Ports, RawOption, Reset,
+    LossIntervals, Network, NoData, OptionArea, OptionWriter, Outcome, Packet, Path, Ports, RawOption, Reset,
     ResetCode, ServiceCode, State, Timestamp, crc32c,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
-use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 
@@ -26,22 +26,6 @@ const AT_ONCE: usize = 8192;
 const PRINTED: usize = 8 << 20;
 /// The least Sequence Window (section 7.5.2): whatever is negotiated, a packet less than three quarters of it ahead is valid.
 const LEAST_WINDOW: u64 = 32;
-
-#[derive(Debug, Default)]
-struct Datagrams {
-    waiting: VecDeque<Vec<u8>>,
-    taken: Vec<u8>,
-}
-
-impl Outbox for Datagrams {
-    fn next_len(&mut self, _: Instant) -> Option<usize> {
-        self.waiting.front().map(Vec::len)
-    }
-    fn take(&mut self, _: Instant) -> Option<&[u8]> {
-        self.taken = self.waiting.pop_front()?;
-        Some(&self.taken)
-    }
-}
 
 struct Victim {
     end: Connection,

@@ -5,5 +5,7 @@
 mod check_endpoint;
 #[path = "../choices.rs"]
 mod choices;
+#[path = "../datagrams.rs"]
+mod datagrams;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check_endpoint::check(bytes));

@@ -5,5 +5,7 @@
 mod check_established;
 #[path = "../choices.rs"]
 mod choices;
+#[path = "../datagrams.rs"]
+mod datagrams;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check_established::check(bytes));

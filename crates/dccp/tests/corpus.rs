@@ -17,6 +17,8 @@ mod check_listener;
 mod check_negotiation;
 #[path = "../../../fuzz/choices.rs"]
 mod choices;
+#[path = "../../../fuzz/datagrams.rs"]
+mod datagrams;
 #[path = "../../../fuzz/replay.rs"]
 mod reader;
 

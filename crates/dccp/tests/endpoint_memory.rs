@@ -2,6 +2,7 @@
 //! of strangers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod counting;
 mod network;
 mod pipe;
 
@@ -9,31 +10,6 @@ use headway_dccp::{ConnectionOptions, Endpoint, EndpointOptions, InitCookies, Ou
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use network::{PORT, SERVICE, back, there};
 use pipe::options;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: the system's allocator does all; here is only counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        TAKEN.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: what the caller promises is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: what the caller promises is passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// So many datagrams.
 #[derive(Debug, Default)]
@@ -79,7 +55,7 @@ fn packets_cost_no_memory() {
         let handle = client.connect(now, there(4000), PORT, SERVICE, &rules(ccid), Left(0)).unwrap();
         for ms in 0..20_000 {
             if ms == 10_000 {
-                (steady, delivered) = (TAKEN.load(Ordering::Relaxed), 0);
+                (steady, delivered) = (counting::taken(), 0);
             }
             client.outbox_mut(handle).unwrap().0 = 2;
             delivered += pass(now, &mut client, &mut server, &mut buffer);
@@ -91,7 +67,7 @@ fn packets_cost_no_memory() {
         assert!(delivered > 900, "CCID {ccid}: {delivered}");
         // A report of CCID 3 or 4, once a round trip, has two lists of its own; here that is one for two datagrams.
         let lists = if [3, 4].contains(&ccid) { 2 * 10_000 } else { 0 };
-        let taken = TAKEN.load(Ordering::Relaxed) - steady;
+        let taken = counting::taken() - steady;
         assert!(taken <= lists, "CCID {ccid}: {taken} for {delivered} datagrams");
     }
 
@@ -106,7 +82,7 @@ fn packets_cost_no_memory() {
         let (mut buffer, mut held, mut connections) = (vec![0; 65_536], 0, 0);
         for n in 0..100_000u64 {
             if n == 1000 {
-                (held, connections) = (HELD.load(Ordering::Relaxed), server.connections());
+                (held, connections) = (counting::held(), server.connections());
             }
             let now = Instant::from_micros(n);
             // Another number, from somebody else.
@@ -120,6 +96,6 @@ fn packets_cost_no_memory() {
             while server.poll_event().is_some() {}
         }
         assert_eq!(connections, if init_cookies == InitCookies::Always { 0 } else { 128 });
-        assert_eq!((HELD.load(Ordering::Relaxed), server.connections()), (held, connections), "{init_cookies:?}");
+        assert_eq!((counting::held(), server.connections()), (held, connections), "{init_cookies:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! What a listener keeps under a flood of Requests from addresses that nobody has, counted by the allocator.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
+mod counting;
 mod pipe;
 
 use headway_dccp::{
@@ -9,29 +10,6 @@ use headway_dccp::{
 };
 use headway_units::{Duration, Ecn, Instant, Random, Seq48};
 use pipe::{PORTS, SERVICE, options};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: the system's allocator does all; here is only counted.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: what the caller promises is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: what the caller promises is passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn request(random: &mut Random, ports: Ports) -> Packet<'static> {
     Packet {
@@ -54,7 +32,7 @@ fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Ve
     let mut kept = Vec::with_capacity(1000);
     let mut held = Vec::with_capacity(1000);
     let mut longest: f64 = 0.0;
-    held.push(HELD.load(Ordering::Relaxed));
+    held.push(counting::held());
     for thousand in 0..thousands {
         for n in 0..1000 {
             let now = Instant::ZERO + Duration::from_micros(1000 * thousand + n);
@@ -66,7 +44,7 @@ fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Ve
                 Outcome::Ignored(_) => {}
             }
         }
-        held.push(HELD.load(Ordering::Relaxed));
+        held.push(counting::held());
     }
     (listener, held, kept, longest)
 }
