@@ -75,11 +75,15 @@ controllers! {
     "tcp-like" => TcpLike(TcpLikeOptions, TcpLikeSender, TcpLikeReceiver),
     "tfrc" => Tfrc(TfrcOptions, TfrcSender, TfrcReceiver),
     "tfrc-sp" => TfrcSp(TfrcSpOptions, TfrcSender, TfrcReceiver),
+    "udpm" => Udpm(crate::udpm::UdpmOptions, crate::udpm::UdpmSender, crate::udpm::UdpmReceiver),
 }
 
 impl SenderHalf for Sender {
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         each_sender!(self, sender => sender.poll_send(now, next))
+    }
+    fn gap_s(&self) -> Option<f64> {
+        each_sender!(self, sender => sender.gap_s())
     }
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         each_sender!(self, sender => sender.on_send(now, sending))

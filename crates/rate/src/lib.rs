@@ -11,6 +11,7 @@ mod tcp_like;
 mod tfrc;
 mod tfrc_sp;
 pub mod toolbox;
+mod udpm;
 
 pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
@@ -29,3 +30,4 @@ pub use tfrc::{
     Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver, TfrcSender,
 };
 pub use tfrc_sp::TfrcSpOptions;
+pub use udpm::{Decide, Halve, RoundTrip, UdpmOptions, UdpmReceiver, UdpmSender};

@@ -187,7 +187,8 @@ impl Flow {
             network.observer.window(now.at, self.id.0 as usize, sender);
         }
         let due = self.transport.poll_sender_timeout();
-        self.sender_timer.arm(now, due, self.owner(Class::SenderTimer), &mut network.events);
+        let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
+        self.sender_timer.arm_after(now, due, gap_s, self.owner(Class::SenderTimer), &mut network.events);
     }
 
     /// Sends what the receiving end has to say when its clock says `at`.

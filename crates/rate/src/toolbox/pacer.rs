@@ -33,6 +33,8 @@ impl Fine {
 pub struct Pacer {
     next: Option<Fine>,
     credit: Duration,
+    /// The last gap, if the next packet is due that long after the last one went.
+    gap_s: Option<f64>,
 }
 
 impl Pacer {
@@ -40,7 +42,7 @@ impl Pacer {
     /// none.
     #[must_use]
     pub const fn new(credit: Duration) -> Self {
-        Self { next: None, credit }
+        Self { next: None, credit, gap_s: None }
     }
 
     /// Whether a packet may go.
@@ -55,12 +57,19 @@ impl Pacer {
     /// A packet goes now; the next one so many seconds later. Infinitely many are never.
     pub fn on_send(&mut self, now: Instant, gap_s: f64) {
         let oldest = now.checked_sub(self.credit).unwrap_or(Instant::ZERO);
-        let due = self.next.filter(|next| next.at >= oldest).unwrap_or(Fine::at(if self.next.is_some() {
-            oldest
-        } else {
-            now
-        }));
+        // Who wakes at the nearest nanosecond wakes one late at most, which is no delay.
+        let due = self
+            .next
+            .filter(|next| next.at + Duration::from_nanos(1) >= oldest)
+            .unwrap_or(Fine::at(if self.next.is_some() { oldest } else { now }));
+        self.gap_s = (due.at + Duration::from_nanos(1) >= now).then_some(gap_s);
         self.next = Some(due.after(gap_s.max(0.0) * 1e9));
+    }
+
+    /// From the last packet to the next, in s, where that is the last gap and no more: exact, while [`Permit::At`] is in nanoseconds.
+    #[must_use]
+    pub const fn last_gap_s(&self) -> Option<f64> {
+        self.gap_s
     }
 
     /// The gap of packets of this size at this rate, from start to start, in seconds. At no rate it is infinite.
@@ -72,7 +81,7 @@ impl Pacer {
     /// The gap has become shorter: the next packet may go at this instant at the latest.
     pub fn hasten(&mut self, at: Instant) {
         if self.next.is_some_and(|next| next.at > at) {
-            self.next = Some(Fine::at(at));
+            (self.next, self.gap_s) = (Some(Fine::at(at)), None);
         }
     }
 }

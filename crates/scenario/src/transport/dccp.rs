@@ -17,6 +17,7 @@ const CCIDS: &[(u8, &str, &str)] = &[
     (2, "dccp-2", "tcp-like"), // number, kind, controller
     (3, "dccp-3", "tfrc"),
     (4, "dccp-4", "tfrc-sp"),
+    (248, "dccp-248", "udpm"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
     let mut kinds = [""; CCIDS.len()];

@@ -68,6 +68,10 @@ impl Carrier for Agent {
         self.sender.outbound.poll_timeout()
     }
 
+    fn gap_s(&self) -> Option<f64> {
+        self.sender.outbound.gap_s()
+    }
+
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         let Body::Numbered(datagram) = &packet.body else { return 0 };

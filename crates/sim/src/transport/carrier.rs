@@ -54,6 +54,11 @@ pub(crate) trait Carrier: Sized {
     /// When the sending end must act next.
     fn poll_sender_timeout(&self) -> Option<Instant>;
 
+    /// How long after the last packet that is, in s, where nanoseconds round it.
+    fn gap_s(&self) -> Option<f64> {
+        None
+    }
+
     /// A packet has come to the receiving end; returns the data bytes that are the application's.
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32;
 

@@ -107,6 +107,9 @@ impl Transport {
     pub(crate) fn poll_sender_timeout(&self) -> Option<Instant> {
         each!(self, carrier => carrier.poll_sender_timeout())
     }
+    pub(crate) fn gap_s(&self) -> Option<f64> {
+        each!(self, carrier => carrier.gap_s())
+    }
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         each!(self, carrier => carrier.deliver(now, packet))

@@ -1,0 +1,339 @@
+//! UDPm: the receiver announces one of N rates, AIMD on their scale.
+//!
+//! From "congestion-aware UDP-based system for multimedia transmission" (MApp over UDPm), and where that is silent from its public
+//! ancestor, ns-2's example application `mm-app.cc` (J. Chung, 1999).
+//!
+//! ```text
+//! sender      gap <- size / rate(scale), the scale that was announced last, computed when a packet goes
+//! receiver    scale <- floor(scale / 2)        if a packet of the round was lost, or came marked
+//!                    = min(scale + 1, N - 1)   else, if any came
+//!                    = scale                   if none came
+//! ```
+//!
+//! The first packet ends a round by itself. Each round ends with an announcement, also a silent one: an announcement that is lost leaves the
+//! sender at its old rate until the next.
+
+use crate::contract::{
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+};
+use crate::report::{Feedback, Own, Report, ReportForm};
+use crate::toolbox::Pacer;
+use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate};
+
+/// Options of `udpm`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
+pub struct UdpmOptions {
+    /// How many rates there are, from 1 to 256.
+    pub levels: u16,
+    /// The least of them; the others are its multiples.
+    pub step: Rate,
+    /// The rates themselves, each greater than the one before, in place of `levels` and `step`.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub ladder: Option<Vec<Rate>>,
+    /// When the receiver decides.
+    pub decide: Decide,
+    /// The round of `decide = "interval"`, from 1ms.
+    pub interval: Duration,
+    /// What the receiver takes for the round trip, for `decide = "round-trip"`.
+    pub round_trip: RoundTrip,
+    /// How often a round may halve the scale.
+    pub halve: Halve,
+}
+
+/// When the receiver decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Decide {
+    /// Each `interval`.
+    Interval,
+    /// Each round trip (the paper's text: "every packet loss for each RTT").
+    RoundTrip,
+    /// With each packet (the paper's Figure 3).
+    Packet,
+}
+
+/// What the receiver takes for the round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum RoundTrip {
+    /// What the sender has measured and puts on its packets.
+    Measured,
+    /// Twice the one-way delay, smoothed: 0.9 of the old, 0.1 of the new (the ancestor). The ends' clocks must agree.
+    OneWay,
+    /// Twice the least one-way delay. The ends' clocks must agree.
+    LeastOneWay,
+}
+
+/// How often a round may halve the scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Halve {
+    /// Once, however much was lost or marked.
+    Once,
+    /// For each packet that was lost or marked.
+    EachLoss,
+}
+
+/// No round is shorter: where there is no delay at all, time must pass between two.
+const SHORTEST_ROUND: Duration = Duration::from_millis(1);
+const MOST_LEVELS: u16 = 256;
+
+impl Options for UdpmOptions {
+    /// Ten rates, 0.2 Mb/s apart, and a decision each 100 ms: with these, ns-2 gives the paper's numbers.
+    fn preset(dialect: Dialect) -> Self {
+        Self {
+            levels: 10,
+            step: Rate::from_bits_per_second(200_000),
+            ladder: None,
+            decide: Decide::Interval,
+            interval: Duration::from_millis(100),
+            round_trip: match dialect {
+                Dialect::Ns2 => RoundTrip::OneWay,
+                Dialect::Rfc | Dialect::Linux => RoundTrip::Measured,
+            },
+            halve: Halve::Once,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        let wrong = |key, message: &str| Err(OptionError::new(key, message));
+        if !(1..=MOST_LEVELS).contains(&self.levels) {
+            return wrong("levels", "there are 1 to 256 rates");
+        }
+        if self.step.bits_per_second() == 0 {
+            return wrong("step", "a rate is more than 0bps");
+        }
+        if let Some(ladder) = &self.ladder {
+            if !(1..=usize::from(MOST_LEVELS)).contains(&ladder.len()) {
+                return wrong("ladder", "there are 1 to 256 rates");
+            }
+            let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
+            if !rises || ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
+                return wrong("ladder", "each rate is greater than the one before, and the first is more than 0bps");
+            }
+        }
+        if self.interval < SHORTEST_ROUND {
+            return wrong("interval", "a round lasts at least 1ms");
+        }
+        Ok(())
+    }
+}
+
+impl UdpmOptions {
+    /// The greatest scale.
+    fn top(&self) -> u8 {
+        let levels = self.ladder.as_ref().map_or(self.levels.into(), Vec::len);
+        u8::try_from(levels.saturating_sub(1)).unwrap_or(u8::MAX)
+    }
+
+    fn rate(&self, scale: u8) -> Rate {
+        match &self.ladder {
+            Some(ladder) => ladder.get(usize::from(scale)).copied().unwrap_or(self.step),
+            None => Rate::from_bits_per_second(self.step.bits_per_second().saturating_mul(u64::from(scale) + 1)),
+        }
+    }
+}
+
+/// Goes by what was announced last.
+#[derive(Debug)]
+pub struct UdpmSender {
+    options: UdpmOptions,
+    scale: u8,
+    /// What the newest announcement acknowledged: one that was overtaken is of no use.
+    heard: u64,
+    pacer: Pacer,
+    rtt_ns: Option<f64>,
+}
+
+impl UdpmSender {
+    pub(crate) fn new(options: &UdpmOptions, context: SenderContext) -> Self {
+        let pacer = Pacer::new(Duration::ZERO);
+        Self { options: options.clone(), scale: 0, heard: 0, pacer, rtt_ns: context.rtt.map(|rtt| smoothed(None, rtt)) }
+    }
+}
+
+impl SenderHalf for UdpmSender {
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
+        self.pacer.permit(now)
+    }
+
+    fn gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s()
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        if sending.data {
+            self.pacer.on_send(now, Pacer::gap_s(sending.size, self.options.rate(self.scale)));
+        }
+        // The paper's header has the scale on each packet.
+        Stamp { rtt: self.rtt_ns.map(whole), own: Own::new(&[self.scale]).unwrap_or(Own::NONE), ..Stamp::default() }
+    }
+
+    fn on_feedback(&mut self, _: Instant, feedback: &Feedback<'_>) {
+        if let Some(sample) = feedback.rtt_sample {
+            self.rtt_ns = Some(smoothed(self.rtt_ns, sample));
+        }
+        if let Report::Own(own) = feedback.report
+            && let [scale] = *own.as_bytes()
+            && scale <= self.options.top()
+            && feedback.acknowledged >= self.heard
+        {
+            (self.scale, self.heard) = (scale, feedback.acknowledged);
+        }
+    }
+
+    fn status(&self) -> Status {
+        let rate = Some(self.options.rate(self.scale));
+        Status { target_rate: rate, pacing_rate: rate, rtt: self.rtt_ns.map(whole), ..Status::default() }
+    }
+}
+
+/// A mean in ns, 0.9 of the old, 0.1 of the new. Not in whole ns: rounding down packet by packet would shorten it by 10 ns.
+fn smoothed(old_ns: Option<f64>, new: Duration) -> f64 {
+    let new_ns = new.as_nanos() as f64;
+    old_ns.map_or(new_ns, |old_ns| 0.9 * old_ns + 0.1 * new_ns)
+}
+
+/// To the nearest ns.
+fn whole(ns: f64) -> Duration {
+    Duration::from_nanos((ns + 0.5) as u64)
+}
+
+/// Watches for losses and marks, and announces a scale in a byte.
+#[derive(Debug)]
+pub struct UdpmReceiver {
+    decide: Decide,
+    interval: Duration,
+    round_trip: RoundTrip,
+    halve: Halve,
+    top: u8,
+    scale: u8,
+    rtt_ns: Option<f64>,
+    /// The number that comes next if nothing is lost, and the one that did when the round began. As in the ancestor, whatever has
+    /// a number below the first that comes was lost: where numbers do not begin with 0, that halves scale 0.
+    expected: u64,
+    began: u64,
+    round: Round,
+    ends: Option<Instant>,
+    due: bool,
+}
+
+/// What happened in a round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    received: u64,
+    /// Numbers of this round that are missing: one that comes late, but within the round, is not.
+    lost: u64,
+    marked: u64,
+}
+
+impl UdpmReceiver {
+    pub(crate) fn new(options: &UdpmOptions, _: ReceiverContext) -> Self {
+        let &UdpmOptions { decide, interval, round_trip, halve, .. } = options;
+        Self {
+            decide,
+            interval,
+            round_trip,
+            halve,
+            top: options.top(),
+            scale: 0,
+            rtt_ns: None,
+            expected: 0,
+            began: 0,
+            round: Round::default(),
+            ends: None,
+            due: false,
+        }
+    }
+
+    fn measure(&mut self, now: Instant, packet: &Received) {
+        let Some(timing) = packet.timing else { return };
+        let twice = now.since(timing.sent) * 2;
+        self.rtt_ns = match self.round_trip {
+            RoundTrip::Measured => timing.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns),
+            RoundTrip::OneWay => Some(smoothed(self.rtt_ns, twice)),
+            RoundTrip::LeastOneWay => Some(smoothed(None, twice).min(self.rtt_ns.unwrap_or(f64::INFINITY))),
+        };
+    }
+
+    fn end_round(&mut self, now: Instant) {
+        let Round { received, lost, marked } = std::mem::take(&mut self.round);
+        let congested = lost.saturating_add(marked);
+        self.scale = match (congested, self.halve) {
+            (0, _) if received == 0 => self.scale,
+            (0, _) => self.scale.saturating_add(1).min(self.top),
+            (_, Halve::Once) => self.scale / 2,
+            (_, Halve::EachLoss) => self.scale.checked_shr(u32::try_from(congested).unwrap_or(u32::MAX)).unwrap_or(0),
+        };
+        self.began = self.expected;
+        self.due = true;
+        self.ends = match self.decide {
+            Decide::Interval => Some(now + self.interval),
+            // As long as nobody knows a round trip, the next packet ends the round.
+            Decide::RoundTrip => self.rtt_ns.map(|rtt_ns| now + whole(rtt_ns).max(SHORTEST_ROUND)),
+            Decide::Packet => None,
+        };
+    }
+}
+
+impl ReceiverHalf for UdpmReceiver {
+    const REPORTS: ReportForm = ReportForm::Own;
+    const NEEDS: &'static [Need] = &[Need::SenderClock, Need::RoundTrip];
+
+    fn on_packet(&mut self, now: Instant, packet: &Received) {
+        self.measure(now, packet);
+        if let Some(gap) = packet.number.checked_sub(self.expected) {
+            let missing = gap.saturating_sub(packet.ndp_count.unwrap_or(0));
+            self.round.lost = self.round.lost.saturating_add(missing);
+            self.expected = packet.number.saturating_add(1);
+        } else if packet.number >= self.began && packet.data {
+            self.round.lost = self.round.lost.saturating_sub(1);
+        }
+        if !packet.data {
+            return;
+        }
+        self.round.received += 1;
+        self.round.marked += u64::from(packet.ecn == Ecn::Ce);
+        if self.ends.is_none() {
+            self.end_round(now);
+        }
+    }
+
+    fn on_corrupt(&mut self, _: Instant, _: u64) {
+        self.round.marked += 1;
+    }
+
+    fn poll_report(&mut self, _: Instant) -> Option<Report<'_>> {
+        std::mem::take(&mut self.due).then_some(Report::Own(Own::new(&[self.scale]).unwrap_or(Own::NONE)))
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.ends.is_some_and(|at| at <= now) {
+            self.end_round(now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.ends
+    }
+}
+
+#[cfg(test)]
+mod tests;
