@@ -458,21 +458,21 @@ impl Link {
         list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
     }
 
-    /// The transmissions that are settled and end after `now`: start, end and size.
+    /// The transmissions that are settled and end after `now`: the packet, start, end and size.
     pub fn settled_after<'a, T: Item>(
         &self,
         common: &Common,
         pool: &'a Pool<T>,
         now: Instant,
-    ) -> impl Iterator<Item = (Instant, Instant, Bytes)> + use<'a, T> {
+    ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
         let delay = common.delay;
         let mut arrival = self.first_arrival;
         list(pool, self.first)
-            .map(move |(_, slot)| (std::mem::replace(&mut arrival, slot.next_arrival), slot))
-            .filter(|(arrival, _)| *arrival != UNSETTLED)
-            .filter_map(move |(arrival, slot)| {
+            .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
+            .filter(|(_, arrival, _)| *arrival != UNSETTLED)
+            .filter_map(move |(packet, arrival, slot)| {
                 let end = arrival.at.checked_sub(delay)?;
-                (end > now).then(|| (slot.since, end, Bytes::new(u64::from(slot.item.size()))))
+                (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
             })
     }
 

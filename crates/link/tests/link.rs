@@ -135,7 +135,8 @@ fn accounts_for_all(
     seen: &Seen,
     packets: &[(Moment, u64)],
 ) {
-    let mut settled: Vec<_> = link.settled_after(common, pool, now).collect();
+    let settled = link.settled_after(common, pool, now).map(|(_, start, end, size)| (start, end, size));
+    let mut settled: Vec<_> = settled.collect();
     settled.sort();
     let told = seen.transmissions.iter().map(|(_, t)| (t.start, t.end, t.size)).filter(|(_, end, _)| *end > now);
     let mut told: Vec<_> = told.collect();

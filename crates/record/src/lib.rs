@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod attacker;
+mod by_flow;
 mod counts;
 mod fairness;
 mod flow;
@@ -36,6 +37,7 @@ mod summary;
 mod table;
 
 pub use attacker::AttackerSummary;
+pub use by_flow::{ByFlow, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use fairness::jain_index;
 pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};

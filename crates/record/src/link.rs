@@ -4,6 +4,7 @@
 //! of time; one that decides later tells them afterwards. Both give the same sums: an interval adds the time that it
 //! shares with `[measure_from, end]`, as integers (ns, ns x packets, ns x bytes), so neither order nor rounding matters.
 
+use crate::by_flow::{ByFlow, LinkFlowSummary};
 use crate::counts::DropCounts;
 use crate::measured::Measured;
 use headway_units::{DropCause, Instant};
@@ -45,6 +46,9 @@ pub struct LinkSummary {
     pub mean_red_average: Option<f64>,
     /// The part of the time in which it transmitted, from 0 to 1.
     pub utilisation: f64,
+    /// The flows that came there, in the order of the scenario, if the link counts by flow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<LinkFlowSummary>,
 }
 
 /// RED's average as a step function of time.
@@ -59,10 +63,15 @@ struct RedAverage {
 /// Counts what happens at one direction of a link. Queues and what few packets change are out of the way of what each one does.
 #[derive(Clone, Debug, Default)]
 pub struct LinkMeter {
+    /// Since time zero.
     arrived: u64,
     busy_nanos: u64,
     total_sent_bytes: u64,
     peak: u32,
+    /// Whether anything has arrived within what is measured.
+    measures: bool,
+    /// Whether [`Rest::by_flow`] is there: who does not ask for it does not reach for it.
+    counts_by_flow: bool,
     /// None as long as nothing has waited.
     rest: Option<Box<Rest>>,
 }
@@ -74,10 +83,33 @@ struct Rest {
     marked: u64,
     dropped: DropCounts,
     total_dropped_packets: u64,
+    /// Arrivals before what is measured.
+    arrived_before: u64,
     red: Option<RedAverage>,
+    by_flow: Option<ByFlow>,
 }
 
 impl LinkMeter {
+    /// A meter that counts by flow, too: whoever tells it of a packet must also tell its [`by_flow`](Self::by_flow).
+    #[must_use]
+    pub fn counting_by_flow() -> Self {
+        let rest = Rest { by_flow: Some(ByFlow::default()), ..Rest::default() };
+        Self { counts_by_flow: true, rest: Some(Box::new(rest)), ..Self::default() }
+    }
+
+    /// The counts by flow, if it has any.
+    #[must_use]
+    #[inline]
+    pub fn by_flow(&self) -> Option<&ByFlow> {
+        if self.counts_by_flow { self.rest.as_ref()?.by_flow.as_ref() } else { None }
+    }
+
+    /// The counts by flow, if it has any, to be told.
+    #[inline]
+    pub fn by_flow_mut(&mut self) -> Option<&mut ByFlow> {
+        if self.counts_by_flow { self.rest.as_mut()?.by_flow.as_mut() } else { None }
+    }
+
     #[inline]
     fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
@@ -86,7 +118,18 @@ impl LinkMeter {
     /// A packet was offered to the link at `now`, whatever became of it.
     #[inline]
     pub fn arrived(&mut self, measured: &Measured, now: Instant) {
-        self.arrived += u64::from(measured.holds(now));
+        if !self.measures && measured.from <= now {
+            self.begin();
+        }
+        self.arrived += u64::from(now <= measured.until);
+    }
+
+    #[cold]
+    fn begin(&mut self) {
+        self.measures = true;
+        if self.arrived > 0 {
+            self.rest().arrived_before = self.arrived;
+        }
     }
 
     /// A packet was dropped at `now`.
@@ -168,13 +211,20 @@ impl LinkMeter {
         self.total_sent_bytes
     }
 
+    /// Packets offered from time zero to the planned end, whatever is measured.
+    #[must_use]
+    pub fn total_arrived_packets(&self) -> u64 {
+        self.arrived
+    }
+
     /// Packets dropped since time zero, whatever is measured.
     #[must_use]
     pub fn total_dropped_packets(&self) -> u64 {
         self.rest.as_ref().map_or(0, |rest| rest.total_dropped_packets)
     }
 
-    /// What was counted until `end`: the planned one, or the instant at which the run was cut.
+    /// What was counted until `end`: the planned one, or the instant at which the run was cut. Without the flows, which
+    /// [`ByFlow::summary`] tells.
     #[must_use]
     pub fn summary(&self, measured: &Measured, label: LinkLabel, end: Instant) -> LinkSummary {
         let nanos = measured.shared(measured.from, end) as f64;
@@ -184,7 +234,7 @@ impl LinkMeter {
             name: label.name,
             from: label.from,
             to: label.to,
-            arrived_packets: self.arrived,
+            arrived_packets: if self.measures { self.arrived - rest.arrived_before } else { 0 },
             dropped_packets: rest.dropped,
             marked_packets: rest.marked,
             mean_queue_packets: mean(rest.waiting_packet_nanos as f64),
@@ -194,6 +244,7 @@ impl LinkMeter {
                 .red
                 .map(|red| mean(red.integral + red.value * measured.shared(red.since, end) as f64)),
             utilisation: mean(self.busy_nanos as f64),
+            flows: Vec::new(),
         }
     }
 }

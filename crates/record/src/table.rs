@@ -328,6 +328,7 @@ mod tests {
             peak_queue_packets: 20,
             mean_red_average: None,
             utilisation: 1.0 - index as f64 / 100.0,
+            flows: Vec::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a link's meter says of a told story.
 
-use headway_record::{LinkLabel, LinkMeter, LinkSummary, Measured};
-use headway_units::{DropCause, Instant};
+use headway_record::{ByFlow, LinkFlowSummary, LinkLabel, LinkMeter, LinkSummary, Measured};
+use headway_units::{DropCause, FlowId, Instant};
 use proptest::prelude::*;
 
 fn at(millis: u64) -> Instant {
@@ -72,6 +72,45 @@ fn events_outside_the_interval_are_only_in_the_totals() {
     let s = summary(&meter, &measured, at(20));
     assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
     assert_eq!((s.utilisation, meter.total_dropped_packets(), meter.total_sent_bytes()), (0.5, 2, 1000));
+    // The one after the end is no part of the run.
+    assert_eq!(meter.total_arrived_packets(), 1);
+    meter.arrived(&measured, at(10));
+    assert_eq!((summary(&meter, &measured, at(20)).arrived_packets, meter.total_arrived_packets()), (1, 2));
+}
+
+/// Measured from 10 to 20 ms. Flow 2 comes at 5, 10 and 15 ms; the second packet is marked, the third dropped. Flow 0 comes at 15 and its
+/// transmission is told to begin at 18 ms; flow 1 never comes. What begins at the end itself, or after a cut, does not count.
+#[test]
+fn flows_are_counted_apart() {
+    let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(10), at(20)));
+    let (zero, two) = (FlowId(0), FlowId(2));
+    let flows = meter.by_flow_mut().unwrap();
+    for (now, flow) in [(5, two), (10, two), (15, two), (15, zero)] {
+        flows.arrived(&measured, at(now), flow);
+    }
+    flows.marked(&measured, at(10), two);
+    flows.marked(&measured, at(5), two);
+    flows.dropped(&measured, at(15), two, DropCause::QueueFull);
+    flows.dropped(&measured, at(5), two, DropCause::Early);
+    for (start, flow) in [(5, two), (10, two), (18, zero), (20, zero)] {
+        flows.sent(&measured, at(start), flow, 1000);
+    }
+    assert_eq!(flows.totals().collect::<Vec<_>>(), [(zero, 1, 0), (two, 3, 2)]);
+    let told = |flows: &ByFlow| {
+        let summary = flows.summary(|flow| format!("f{}", flow.0));
+        let row = |f: &LinkFlowSummary| {
+            let dropped = (f.dropped_packets.of(DropCause::QueueFull), f.dropped_packets.total());
+            (f.name.clone(), f.arrived_packets, dropped, f.marked_packets, f.sent_packets, f.sent_bytes)
+        };
+        summary.iter().map(row).collect::<Vec<_>>()
+    };
+    let of_two = ("f2".to_owned(), 2, (1, 1), 1, 1, 1000);
+    assert_eq!(told(flows), [("f0".to_owned(), 1, (0, 0), 0, 1, 1000), of_two.clone()]);
+    for (start, flow) in [(10, two), (18, zero), (20, zero)] {
+        flows.cut(&measured, at(17), at(start), flow, 1000);
+    }
+    assert_eq!(told(flows), [("f0".to_owned(), 1, (0, 0), 0, 0, 0), of_two]);
+    assert!(LinkMeter::default().by_flow().is_none());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::document::Value;
 use crate::expand::Expanded;
-use crate::model::Flow;
+use crate::model::{Flow, Scenario};
 use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
@@ -14,11 +14,14 @@ use headway_units::{Bytes, Instant, Random, Registry};
 const MOST_PACKETS: u64 = 10_000_000_000;
 /// Links that all flows' routes pass together; each takes four bytes.
 const MOST_HOPS: u64 = 50_000_000;
+/// Flows by links that count by flow; each takes some hundred bytes.
+const MOST_FLOWS_AT_LINKS: usize = 1_000_000;
 /// Values in all series together; they take a gigabyte.
 const MOST_SAMPLES: u64 = 50_000_000;
 
 /// Notes what is wrong with `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
+    by_flow(reader, expanded);
     series(reader, expanded);
     sources(reader, expanded);
     send_queues(reader, expanded);
@@ -65,13 +68,28 @@ fn one_of_each_table(expanded: &Expanded) -> impl Iterator<Item = (Path, &Flow)>
     })
 }
 
+/// Flows at links that count by flow.
+fn flows_at_links(scenario: &Scenario) -> usize {
+    scenario.flows.len().saturating_mul(scenario.links.iter().filter(|link| link.by_flow).count())
+}
+
+fn by_flow(reader: &mut Reader<'_>, expanded: &Expanded) {
+    let counted = flows_at_links(&expanded.scenario);
+    if counted > MOST_FLOWS_AT_LINKS {
+        let message = format!(
+            "flows by links with by_flow make {counted} counts, where at most {MOST_FLOWS_AT_LINKS} are kept: leave by_flow out of some"
+        );
+        reader.wrong(&Path::default().key("link"), message);
+    }
+}
+
 fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     let scenario = &expanded.scenario;
     let Some(interval) = scenario.series else { return };
     let each = scenario.duration.as_nanos() / interval.as_nanos().max(1);
-    // Of each link throughput, queue, drops and average.
+    // Of each link throughput, queue, arrivals, drops and average; of each flow there arrivals and drops.
     let flows: usize = scenario.flows.iter().map(|flow| flow.transport.series()).sum();
-    let all = each.saturating_mul((flows + 4 * scenario.links.len()) as u64);
+    let all = each.saturating_mul((flows + 5 * scenario.links.len() + 2 * flows_at_links(scenario)) as u64);
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
         let message = format!(

@@ -111,6 +111,7 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
                     queue: Arc::clone(&queue),
                     loss: loss.clone(),
                     two_events,
+                    by_flow: table.by_flow,
                 });
             }
         }

@@ -55,6 +55,8 @@ pub struct Link {
     pub loss: Option<Arc<LossOptions>>,
     /// Whether the link must be simulated with a departure event of its own, besides the arrival.
     pub two_events: bool,
+    /// Whether the record counts by flow there.
+    pub by_flow: bool,
 }
 
 /// One sender and its receiver. Replicas share their options.

@@ -106,6 +106,7 @@ mod tests {
             queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap().into(),
             loss: None,
             two_events: false,
+            by_flow: false,
         }
     }
 

@@ -158,6 +158,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         open.wrong("overhead", format!("{overhead} is out of range: from 0B to {MOST_OVERHEAD}"));
     }
     let events = open.optional("events");
+    let by_flow = open.optional("by_flow").unwrap_or_default();
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
     let queue = match open.value("queue") {
@@ -174,6 +175,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         mtu,
         overhead,
         events,
+        by_flow,
         dialect: own_dialect,
         queue: queue?,
         loss,

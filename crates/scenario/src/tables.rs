@@ -122,6 +122,9 @@ pub(crate) struct LinkTable {
     /// How many events a packet is simulated with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Events>,
+    /// Whether the record counts the packets of each flow apart, each way.
+    #[schemars(default)]
+    pub(crate) by_flow: bool,
     /// Whose rules the options of this link follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,

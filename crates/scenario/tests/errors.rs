@@ -64,7 +64,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "\"10s\"\n",
             "\"10s\"\nrecord = { series = \"1ns\" }\n",
-            "record.series: 120000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns",
+            "record.series: 140000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns",
         ),
         (
             "\"2Mbps\"\ndelay = \"10ms\"",
@@ -92,6 +92,12 @@ fn wrong_values_are_told_what_would_be_right() {
             "\"10ms\"",
             "\"10ms\"\nloss = { kind = \"bernoulli\", probability = 2 }",
             "link[0].loss.probability: 2 is not a probability",
+        ),
+        (
+            "source = { kind = \"ftp\" }\n",
+            "source = { kind = \"ftp\" }\ncount = 90000\n[[node]]\nname = \"x\"\ncount = 6\n\
+             [[link]]\nbetween = [\"a\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nby_flow = true\n",
+            "link: flows by links with by_flow make 1080000 counts, where at most 1000000 are kept",
         ),
         ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
         (

@@ -23,10 +23,13 @@ struct Port {
 
 /// What a port notes of a transmission.
 #[inline]
-fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission) {
+fn note(meter: &mut LinkMeter, measured: &Measured, packets: &Pool<Packet>, transmission: &Transmission) {
     let bytes = transmission.size.count() as u32;
     meter.waited(measured, transmission.enqueued, transmission.start, bytes);
     meter.transmitted(measured, transmission.start, transmission.end, bytes);
+    if let Some(flows) = meter.by_flow_mut() {
+        flows.sent(measured, transmission.start, packets.get(transmission.packet).flow, bytes);
+    }
 }
 
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
@@ -86,7 +89,8 @@ impl<O: Observer> Network<O> {
                     latest.push((config, common));
                 }
             }
-            Port { link: Link::new(scenario.seed, &link.name, common), meter: LinkMeter::default() }
+            let meter = if link.by_flow { LinkMeter::counting_by_flow() } else { LinkMeter::default() };
+            Port { link: Link::new(scenario.seed, &link.name, common), meter }
         };
         let ports = scenario.links.iter().map(port).collect();
         Self {
@@ -149,6 +153,9 @@ impl<O: Observer> Network<O> {
         let common = &mut self.commons[link.common as usize];
         let measured = &*self.measured;
         meter.arrived(measured, now.at);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.arrived(measured, now.at, self.packets.get(handle).flow);
+        }
         let uncounted = meter.peak();
         let observer = &mut self.observer;
         let mut begun = false;
@@ -160,7 +167,7 @@ impl<O: Observer> Network<O> {
             handle,
             uncounted,
             |packets, transmission| {
-                note(meter, measured, &transmission);
+                note(meter, measured, packets, &transmission);
                 if O::WATCHES {
                     // Watched links make events of all other transmissions: this is the newcomer's.
                     begun = true;
@@ -200,22 +207,35 @@ impl<O: Observer> Network<O> {
             Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
         };
         if marked {
-            self.ports[number].meter.marked(&self.measured, now);
-            self.packets.get_mut(handle).mark();
+            self.mark(now, number, handle);
         }
         if let Some((handle, cause)) = dropped {
             self.drop(now, number, handle, cause, event);
         }
     }
 
+    /// A link marks a packet.
+    #[cold]
+    fn mark(&mut self, now: Instant, number: usize, handle: Handle) {
+        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get_mut(handle));
+        meter.marked(&self.measured, now);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.marked(&self.measured, now, packet.flow);
+        }
+        packet.mark();
+    }
+
     /// A link has dropped a packet.
     #[cold]
     fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause, event: LinkEvent) {
-        self.ports[number].meter.dropped(&self.measured, now, cause);
-        if O::WATCHES {
-            self.observer.link_event(now, event, number, self.packets.get(handle));
+        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get(handle));
+        meter.dropped(&self.measured, now, cause);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.dropped(&self.measured, now, packet.flow, cause);
         }
-        let packet = self.packets.get(handle);
+        if O::WATCHES {
+            self.observer.link_event(now, event, number, packet);
+        }
         if packet.forward {
             self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
         }
@@ -259,7 +279,7 @@ impl<O: Observer> Network<O> {
         let observer = &mut self.observer;
         if link.next_departure(common).is_some_and(|at| at <= now) {
             link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
-                note(meter, measured, &transmission);
+                note(meter, measured, packets, &transmission);
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }

@@ -4,7 +4,7 @@ use crate::flow::Flow;
 use crate::network::Network;
 use crate::observe::Observer;
 use headway_rate::Status;
-use headway_record::{SeriesId, SeriesNames, SeriesWriter, metric};
+use headway_record::{ByFlow, SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::Scenario;
 use headway_units::{Duration, Instant, Moment};
 
@@ -34,8 +34,11 @@ struct LinkSeries {
     bytes_before: u64,
     throughput: SeriesId,
     queue: SeriesId,
+    arrived: SeriesId,
     dropped: SeriesId,
     average: Option<SeriesId>,
+    /// Arrivals and drops of each flow, where the link counts by flow; each from when the flow has come there.
+    by_flow: Vec<[SeriesId; 2]>,
 }
 
 impl Series {
@@ -58,9 +61,11 @@ impl Series {
                 bytes_before: 0,
                 throughput: names.series(&link.name, metric::THROUGHPUT),
                 queue: names.series(&link.name, metric::QUEUE),
+                arrived: names.series(&link.name, metric::ARRIVED),
                 dropped: names.series(&link.name, metric::DROPPED),
                 average: matches!(*link.queue, headway_link::QueueOptions::Red(_))
                     .then(|| names.series(&link.name, metric::RED_AVERAGE)),
+                by_flow: if link.by_flow { at_link(&mut names, &link.name, scenario) } else { Vec::new() },
             })
             .collect();
         Self { writer: names.samples(), interval, last: Instant::ZERO, flows, links }
@@ -68,6 +73,11 @@ impl Series {
 
     pub(crate) fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// Flows, links, and flows at links that a sample looks at.
+    pub(crate) fn sampled(&self) -> u64 {
+        (self.flows.len() + self.links.iter().map(|link| 1 + link.by_flow.len()).sum::<usize>()) as u64
     }
 
     pub(crate) fn sample<O: Observer>(&mut self, moment: Moment, flows: &[Flow], network: &mut Network<O>) {
@@ -106,9 +116,16 @@ impl Series {
             let sample = network.sample(moment, number);
             self.writer.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
             self.writer.push(series.queue, now, sample.queue_packets as f64);
+            self.writer.push(series.arrived, now, sample.arrived_packets as f64);
             self.writer.push(series.dropped, now, sample.dropped_packets as f64);
             if let (Some(id), Some(average)) = (series.average, sample.average) {
                 self.writer.push(id, now, average);
+            }
+            for (flow, arrived, dropped) in network.by_flow(number).into_iter().flat_map(ByFlow::totals) {
+                if let Some([arrived_id, dropped_id]) = series.by_flow.get(flow.0 as usize) {
+                    self.writer.push(*arrived_id, now, arrived as f64);
+                    self.writer.push(*dropped_id, now, dropped as f64);
+                }
             }
         }
     }
@@ -120,4 +137,13 @@ impl Series {
     pub(crate) fn into_writer(self) -> SeriesWriter {
         self.writer
     }
+}
+
+/// The series of each flow at a link.
+fn at_link(names: &mut SeriesNames, link: &str, scenario: &Scenario) -> Vec<[SeriesId; 2]> {
+    let of_flow = |flow: &headway_scenario::Flow| {
+        let entity = format!("{link}/{}", flow.name);
+        [metric::ARRIVED, metric::DROPPED].map(|what| names.series(&entity, what))
+    };
+    scenario.flows.iter().map(of_flow).collect()
 }

@@ -52,7 +52,7 @@ pub struct Simulation<'a, O = ()> {
     series: Option<Series>,
     fingerprint: Fingerprint,
     events: u64,
-    /// Flows and links in all samples of the series.
+    /// Flows, links, and flows at links in all samples of the series.
     samples: u64,
 }
 
@@ -234,7 +234,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn sample(&mut self, now: Moment) {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
-            self.samples += (self.scenario.flows.len() + self.scenario.links.len()) as u64;
+            self.samples += series.sampled();
             self.network.events.push(Moment::after_all(now.at + series.interval()), Actor::new(Class::Sample, 0));
         }
     }

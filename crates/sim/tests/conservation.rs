@@ -5,9 +5,10 @@
 mod common;
 
 use common::{run, scenario, shipped};
+use headway_record::{LinkFlowSummary, LinkSummary};
 use headway_scenario::Scenario;
 use headway_sim::{LinkEvent, Observer, Packet, Record};
-use headway_units::Instant;
+use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
 const QUEUES: [&str; 6] = [
@@ -74,7 +75,7 @@ fn network() -> impl Strategy<Value = String> {
                     continue;
                 }
                 text += &format!(
-                    "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nqueue = {}\n{}\n",
+                    "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nby_flow = true\nqueue = {}\n{}\n",
                     QUEUES[*queue], LOSSES[*loss]
                 );
             }
@@ -125,6 +126,26 @@ impl Observer for Counter {
     }
 }
 
+/// What a link counts by flow is what it counts. What came in a whole run and was not dropped before its transmission has been sent or waits.
+fn flows_at_a_link_are_its_packets(link: &LinkSummary, whole: bool) {
+    let sum = |of: fn(&LinkFlowSummary) -> u64| link.flows.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|flow| flow.arrived_packets), link.arrived_packets);
+    assert_eq!(sum(|flow| flow.marked_packets), link.marked_packets);
+    for cause in DropCause::ALL {
+        let dropped: u64 = link.flows.iter().map(|flow| flow.dropped_packets.of(cause)).sum();
+        assert_eq!(dropped, link.dropped_packets.of(cause));
+    }
+    let gone = sum(|flow| flow.sent_packets) + link.dropped_packets.total();
+    let in_queue = link.dropped_packets.total() - link.dropped_packets.of(DropCause::Channel);
+    if whole {
+        assert!(sum(|flow| flow.sent_packets) + in_queue <= link.arrived_packets);
+        assert!(gone + link.peak_queue_packets >= link.arrived_packets);
+    }
+    for flow in &link.flows {
+        assert!((40..=1500).contains(&(flow.sent_bytes / flow.sent_packets.max(1))) || flow.sent_packets == 0);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -142,6 +163,9 @@ proptest! {
             in_flight += flow.in_flight_packets;
         }
         prop_assert!(in_flight <= sum.in_flight);
+        for link in &record.summary.links {
+            flows_at_a_link_are_its_packets(link, record.summary.interval.from == 0.0);
+        }
         // One event a hop or two, watched or not: the same record to the last byte.
         prop_assert_eq!(&everything(&mut run(&with_two_events(&one), ())), &whole);
         let mut watched = run(&one, Counter::default());

@@ -36,6 +36,7 @@ fn an_overloaded_link_by_hand() {
         rate = "1Mbps"
         delay = "15ms"
         queue = { kind = "droptail", limit = "5packets" }
+        by_flow = true
         [[flow]]
         name = "f"
         from = "a"
@@ -51,11 +52,15 @@ fn an_overloaded_link_by_hand() {
             ("f", metric::LOSS),
             ("a->b", metric::THROUGHPUT),
             ("f", metric::THROUGHPUT),
+            ("a->b", metric::ARRIVED),
+            ("a->b/f", metric::ARRIVED),
+            ("a->b/f", metric::DROPPED),
         ],
     );
     let rates = |packets: [f64; 3]| packets.map(|packets| packets * 10_000.0 / 0.104);
-    let expected =
-        [[5.0, 5.0, 4.0], [5.0, 15.0, 26.0], [5.0, 15.0, 26.0], rates([11.0, 10.0, 11.0]), rates([8.0, 11.0, 10.0])];
+    let (come, dropped) = ([21.0, 41.0, 62.0], [5.0, 15.0, 26.0]);
+    let (left, arrived) = (rates([11.0, 10.0, 11.0]), rates([8.0, 11.0, 10.0]));
+    let expected = [[5.0, 5.0, 4.0], dropped, dropped, left, arrived, come, come, dropped];
     for (found, expected) in found.iter().zip(expected) {
         let near = found[..3].iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6 * expected);
         assert!(near, "{found:?} is not {expected:?}");

@@ -34,7 +34,9 @@ pub mod metric {
     pub const QUEUE: &str = "queue_packets";
     /// Of a link with RED: its average queue.
     pub const RED_AVERAGE: &str = "red_average_packets";
-    /// Of a link: packets dropped since the start of the run.
+    /// Of a link, or a flow there: packets offered to it since the start of the run.
+    pub const ARRIVED: &str = "arrived_packets";
+    /// Of a link, or a flow there: packets dropped since the start of the run.
     pub const DROPPED: &str = "dropped_packets";
 }
 

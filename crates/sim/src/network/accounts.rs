@@ -2,8 +2,8 @@
 
 use super::{Network, Port};
 use crate::observe::Observer;
-use headway_record::{LinkLabel, LinkSummary};
-use headway_units::{Instant, Moment};
+use headway_record::{ByFlow, LinkLabel, LinkSummary};
+use headway_units::{FlowId, Instant, Moment};
 
 /// All packets of a run, data and acknowledgements: `sent = delivered + dropped + in_flight`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,7 @@ pub struct Conservation {
 pub(crate) struct LinkSample {
     pub(crate) queue_packets: u64,
     pub(crate) average: Option<f64>,
+    pub(crate) arrived_packets: u64,
     pub(crate) dropped_packets: u64,
     pub(crate) sent_bytes: u64,
 }
@@ -34,13 +35,26 @@ impl<O: Observer> Network<O> {
         LinkSample {
             queue_packets: link.waiting().0,
             average: common.average(),
+            arrived_packets: meter.total_arrived_packets(),
             dropped_packets: meter.total_dropped_packets(),
             sent_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
         }
     }
 
-    /// What the meter of a link says, closed at `end`; `cut` if the run was to go on.
-    pub(crate) fn closed_meter(&self, number: usize, label: LinkLabel, end: Instant, cut: bool) -> LinkSummary {
+    /// The counts by flow of a link, if it has any.
+    pub(crate) fn by_flow(&self, number: usize) -> Option<&ByFlow> {
+        self.ports[number].meter.by_flow()
+    }
+
+    /// What the meter of a link says, closed at `end`; `cut` if the run was to go on. `names` are those of the flows.
+    pub(crate) fn closed_meter(
+        &self,
+        number: usize,
+        label: LinkLabel,
+        end: Instant,
+        cut: bool,
+        names: impl Fn(FlowId) -> String,
+    ) -> LinkSummary {
         let Port { link, meter } = &self.ports[number];
         let common = &self.commons[link.common as usize];
         let mut meter = meter.clone();
@@ -48,12 +62,17 @@ impl<O: Observer> Network<O> {
             meter.waited(&self.measured, since, end, size.count() as u32);
         }
         if cut {
-            for (start, until, size) in link.settled_after(common, &self.packets, end) {
-                meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
+            for (packet, start, until, size) in link.settled_after(common, &self.packets, end) {
+                let bytes = size.count() as u32;
+                meter.cut_waiting(&self.measured, end, end, start, bytes);
                 meter.cut_transmission(&self.measured, end, start, until);
+                if let Some(flows) = meter.by_flow_mut() {
+                    flows.cut(&self.measured, end, start, self.packets.get(packet).flow, bytes);
+                }
             }
         }
-        meter.summary(&self.measured, label, end)
+        let flows = meter.by_flow().map(|flows| flows.summary(names)).unwrap_or_default();
+        LinkSummary { flows, ..meter.summary(&self.measured, label, end) }
     }
 
     /// Somebody on a path holds so many packets back.

@@ -7,7 +7,7 @@ use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
 use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
-use headway_units::{Instant, Moment, Registry};
+use headway_units::{FlowId, Instant, Moment, Registry};
 
 /// What a run leaves.
 #[derive(Debug)]
@@ -68,7 +68,8 @@ impl<O: Observer> Simulation<'_, O> {
                     from: scenario.nodes[link.from].clone(),
                     to: scenario.nodes[link.to].clone(),
                 };
-                self.network.closed_meter(number, label, end, !self.done)
+                let name = |flow: FlowId| scenario.flows[flow.0 as usize].name.clone();
+                self.network.closed_meter(number, label, end, !self.done, name)
             })
             .collect();
         let summary = Summary {

@@ -1,0 +1,116 @@
+//! What happened to each flow's packets at one direction of a link.
+
+use crate::counts::DropCounts;
+use crate::measured::Measured;
+use headway_units::{DropCause, FlowId, Instant};
+use serde::{Deserialize, Serialize};
+
+/// A flow's entry in [`LinkSummary::flows`](crate::LinkSummary::flows). All packets that bear the flow's number count: its data, what answers
+/// it, and what attackers send in its name. Events count from `measure_from` on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkFlowSummary {
+    /// The flow's name.
+    pub name: String,
+    /// Packets offered to the link.
+    pub arrived_packets: u64,
+    /// Packets that the link dropped, by cause.
+    pub dropped_packets: DropCounts,
+    /// Packets that it marked (ECN CE).
+    pub marked_packets: u64,
+    /// Packets that left the queue: whose transmission began.
+    pub sent_packets: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+}
+
+/// Counts by flow at one direction of a link.
+#[derive(Clone, Debug, Default)]
+pub struct ByFlow {
+    /// By the flow's number, up to the greatest that came.
+    flows: Vec<Counts>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    total_arrived: u64,
+    total_dropped: u64,
+    arrived: u64,
+    dropped: DropCounts,
+    marked: u64,
+    sent: u64,
+    sent_bytes: u64,
+}
+
+impl ByFlow {
+    fn of(&mut self, flow: FlowId) -> &mut Counts {
+        let number = flow.0 as usize;
+        if number >= self.flows.len() {
+            self.flows.resize(number + 1, Counts::default());
+        }
+        &mut self.flows[number]
+    }
+
+    /// A packet of the flow was offered to the link at `now`, whatever became of it.
+    pub fn arrived(&mut self, measured: &Measured, now: Instant, flow: FlowId) {
+        let counts = self.of(flow);
+        counts.total_arrived += 1;
+        counts.arrived += u64::from(measured.holds(now));
+    }
+
+    /// A packet of the flow was dropped at `now`.
+    pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
+        let counts = self.of(flow);
+        counts.total_dropped += 1;
+        if measured.holds(now) {
+            counts.dropped.add(cause);
+        }
+    }
+
+    /// A packet of the flow was marked at `now`.
+    pub fn marked(&mut self, measured: &Measured, now: Instant, flow: FlowId) {
+        self.of(flow).marked += u64::from(measured.holds(now));
+    }
+
+    /// The transmission of a packet of the flow, of `bytes`, begins at `start`. What begins at the planned end does not count.
+    pub fn sent(&mut self, measured: &Measured, start: Instant, flow: FlowId, bytes: u32) {
+        if measured.holds(start) && start < measured.until {
+            let counts = self.of(flow);
+            counts.sent += 1;
+            counts.sent_bytes += u64::from(bytes);
+        }
+    }
+
+    /// Takes back what [`sent`](Self::sent) was told, if the run is cut at `cut` and the transmission lies ahead.
+    pub fn cut(&mut self, measured: &Measured, cut: Instant, start: Instant, flow: FlowId, bytes: u32) {
+        if start > cut && measured.holds(start) && start < measured.until {
+            let counts = self.of(flow);
+            counts.sent = counts.sent.saturating_sub(1);
+            counts.sent_bytes = counts.sent_bytes.saturating_sub(u64::from(bytes));
+        }
+    }
+
+    /// The flows that came by, each with its packets that arrived and were dropped since time zero, whatever is measured.
+    pub fn totals(&self) -> impl Iterator<Item = (FlowId, u64, u64)> {
+        self.came().map(|(flow, counts)| (flow, counts.total_arrived, counts.total_dropped))
+    }
+
+    /// The flows that came by.
+    #[must_use]
+    pub fn summary(&self, name: impl Fn(FlowId) -> String) -> Vec<LinkFlowSummary> {
+        self.came()
+            .map(|(flow, counts)| LinkFlowSummary {
+                name: name(flow),
+                arrived_packets: counts.arrived,
+                dropped_packets: counts.dropped,
+                marked_packets: counts.marked,
+                sent_packets: counts.sent,
+                sent_bytes: counts.sent_bytes,
+            })
+            .collect()
+    }
+
+    fn came(&self) -> impl Iterator<Item = (FlowId, &Counts)> {
+        let numbered = (0..).map(FlowId).zip(&self.flows);
+        numbered.filter(|(_, counts)| counts.total_arrived > 0)
+    }
+}
