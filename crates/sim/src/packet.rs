@@ -59,7 +59,15 @@ pub(crate) struct Envelope {
 impl From<Segment> for Envelope {
     #[inline]
     fn from(segment: Segment) -> Self {
-        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(&segment)) }
+        Self::of_session(0, &segment)
+    }
+}
+
+impl Envelope {
+    /// A segment of one of a flow's sessions.
+    #[inline]
+    pub(crate) fn of_session(session: u32, segment: &Segment) -> Self {
+        Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(session, segment)) }
     }
 }
 
@@ -125,20 +133,22 @@ pub struct TcpPacket {
     pub cwr: bool,
     /// [`Segment::retransmission`].
     pub retransmission: bool,
+    /// Which of the flow's sessions it is of, from 1; 0 where the flow is one connection.
+    pub session: u32,
 }
 
 impl TcpPacket {
     #[inline]
-    pub(crate) fn new(segment: &Segment) -> Self {
+    pub(crate) fn new(session: u32, segment: &Segment) -> Self {
         let Segment { seq, echo, sack, is_ack, ece, cwr, retransmission, .. } = *segment;
-        Self { seq, echo, sack, is_ack, ece, cwr, retransmission }
+        Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session }
     }
 
     /// The whole segment: this is what `packet` carries.
     #[must_use]
     #[inline]
     pub fn segment(&self, packet: &Packet) -> Segment {
-        let Self { seq, echo, sack, is_ack, ece, cwr, retransmission } = *self;
+        let Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session: _ } = *self;
         Segment {
             seq,
             sent: packet.sent,

@@ -40,12 +40,10 @@ impl Segment {
 
 /// Up to three ranges of received segments, most recent first (RFC 2018 section 4).
 ///
-/// Kept as the low 32 bits of each edge, as on the wire; edges lie within 2^31 segments of the acknowledgement.
+/// Kept as the low 32 bits of each edge, as on the wire; edges lie within 2^31 segments of the acknowledgement. A range that
+/// holds nothing is no block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    edges: [(u32, u32); Self::MAX],
-    count: u8,
-}
+pub struct SackBlocks([(u32, u32); 3]);
 
 impl SackBlocks {
     /// How many fit beside the timestamp option.
@@ -53,26 +51,27 @@ impl SackBlocks {
 
     /// How many there are.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.count as usize
+    pub fn len(&self) -> usize {
+        self.edges().count()
     }
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.count == 0
+        self.0[0].0 == self.0[0].1
     }
-    /// Adds a block behind the others; a fourth is forgotten.
+    /// Adds a block, which holds something, behind the others; a fourth is forgotten.
     pub fn push(&mut self, block: Range<u64>) {
-        let len = self.len();
-        if let Some(edges) = self.edges.get_mut(len) {
+        if let Some(edges) = self.0.iter_mut().find(|(start, end)| start == end) {
             *edges = (block.start as u32, block.end as u32);
-            self.count += 1;
         }
+    }
+    fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.0.iter().copied().take_while(|(start, end)| start != end)
     }
     /// The blocks of an acknowledgement for `ack`, most recent first.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let near = move |edge: u32| ack.wrapping_add_signed(i64::from(edge.wrapping_sub(ack as u32) as i32));
-        self.edges[..self.len()].iter().map(move |&(start, end)| near(start)..near(end))
+        self.edges().map(move |(start, end)| near(start)..near(end))
     }
 }
 
