@@ -22,6 +22,7 @@ pub use source::gop::{Gop, GopOptions};
 pub use source::on_off::OnOff;
 pub use source::pareto::ParetoOptions;
 pub use source::playback::{Playback, Streams, TraceOptions};
+pub use source::sessions::{Arrivals, ParetoSizes, SessionSizes, Sessions, SessionsOptions};
 pub use source::telnet::{Telnet, TelnetOptions};
 pub use source::trace::{Frame, Trace, TraceError, TraceProblem};
 pub use source::{Backlog, Context, Source, SourceOptions};

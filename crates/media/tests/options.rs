@@ -58,6 +58,12 @@ fn tables_read_and_write_the_same() {
                         "variation": 0.25, "video_packet": "1kB", "i_priority": 1, "p_priority": 2, "b_priority": 3,
                         "lifetime": "150ms", "random_start": true }),
         ),
+        (
+            "sessions",
+            json!({ "arrivals": { "poisson": "45ms" }, "sizes": { "pareto": { "mean": "10kB", "shape": 1.5 } } }),
+        ),
+        ("sessions", json!({ "arrivals": { "every": "1s" }, "sizes": { "exponential": "10kB" }, "most": 9 })),
+        ("sessions", json!({ "arrivals": { "at": ["0s", "1.5s"] }, "sizes": { "list": ["10kB", "500B"] } })),
         ("trace", json!({ "file": "conference.txt" })),
         ("trace", json!({ "file": "conference.txt", "loop": true, "streams": "video", "lifetime": "150ms" })),
         (
@@ -93,6 +99,8 @@ fn unknown_keys_and_values_are_refused() {
         ("conference", json!({ "sizes": "all" }), "unknown variant `all`"),
         ("conference", json!({ "pattern": "10s" }), "expected a sequence"),
         ("gop", json!({ "variation": "much" }), "expected f64"),
+        ("sessions", json!({ "arrivals": { "poison": "45ms" } }), "unknown variant `poison`"),
+        ("sessions", json!({ "sizes": { "pareto": { "shap": 1 } } }), "unknown field `shap`"),
         ("trace", json!({ "streams": "sound" }), "unknown variant `sound`"),
     ] {
         let message = over_preset(kind, &keys).unwrap_err().to_string();
@@ -103,7 +111,7 @@ fn unknown_keys_and_values_are_refused() {
 #[test]
 fn a_scenario_must_say_what_no_preset_can_know() {
     for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
-        for (kind, key) in [("cbr", "size"), ("gop", "i_mean"), ("trace", "file")] {
+        for (kind, key) in [("cbr", "size"), ("gop", "i_mean"), ("sessions", "arrivals"), ("trace", "file")] {
             let options = SourceOptions::preset(kind, dialect).unwrap();
             assert_eq!(options.check().unwrap_err().key, key);
             assert_eq!(Source::new(&options, context()).unwrap_err().key, key);

@@ -12,7 +12,8 @@ use crate::jitter::Jitter;
 use crate::measured::Measured;
 use crate::rate_bins::{ClosedBins, RateBins};
 use crate::send_queue::{SendQueueMeter, SendQueueSummary};
-use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
+use crate::sessions::{SessionMeter, SessionsSummary};
+use headway_units::{Bytes, DropCause, Duration, Instant, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub struct FlowLabel {
     pub kind: String,
 }
 
-/// One-way delays of the received packets, from sending to arrival, in s.
+/// How long something took, in s: of a packet from sending to arrival, of a session from arrival to its last acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelaySummary {
     /// The mean, exact.
@@ -119,6 +120,9 @@ pub struct FlowSummary {
     /// Of a DCCP connection that never was, or that ended before anybody closed it: why. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_failure: Option<String>,
+    /// Of a source of sessions: what became of them; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsSummary>,
 }
 
 impl FlowSummary {
@@ -170,6 +174,7 @@ struct Rest {
     lost: DropCounts,
     total_lost_packets: u64,
     send_queue: Option<Box<SendQueueMeter>>,
+    sessions: Option<Box<SessionMeter>>,
 }
 
 impl FlowMeter {
@@ -235,6 +240,20 @@ impl FlowMeter {
     fn in_send_queue(&mut self, now: Instant, count: impl FnOnce(&mut SendQueueMeter)) {
         if now >= self.measured.from {
             count(self.rest().send_queue.get_or_insert_default());
+        }
+    }
+
+    /// A session of this size arrived at `now`; `refused` if no connection was opened for it.
+    pub fn session_arrived(&mut self, now: Instant, size: Bytes, refused: bool) {
+        if now >= self.measured.from {
+            self.rest().sessions.get_or_insert_default().arrived(size, refused);
+        }
+    }
+
+    /// A session of this size that arrived at `arrived` is complete at `now`.
+    pub fn session_completed(&mut self, arrived: Instant, now: Instant, size: Bytes) {
+        if arrived >= self.measured.from {
+            self.rest().sessions.get_or_insert_default().completed(size, now.since(arrived));
         }
     }
 
@@ -324,7 +343,7 @@ impl FlowMeter {
             throughput_bps: rate(self.total_received_bytes - self.earlier_bytes),
             goodput_bps: rate(self.goodput_bytes),
             loss_ratio: if self.sent > 0 { lost as f64 / self.sent as f64 } else { 0.0 },
-            one_way_delay_s: self.delay_summary(),
+            one_way_delay_s: self.delays.summary(),
             jitter_s: self.jitter.nanos(received).map(seconds_of),
             rtt_s: (self.rtt_count > 0).then(|| RttSummary {
                 mean: self.rtt_sum as f64 / self.rtt_count as f64 / 1e9,
@@ -338,17 +357,21 @@ impl FlowMeter {
             timeouts: None,
             send_queue: rest.send_queue.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             connection_failure: None,
+            sessions: rest.sessions.as_ref().map(|meter| meter.summary(seconds)),
         }
     }
+}
 
-    fn delay_summary(&self) -> Option<DelaySummary> {
-        let percentile = |percent| self.delays.percentile(percent).map(seconds_of);
+impl Histogram {
+    /// Of nanoseconds, in s; none of nothing.
+    pub(crate) fn summary(&self) -> Option<DelaySummary> {
+        let percentile = |percent| self.percentile(percent).map(seconds_of);
         Some(DelaySummary {
-            mean: self.delays.mean()? / 1e9,
+            mean: self.mean()? / 1e9,
             p50: percentile(50)?,
             p95: percentile(95)?,
             p99: percentile(99)?,
-            max: seconds_of(self.delays.max()),
+            max: seconds_of(self.max()),
         })
     }
 }

@@ -33,6 +33,7 @@ pub mod plot;
 mod rate_bins;
 mod send_queue;
 mod series;
+mod sessions;
 mod summary;
 mod table;
 
@@ -47,5 +48,6 @@ pub use measured::Measured;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
+pub use sessions::{CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{attacker_table, flow_table, link_table, number_table};

@@ -312,6 +312,7 @@ mod tests {
             late_ratio: BTreeMap::new(),
             send_queue: BTreeMap::new(),
             connection_failure: None,
+            sessions: None,
         }
     }
 

@@ -109,6 +109,14 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
             reader.wrong(&path.key("source"), message);
             continue;
         }
+        if let (false, SourceOptions::Sessions(_)) = (flow.transport.opens_sessions(), &*flow.source) {
+            let message = format!(
+                "{} opens no connection for each session: give the flow a tcp transport, or a source that is one stream",
+                flow.transport.kind()
+            );
+            reader.wrong(&path.key("source"), message);
+            continue;
+        }
         if let Some((size, header)) = without_data(flow) {
             let message = format!(
                 "no write has data: the largest, {size} as an IP packet, has no room behind {header} of headers"

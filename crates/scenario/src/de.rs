@@ -164,7 +164,7 @@ impl<'de> Deserializer<'de> for &Value {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match &self.data {
@@ -174,6 +174,10 @@ impl<'de> Deserializer<'de> for &Value {
                     entries: table.iter(),
                     current: None,
                 }))
+            }
+            Data::Table(table) => {
+                let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
+                Err(Fault::new(message))
             }
             _ => self.deserialize_any(visitor),
         }

@@ -12,6 +12,13 @@ pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
     [49_152 + (flow.0 % 16_384) as u16, 5004]
 }
 
+/// The ports of one of a flow's sessions, counted from 1: its sender's, of which each has its own as far as there are registered
+/// ports, and its receiver's, which is the flow's own.
+pub(crate) fn session_ports(flow: FlowId, session: u32) -> [u16; 2] {
+    let [own, _] = ports(flow);
+    [1024 + (session.saturating_sub(1) % 48_128) as u16, own]
+}
+
 /// A node's address.
 pub(crate) fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(10 << 24 | (node as u32 + 1) & 0xff_ffff)

@@ -4,7 +4,7 @@
 //! of the run. A DCCP packet is what it was; of the others only what the simulation knows is written into headers: a TCP
 //! numbers its segments, here counted in their bytes; bare agents' datagrams and reports are UDP datagrams.
 
-use crate::addresses::{IP_HEADER, address, ports};
+use crate::addresses::{IP_HEADER, address, ports, session_ports};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet, TcpPacket};
 use crate::transport::bytes_a_number;
@@ -78,7 +78,10 @@ impl PcapngTrace {
             _ if forward => (from, to),
             _ => (to, from),
         };
-        let mut ports = ports(packet.flow);
+        let mut ports = match &packet.body {
+            Body::Tcp(tcp) if tcp.session > 0 => session_ports(packet.flow, tcp.session),
+            _ => ports(packet.flow),
+        };
         if !forward {
             ports.reverse();
         }

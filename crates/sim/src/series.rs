@@ -25,6 +25,8 @@ struct FlowSeries {
     lost: SeriesId,
     /// Congestion window and slow-start threshold, of a TCP.
     window: Option<[SeriesId; 2]>,
+    /// Sessions, of a source that makes them.
+    open_sessions: Option<SeriesId>,
     /// Allowed rate, round trip and loss event rate, of a rate controller; each from when there is one.
     controller: Option<[SeriesId; 3]>,
 }
@@ -49,6 +51,7 @@ impl Series {
             throughput: names.series(name, metric::THROUGHPUT),
             lost: names.series(name, metric::LOSS),
             window: flow.transport.tcp().map(|_| [metric::CWND, metric::SSTHRESH].map(|what| names.series(name, what))),
+            open_sessions: flow.transport.open_sessions().map(|_| names.series(name, metric::OPEN_SESSIONS)),
             controller: flow.transport.status().map(|_| {
                 [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE].map(|what| names.series(name, what))
             }),
@@ -99,6 +102,9 @@ impl Series {
             if let (Some([cwnd, ssthresh]), Some(sender)) = (series.window, flow.transport.tcp()) {
                 self.writer.push(cwnd, now, sender.cwnd());
                 self.writer.push(ssthresh, now, sender.ssthresh());
+            }
+            if let (Some(id), Some(open)) = (series.open_sessions, flow.transport.open_sessions()) {
+                self.writer.push(id, now, open as f64);
             }
             if let (Some(ids), Some(status)) = (series.controller, flow.transport.status()) {
                 let Status { target_rate, rtt, loss_event_rate, .. } = status;

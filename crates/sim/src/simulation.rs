@@ -225,8 +225,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// What senders count by themselves is counted from here on.
     fn begin_measurement(&mut self) {
         for flow in &mut self.flows {
-            if let Some(sender) = flow.transport.tcp() {
-                flow.counted_before = sender.counters();
+            if let Some(counters) = flow.transport.counters() {
+                flow.counted_before = counters;
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::state::State;
 use headway_units::{Dialect, Instant, Random};
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 /// What a sender has counted.
@@ -22,6 +23,18 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Acknowledgements taken in.
     pub acks: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        let Self { sent, retransmitted, timeouts, fast_recoveries, ecn_reductions, acks } = other;
+        self.sent += sent;
+        self.retransmitted += retransmitted;
+        self.timeouts += timeouts;
+        self.fast_recoveries += fast_recoveries;
+        self.ecn_reductions += ecn_reductions;
+        self.acks += acks;
+    }
 }
 
 /// Loss recovery: what a duplicate, a partial and a full acknowledgement do.

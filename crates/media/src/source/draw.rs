@@ -22,17 +22,22 @@ pub(super) fn exponential(random: &mut Random, mean: Duration) -> Duration {
 pub(super) enum Law {
     /// Half of all are below 0.69 of the mean.
     Exponential { mean: f64 },
-    /// P(X > x) = (scale/x)^shape above `scale` = mean (shape - 1)/shape, which is the least (ns-2.35 `tools/rng.h`).
-    Pareto { mean: f64, shape: f64 },
+    /// P(X > x) = (least/x)^shape above the least (ns-2.35 `tools/rng.h`). There is a mean if the shape is above 1.
+    Pareto { least: f64, shape: f64 },
 }
 
 impl Law {
+    /// Of a Pareto law with this mean, least = mean (shape - 1)/shape.
+    pub(super) const fn pareto(mean: f64, shape: f64) -> Self {
+        Self::Pareto { least: mean * (shape - 1.0) / shape, shape }
+    }
+
     /// By inversion of one uniform.
     pub(super) fn draw(self, random: &mut Random) -> f64 {
         let u = 1.0 - random.uniform();
         match self {
             Self::Exponential { mean } => mean * -libm::log(u),
-            Self::Pareto { mean, shape } => mean * (shape - 1.0) / shape / libm::pow(u, 1.0 / shape),
+            Self::Pareto { least, shape } => least / libm::pow(u, 1.0 / shape),
         }
     }
 }
@@ -75,7 +80,7 @@ mod tests {
     #[test]
     fn pareto_has_its_shares() {
         let mut random = Random::new(1, "pareto");
-        let law = Law::Pareto { mean: 3.0, shape: 1.5 };
+        let law = Law::pareto(3.0, 1.5);
         let draws: Vec<f64> = (0..DRAWS).map(|_| law.draw(&mut random)).collect();
         assert!(draws.iter().all(|draw| *draw >= 1.0));
         for (beyond, share) in [(4.0, 0.125), (16.0, 0.015_625)] {

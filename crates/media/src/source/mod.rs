@@ -10,13 +10,14 @@ pub(crate) mod on_off;
 mod packets;
 pub(crate) mod pareto;
 pub(crate) mod playback;
+pub(crate) mod sessions;
 mod talk;
 pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
     Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff,
-    ParetoOptions, Playback, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
+    ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ registry! {
     "ftp" => Ftp(FtpOptions, Ftp),
     "gop" => Gop(GopOptions, Box<Gop>),
     "pareto" => Pareto(ParetoOptions, Box<OnOff>),
+    "sessions" => Sessions(SessionsOptions, Box<Sessions>),
     "telnet" => Telnet(TelnetOptions, Box<Telnet>),
     "trace" => Trace(TraceOptions, Playback),
 }
@@ -91,6 +93,7 @@ impl Source {
                 options.check()?;
                 Self::Pareto(Box::new(options.start(context)?))
             }
+            SourceOptions::Sessions(options) => Self::Sessions(Box::new(Sessions::new(options, context)?)),
             SourceOptions::Telnet(options) => {
                 options.check()?;
                 Self::Telnet(Box::new(Telnet::new(options, context)))
@@ -113,6 +116,7 @@ impl Source {
     pub fn interval_s(&self) -> Option<f64> {
         match self {
             Self::Cbr(cbr) => cbr.interval_s(),
+            Self::Sessions(sessions) => sessions.interval_s(),
             Self::Conference(_)
             | Self::Exponential(_)
             | Self::Ftp(_)
@@ -138,6 +142,7 @@ impl Source {
             | Self::Exponential(_)
             | Self::Gop(_)
             | Self::Pareto(_)
+            | Self::Sessions(_)
             | Self::Telnet(_)
             | Self::Trace(_) => Backlog::None,
         }
@@ -154,15 +159,15 @@ impl SourceOptions {
         }
     }
 
-    /// The largest single write, for checks against datagrams and links; `None` for a backlog, whose segments are the
-    /// transport's.
+    /// The largest single write, for checks against datagrams and links; `None` for a backlog and for sessions, whose segments are
+    /// the transport's.
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
             Self::Exponential(options) => options.told().write_size(),
-            Self::Ftp(_) => None,
+            Self::Ftp(_) | Self::Sessions(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
             Self::Pareto(options) => options.told().write_size(),
             Self::Telnet(options) => Some(options.write_size()),
@@ -180,6 +185,7 @@ impl SourceOptions {
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),
             Self::Pareto(options) => options.told().writes_within(length),
+            Self::Sessions(options) => options.writes_within(length),
             Self::Telnet(options) => options.writes_within(length),
             Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),
         }

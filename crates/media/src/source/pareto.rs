@@ -18,8 +18,8 @@ on_off_options! {
 impl ParetoOptions {
     pub(super) fn start(&self, context: Context) -> Result<OnOff, OptionError> {
         let (told, shape) = (self.told(), self.shape);
-        let burst = Law::Pareto { mean: told.mean_packets(), shape };
-        let idle = Law::Pareto { mean: told.idle_time.as_secs_f64(), shape };
+        let burst = Law::pareto(told.mean_packets(), shape);
+        let idle = Law::pareto(told.idle_time.as_secs_f64(), shape);
         OnOff::new(&told, WHAT, burst, idle, context)
     }
 }

@@ -22,6 +22,8 @@ pub mod metric {
     pub const CWND: &str = "cwnd_packets";
     /// Of a TCP flow: the slow-start threshold.
     pub const SSTHRESH: &str = "ssthresh_packets";
+    /// Of a flow with a source of sessions: how many are open.
+    pub const OPEN_SESSIONS: &str = "open_sessions";
     /// Of a flow with a rate controller: the data rate that it allows.
     pub const ALLOWED_RATE: &str = "allowed_rate_bps";
     /// Of a flow with a rate controller: the smoothed round trip.

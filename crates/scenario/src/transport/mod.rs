@@ -49,6 +49,11 @@ macro_rules! transports {
                 match self { $( Self::$Variant(_) => <$options as TransportOptions>::TAKES_BACKLOG ),+ }
             }
 
+            /// Whether it opens a connection for each session of a source.
+            pub(crate) const fn opens_sessions(&self) -> bool {
+                match self { $( Self::$Variant(_) => <$options as TransportOptions>::OPENS_SESSIONS ),+ }
+            }
+
             fn preset_of(kind: &str, dialect: Dialect) -> Option<Self> {
                 None$( .or_else(|| <$options as TransportOptions>::preset(kind, dialect).map(Self::$Variant)) )+
             }

@@ -15,6 +15,9 @@ pub(crate) trait TransportOptions: Sized {
     /// Whether it takes as much as a source has, when it can send it. Else it sends at once whatever is written.
     const TAKES_BACKLOG: bool = true;
 
+    /// Whether it opens a connection for each session of a source.
+    const OPENS_SESSIONS: bool = false;
+
     /// Which of its kinds this is.
     fn kind(&self) -> &'static str;
 

@@ -11,6 +11,7 @@ impl TransportOptions for TcpOptions {
     const KINDS: &'static [&'static str] = <Self as Registry>::KINDS;
     /// The two windows, too.
     const SERIES: usize = 4;
+    const OPENS_SESSIONS: bool = true;
 
     fn kind(&self) -> &'static str {
         Registry::kind(self)

@@ -49,12 +49,16 @@ impl<O: Observer> Simulation<'_, O> {
                     kind: described.transport.kind().to_owned(),
                 };
                 let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
-                if let Some(sender) = flow.transport.tcp() {
-                    let (counters, before) = (sender.counters(), flow.counted_before);
+                if let Some(counters) = flow.transport.counters() {
+                    let before = flow.counted_before;
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
                 summary.connection_failure = flow.transport.failure();
+                if flow.transport.open_sessions().is_some() {
+                    // Also if none has come yet.
+                    summary.sessions.get_or_insert_default();
+                }
                 summary
             })
             .collect();

@@ -8,7 +8,7 @@ use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::Flow;
-use headway_tcp::Sender;
+use headway_tcp::{Counters, Sender};
 use headway_units::{FlowId, Instant, Random};
 
 /// The two ends of a flow.
@@ -89,8 +89,18 @@ pub(crate) trait Carrier: Sized {
         None
     }
 
-    /// A TCP's sender.
+    /// A TCP's sender, where there is one.
     fn tcp(&self) -> Option<&Sender> {
+        None
+    }
+
+    /// What the senders of a TCP have counted.
+    fn counters(&self) -> Option<Counters> {
+        self.tcp().map(Sender::counters)
+    }
+
+    /// How many sessions are open, if the source makes sessions.
+    fn open_sessions(&self) -> Option<usize> {
         None
     }
 

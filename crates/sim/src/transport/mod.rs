@@ -3,6 +3,7 @@
 mod agent;
 mod carrier;
 mod dccp;
+mod sessions;
 mod tcp;
 mod udp;
 
@@ -19,6 +20,7 @@ use headway_rate::Status;
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::Transport as Options;
 use headway_units::Instant;
+use sessions::Sessions;
 
 /// Makes of the lines below what carries a flow, with static dispatch.
 macro_rules! transports {
@@ -26,12 +28,13 @@ macro_rules! transports {
         /// What carries a flow.
         #[derive(Debug)]
         pub(crate) enum Transport {
-            $( $Variant($carrier) ),+
+            $( $Variant($carrier), )+
+            Sessions(Box<Sessions>),
         }
 
         macro_rules! each {
             ($value:expr, $name:ident => $body:expr) => {
-                match $value { $( Transport::$Variant($name) => $body ),+ }
+                match $value { $( Transport::$Variant($name) => $body, )+ Transport::Sessions($name) => $body }
             };
         }
 
@@ -39,18 +42,27 @@ macro_rules! transports {
             /// Both ends of a flow.
             pub(crate) fn new(setup: &Setup<'_>) -> Self {
                 match &*setup.flow.transport {
+                    Options::Tcp(options) if matches!(*setup.flow.source, SourceOptions::Sessions(_)) => {
+                        Self::Sessions(Box::new(Sessions::new(options, setup)))
+                    }
                     $( Options::$Variant(options) => Self::$Variant(<$carrier as Carrier>::new(options, setup)) ),+
                 }
             }
 
             /// See [`Carrier::ANSWERS`].
             pub(crate) const fn answers(&self) -> bool {
-                match self { $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
+                match self {
+                    $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS, )+
+                    Self::Sessions(_) => Sessions::ANSWERS,
+                }
             }
 
             /// See [`Carrier::CONNECTS`].
             pub(crate) const fn connects(&self) -> bool {
-                match self { $( Self::$Variant(_) => <$carrier as Carrier>::CONNECTS ),+ }
+                match self {
+                    $( Self::$Variant(_) => <$carrier as Carrier>::CONNECTS, )+
+                    Self::Sessions(_) => Sessions::CONNECTS,
+                }
             }
         }
 
@@ -71,7 +83,7 @@ macro_rules! transports {
     };
 }
 
-// It lies within its flow: the ends themselves are elsewhere.
+// It lies within its flow: the ends themselves are elsewhere. A TCP whose source makes sessions is `Sessions`.
 transports! {
     Udp(Box<udp::Udp>),
     Tcp(tcp::Tcp),
@@ -143,6 +155,12 @@ impl Transport {
     #[inline]
     pub(crate) fn tcp(&self) -> Option<&headway_tcp::Sender> {
         each!(self, carrier => carrier.tcp())
+    }
+    pub(crate) fn counters(&self) -> Option<headway_tcp::Counters> {
+        each!(self, carrier => carrier.counters())
+    }
+    pub(crate) fn open_sessions(&self) -> Option<usize> {
+        each!(self, carrier => carrier.open_sessions())
     }
     pub(crate) fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
         each!(self, carrier => carrier.connection())

@@ -1,0 +1,216 @@
+//! The carrier of a TCP whose source makes sessions: a connection for each of them.
+//!
+//! A connection is what a flow of its own would be, of so many whole segments as the session has bytes for, from the instant of its
+//! arrival on. It is open until all of it is acknowledged. Its receiving end goes on answering what comes late, as long as RFC 9293
+//! section 3.6.1 has one wait. A packet that is later still finds nobody: no connection takes the number of another.
+
+mod deadlines;
+
+use super::carrier::{Carrier, Setup, Taken};
+use crate::observe::RoundTrip;
+use crate::packet::{Body, Envelope, Packet};
+use deadlines::Deadlines;
+use headway_media::{Backlog, Source, SourceOptions, WriteSize};
+use headway_record::{FlowMeter, ns2::PacketType};
+use headway_tcp::{Counters, Sender, Sink, TcpOptions};
+use headway_units::{Bytes, Duration, Instant, Random};
+use std::collections::{BTreeMap, VecDeque};
+
+/// More sessions of a flow are not open at once, and no more of those that are complete can answer: they take about 100 MB. A session
+/// that comes when so many are open is refused.
+const MOST: usize = 1 << 16;
+
+/// How long the receiving end of a session that is complete answers: twice the maximum segment lifetime, 2 minutes (RFC 9293 section
+/// 3.4.2).
+const LINGER: Duration = Duration::from_secs(240);
+
+/// All sessions, by their numbers: 1, 2 and so on in the order of their arrival.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    options: TcpOptions,
+    random: Random,
+    /// The last number that was taken.
+    arrived: u32,
+    /// The sending ends of the open sessions.
+    senders: BTreeMap<u32, Sending>,
+    /// The receiving ends of these, and of those that have not been complete for long.
+    sinks: BTreeMap<u32, Sink>,
+    sender_deadlines: Deadlines,
+    sink_deadlines: Deadlines,
+    /// Who may have something to send now: something has just happened to each.
+    talking: VecDeque<u32>,
+    answering: VecDeque<u32>,
+    /// Those that are complete, and how long they still answer.
+    complete: VecDeque<(Instant, u32)>,
+    /// What the senders of those have counted.
+    counted: Counters,
+}
+
+/// A session's sending end.
+#[derive(Debug)]
+struct Sending {
+    sender: Sender,
+    arrived: Instant,
+    size: Bytes,
+}
+
+impl Sessions {
+    /// Opens a connection for a session of this size, if there may be another.
+    fn open(&mut self, now: Instant, size: Bytes) -> Option<()> {
+        if self.senders.len() >= MOST {
+            return None;
+        }
+        self.arrived = self.arrived.checked_add(1)?;
+        let number = self.arrived;
+        let mut sender = Sender::new(&self.options, Random::new(self.random.bits(), "session"));
+        let payload = sender.payload_size().count().max(1);
+        sender.write(now, size.count().div_ceil(payload).max(1));
+        self.senders.insert(number, Sending { sender, arrived: now, size });
+        self.sinks.insert(number, Sink::new(&self.options));
+        self.talking.push_back(number);
+        Some(())
+    }
+
+    /// The session has sent what it may: it is complete, or waits.
+    fn rests(&mut self, now: Instant, number: u32, meter: &mut FlowMeter) {
+        let Some(Sending { sender, arrived, size }) = self.senders.get(&number) else { return };
+        if !sender.is_finished() {
+            self.sender_deadlines.set(number, sender.poll_timeout());
+            return;
+        }
+        meter.session_completed(*arrived, now, *size);
+        self.counted += sender.counters();
+        self.senders.remove(&number);
+        self.sender_deadlines.set(number, None);
+        self.complete.push_back((now + LINGER, number));
+        while let Some((_, number)) = self.complete.pop_front_if(|(until, _)| *until <= now) {
+            self.forget(number);
+        }
+        if self.complete.len() > MOST
+            && let Some((_, number)) = self.complete.pop_front()
+        {
+            self.forget(number);
+        }
+    }
+
+    fn forget(&mut self, number: u32) {
+        self.sinks.remove(&number);
+        self.sink_deadlines.set(number, None);
+    }
+}
+
+impl Carrier for Sessions {
+    type Options = TcpOptions;
+
+    fn new(options: &TcpOptions, setup: &Setup<'_>) -> Self {
+        Self {
+            options: options.clone(),
+            random: setup.stream("sender"),
+            arrived: 0,
+            senders: BTreeMap::new(),
+            sinks: BTreeMap::new(),
+            sender_deadlines: Deadlines::default(),
+            sink_deadlines: Deadlines::default(),
+            talking: VecDeque::new(),
+            answering: VecDeque::new(),
+            complete: VecDeque::new(),
+            counted: Counters::default(),
+        }
+    }
+
+    fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
+        [PacketType::Tcp, PacketType::Ack]
+    }
+
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        let (WriteSize::Payload(size) | WriteSize::Wire(size)) = write.size;
+        let opened = self.open(now, size);
+        meter.session_arrived(now, size, opened.is_none());
+        Taken::Kept
+    }
+
+    // A source of sessions has none.
+    fn set_backlog(&mut self, _: Instant, _: Backlog) {}
+
+    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+        let Body::Tcp(tcp) = &packet.body else { return None };
+        let Sending { sender, .. } = self.senders.get_mut(&tcp.session)?;
+        self.talking.push_back(tcp.session);
+        let segment = tcp.segment(packet);
+        let before = sender.acknowledged();
+        sender.handle(now, &segment);
+        let measured = sender.acknowledged() > before;
+        measured.then(|| RoundTrip { sample: now.since(segment.echo), smoothed: None, one_way: None })
+    }
+
+    fn handle_sender_timeout(&mut self, now: Instant) {
+        while let Some(number) = self.sender_deadlines.take_due(now) {
+            if let Some(Sending { sender, .. }) = self.senders.get_mut(&number) {
+                sender.handle_timeout(now);
+                self.talking.push_back(number);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+        while let Some(number) = self.talking.front().copied() {
+            let sending = self.senders.get_mut(&number);
+            if let Some(segment) = sending.and_then(|sending| sending.sender.poll_transmit(now)) {
+                return Some(Envelope::of_session(number, &segment));
+            }
+            self.talking.pop_front();
+            self.rests(now, number, meter);
+        }
+        None
+    }
+
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        self.sender_deadlines.first()
+    }
+
+    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+        let Body::Tcp(tcp) = &packet.body else { return 0 };
+        let Some(sink) = self.sinks.get_mut(&tcp.session) else { return 0 };
+        self.answering.push_back(tcp.session);
+        let before = sink.received_payload().count();
+        sink.handle(now, &tcp.segment(packet));
+        (sink.received_payload().count() - before) as u32
+    }
+
+    fn handle_receiver_timeout(&mut self, now: Instant) {
+        while let Some(number) = self.sink_deadlines.take_due(now) {
+            if let Some(sink) = self.sinks.get_mut(&number) {
+                sink.handle_timeout(now);
+                self.answering.push_back(number);
+            }
+        }
+    }
+
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        while let Some(number) = self.answering.front().copied() {
+            if let Some(sink) = self.sinks.get_mut(&number) {
+                if let Some(segment) = sink.poll_transmit(now) {
+                    return Some(Envelope::of_session(number, &segment));
+                }
+                self.sink_deadlines.set(number, sink.poll_timeout());
+            }
+            self.answering.pop_front();
+        }
+        None
+    }
+
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        self.sink_deadlines.first()
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        let mut all = self.counted;
+        self.senders.values().for_each(|sending| all += sending.sender.counters());
+        Some(all)
+    }
+
+    fn open_sessions(&self) -> Option<usize> {
+        Some(self.senders.len())
+    }
+}
