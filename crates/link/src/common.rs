@@ -3,6 +3,7 @@
 use crate::loss::{Loss, LossOptions, Place};
 use crate::pool::Handle;
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
+use crate::unmarked::Unmarked;
 use headway_units::{Bytes, Duration, Instant, Random, Rate, Step, Ties};
 use std::collections::VecDeque;
 
@@ -68,6 +69,8 @@ pub struct Common {
     loss: Option<(Loss, Place, Random)>,
     /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
     pub(crate) order: Option<VecDeque<Handle>>,
+    /// The waiting packets that the discipline may mark, where it may.
+    pub(crate) unmarked: Option<Box<Unmarked>>,
 }
 
 /// A link's random stream.
@@ -100,6 +103,7 @@ impl Common {
             refused_s: 0.0,
             loss,
             order: (!queue.decides_at_arrival()).then(VecDeque::new),
+            unmarked: queue.unmarked().map(Box::new),
         };
         common.paces = [common.new_pace(0); 2];
         common

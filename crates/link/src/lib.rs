@@ -11,6 +11,7 @@ mod link;
 pub mod loss;
 mod pool;
 pub mod queue;
+mod unmarked;
 
 pub use common::{Common, Config};
 pub use link::{Delivery, Link, Offer, Transmission};

@@ -16,7 +16,7 @@ use crate::common::{Common, Pace, random};
 use crate::loss::Place;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Verdict};
-use headway_units::{Accumulator, Bytes, Class, DropCause, Ecn, History, Instant, Moment, Ties};
+use headway_units::{Accumulator, Bytes, Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
 
 /// What became of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Offer {
     Accepted,
     /// Let in; to be marked Congestion Experienced.
     Marked,
+    /// Let in; another, which waits, is to be marked Congestion Experienced.
+    MarkedAhead(Handle),
     /// Dropped; it is on no link.
     Dropped(DropCause),
     /// Marked, and then dropped; it is on no link.
@@ -159,14 +161,16 @@ impl Link {
         uncounted: u32,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
-        let (bytes, ecn) = pool.slot(packet).map_or((0, Ecn::NotEct), |slot| (slot.item.size(), slot.item.ecn()));
+        let (bytes, ecn, dscp) = pool
+            .slot(packet)
+            .map_or((0, Ecn::NotEct, Dscp::CS0), |Slot { item, .. }| (item.size(), item.ecn(), item.dscp()));
         if bytes > common.mtu {
             return Offer::Dropped(DropCause::TooBig);
         }
         if common.loses(Place::BeforeQueue, now.at) {
             return Offer::Dropped(DropCause::Channel);
         }
-        let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn };
+        let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn, dscp };
         let surely_fits = self.waiting < uncounted && common.fits(self.waiting(), arrival);
         if !common.two_events && !surely_fits {
             self.advance(pool, now);
@@ -177,9 +181,14 @@ impl Link {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
         }
         let verdict = if surely_fits { Verdict::Admit } else { self.ask(common, now, arrival, idle) };
+        let mut ahead = None;
         let (marked, evicted) = match verdict {
             Verdict::Admit => (false, None),
             Verdict::Mark => (true, None),
+            Verdict::MarkHead { class } => {
+                ahead = common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
+                (ahead.is_none(), None)
+            }
             Verdict::Drop(cause) => {
                 if idle {
                     common.refused_s = now.sum_s;
@@ -189,13 +198,20 @@ impl Link {
             Verdict::DropMarked(cause) => return Offer::DroppedMarked(cause),
             Verdict::AdmitAndEvict { mark, place, cause } => (mark, Some((place, cause))),
         };
+        if let (Some(unmarked), false) = (&mut common.unmarked, marked) {
+            unmarked.waits(packet, dscp, ecn);
+        }
         self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
         if let Some((place, cause)) = evicted
             && let Some(victim) = self.evict(common, pool, place)
         {
             return Offer::Evicted { marked, victim, cause };
         }
-        if marked { Offer::Marked } else { Offer::Accepted }
+        match ahead {
+            Some(ahead) => Offer::MarkedAhead(ahead),
+            None if marked => Offer::Marked,
+            None => Offer::Accepted,
+        }
     }
 
     /// What the queue discipline decides, which knows all that wait.
@@ -326,6 +342,9 @@ impl Link {
         if let Some(order) = &mut common.order {
             order.pop_front();
         }
+        if let Some(unmarked) = &mut common.unmarked {
+            unmarked.leaves(packet, slot.item.dscp());
+        }
         let size = slot.item.size();
         let (start, end, arrival) = self.transmit(common, history, now, idle, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
@@ -345,6 +364,9 @@ impl Link {
         let victim = order.remove(ahead)?;
         let slot = pool.slot(victim)?;
         let (next, bytes) = (slot.next, slot.item.size());
+        if let Some(unmarked) = &mut common.unmarked {
+            unmarked.evicted(victim, slot.item.dscp());
+        }
         match pool.slot_mut(before) {
             Some(before) => before.next = next,
             None => self.first = next,

@@ -4,7 +4,7 @@
 //! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A slot that was
 //! freed last is taken first, so what is used is what the processor has at hand.
 
-use headway_units::{Ecn, Instant, Moment};
+use headway_units::{Dscp, Ecn, Instant, Moment};
 
 /// What a link must know of a packet.
 pub trait Item {
@@ -12,6 +12,8 @@ pub trait Item {
     fn size(&self) -> u32;
     /// The ECN field of the IP header.
     fn ecn(&self) -> Ecn;
+    /// The DSCP of the IP header.
+    fn dscp(&self) -> Dscp;
 }
 
 /// Which slot of a [`Pool`].

@@ -4,8 +4,8 @@
 use headway_link::queue::{droptail, red};
 use headway_link::{Common, Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
 use headway_units::{
-    Bytes, Class, Dialect, DropCause, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize, Rate,
-    Threshold, Ties,
+    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
+    Rate, Threshold, Ties,
 };
 use proptest::prelude::*;
 
@@ -55,6 +55,17 @@ impl Item for Numbered {
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
     }
+    /// One in three is AF41, one EF.
+    fn dscp(&self) -> Dscp {
+        [AF41, EF, Dscp::CS0][self.id as usize % 3]
+    }
+}
+
+const AF41: Dscp = Dscp::new(34).unwrap();
+const EF: Dscp = Dscp::new(46).unwrap();
+
+fn classes(dscp: &[Dscp], on_congestion: red::OnCongestion) -> Vec<red::Class> {
+    vec![red::Class { dscp: dscp.to_vec(), on_congestion }]
 }
 
 /// Everything a link did: what `drive` saw, in order of time and then of packets.
@@ -109,6 +120,7 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
             match link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told) {
                 Offer::Accepted => {}
                 Offer::Marked => seen.marks.push(id as u32),
+                Offer::MarkedAhead(ahead) => seen.marks.push(pool.get(ahead).id),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
                 Offer::Evicted { victim, cause, .. } => seen.drops.push((pool.get(victim).id, cause)),
             }
@@ -324,6 +336,82 @@ fn channel_loss_takes_time_only_after_the_transmission() {
     assert_eq!((after.lost, after.transmissions.len()), (vec![0, 1], 2));
 }
 
+fn class_strategy() -> impl Strategy<Value = Vec<red::Class>> {
+    use red::OnCongestion::{Drop, MarkHead, MarkTail};
+    let action = prop_oneof![Just(Drop), Just(MarkTail), Just(MarkHead)];
+    let class = |dscp: &'static [Dscp]| action.clone().prop_map(move |action| classes(dscp, action));
+    prop_oneof![Just(Vec::new()), class(&[AF41]), class(&[AF41, EF]), class(&[EF, Dscp::CS0])]
+}
+
+/// RED for what [`Numbered`] packets there are.
+fn marking(classes: Vec<red::Class>) -> QueueOptions {
+    QueueOptions::Red(red::Options {
+        limit: QueueSize::Packets(100_000),
+        min_threshold: Some(Threshold::Packets(3.0)),
+        max_threshold: Some(Threshold::Packets(300.0)),
+        max_probability: Probability::ONE,
+        queue_weight: 0.2,
+        classes,
+        ..red::Options::preset(Dialect::Rfc)
+    })
+}
+
+/// Where all classes are marked, RED decides alike at the head and at the tail. Each time the head's mark is delivered sooner, or, if no other
+/// waits that bears no mark, on the same packet. No packet is marked twice.
+#[test]
+fn a_mark_at_the_head_arrives_sooner() {
+    let packets: Vec<_> = (0..600).map(|n| (Instant::from_micros(3_000 * n), 1000)).collect();
+    let all = [AF41, EF, Dscp::CS0];
+    let seen = |action| drive(&config("2Mbps", marking(classes(&all, action))), &packets);
+    let (head, tail) = (seen(red::OnCongestion::MarkHead), seen(red::OnCongestion::MarkTail));
+    assert_eq!((&head.delivered, &head.drops), (&tail.delivered, &tail.drops));
+    assert!(head.marks.len() == tail.marks.len() && head.marks.len() > 5, "{:?}", tail.marks);
+    assert!(
+        head.marks.is_sorted_by(|a, b| a < b) && head.marks.iter().zip(&tail.marks).all(|(head, tail)| head <= tail)
+    );
+    let arrival = |seen: &Seen, id| seen.delivered.iter().find(|(_, other)| *other == id).unwrap().0;
+    let sooner =
+        head.marks.iter().zip(&tail.marks).map(|(first, last)| arrival(&tail, *last).since(arrival(&head, *first)));
+    // 4 ms each: several packets wait.
+    assert!(sooner.into_iter().filter(|sooner| *sooner >= Duration::from_millis(12)).count() > 5);
+}
+
+/// A queue whose average is what waits. From 3 waiting packets on p_b is max_p = 1, at 6 the queue is certain to drop: twice the upper threshold.
+/// The packets 0 to 13 come at once, where 1, 4, 7, 10 and 13 are EF; 0 is transmitted, 3 is the first above the lower threshold. Then 4 finds three
+/// waiting and 1 is the first of its class; 7 marks 4, and 10 marks 7. What is of no class is dropped early, and 13 for sure.
+///
+/// Where 1 and 4 are too large for the link, no EF waits: 7 and 10 are marked themselves, and 13 finds 2, 3, 5, 7 and 10 and is, too.
+#[test]
+fn the_first_of_the_class_that_waits_is_marked() {
+    let red = red::Options {
+        limit: QueueSize::Packets(100),
+        min_threshold: Some(Threshold::Packets(2.0)),
+        max_threshold: Some(Threshold::Packets(3.0)),
+        max_probability: Probability::ONE,
+        queue_weight: 1.0,
+        wait: false,
+        classes: classes(&[EF], red::OnCongestion::MarkHead),
+        ..red::Options::preset(Dialect::Rfc)
+    };
+    let config = Config { mtu: Some(Bytes::new(1000)), ..config("2Mbps", QueueOptions::Red(red)) };
+    let come =
+        |large: &[u64]| (0..14).map(|id| (ms(0), if large.contains(&id) { 1001 } else { 1000 })).collect::<Vec<_>>();
+    let early = |ids: &[u32]| ids.iter().map(|id| (*id, DropCause::Early)).collect::<Vec<_>>();
+    let seen = drive(&config, &come(&[]));
+    assert_eq!(seen.marks, [1, 4, 7]);
+    assert_eq!(
+        seen.drops,
+        [
+            early(&[5, 6, 8, 9]),
+            vec![(11, DropCause::QueueFull), (12, DropCause::QueueFull), (13, DropCause::QueueFull)]
+        ]
+        .concat()
+    );
+    let seen = drive(&config, &come(&[1, 4]));
+    assert_eq!(seen.marks, [7, 10, 13]);
+    assert_eq!(seen.drops, [vec![(1, DropCause::TooBig), (4, DropCause::TooBig)], early(&[6, 8, 9, 11, 12])].concat());
+}
+
 fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
     prop_oneof![
         (
@@ -343,19 +431,22 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
             limit: QueueSize::Bytes(Bytes::new(limit)),
             ..droptail::Options::preset(Dialect::Rfc)
         })),
-        (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..12).prop_map(|(in_bytes, wait, ecn, limit)| {
-            QueueOptions::Red(red::Options {
-                in_bytes,
-                weigh_size: in_bytes,
-                wait,
-                ecn,
-                limit: QueueSize::Packets(limit),
-                min_threshold: Some(Threshold::Packets(1.0)),
-                max_threshold: Some(Threshold::Packets(4.0)),
-                queue_weight: 0.2,
-                ..red::Options::preset(Dialect::Rfc)
-            })
-        }),
+        (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..12, class_strategy()).prop_map(
+            |(in_bytes, wait, ecn, limit, classes)| {
+                QueueOptions::Red(red::Options {
+                    classes,
+                    in_bytes,
+                    weigh_size: in_bytes,
+                    wait,
+                    ecn,
+                    limit: QueueSize::Packets(limit),
+                    min_threshold: Some(Threshold::Packets(1.0)),
+                    max_threshold: Some(Threshold::Packets(4.0)),
+                    queue_weight: 0.2,
+                    ..red::Options::preset(Dialect::Rfc)
+                })
+            }
+        ),
     ]
 }
 
@@ -432,6 +523,40 @@ proptest! {
         prop_assert!(seen.transmissions.windows(2).all(|w| w[0].1.end <= w[1].1.start));
         if !in_bytes || random {
             prop_assert!(seen.waiting.iter().all(|(packets, _)| *packets <= limit));
+        }
+    }
+
+    /// Classes of which no packet is change nothing, and where all packets are marked none is dropped early: whatever is lost, the queue was full
+    /// or certain to drop.
+    #[test]
+    fn classes_and_what_is_dropped_early(
+        limit in 3u64..30,
+        gaps in prop::collection::vec((0u64..5, prop_oneof![Just(500u64), Just(1000)]), 1..200),
+    ) {
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let seen = |classes| {
+            let QueueOptions::Red(options) = marking(classes) else { unreachable!() };
+            let options = red::Options {
+                limit: QueueSize::Packets(limit),
+                min_threshold: Some(Threshold::Packets(1.0)),
+                max_threshold: Some(Threshold::Packets(8.0)),
+                ..options
+            };
+            drive(&config("2Mbps", QueueOptions::Red(options)), &packets)
+        };
+        let plain = seen(Vec::new());
+        let actions = [red::OnCongestion::MarkTail, red::OnCongestion::MarkHead, red::OnCongestion::Drop];
+        for action in actions {
+            prop_assert_eq!(&seen(classes(&[Dscp::new(63).unwrap()], action)), &plain);
+        }
+        for action in &actions[..2] {
+            let marked = seen(classes(&[AF41, EF, Dscp::CS0], *action));
+            prop_assert!(marked.drops.iter().all(|(_, cause)| *cause == DropCause::QueueFull));
+            let mut once = marked.marks.clone();
+            once.sort_unstable();
+            once.dedup();
+            prop_assert_eq!(once.len(), marked.marks.len());
         }
     }
 

@@ -1,5 +1,6 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
+use crate::dscp::FlowDscp;
 use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;
 use crate::model::{Attacker, Flow, Link, Scenario, Start};
@@ -68,7 +69,7 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
         if table.events == Some(Events::One) && !one_event_is_enough {
             reader.wrong(
                 &path.key("events"),
-                "this queue may drop a packet that it let in: its link needs events = \"two\", or leave events out",
+                "this queue may drop or mark a packet that it let in: its link needs events = \"two\", or leave events out",
             );
         }
         if table.events == Some(Events::One) && ties == Ties::Scheduled {
@@ -198,6 +199,7 @@ fn flows(
                 start: start(&table.start, replica),
                 stop: table.stop.map(instant),
                 fid: table.fid,
+                dscp: table.dscp.map(FlowDscp::from).unwrap_or_default(),
                 transport: Arc::clone(&transport),
                 send_queue: Arc::clone(&send_queue),
                 source: Arc::clone(&source),

@@ -11,6 +11,7 @@
 mod check;
 mod de;
 mod document;
+mod dscp;
 mod expand;
 mod files;
 mod keys;
@@ -34,6 +35,7 @@ mod vary;
 mod vocabulary;
 
 pub use check::resend_misfit;
+pub use dscp::FlowDscp;
 pub use files::{Files, NoFiles};
 pub use keys::options;
 pub use load::{Loaded, load};

@@ -1,5 +1,6 @@
 //! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
 
+use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::{LossOptions, QueueOptions};
@@ -74,6 +75,8 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// ns-2's flow id, in its traces; without one they have the flow's number, from 1.
     pub fid: Option<u32>,
+    /// The DSCP of its packets and of what answers them.
+    pub dscp: FlowDscp,
     /// What carries the packets.
     pub transport: Arc<Transport>,
     /// What waits for the transport's rate controller; without one it is not used.

@@ -1,6 +1,7 @@
 //! From the document to the tables: types, units, presets, ranges that hold for one table alone.
 
 use crate::document::{Data, Value};
+use crate::dscp::{DscpTable, KindsTable};
 use crate::limits::{LONGEST_NAME, MOST_REPLICAS};
 use crate::off::Off;
 use crate::path::Path;
@@ -14,7 +15,7 @@ use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
 use headway_media::SendQueueOptions;
-use headway_units::{Bytes, Dialect, Duration, Rate, Registry, Ties};
+use headway_units::{Bytes, Dialect, Duration, MediaKind, Rate, Registry, Ties};
 use std::collections::BTreeMap;
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
@@ -224,6 +225,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         open.wrong("stop", format!("{stop} is not after the start at {first}"));
     }
     let fid: Option<u32> = open.optional("fid");
+    let dscp = dscp(&mut open);
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
     let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
@@ -252,6 +254,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         start,
         stop,
         fid,
+        dscp,
         dialect: own_dialect,
         transport: transport?,
         send_queue,
@@ -289,6 +292,18 @@ fn attacker<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect:
         return None;
     }
     Some(AttackerTable { name: name?, at: at?, target: target?, on_path, start, stop, attack: attack? })
+}
+
+fn dscp(open: &mut Open<'_, '_>) -> Option<DscpTable> {
+    let value = open.value("dscp")?;
+    let Data::Table(_) = &value.data else { return open.optional("dscp").map(DscpTable::All) };
+    let path = open.path.key("dscp");
+    let mut table = open.reader.open(value, &path, &VOCABULARY.dscp)?;
+    let mut kinds = KindsTable { other: table.optional("other"), ..KindsTable::default() };
+    for kind in MediaKind::ALL {
+        *kinds.of_mut(kind) = table.optional(kind.name());
+    }
+    Some(DscpTable::ByKind(kinds))
 }
 
 fn start(open: &mut Open<'_, '_>) -> StartTable {

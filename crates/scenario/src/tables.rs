@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::dscp::DscpTable;
 use crate::off::Off;
 use crate::transport::Transport;
 
@@ -177,6 +178,9 @@ pub(crate) struct FlowTable {
     /// ns-2's `fid_` in its traces, replicas the same; the flow's number, from 1, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fid: Option<u32>,
+    /// The DSCP of its packets, answers too; cs0 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dscp: Option<DscpTable>,
     /// Whose rules the options of this flow follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,

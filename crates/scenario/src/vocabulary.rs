@@ -1,5 +1,6 @@
 //! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
 
+use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use crate::transport::Transport;
@@ -22,6 +23,7 @@ pub(crate) struct Vocabulary {
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
+    pub(crate) dscp: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
     pub(crate) transport: KindKeys,
@@ -38,6 +40,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),
+    dscp: keys_of::<KindsTable>(),
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),
     transport: keys_of_kinds::<Transport>(),

@@ -99,6 +99,39 @@ fn wrong_values_are_told_what_would_be_right() {
              [[link]]\nbetween = [\"a\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nby_flow = true\n",
             "link: flows by links with by_flow make 1080000 counts, where at most 1000000 are kept",
         ),
+        (
+            "to = \"b\"",
+            "to = \"b\"\ndscp = \"eff\"",
+            r#"flow[0].dscp: "eff" is no DSCP: write cs0 to cs7, af11 to af43"#,
+        ),
+        ("to = \"b\"", "to = \"b\"\ndscp = 64", r#"flow[0].dscp: "64" is no DSCP"#),
+        (
+            "to = \"b\"",
+            "to = \"b\"\ndscp = { vidoe = \"ef\" }",
+            r#"flow[0].dscp: unknown key "vidoe"; did you mean "video"?"#,
+        ),
+        ("to = \"b\"", "to = \"b\"\ndscp = { audio = \"af44\" }", r#"flow[0].dscp.audio: "af44" is no DSCP"#),
+        ("to = \"b\"", "to = \"b\"\ndscp = [\"ef\"]", "flow[0].dscp: an array is not a DSCP, such as \"ef\" or 46"),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"red\", classes = [{ dscp = [], on_congestion = \"drop\" }] }",
+            "link[0].queue.classes: class 0 has no DSCP: write some, such as dscp = [\"af41\", \"ef\"]",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"red\", classes = [{ dscp = [\"ef\", 46], on_congestion = \"drop\" }] }",
+            "link[0].queue.classes: the DSCP ef stands twice: write it in one class, once",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark\" }] }",
+            r#"on_congestion: unknown value "mark""#,
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
+            "link[0].events: this queue may drop or mark a packet that it let in: its link needs events = \"two\"",
+        ),
         ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
@@ -253,7 +286,7 @@ fn a_link_whose_queue_changes_its_mind_needs_two_events() {
     assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].two_events);
     let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
-    assert!(error.contains("link[0].events: this queue may drop a packet that it let in"), "{error}");
+    assert!(error.contains("link[0].events: this queue may drop or mark a packet that it let in"), "{error}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
-use headway_scenario as scenario;
-use headway_units::{Class, DropCause, FlowId, Instant, MediaKind, Moment};
+use headway_scenario::{self as scenario, FlowDscp};
+use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -47,6 +47,8 @@ pub(crate) struct Network<O> {
     pub(crate) flow_meters: Vec<FlowMeter>,
     pub(crate) packet_hops: u64,
     measured: Arc<Measured>,
+    /// Of each flow; empty if all are the default.
+    dscp: Vec<FlowDscp>,
     ports: Vec<Port>,
     commons: Vec<Common>,
     routes: Routes,
@@ -93,6 +95,7 @@ impl<O: Observer> Network<O> {
             Port { link: Link::new(scenario.seed, &link.name, common), meter }
         };
         let ports = scenario.links.iter().map(port).collect();
+        let dscp: Vec<_> = scenario.flows.iter().map(|flow| flow.dscp).collect();
         Self {
             departures: commons.iter().any(Common::two_events),
             events: EventQueue::new(scenario.ties),
@@ -100,6 +103,7 @@ impl<O: Observer> Network<O> {
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(&measured)).collect(),
             packet_hops: 0,
             measured,
+            dscp: if dscp.iter().all(|dscp| *dscp == FlowDscp::default()) { Vec::new() } else { dscp },
             ports,
             commons,
             routes,
@@ -138,7 +142,8 @@ impl<O: Observer> Network<O> {
         let uid = self.next_uid;
         self.next_uid += 1;
         let Envelope { size, ecn, body } = envelope;
-        let packet = Packet { uid, flow, size, ecn, forward, place, sent: now.at, body };
+        let dscp = self.dscp.get(flow.0 as usize).map_or(Dscp::CS0, |dscp| dscp.of(media(&body).0));
+        let packet = Packet { uid, flow, size, ecn, dscp, forward, place, sent: now.at, body };
         if forward {
             self.flow_meters[flow.0 as usize].sent(&flow_packet(&packet));
         }
@@ -192,13 +197,17 @@ impl<O: Observer> Network<O> {
         self.schedule_arrival(number);
     }
 
-    /// A link has marked the packet that it was offered, or dropped it or another.
+    /// A link has marked or dropped the packet that it was offered, or another.
     #[cold]
     fn not_just_accepted(&mut self, now: Instant, number: usize, handle: Handle, offer: Offer) {
         let event = if offer == Offer::Dropped(DropCause::Channel) { LinkEvent::Lost } else { LinkEvent::Drop };
         let (marked, dropped) = match offer {
             Offer::Accepted => (false, None),
             Offer::Marked => (true, None),
+            Offer::MarkedAhead(ahead) => {
+                self.mark(now, number, ahead);
+                (false, None)
+            }
             Offer::Dropped(cause) => (false, Some((handle, cause))),
             Offer::DroppedMarked(cause) => {
                 self.packets.get_mut(handle).mark();
@@ -360,14 +369,19 @@ impl<O: Observer> Network<O> {
 }
 
 fn flow_packet(packet: &Packet) -> FlowPacket {
-    let (kind, deadline) = match &packet.body {
+    let (kind, deadline) = media(&packet.body);
+    FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
+}
+
+/// What a packet carries of media, and until when that is of use.
+fn media(body: &Body) -> (MediaKind, Option<Instant>) {
+    match body {
         Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
         Body::Numbered(datagram) => (datagram.kind, unless_far(datagram.deadline)),
         Body::Dccp(packet) => (packet.kind, unless_far(packet.deadline)),
         Body::Raw(packet) => (packet.kind, unless_far(packet.deadline)),
         Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
-    };
-    FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
+    }
 }
 
 fn unless_far(deadline: Instant) -> Option<Instant> {

@@ -3,7 +3,7 @@
 use headway_dccp::{CcVal, CsCov};
 use headway_rate::{Run, Stamp, TimedArrival};
 use headway_tcp::{SackBlocks, Segment};
-use headway_units::{Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
+use headway_units::{Dscp, Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 use std::net::Ipv4Addr;
 
 /// A packet: what the network needs to carry it, and what it carries.
@@ -20,6 +20,8 @@ pub struct Packet {
     pub flow: FlowId,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Its DSCP.
+    pub dscp: Dscp,
     /// Whether it goes from the flow's sender to its sink.
     pub forward: bool,
     /// Its number in the run, from 0, in the order of sending.
@@ -38,6 +40,10 @@ impl headway_link::Item for Packet {
     #[inline]
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    #[inline]
+    fn dscp(&self) -> Dscp {
+        self.dscp
     }
 }
 

@@ -115,7 +115,7 @@ impl PcapngTrace {
         let header = IpHeader {
             addresses: IpAddresses::V4 { source, destination },
             protocol,
-            dscp: 0,
+            dscp: packet.dscp.value(),
             ecn: packet.ecn,
             hop_limit: 64,
             dont_fragment: true,

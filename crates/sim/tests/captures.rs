@@ -106,3 +106,17 @@ fn a_tcp_in_bytes() {
         assert_eq!((packet.word(24), packet.word(28)), (begins(3), begins(end)));
     }
 }
+
+/// RFC 2474 section 3 and RFC 3168 section 5: the second byte of IPv4's header is six bits of DSCP and two of ECN. EF is 46; TFRC's datagrams here
+/// are ECT(0), its reports are not capable.
+#[test]
+fn a_dscp_in_the_traffic_class() {
+    let flow = "dscp = \"ef\"\ntransport = { kind = \"tfrc\", ecn = true }\nsource = { kind = \"cbr\", interval = \"20ms\", payload = \"160B\" }";
+    let packets = capture(&scenario("500ms", "", flow));
+    let classes = |node: u8| {
+        packets.iter().filter(move |packet| packet.bytes[12..16] == [10, 0, 0, node]).map(|packet| packet.bytes[1])
+    };
+    assert!(classes(1).count() > 10 && classes(2).count() > 1);
+    assert!(classes(1).all(|class| class == 46 << 2 | 0b10));
+    assert!(classes(2).all(|class| class == 46 << 2));
+}

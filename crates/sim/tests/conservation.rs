@@ -11,13 +11,14 @@ use headway_sim::{LinkEvent, Observer, Packet, Record};
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 6] = [
+const QUEUES: [&str; 7] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
     r#"{ kind = "red", limit = "12packets", min_threshold = "2packets", max_threshold = "6packets", queue_weight = 0.1, ecn = true }"#,
     r#"{ kind = "red", dialect = "ns2", limit = "10packets" }"#,
     r#"{ kind = "red", limit = "6packets", min_threshold = "1packets", max_threshold = "3packets", queue_weight = 0.3, drop = "random" }"#,
+    r#"{ kind = "red", limit = "9packets", min_threshold = "1packets", max_threshold = "6packets", queue_weight = 0.3, drop = "random", classes = [{ dscp = ["cs0"], on_congestion = "mark-head" }] }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",
@@ -52,7 +53,7 @@ fn network() -> impl Strategy<Value = String> {
         node.clone(),
         prop_oneof![Just("1Mbps"), Just("2Mbps"), Just("3Mbps"), Just("10Mbps")],
         0u32..30,
-        0usize..6,
+        0usize..7,
         0usize..3,
     );
     let flow = (node.clone(), node, 0usize..9, prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);

@@ -113,12 +113,12 @@ impl DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{Ecn, Options as _};
+    use headway_units::{Dscp, Ecn, Options as _};
 
     fn fits(counts: Counts, limit: &str, packets: u64, bytes: u64, busy: bool) -> bool {
         let mut queue = DropTail { limit: limit.parse().unwrap(), counts, drop: Victim::Tail };
         let backlog = Backlog { packets, bytes, idle: !busy, idle_s: 1.0 };
-        let arrival = Arrival { size: Bytes::new(1000), ecn: Ecn::NotEct };
+        let arrival = Arrival { size: Bytes::new(1000), ecn: Ecn::NotEct, dscp: Dscp::CS0 };
         queue.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(0, "")) == Verdict::Admit
     }
 

@@ -6,7 +6,8 @@
 pub mod droptail;
 pub mod red;
 
-use headway_units::{Bytes, DropCause, Ecn, Instant, Random, Rate, registry};
+use crate::unmarked::Unmarked;
+use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, Random, Rate, registry};
 
 registry! {
     /// Which packets a queue takes.
@@ -48,6 +49,8 @@ pub struct Arrival {
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Its DSCP.
+    pub dscp: Dscp,
 }
 
 /// What becomes of the arriving packet.
@@ -57,6 +60,12 @@ pub enum Verdict {
     Admit,
     /// It waits its turn, marked Congestion Experienced.
     Mark,
+    /// It waits its turn, and of its class the packet that leaves next and was not marked yet is marked Congestion Experienced: it itself,
+    /// if no other waits.
+    MarkHead {
+        /// The number of its class.
+        class: u8,
+    },
     /// It goes no further.
     Drop(DropCause),
     /// It was marked, and then there was no room for it.
@@ -108,13 +117,21 @@ impl Discipline {
 }
 
 impl QueueOptions {
-    /// Whether every packet's fate, and so its departure, is settled when it arrives. If not, the link needs an event
+    /// Whether every packet's fate is settled when it arrives: its departure, and its mark. If not, the link needs an event
     /// at the end of each transmission.
     #[must_use]
     pub fn decides_at_arrival(&self) -> bool {
         match self {
             Self::DropTail(options) => options.drop == droptail::Victim::Tail,
-            Self::Red(options) => options.drop == red::Victim::Tail,
+            Self::Red(options) => options.drop == red::Victim::Tail && !red::mark_at_the_head(&options.classes),
+        }
+    }
+
+    /// The packets that may be marked while they wait, if any may be.
+    pub(crate) fn unmarked(&self) -> Option<Unmarked> {
+        match self {
+            Self::Red(options) if red::mark_at_the_head(&options.classes) => Some(Unmarked::new(&options.classes)),
+            _ => None,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Random Early Detection (Floyd and Jacobson 1993) as ns-2.35 computes it (queue/red.cc), with every option of that
-//! file that changes results.
+//! file that changes results. What it lacks is [`Options::classes`], for which a packet of a class that is marked counts as ECN-capable.
 //!
 //! At each arrival, before the decision and without the arriving packet, with q the waiting packets (or bytes):
 //!
@@ -15,197 +15,21 @@
 //! the first packet above `min_th` is never dropped; nothing is dropped early while at most one packet (in byte mode
 //! one *byte*) waits; a mark is refused, and the packet dropped, from `mark_limit` on.
 
+mod classes;
+mod options;
+
+pub use classes::{Class, OnCongestion};
+pub(crate) use classes::{Classes, mark_at_the_head};
+pub use options::{Adaptive, Options, Victim};
+
 use super::{Arrival, Backlog, LinkFacts, Verdict};
-use headway_units::{
-    Bytes, Dialect, DropCause, Duration, Instant, OptionError, Probability, QueueSize, Random, Threshold,
-};
-use serde::{Deserialize, Serialize};
-
-/// Options of `kind = "red"`. In brackets the variable of ns-2.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Options {
-    /// How much the queue holds. With `in_bytes`, packets are counted at `mean_packet` bytes each. \[limit_\]
-    pub limit: QueueSize,
-    /// Whether the queue and its average are measured in bytes. \[queue_in_bytes_\]
-    pub in_bytes: bool,
-    /// Whether a packet's probability grows with its size. \[bytes_\]
-    pub weigh_size: bool,
-    /// Packet size that turns bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
-    pub mean_packet: Bytes,
-    /// Average at which early drops begin; absent: half of `target_delay` at the link's rate, 5 packets at
-    /// least. \[thresh_\]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_threshold: Option<Threshold>,
-    /// Average at which the drop probability reaches `max_probability`; absent: three times the
-    /// lower. \[maxthresh_\]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_threshold: Option<Threshold>,
-    /// Queueing delay aimed at by the automatic thresholds. \[targetdelay_\]
-    pub target_delay: Duration,
-    /// Weight of an arrival in the average, from 0 to 1; or as in ns-2: 0 is 1 - exp(-1/C), -1 is
-    /// 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C), C in mean packets per second, RTT three times the link's delay
-    /// and 100 ms at least. \[q_weight_\]
-    pub queue_weight: f64,
-    /// Drop probability at the upper threshold. \[1/linterm_\]
-    pub max_probability: Probability,
-    /// Whether the probability rises to 1 only at twice the upper threshold. \[gentle_\]
-    pub gentle: bool,
-    /// Whether drops keep a distance from one another. \[wait_\]
-    pub wait: bool,
-    /// Whether ECN-capable packets are marked instead of dropped. \[setbit_\]
-    pub ecn: bool,
-    /// Drop probability from which on even capable packets are dropped; absent: they are always marked, but beyond
-    /// the upper threshold (twice that if `gentle`) every packet is dropped. \[mark_p_, use_mark_p_\]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark_limit: Option<Probability>,
-    /// Which packet a full queue gives up. \[drop_tail_, drop_rand_, drop_front_\]
-    pub drop: Victim,
-    /// How `max_probability` follows the load. \[adaptive_, feng_adaptive_\]
-    pub adaptive: Adaptive,
-    /// Increase of the adapted probability: a step for `aimd`, a divisor for `feng`. \[alpha_\]
-    pub alpha: f64,
-    /// Decrease of the adapted probability: a factor for `aimd`; for `feng` the factor of the increase. \[beta_\]
-    pub beta: f64,
-    /// Least time between two adaptations. \[interval_\]
-    pub interval: Duration,
-    /// Highest adapted probability. \[top_\]
-    pub top: Probability,
-    /// Lowest adapted probability; 0 is the smaller of 0.01 and 80 kb/s over the link's rate. \[bottom_\]
-    pub bottom: Probability,
-    /// ns-2's experiments: 1 spares packets while the queue is far below its average, 2 spares some, 3 counts idle
-    /// time in packets of `idle_packet`; 0 does none of it. \[cautious_\]
-    pub cautious: u8,
-    /// Packet size for `cautious = 3`. \[idle_pktsize_\]
-    pub idle_packet: Bytes,
-    /// Whether a forced drop leaves the count since the last drop alone. \[ns1_compat_\]
-    pub ns1_compat: bool,
-}
-
-/// Which packet a full RED queue gives up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Victim {
-    /// The newcomer.
-    Tail,
-    /// Any of the waiting, the newcomer included.
-    Random,
-    /// The second to leave, as in ns-2.
-    Front,
-}
-
-/// How RED's probability follows the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Adaptive {
-    /// It does not.
-    Off,
-    /// Adaptive RED (Floyd, Gummadi and Shenker 2001).
-    Aimd,
-    /// Self-configuring RED (Feng, Kandlur, Saha and Shin 1999).
-    Feng,
-}
-
-impl headway_units::Options for Options {
-    fn preset(dialect: Dialect) -> Self {
-        let ns2 = dialect == Dialect::Ns2;
-        Self {
-            limit: QueueSize::Packets(50),
-            in_bytes: ns2,
-            weigh_size: ns2,
-            mean_packet: Bytes::new(500),
-            min_threshold: (!ns2).then_some(Threshold::Packets(5.0)),
-            max_threshold: (!ns2).then_some(Threshold::Packets(15.0)),
-            target_delay: Duration::from_millis(5),
-            queue_weight: if ns2 { -1.0 } else { 0.002 },
-            max_probability: probability(0.1),
-            gentle: true,
-            wait: true,
-            ecn: false,
-            mark_limit: ns2.then_some(probability(0.1)),
-            drop: Victim::Tail,
-            adaptive: Adaptive::Off,
-            alpha: 0.01,
-            beta: 0.9,
-            interval: Duration::from_millis(500),
-            top: probability(0.5),
-            bottom: Probability::ZERO,
-            cautious: 0,
-            idle_packet: Bytes::new(100),
-            ns1_compat: false,
-        }
-    }
-
-    fn check(&self) -> Result<(), OptionError> {
-        let wrong = |key, message: &str| Err(OptionError::new(key, message));
-        match self.limit {
-            QueueSize::Packets(0) => {
-                return wrong("limit", "a queue of 0 packets passes nothing: write at least \"1packets\"");
-            }
-            QueueSize::Bytes(bytes) if bytes.count() == 0 => {
-                return wrong("limit", "a queue of 0 bytes passes nothing: write at least \"1B\"");
-            }
-            QueueSize::Bytes(_) if !self.in_bytes => {
-                return wrong("limit", "a limit in bytes needs in_bytes = true");
-            }
-            _ => {}
-        }
-        if !self.in_bytes {
-            for (key, threshold) in [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)] {
-                if matches!(threshold, Some(Threshold::Bytes(_))) {
-                    return wrong(key, "a threshold in bytes needs in_bytes = true");
-                }
-            }
-        }
-        if !(1..=1_000_000_000).contains(&self.mean_packet.count()) {
-            return wrong("mean_packet", "must be from 1B to 1GB");
-        }
-        if !(1..=1_000_000_000).contains(&self.idle_packet.count()) {
-            return wrong("idle_packet", "must be from 1B to 1GB");
-        }
-        let automatic = [0.0, -1.0, -2.0].contains(&self.queue_weight);
-        let in_range = self.queue_weight > 0.0 && self.queue_weight <= 1.0;
-        if !(automatic || in_range) {
-            return wrong("queue_weight", "must be above 0 and at most 1, or one of ns-2's automatic 0, -1, -2");
-        }
-        if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold)
-            && self.units(low) > self.units(high)
-        {
-            return wrong("max_threshold", "must not lie below min_threshold");
-        }
-        if self.max_probability.value() == 0.0 {
-            return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");
-        }
-        for (key, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if !(value > 0.0 && value <= 100.0) {
-                return wrong(key, "must be above 0 and at most 100");
-            }
-        }
-        if self.cautious > 3 {
-            return wrong("cautious", "must be 0, 1, 2 or 3");
-        }
-        Ok(())
-    }
-}
-
-fn probability(value: f64) -> Probability {
-    Probability::new(value).unwrap_or(Probability::ZERO)
-}
-
-impl Options {
-    /// A threshold in what the queue counts: packets, or bytes.
-    fn units(&self, threshold: Threshold) -> f64 {
-        match threshold {
-            Threshold::Packets(packets) if self.in_bytes => packets * self.mean_packet.count() as f64,
-            Threshold::Packets(units) | Threshold::Bytes(units) => units,
-        }
-    }
-}
+use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
 
 /// A running RED queue. Names as in the module's equations.
 #[derive(Debug)]
 pub struct Red {
     options: Options,
+    classes: Classes,
     /// Bits per second.
     rate: u64,
     limit: u64,
@@ -274,6 +98,7 @@ impl Red {
             above_min: false,
             adapted_at: Instant::ZERO,
             feng: Region::Above,
+            classes: Classes::new(&options.classes),
             options: options.clone(),
         }
     }
@@ -314,19 +139,20 @@ impl Red {
                 self.count = 0;
                 self.count_bytes = 0;
             }
+            let mark = matches!(early, Early::Mark | Early::MarkHead(_));
             // The newcomer counts among the victims.
             let place = match self.options.drop {
-                Victim::Tail if matches!(early, Early::Mark) => return Verdict::DropMarked(DropCause::QueueFull),
+                Victim::Tail if mark => return Verdict::DropMarked(DropCause::QueueFull),
                 Victim::Tail => return Verdict::Drop(DropCause::QueueFull),
                 Victim::Random => random.below(backlog.packets + 1),
                 Victim::Front => backlog.packets.min(1),
             };
-            let mark = matches!(early, Early::Mark);
             return Verdict::AdmitAndEvict { mark, place: place as usize, cause: DropCause::QueueFull };
         }
         match early {
             Early::No => Verdict::Admit,
             Early::Mark => Verdict::Mark,
+            Early::MarkHead(class) => Verdict::MarkHead { class },
             Early::Drop => Verdict::Drop(DropCause::Early),
         }
     }
@@ -398,8 +224,16 @@ impl Red {
         }
         self.count = 0;
         self.count_bytes = 0;
-        let may_mark = self.options.mark_limit.is_none_or(|limit| p_b < limit.value());
-        if self.options.ecn && arrival.ecn.is_capable() && may_mark { Early::Mark } else { Early::Drop }
+        if self.options.mark_limit.is_some_and(|limit| p_b >= limit.value()) {
+            return Early::Drop;
+        }
+        match self.classes.of(arrival.dscp) {
+            Some((_, OnCongestion::Drop)) => Early::Drop,
+            Some((_, OnCongestion::MarkTail)) => Early::Mark,
+            Some((class, OnCongestion::MarkHead)) => Early::MarkHead(class),
+            None if self.options.ecn && arrival.ecn.is_capable() => Early::Mark,
+            None => Early::Drop,
+        }
     }
 
     /// Drop probability before spacing, from the average alone.
@@ -430,6 +264,7 @@ impl Red {
 enum Early {
     No,
     Mark,
+    MarkHead(u8),
     Drop,
 }
 

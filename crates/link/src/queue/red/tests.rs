@@ -1,5 +1,5 @@
 use super::*;
-use headway_units::{Ecn, Options as _};
+use headway_units::{Bytes, Dialect, Dscp, Ecn, Options as _, Probability, Threshold};
 
 fn red(change: impl FnOnce(&mut Options)) -> Red {
     let mut options = Options::preset(Dialect::Rfc);
@@ -121,7 +121,7 @@ fn automatic_thresholds_are_those_of_ns2() {
 
 fn arrive(queue: &mut Red, packets: u64, ecn: Ecn, random: &mut Random) -> Verdict {
     let backlog = Backlog { packets, bytes: packets * 1000, idle: false, idle_s: 0.0 };
-    queue.admit(Instant::from_secs(1), &backlog, Arrival { size: Bytes::new(1000), ecn }, random)
+    queue.admit(Instant::from_secs(1), &backlog, Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
 }
 
 /// The first packet that finds the average above the lower threshold is spared.
@@ -397,7 +397,7 @@ fn certain(cautious: u8) -> Red {
 /// of 500 B: 12 (0.998)^12.5 = 11.70.
 #[test]
 fn a_queue_far_below_its_average_is_spared() {
-    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct };
+    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct, dscp: Dscp::CS0 };
     let dropped = |cautious: u8, q: u64| {
         let mut random = Random::new(1, "red");
         let early = |_: &u32| matches!(certain(cautious).decide_early(q, arrival, &mut random), Early::Drop);
@@ -434,7 +434,7 @@ fn what_a_drop_does_to_the_count() {
         assert_eq!(verdict, Verdict::Drop(DropCause::QueueFull));
         assert_eq!((queue.count, queue.count_bytes), left);
     }
-    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct };
+    let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct, dscp: Dscp::CS0 };
     let mut queue = certain(0);
     assert!(matches!(queue.decide_early(12, arrival, &mut Random::new(1, "red")), Early::Drop));
     assert_eq!((queue.count, queue.count_bytes), (0, 0));
@@ -463,4 +463,78 @@ fn victims() {
     let mut seen = [0; 4];
     (0..400).for_each(|_| seen[place(Victim::Random, 3, &mut random).unwrap()] += 1);
     assert!(seen.iter().all(|times| *times > 60), "{seen:?}");
+}
+
+/// Two classes, AF41 at the head and EF at the tail, and LE that is dropped; each would be dropped early for sure.
+fn of_classes(change: impl FnOnce(&mut Options)) -> Red {
+    let class = |name: &str, on_congestion| Class { dscp: vec![name.parse().unwrap()], on_congestion };
+    let mut queue = red(|options| {
+        // p_b = 1 from 5 packets on, and never certain: twice the upper threshold is 20.
+        (options.max_threshold, options.gentle) = (Some(Threshold::Packets(10.0)), true);
+        options.max_probability = Probability::ONE;
+        options.wait = false;
+        options.classes = vec![
+            class("af41", OnCongestion::MarkHead),
+            class("ef", OnCongestion::MarkTail),
+            class("le", OnCongestion::Drop),
+        ];
+        change(options);
+    });
+    (queue.above_min, queue.avg) = (true, 10.0);
+    queue
+}
+
+fn arrive_as(queue: &mut Red, packets: u64, name: &str, ecn: Ecn) -> Verdict {
+    let backlog = Backlog { packets, bytes: packets * 1000, idle: false, idle_s: 0.0 };
+    let arrival = Arrival { size: Bytes::new(1000), ecn, dscp: name.parse().unwrap() };
+    queue.admit(Instant::from_secs(1), &backlog, arrival, &mut Random::new(1, "red"))
+}
+
+/// At the upper threshold p_b is max_p = 1: every packet would be dropped. The ECN field counts only where there is no class.
+#[test]
+fn a_class_says_what_becomes_of_its_packets() {
+    for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce] {
+        for capable in [false, true] {
+            let verdict = |name| arrive_as(&mut of_classes(|options| options.ecn = capable), 10, name, ecn);
+            assert_eq!(verdict("af41"), Verdict::MarkHead { class: 0 });
+            assert_eq!(verdict("ef"), Verdict::Mark);
+            assert_eq!(verdict("le"), Verdict::Drop(DropCause::Early));
+            let marked = capable && ecn.is_capable();
+            assert_eq!(verdict("cs0"), if marked { Verdict::Mark } else { Verdict::Drop(DropCause::Early) });
+        }
+    }
+}
+
+/// The first above the lower threshold, and one where at most one waits, are neither dropped nor marked.
+#[test]
+fn a_class_changes_nothing_of_what_is_spared() {
+    for name in ["af41", "ef", "le"] {
+        let mut queue = of_classes(|_| ());
+        queue.above_min = false;
+        assert_eq!(arrive_as(&mut queue, 10, name, Ecn::Ect0), Verdict::Admit);
+        assert_eq!(arrive_as(&mut of_classes(|_| ()), 1, name, Ecn::Ect0), Verdict::Admit);
+    }
+}
+
+/// A full queue, and an average above twice the upper threshold, drop whatever the class: the latter as ns-2's forced drops. From `mark_limit` on a
+/// packet is dropped early.
+#[test]
+fn marks_end_where_every_packet_is_dropped() {
+    let full = |options: &mut Options| options.limit = QueueSize::Packets(10);
+    for name in ["af41", "ef"] {
+        let verdict = arrive_as(&mut of_classes(full), 10, name, Ecn::NotEct);
+        assert_eq!(verdict, Verdict::DropMarked(DropCause::QueueFull));
+        let mut queue = of_classes(|options| options.queue_weight = 1.0);
+        assert_eq!(
+            arrive_as(&mut queue, 19, name, Ecn::NotEct),
+            arrive_as(&mut of_classes(|_| ()), 10, name, Ecn::NotEct)
+        );
+        assert_eq!(arrive_as(&mut queue, 20, name, Ecn::NotEct), Verdict::Drop(DropCause::QueueFull));
+        let limited = |options: &mut Options| options.mark_limit = Probability::new(0.5);
+        assert_eq!(arrive_as(&mut of_classes(limited), 10, name, Ecn::NotEct), Verdict::Drop(DropCause::Early));
+    }
+    // A full queue that gives up another packet lets the newcomer in, which bears the mark.
+    let front = |options: &mut Options| (options.limit, options.drop) = (QueueSize::Packets(10), Victim::Front);
+    let evict = Verdict::AdmitAndEvict { mark: true, place: 1, cause: DropCause::QueueFull };
+    assert_eq!(arrive_as(&mut of_classes(front), 10, "af41", Ecn::NotEct), evict);
 }
