@@ -12,59 +12,16 @@
 //! the packet is let in, and the only event is its arrival at the far end. Else (or if asked) the end of a transmission is
 //! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries.
 
+mod accounts;
+mod told;
+
+pub use told::{Delivery, Offer, Transmission};
+
 use crate::common::{Common, Pace, random};
 use crate::loss::Place;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Verdict};
 use headway_units::{Accumulator, Bytes, Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
-
-/// What became of an offered packet.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// Let in.
-    Accepted,
-    /// Let in; to be marked Congestion Experienced.
-    Marked,
-    /// Let in; another, which waits, is to be marked Congestion Experienced.
-    MarkedAhead(Handle),
-    /// Dropped; it is on no link.
-    Dropped(DropCause),
-    /// Marked, and then dropped; it is on no link.
-    DroppedMarked(DropCause),
-    /// Let in, at the cost of another.
-    Evicted {
-        /// Whether the newcomer is to be marked.
-        marked: bool,
-        /// The one that had to go; it is on no link.
-        victim: Handle,
-        /// Why.
-        cause: DropCause,
-    },
-}
-
-/// A packet's way through queue and transmitter. One-event links tell it in advance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission {
-    /// The packet.
-    pub packet: Handle,
-    /// Its IP bytes.
-    pub size: Bytes,
-    /// When it was offered.
-    pub enqueued: Instant,
-    /// When it left the queue.
-    pub start: Instant,
-    /// When its last bit left the transmitter.
-    pub end: Instant,
-}
-
-/// What comes out at the far end; it is on no link.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// A packet.
-    Arrived(Handle),
-    /// A packet that the channel has lost on the way.
-    Lost(Handle),
-}
 
 /// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
 /// every call.
@@ -403,27 +360,6 @@ impl Link {
         }
     }
 
-    /// The packet that reaches the far end next.
-    #[must_use]
-    #[inline]
-    pub fn first(&self) -> Option<Handle> {
-        (self.first != Handle::NONE).then_some(self.first)
-    }
-
-    /// The packet that a newcomer would be queued behind.
-    #[must_use]
-    #[inline]
-    pub fn last(&self) -> Option<Handle> {
-        (self.last != Handle::NONE).then_some(self.last)
-    }
-
-    /// When the next packet reaches the far end, as far as that is settled.
-    #[must_use]
-    #[inline]
-    pub fn next_arrival(&self) -> Option<Moment> {
-        (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
-    }
-
     /// Takes the packet that reaches the far end at `now`, if one does by then.
     #[inline]
     pub fn arrive<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
@@ -456,60 +392,4 @@ impl Link {
             self.advance(pool, now);
         }
     }
-
-    /// Packets and bytes that wait, without the one in transmission, as of the last call with a `now`.
-    #[must_use]
-    #[inline]
-    pub fn waiting(&self) -> (u64, u64) {
-        (u64::from(self.waiting), self.waiting_bytes)
-    }
-
-    /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
-    #[must_use]
-    pub fn bytes_told_ahead(&self, common: &Common) -> u64 {
-        if common.two_events { 0 } else { self.waiting_bytes }
-    }
-
-    /// The packets that wait without a settled transmission (two events only): since when, and their size.
-    pub fn unsettled<'a, T: Item>(
-        &self,
-        common: &Common,
-        pool: &'a Pool<T>,
-    ) -> impl Iterator<Item = (Instant, Bytes)> + use<'a, T> {
-        let from = if common.two_events { self.first_waiting } else { Handle::NONE };
-        list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
-    }
-
-    /// The transmissions that are settled and end after `now`: the packet, start, end and size.
-    pub fn settled_after<'a, T: Item>(
-        &self,
-        common: &Common,
-        pool: &'a Pool<T>,
-        now: Instant,
-    ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
-        let delay = common.delay;
-        let mut arrival = self.first_arrival;
-        list(pool, self.first)
-            .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
-            .filter(|(_, arrival, _)| *arrival != UNSETTLED)
-            .filter_map(move |(packet, arrival, slot)| {
-                let end = arrival.at.checked_sub(delay)?;
-                (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
-            })
-    }
-
-    /// All packets on the link: waiting, in transmission, propagating.
-    pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
-        list(pool, self.first).map(|(packet, _)| packet)
-    }
-}
-
-fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &Slot<T>)> {
-    let mut next = from;
-    std::iter::from_fn(move || {
-        let packet = next;
-        let slot = pool.slot(packet)?;
-        next = slot.next;
-        Some((packet, slot))
-    })
 }

@@ -1,0 +1,85 @@
+//! What a link shows of its packets.
+
+use super::Link;
+use crate::common::Common;
+use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
+use headway_units::{Bytes, Instant, Moment};
+
+impl Link {
+    /// The packet that reaches the far end next.
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> Option<Handle> {
+        (self.first != Handle::NONE).then_some(self.first)
+    }
+
+    /// The packet that a newcomer would be queued behind.
+    #[must_use]
+    #[inline]
+    pub fn last(&self) -> Option<Handle> {
+        (self.last != Handle::NONE).then_some(self.last)
+    }
+
+    /// When the next packet reaches the far end, as far as that is settled.
+    #[must_use]
+    #[inline]
+    pub fn next_arrival(&self) -> Option<Moment> {
+        (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
+    }
+
+    /// Packets and bytes that wait, without the one in transmission, as of the last call with a `now`.
+    #[must_use]
+    #[inline]
+    pub fn waiting(&self) -> (u64, u64) {
+        (u64::from(self.waiting), self.waiting_bytes)
+    }
+
+    /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
+    #[must_use]
+    pub fn bytes_told_ahead(&self, common: &Common) -> u64 {
+        if common.two_events { 0 } else { self.waiting_bytes }
+    }
+
+    /// The packets that wait without a settled transmission (two events only): since when, and their size.
+    pub fn unsettled<'a, T: Item>(
+        &self,
+        common: &Common,
+        pool: &'a Pool<T>,
+    ) -> impl Iterator<Item = (Instant, Bytes)> + use<'a, T> {
+        let from = if common.two_events { self.first_waiting } else { Handle::NONE };
+        list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
+    }
+
+    /// The transmissions that are settled and end after `now`: the packet, start, end and size.
+    pub fn settled_after<'a, T: Item>(
+        &self,
+        common: &Common,
+        pool: &'a Pool<T>,
+        now: Instant,
+    ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
+        let delay = common.delay;
+        let mut arrival = self.first_arrival;
+        list(pool, self.first)
+            .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
+            .filter(|(_, arrival, _)| *arrival != UNSETTLED)
+            .filter_map(move |(packet, arrival, slot)| {
+                let end = arrival.at.checked_sub(delay)?;
+                (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
+            })
+    }
+
+    /// All packets on the link: waiting, in transmission, propagating.
+    pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
+        list(pool, self.first).map(|(packet, _)| packet)
+    }
+}
+
+fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &Slot<T>)> {
+    let mut next = from;
+    std::iter::from_fn(move || {
+        let packet = next;
+        let slot = pool.slot(packet)?;
+        next = slot.next;
+        Some((packet, slot))
+    })
+}

@@ -1,0 +1,73 @@
+//! What links do to packets beside passing them on.
+
+use super::{Network, flow_packet};
+use crate::observe::{LinkEvent, Observer};
+use headway_link::{Handle, Offer};
+use headway_units::{DropCause, Instant};
+
+impl<O: Observer> Network<O> {
+    /// A link has marked or dropped the packet that it was offered, or another.
+    #[cold]
+    pub(super) fn not_just_accepted(&mut self, now: Instant, number: usize, handle: Handle, offer: Offer) {
+        let event = if offer == Offer::Dropped(DropCause::Channel) { LinkEvent::Lost } else { LinkEvent::Drop };
+        let (marked, dropped) = match offer {
+            Offer::Accepted => (false, None),
+            Offer::Marked => (true, None),
+            Offer::MarkedAhead(ahead) => {
+                self.mark(now, number, ahead);
+                (false, None)
+            }
+            Offer::Dropped(cause) => (false, Some((handle, cause))),
+            Offer::DroppedMarked(cause) => {
+                self.packets.get_mut(handle).mark();
+                (false, Some((handle, cause)))
+            }
+            Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
+        };
+        if marked {
+            self.mark(now, number, handle);
+        }
+        if let Some((handle, cause)) = dropped {
+            self.drop(now, number, handle, cause, event);
+        }
+    }
+
+    /// A link marks a packet.
+    #[cold]
+    fn mark(&mut self, now: Instant, number: usize, handle: Handle) {
+        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get_mut(handle));
+        meter.marked(&self.measured, now);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.marked(&self.measured, now, packet.flow);
+        }
+        packet.mark();
+    }
+
+    /// A link has dropped a packet.
+    #[cold]
+    pub(super) fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause, event: LinkEvent) {
+        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get(handle));
+        meter.dropped(&self.measured, now, cause);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.dropped(&self.measured, now, packet.flow, cause);
+        }
+        if O::WATCHES {
+            self.observer.link_event(now, event, number, packet);
+        }
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+        }
+        self.ended.dropped += 1;
+        self.packets.remove(handle);
+    }
+
+    /// Somebody on the path takes a packet away. The record calls that a loss in the channel.
+    pub(crate) fn take(&mut self, handle: Handle) {
+        let packet = self.packets.get(handle);
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), DropCause::Channel);
+        }
+        self.ended.dropped += 1;
+        self.packets.remove(handle);
+    }
+}
