@@ -33,7 +33,7 @@ pub(crate) struct Flow {
     pub(crate) source_timer: Timer,
     pub(crate) start: Instant,
     pub(crate) stop: Option<Instant>,
-    /// Of the stop, in the order of scheduling.
+    /// Of the stop, and of all else but the start that is scheduled before the run, in the order of scheduling.
     pub(crate) stop_place: u64,
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
@@ -99,6 +99,10 @@ impl Flow {
         match self.source_due(Some(now.at)) {
             Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || self.paced()) => {
                 self.source_timer.arm_at(stop, self.stop_place, source, &mut network.events);
+            }
+            // A script schedules all of them before the run.
+            Some(next) if self.source.is_told() => {
+                self.source_timer.arm_at(next, self.stop_place, source, &mut network.events);
             }
             next => {
                 let exact = network.events.ties == Ties::Scheduled;

@@ -127,6 +127,12 @@ impl Source {
         }
     }
 
+    /// Whether the times of its writes are told, as those of a script are, and follow of nothing that is drawn or added up.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        matches!(self, Self::Sessions(sessions) if sessions.is_told())
+    }
+
     /// The next write that is due at `now`. Several may be due: poll until `None`.
     pub fn poll(&mut self, now: Instant) -> Option<Write> {
         each!(self, source => source.poll(now))

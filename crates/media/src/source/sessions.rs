@@ -268,6 +268,10 @@ impl Sessions {
         }
     }
 
+    pub(super) const fn is_told(&self) -> bool {
+        matches!(self.next_time, NextTime::At(_))
+    }
+
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
         let size = WriteSize::Payload(self.size());
