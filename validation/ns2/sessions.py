@@ -1,7 +1,7 @@
 """Sessions: transfers that come and go, Headway beside ns-2.35, packet by packet.
 
 ns-2 makes an agent for each session, which sends its bytes at its time; Headway has one flow whose source lists times and sizes. Times are
-drawn to 0.1 us, and no transmission takes a simple part of a tick of TCP's clock: a timer and a packet hardly ever meet. Runs are compared by the lines of their traces, as in paths.py, and by their completion
+drawn to 0.1 us; timers and packets of several sessions meet to the last bit now and then. Runs are compared by the lines of their traces, as in paths.py, and by their completion
 times: how many there are, and their mean and largest. Nothing is allowed to differ but a rounded microsecond.
 """
 
@@ -24,7 +24,7 @@ def draw_case(draw):
     least, shape = draw.choice([500, 1370, 3333]), draw.choice([1.16, 1.5, 2.5])
     sessions = [(at, min(round(least * draw.paretovariate(shape)), 2_000_000)) for at in times]
     links = [[draw.choice(["10000", "100000", "3333.3"]), draw.choice(["2", "3.7", "17"]), draw.choice([50, 1000])],
-             [draw.choice(["767.3", "1013.7", "1999.1", "3333.3"]), draw.choice(["5.5", "10", "33"]), draw.choice([3, 5, 10, 20, 50])]]
+             [draw.choice(["768", "1000", "1999.1", "2000", "3333.3"]), draw.choice(["5.5", "10", "33"]), draw.choice([3, 5, 10, 20, 50])]]
     return {"what": "sessions", "red": None, "duration": duration, "links": links, "kind": draw.choice(list(paths.SENDERS)),
             "window": draw.choice([2, 8, 20, 100]), "payload": draw.choice([500, 1000, 1460]), "sessions": sessions}
 

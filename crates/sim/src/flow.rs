@@ -190,9 +190,15 @@ impl Flow {
         if let Some(sender) = self.transport.tcp() {
             network.observer.window(now.at, self.id.0 as usize, sender);
         }
+        let set = self.transport.place_sender_timers(now, &mut network.events);
         let due = self.transport.poll_sender_timeout();
-        let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
-        self.sender_timer.arm_after(now, due, gap_s, self.owner(Class::SenderTimer), &mut network.events);
+        let owner = self.owner(Class::SenderTimer);
+        if set.is_some() {
+            self.sender_timer.arm_set(now, due, set, owner, &mut network.events);
+        } else {
+            let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
+            self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
+        }
     }
 
     /// Sends what the receiving end has to say when its clock says `at`.
@@ -210,7 +216,8 @@ impl Flow {
         while let Some((route, envelope)) = self.transport.poll_aside(at) {
             network.inject(now, self.id, route, false, envelope);
         }
+        let set = self.transport.place_receiver_timers(now, &mut network.events);
         let due = self.transport.poll_receiver_timeout();
-        self.sink_timer.arm(now, due, self.owner(Class::SinkTimer), &mut network.events);
+        self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), &mut network.events);
     }
 }

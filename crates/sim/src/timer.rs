@@ -68,6 +68,24 @@ impl Timer {
         }
     }
 
+    /// The same for a deadline that was set at `set`; `None`: now, if it is another than before.
+    #[inline]
+    pub(crate) fn arm_set(
+        &mut self,
+        now: Moment,
+        deadline: Option<Instant>,
+        set: Option<Moment>,
+        owner: Owner,
+        events: &mut EventQueue,
+    ) {
+        let (Some(due), Some(set)) = (deadline, set) else { return self.arm(now, deadline, owner, events) };
+        self.due = due;
+        self.set = set;
+        if due < self.next {
+            self.push(now, due.since(set.at).as_secs_f64(), owner, events);
+        }
+    }
+
     /// Sets the timer for a time that was fixed before the run: ns-2's `at`.
     pub(crate) fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);

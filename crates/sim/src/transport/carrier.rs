@@ -1,6 +1,7 @@
 //! What every transport's file says of it.
 
 use super::dccp::ends::{Client, Server};
+use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
@@ -9,7 +10,7 @@ use headway_rate::Status;
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::Flow;
 use headway_tcp::{Counters, Sender};
-use headway_units::{FlowId, Instant, Random};
+use headway_units::{FlowId, Instant, Moment, Random};
 
 /// The two ends of a flow.
 ///
@@ -75,6 +76,18 @@ pub(crate) trait Carrier: Sized {
 
     /// When the receiving end must act next.
     fn poll_receiver_timeout(&self) -> Option<Instant>;
+
+    /// Where the sending end has many deadlines: those that have changed were set now. Returns when its next one was set.
+    #[inline]
+    fn place_sender_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
+        None
+    }
+
+    /// The same of the receiving end.
+    #[inline]
+    fn place_receiver_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
+        None
+    }
 
     /// Fetches the end that a packet is about to come to: it is itself at hand.
     fn fetch(&self, _receiving: bool) {}

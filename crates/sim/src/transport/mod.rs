@@ -10,6 +10,7 @@ mod udp;
 pub(crate) use carrier::{Setup, Taken, stream};
 pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 
+use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
@@ -19,7 +20,7 @@ use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_scenario::Transport as Options;
-use headway_units::Instant;
+use headway_units::{Instant, Moment};
 use sessions::Sessions;
 
 /// Makes of the lines below what carries a flow, with static dispatch.
@@ -141,6 +142,14 @@ impl Transport {
     #[inline]
     pub(crate) fn poll_receiver_timeout(&self) -> Option<Instant> {
         each!(self, carrier => carrier.poll_receiver_timeout())
+    }
+    #[inline]
+    pub(crate) fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        each!(self, carrier => carrier.place_sender_timers(now, events))
+    }
+    #[inline]
+    pub(crate) fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        each!(self, carrier => carrier.place_receiver_timers(now, events))
     }
     #[inline]
     pub(crate) fn fetch(&self, receiving: bool) {

@@ -7,13 +7,14 @@
 mod deadlines;
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
 use headway_media::{Backlog, Source, SourceOptions, WriteSize};
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_tcp::{Counters, Sender, Sink, TcpOptions};
-use headway_units::{Bytes, Duration, Instant, Random};
+use headway_units::{Bytes, Duration, Instant, Moment, Random};
 use std::collections::{BTreeMap, VecDeque};
 
 /// More sessions of a flow are not open at once, and no more of those that are complete can answer: they take about 100 MB. A session
@@ -202,6 +203,14 @@ impl Carrier for Sessions {
 
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.sink_deadlines.first()
+    }
+
+    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        self.sender_deadlines.place(now, events)
+    }
+
+    fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        self.sink_deadlines.place(now, events)
     }
 
     fn counters(&self) -> Option<Counters> {

@@ -1,41 +1,70 @@
 //! The deadlines of many, of which the first is asked for again and again.
 
-use headway_units::Instant;
+use crate::event_queue::EventQueue;
+use headway_units::{Instant, Moment, Ties};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One deadline each, by number. Only those that have one take room.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
-    ordered: BTreeSet<(Instant, u32)>,
-    of: BTreeMap<u32, Instant>,
+    /// Of one instant the one that was set first.
+    ordered: BTreeSet<(Instant, u64, u32)>,
+    of: BTreeMap<u32, Deadline>,
+    /// How many have been set.
+    changes: u64,
+    /// Those that were set since the last [`Self::place`].
+    changed: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    due: Instant,
+    change: u64,
+    /// When it was set, which is part of ns-2's sum.
+    set: Moment,
 }
 
 impl Deadlines {
     /// Sets one's deadline, in place of the one before.
     pub(super) fn set(&mut self, number: u32, deadline: Option<Instant>) {
-        let before = match deadline {
-            Some(deadline) => self.of.insert(number, deadline),
-            None => self.of.remove(&number),
-        };
-        if before == deadline {
+        let before = self.of.get(&number).copied();
+        if before.map(|before| before.due) == deadline {
             return;
         }
-        if let Some(before) = before {
-            self.ordered.remove(&(before, number));
+        if let Some(Deadline { due, change, .. }) = before {
+            self.ordered.remove(&(due, change, number));
+            self.of.remove(&number);
         }
-        if let Some(deadline) = deadline {
-            self.ordered.insert((deadline, number));
+        if let Some(due) = deadline {
+            self.changes += 1;
+            self.ordered.insert((due, self.changes, number));
+            self.of.insert(number, Deadline { due, change: self.changes, set: Moment::new(Instant::ZERO) });
+            self.changed.push(number);
         }
+    }
+
+    /// Notes that what has changed was set now, each in its place in the order of scheduling; returns when the first of all was set.
+    pub(super) fn place(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        for number in self.changed.drain(..) {
+            if let Some(deadline) = self.of.get_mut(&number) {
+                deadline.set = match events.ties {
+                    Ties::Scheduled => Moment { turn: events.history.place(), ..now },
+                    Ties::Drawn => now,
+                };
+            }
+        }
+        let (_, _, first) = self.ordered.first()?;
+        self.of.get(first).map(|deadline| deadline.set)
     }
 
     /// The first of all.
     pub(super) fn first(&self) -> Option<Instant> {
-        self.ordered.first().map(|(deadline, _)| *deadline)
+        self.ordered.first().map(|(due, ..)| *due)
     }
 
     /// Takes the first deadline that has come, and says whose it was.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<u32> {
-        let (_, number) = *self.ordered.first().filter(|(deadline, _)| *deadline <= now)?;
+        let (_, _, number) = *self.ordered.first().filter(|(due, ..)| *due <= now)?;
         self.set(number, None);
         Some(number)
     }
@@ -51,17 +80,22 @@ mod tests {
         #[test]
         fn the_first_is_the_first(steps in prop::collection::vec((0u32..6, prop::option::of(0u64..20)), 1..60)) {
             let (mut deadlines, mut all) = (Deadlines::default(), BTreeMap::new());
+            let mut events = EventQueue::new(Ties::Scheduled);
             for (now, (number, deadline)) in steps.into_iter().enumerate() {
-                let deadline = deadline.map(|after| Instant::from_nanos(now as u64 + after));
-                deadlines.set(number, deadline);
-                all.remove(&number);
-                all.extend(deadline.map(|deadline| (number, deadline)));
-                prop_assert_eq!(deadlines.first(), all.values().min().copied());
                 let now = Instant::from_nanos(now as u64);
-                while let Some(number) = deadlines.take_due(now) {
-                    prop_assert!(all.remove(&number).is_some_and(|deadline| deadline <= now));
+                let deadline = deadline.map(|after| Instant::from_nanos(now.as_nanos() + after));
+                deadlines.set(number, deadline);
+                if all.get(&number).map(|(due, _)| *due) != deadline {
+                    all.remove(&number);
+                    all.extend(deadline.map(|deadline| (number, (deadline, now))));
                 }
-                prop_assert!(all.values().all(|deadline| *deadline > now));
+                let first = all.values().min_by_key(|(due, set)| (*due, *set)).copied();
+                prop_assert_eq!(deadlines.first(), first.map(|(due, _)| due));
+                prop_assert_eq!(deadlines.place(Moment::new(now), &mut events).map(|set| set.at), first.map(|(_, set)| set));
+                while let Some(number) = deadlines.take_due(now) {
+                    prop_assert!(all.remove(&number).is_some_and(|(due, _)| due <= now));
+                }
+                prop_assert!(all.values().all(|(due, _)| *due > now));
             }
         }
     }
