@@ -7,6 +7,7 @@
 //! - **Rates count the bytes that arrive in the interval**, whenever they were sent: bytes received / interval.
 
 use crate::counts::DropCounts;
+use crate::delay::{DelaySummary, seconds_of};
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
 use crate::measured::Measured;
@@ -42,21 +43,6 @@ pub struct FlowLabel {
     pub to: String,
     /// The kind of its transport, such as `tcp-newreno`.
     pub kind: String,
-}
-
-/// How long something took, in s: of a packet from sending to arrival, of a session from arrival to its last acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DelaySummary {
-    /// The mean, exact.
-    pub mean: f64,
-    /// The median (nearest rank), at most 1/128 off.
-    pub p50: f64,
-    /// Not exceeded by 95 % (nearest rank), at most 1/128 off.
-    pub p95: f64,
-    /// Not exceeded by 99 % (nearest rank), at most 1/128 off.
-    pub p99: f64,
-    /// The largest, exact.
-    pub max: f64,
 }
 
 /// Round-trip times as the sender measured them, in s.
@@ -362,20 +348,6 @@ impl FlowMeter {
     }
 }
 
-impl Histogram {
-    /// Of nanoseconds, in s; none of nothing.
-    pub(crate) fn summary(&self) -> Option<DelaySummary> {
-        let percentile = |percent| self.percentile(percent).map(seconds_of);
-        Some(DelaySummary {
-            mean: self.mean()? / 1e9,
-            p50: percentile(50)?,
-            p95: percentile(95)?,
-            p99: percentile(99)?,
-            max: seconds_of(self.max()),
-        })
-    }
-}
-
 impl Rest {
     /// A part of the packets that are due, by kind.
     fn of_due(&self, part: fn(&Timeliness) -> u64) -> BTreeMap<MediaKind, f64> {
@@ -385,10 +357,6 @@ impl Rest {
         };
         MediaKind::ALL.into_iter().filter_map(ratio).collect()
     }
-}
-
-fn seconds_of(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 mod attacker;
 mod by_flow;
 mod counts;
+mod delay;
 mod fairness;
 mod flow;
 mod histogram;
@@ -40,8 +41,9 @@ mod table;
 pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, LinkFlowSummary};
 pub use counts::DropCounts;
+pub use delay::DelaySummary;
 pub use fairness::jain_index;
-pub use flow::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
+pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
