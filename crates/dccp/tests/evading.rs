@@ -29,8 +29,20 @@ struct Evader {
 impl Evader {
     fn new(passed_over_interval: u64) -> Self {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
-        let options = ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], passed_over_interval, ..preset };
-        Self { client: Dialogue::open_client(&options), ms: 40, seq: 1002, sync_acks: Vec::new(), sent: Vec::new() }
+        // Wide enough for a thousand packets at once.
+        let sequence_window = 5000;
+        let ccids = || vec![3];
+        let options = ConnectionOptions {
+            send_ccids: ccids(),
+            receive_ccids: ccids(),
+            passed_over_interval,
+            sequence_window,
+            ..preset
+        };
+        let mut client = Dialogue::open_client(&options);
+        // Confirm R(Sequence Window, 5000).
+        client.send(39, "Ack 1002 (1)", &[35, 9, 3, 0, 0, 0, 0, 0x13, 0x88], b"");
+        Self { client, ms: 40, seq: 1003, sync_acks: Vec::new(), sent: Vec::new() }
     }
 
     /// A round trip goes by: the SyncAcks asked for in the last one have come.

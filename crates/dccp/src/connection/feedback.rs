@@ -14,6 +14,8 @@ use std::ops::ControlFlow;
 /// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
 /// (section 7.5.2).
 const WINDOWS_A_ROUND_TRIP: u64 = 5;
+/// How many times more packets are expected in a round trip, at most, than have gone in the present one.
+const STEEPEST_RISE: u64 = 8;
 
 impl Connection {
     /// A valid packet other than a Sync acknowledges ours. `advanced`: it names a greater number than any before.
@@ -41,6 +43,7 @@ impl Connection {
         let (upcoming, room) = (self.windows.upcoming_number(), self.agreed.sending);
         let ack = Ack { seq, number, upcoming, at_once, marked, room };
         let outcome = self.forward.on_ack(now, &ack, heard, self.options.default_rtt, || self.seen.take_lost());
+        self.widen_for_the_rate();
         if outcome.stops {
             self.events.push_back(Event::PeerNotListening);
         }
@@ -66,6 +69,24 @@ impl Connection {
         if !self.machine.state().is_synchronized() {
             return;
         }
+        self.widen_for(packets);
+        self.propose_ack_ratio();
+    }
+
+    /// A controller may raise its rate more than to the double in a round trip. Packets that were counted then tell too late: before a
+    /// wider window is agreed, what goes would be too much for the old one.
+    fn widen_for_the_rate(&mut self) {
+        let Some(rate) = self.forward.status().and_then(|status| status.pacing_rate) else { return };
+        let Some(size) = self.counters.sent_data.checked_div(self.counters.sent_data_packets) else { return };
+        let expected = rate.bits_per_second() as f64 / 8.0 * self.rtt().as_secs_f64() / size.max(1) as f64;
+        // A rate that is not used needs no window.
+        let expected = (expected as u64).min(self.windows.sent_in_this_round_trip().saturating_mul(STEEPEST_RISE));
+        if self.machine.state().is_synchronized() && expected.saturating_mul(2) > self.windows.local_window {
+            self.widen_for(expected);
+        }
+    }
+
+    fn widen_for(&mut self, packets: u64) {
         let wanted = packets.saturating_mul(WINDOWS_A_ROUND_TRIP);
         let window = self.windows.local_window;
         if wanted > window && !self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW) {
@@ -73,7 +94,14 @@ impl Connection {
             let wider = wanted.min(largest).next_power_of_two().min(largest);
             self.negotiation.propose(Feature::SEQUENCE_WINDOW, wider);
         }
-        self.propose_ack_ratio();
+    }
+
+    /// While a wider Sequence Window is being agreed on: whether the acknowledgement of one more packet might come too late to be valid. All
+    /// later ones would be, and with them the answer that widens the window.
+    pub(super) fn is_window_full(&self) -> bool {
+        let window = self.windows.local_window;
+        self.windows.unacknowledged() >= window - window / 8
+            && self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW)
     }
 
     /// The sender may have another Ack Ratio in mind.

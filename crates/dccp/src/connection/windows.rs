@@ -70,6 +70,16 @@ impl SeqWindows {
         self.sent
     }
 
+    /// Packets sent behind the newest one that is acknowledged.
+    pub(crate) const fn unacknowledged(&self) -> u64 {
+        self.gss.distance_from(self.gar)
+    }
+
+    /// Packets sent since the present round trip began.
+    pub(crate) const fn sent_in_this_round_trip(&self) -> u64 {
+        self.sent.saturating_sub(self.round_trip_began)
+    }
+
     /// A packet of ours is acknowledged: how many went in the round trip that this ends, if it does.
     pub(crate) const fn end_of_round_trip(&mut self, acknowledged: u64) -> Option<u64> {
         if acknowledged < self.round_trip_began {
