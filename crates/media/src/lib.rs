@@ -5,14 +5,17 @@
 //! A [`Source`] is polled: [`poll_timeout`](Source::poll_timeout) says when its next [`Write`] is due,
 //! [`poll`](Source::poll) hands over one that is. A source for a transport that paces itself (TCP) hands over a
 //! [`Backlog`] instead. A UDP transport cuts each write with [`datagrams`]. What waits for a rate controller waits in a [`SendQueue`].
+//! [`Framing`] numbers the packets of each frame, and [`Reassembly`] makes frames of what comes.
 #![forbid(unsafe_code)]
 
 mod datagram;
+mod frame;
 mod queue;
 mod source;
 mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
+pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
 pub use queue::{Full, Late, Lost, Media, NextMedia, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};

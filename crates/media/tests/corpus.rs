@@ -1,6 +1,8 @@
 //! Replays the corpora of the fuzz targets for media: what once went wrong, and seeds for the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../fuzz/check_frames.rs"]
+mod check_frames;
 #[path = "../../../fuzz/check_media_trace.rs"]
 mod check_media_trace;
 #[path = "../../../fuzz/check_send_queue.rs"]
@@ -11,6 +13,11 @@ mod choices;
 mod reader;
 
 use reader::replay;
+
+#[test]
+fn frames() {
+    replay(include_str!("../../../fuzz/corpus/frames.hex"), 8, check_frames::check);
+}
 
 #[test]
 fn traces() {
