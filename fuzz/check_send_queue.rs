@@ -2,7 +2,7 @@
 //! and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
-use headway_media::{Full, Late, Lost, Media, Order, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+use headway_media::{Fragment, Full, Late, Lost, Media, Order, SendQueue, SendQueueOptions, Told, Travel, Unsent};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
 /// What waits, by a list that somebody keeps beside the queue: `created` tells one packet from all others.
@@ -104,7 +104,7 @@ impl Ledger {
             priority: choices.byte() & 3,
             created,
             expires: (lifetime != 255).then(|| self.now + Duration::from_millis(u64::from(lifetime) * 2)),
-            ends_frame: lifetime & 2 == 0,
+            fragment: (lifetime & 4 == 0).then_some(Fragment { frame: 0, index: 0, last: lifetime & 2 == 0 }),
         };
         self.waiting.push(media);
         let mut unsent = vec![];
@@ -143,7 +143,7 @@ impl Ledger {
         };
         let age = self.now.since(went.created);
         let told = told.map(|told| (told.size, told.age, told.expires, told.ends_frame));
-        assert_eq!(told, Some((went.size, age, went.expires, went.ends_frame)), "another packet goes than was said");
+        assert_eq!(told, Some((went.size, age, went.expires, went.ends_frame())), "another packet goes than was said");
         let place = self.waiting.iter().position(|waiting| *waiting == went);
         self.waiting.remove(place.expect("what goes had come, and goes once"));
         self.counts[1] += 1;
@@ -231,5 +231,5 @@ const ELSE: Media = Media {
     priority: 0,
     created: Instant::ZERO,
     expires: None,
-    ends_frame: true,
+    fragment: None,
 };

@@ -79,7 +79,8 @@ pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
 
 impl Datagrams {
     /// Whether all have been cut. Their number needs a division.
-    pub(crate) const fn is_empty(&self) -> bool {
+    #[must_use]
+    pub const fn all_cut(&self) -> bool {
         self.left == 0
     }
 }

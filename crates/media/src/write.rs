@@ -1,6 +1,6 @@
 //! One handing over of data from an application to its transport.
 
-use crate::{Media, UdpOptions, datagrams};
+use crate::{Framing, Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError};
 
 /// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
@@ -20,20 +20,29 @@ pub struct Write {
     pub created: Instant,
     /// When it is of no more use to the receiver, if ever.
     pub expires: Option<Instant>,
-    /// Whether a frame ends with it: of one that is handed over in several writes only the last says so.
-    pub ends_frame: bool,
+    /// What is yet to be written of its frame: nothing if the frame ends with it. Of a frame that is handed over in several writes all have
+    /// `kind`, `created` and `expires` in common.
+    pub rest: WriteSize,
 }
 
 impl Write {
-    /// What it is to a send queue: a packet for each of its [`datagrams`].
+    /// Whether its frame ends with it, where each datagram spends `header` bytes on headers: they may leave nothing of the rest.
     #[inline]
-    pub fn packets(self, cut: &UdpOptions) -> impl Iterator<Item = Media> + use<> {
-        let Self { size, kind, priority, created, expires, ends_frame } = self;
+    #[must_use]
+    pub const fn ends_frame(&self, header: Bytes) -> bool {
+        self.rest.payload(header).count() == 0
+    }
+
+    /// What it is to a send queue: a packet for each of its [`datagrams`], numbered by the flow's `framing`.
+    #[inline]
+    pub fn packets(self, cut: &UdpOptions, framing: &mut Framing) -> impl Iterator<Item = Media> {
+        let ends_frame = self.ends_frame(cut.header);
+        let Self { size, kind, priority, created, expires, .. } = self;
         let mut datagrams = datagrams(size, cut);
         std::iter::from_fn(move || {
             let size = datagrams.next()?.payload;
-            let ends_frame = ends_frame && datagrams.is_empty();
-            Some(Media { payload: (), size, kind, priority, created, expires, ends_frame })
+            let fragment = Some(framing.number(kind, ends_frame && datagrams.all_cut()));
+            Some(Media { payload: (), size, kind, priority, created, expires, fragment })
         })
     }
 }
@@ -48,6 +57,9 @@ pub enum WriteSize {
 }
 
 impl WriteSize {
+    /// No bytes.
+    pub const NOTHING: Self = Self::Payload(Bytes::new(0));
+
     /// The application's own bytes, where each datagram spends `header` bytes on headers. A wire size that the headers
     /// fill leaves nothing.
     #[must_use]

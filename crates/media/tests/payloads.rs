@@ -80,7 +80,7 @@ proptest! {
                     names += 1;
                     let (size, expires) = (Bytes::new(bytes), lifetime.map(|lifetime| at(now + lifetime)));
                     let (kind, created) = (MediaKind::Video, at(now));
-                    let media = Media { payload, size, kind, priority, created, expires, ends_frame: true };
+                    let media = Media { payload, size, kind, priority, created, expires, fragment: None };
                     queue.enqueue(at(now), media, &mut |packet| unsent.push(packet.media));
                 }
                 Step::Get => {
@@ -139,7 +139,7 @@ fn a_lost_payload_waits_again_or_is_handed_back() {
     for (name, expires) in [(0, Some(at(139))), (1, Some(at(140)))] {
         let (payload, kind) = (Payload::new(name, &alive), MediaKind::Audio);
         let size = Bytes::new(160);
-        let media = Media { payload, size, kind, priority: 0, created: at(0), expires, ends_frame: true };
+        let media = Media { payload, size, kind, priority: 0, created: at(0), expires, fragment: None };
         queue.enqueue(at(0), media, &mut |_| {});
         let media = queue.dequeue(at(0), &mut |_| {}).unwrap();
         queue.sent(name, media);
@@ -162,7 +162,7 @@ fn a_lost_payload_waits_again_or_is_handed_back() {
 fn bytes_tell_their_size() {
     let media = Media::new(at(7), vec![1, 2, 3]);
     assert_eq!((media.size, media.created, media.expires), (Bytes::new(3), at(7), None));
-    assert_eq!((media.kind, media.priority, media.ends_frame), (MediaKind::Data, 0, true));
+    assert_eq!((media.kind, media.priority, media.ends_frame()), (MediaKind::Data, 0, true));
     let options = with("fifo", |rules| rules.limit = headway_units::QueueSize::Bytes(Bytes::new(4)));
     let mut queue = SendQueue::new(&options);
     let mut refused = Vec::new();
@@ -176,18 +176,34 @@ fn bytes_tell_their_size() {
     assert_eq!(queue.dequeue(at(10), &mut |_| {}).map(|media| media.payload), Some(vec![1, 2, 3]));
 }
 
-/// Of a write that is cut only the last packet ends its frame, and none where the write does not.
+/// Of a write that is cut only the last packet ends its frame, and none where the write does not. What comes next is of the same frame then.
 #[test]
-fn the_last_datagram_of_a_write_ends_its_frame() {
-    use headway_media::{UdpOptions, Write, WriteSize};
+fn packets_of_writes_know_their_frames() {
+    use headway_media::{Fragment, Framing, UdpOptions, Write, WriteSize};
     let cut = UdpOptions { datagram: Bytes::new(1028), header: Bytes::new(28) };
-    let ends = |bytes, ends_frame| -> Vec<(u64, bool)> {
-        let (size, kind, created) = (WriteSize::Payload(Bytes::new(bytes)), MediaKind::Video, at(0));
-        let write = Write { size, kind, priority: 1, created, expires: None, ends_frame };
-        write.packets(&cut).map(|media| (media.size.count(), media.ends_frame)).collect()
+    let mut framing = Framing::default();
+    let mut packets = |kind, size, rest| -> Vec<(u64, u32, u16, bool)> {
+        let write = Write { size, kind, priority: 1, created: at(0), expires: None, rest };
+        let packet = |media: Media| {
+            let Fragment { frame, index, last } = media.fragment.unwrap();
+            (media.size.count(), frame, index, last)
+        };
+        write.packets(&cut, &mut framing).map(packet).collect()
     };
-    assert_eq!(ends(2500, true), [(1000, false), (1000, false), (500, true)]);
-    assert_eq!(ends(2000, true), [(1000, false), (1000, true)]);
-    assert_eq!(ends(2500, false), [(1000, false), (1000, false), (500, false)]);
-    assert_eq!(ends(0, true), []);
+    let payload = |bytes| WriteSize::Payload(Bytes::new(bytes));
+    let (video, audio) = (MediaKind::Video, MediaKind::Audio);
+    let whole = [(1000, 0, 0, false), (1000, 0, 1, false), (500, 0, 2, true)];
+    assert_eq!(packets(video, payload(2500), WriteSize::NOTHING), whole);
+    assert_eq!(packets(video, payload(2000), WriteSize::NOTHING), [(1000, 1, 0, false), (1000, 1, 1, true)]);
+    assert_eq!(packets(video, payload(1500), payload(10)), [(1000, 2, 0, false), (500, 2, 1, false)]);
+    assert_eq!(packets(audio, payload(160), WriteSize::NOTHING), [(160, 0, 0, true)]);
+    assert_eq!(packets(video, payload(10), WriteSize::NOTHING), [(10, 2, 2, true)]);
+    assert_eq!(packets(video, payload(0), WriteSize::NOTHING), []);
+    // Headers fill what is left of the frame on the wire: it ends before.
+    let wire = |bytes| WriteSize::Wire(Bytes::new(bytes));
+    assert_eq!(packets(video, wire(1028), wire(29)), [(1000, 3, 0, false)]);
+    assert_eq!(packets(video, wire(29), WriteSize::NOTHING), [(1, 3, 1, true)]);
+    assert_eq!(packets(video, wire(1028), wire(28)), [(1000, 4, 0, true)]);
+    assert_eq!(packets(video, wire(28), WriteSize::NOTHING), []);
+    assert_eq!(packets(video, payload(10), WriteSize::NOTHING), [(10, 5, 0, true)]);
 }

@@ -3,7 +3,7 @@
 
 mod queueing;
 
-use headway_media::{Late, Media, NextMedia, SendQueue};
+use headway_media::{Fragment, Late, Media, NextMedia, SendQueue};
 use headway_units::{Bytes, Duration, QueueSize, Registry, SendDrop};
 use proptest::prelude::*;
 use queueing::{any_queue, at, millis, named, preset, with};
@@ -42,7 +42,7 @@ proptest! {
                     let media = Media {
                         size: Bytes::new(bytes),
                         expires: lifetime.map(|lifetime| at(now + lifetime)),
-                        ends_frame: bytes % 3 == 0,
+                        fragment: (bytes % 2 == 0).then_some(Fragment { frame: 0, index: 0, last: bytes % 3 == 0 }),
                         ..named(0, priority, now, 0)
                     };
                     put += 1;
@@ -57,7 +57,8 @@ proptest! {
                     let sent = queue.dequeue(at(now), &mut |unsent| dropped.push(unsent));
                     prop_assert!(dropped.iter().all(|unsent| unsent.cause == SendDrop::Expired && !unsent.lateness.is_zero()));
                     if let Some(media) = sent {
-                        let Media { size, created, expires, ends_frame, .. } = media;
+                        let Media { size, created, expires, .. } = media;
+                        let ends_frame = size.count() % 2 == 1 || size.count() % 3 == 0;
                         let age = Duration::from_millis(now - created.as_nanos() / 1_000_000);
                         let bytes = waiting.iter().map(|media| media.size.count()).sum();
                         let told = NextMedia { size, waiting: Bytes::new(bytes), age, expires, ends_frame };

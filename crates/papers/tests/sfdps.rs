@@ -70,7 +70,7 @@ fn room(scenario: &Scenario) -> usize {
         priority: 0,
         created: Instant::ZERO,
         expires: Some(Instant::from_millis(200)),
-        ends_frame: true,
+        fragment: None,
     };
     (0..100).for_each(|_| queue.enqueue(Instant::ZERO, audio, &mut |_| {}));
     queue.len()

@@ -8,6 +8,7 @@
 
 use crate::counts::DropCounts;
 use crate::delay::{DelaySummary, seconds_of};
+use crate::frames::{FrameMeter, FrameSummary, WrittenFrame};
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
 use crate::measured::Measured;
@@ -92,6 +93,9 @@ pub struct FlowSummary {
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
     /// By kind: packets that arrived after their deadline, by the same.
     pub late_ratio: BTreeMap<MediaKind, f64>,
+    /// By kind: what became of the frames. Kinds of which none was written are absent, and flows whose source knows of no frames.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub frames: BTreeMap<MediaKind, FrameSummary>,
     /// Coefficient of variation of the throughput over bins of 0.5 s; none if fewer than two bins or all empty.
     pub rate_cov: Option<f64>,
     /// Of a TCP: packets sent again. Set by whoever knows; absent otherwise.
@@ -161,6 +165,7 @@ struct Rest {
     total_lost_packets: u64,
     send_queue: Option<Box<SendQueueMeter>>,
     sessions: Option<Box<SessionMeter>>,
+    frames: Option<Box<FrameMeter>>,
 }
 
 impl FlowMeter {
@@ -199,6 +204,18 @@ impl FlowMeter {
         if self.is_due(deadline) {
             self.rest().timeliness[kind as usize].due += 1;
         }
+    }
+
+    /// The application handed over the first packet's worth of a frame.
+    #[inline]
+    pub fn frame_written(&mut self, frame: &WrittenFrame) {
+        self.rest.get_or_insert_default().frames.get_or_insert_default().written(&self.measured, frame);
+    }
+
+    /// The last packet that a frame lacked came at `now`: once for each frame.
+    #[inline]
+    pub fn frame_complete(&mut self, now: Instant, frame: &WrittenFrame) {
+        self.rest.get_or_insert_default().frames.get_or_insert_default().complete(now, &self.measured, frame);
     }
 
     /// The flow has a send queue, and the data of [`Self::written`] came to it at `now`.
@@ -338,6 +355,7 @@ impl FlowMeter {
             }),
             on_time_ratio: rest.of_due(|timeliness| timeliness.on_time),
             late_ratio: rest.of_due(|timeliness| timeliness.late),
+            frames: rest.frames.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,
             timeouts: None,

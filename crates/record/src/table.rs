@@ -306,6 +306,7 @@ mod tests {
             jitter_s: Some(0.00125),
             rtt_s: None,
             on_time_ratio: BTreeMap::new(),
+            frames: BTreeMap::new(),
             rate_cov: Some(0.125),
             retransmitted_packets: None,
             timeouts: None,

@@ -1,7 +1,7 @@
 //! What a flow's meter says of a told story.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, Summary};
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, Summary, WrittenFrame};
 use headway_units::{DropCause, Duration, Instant, MediaKind, SendDrop};
 use proptest::prelude::*;
 
@@ -296,4 +296,80 @@ fn every_digit_of_a_summary_counts() {
         let read: f64 = serde_json::from_str(text).unwrap();
         assert_eq!(read.to_bits(), value.to_bits(), "{text}");
     }
+}
+
+fn frame(kind: MediaKind, created: u64, deadline: Option<u64>) -> WrittenFrame {
+    WrittenFrame { kind, created: at(created), deadline: deadline.map_or(Instant::FAR_FUTURE, at) }
+}
+
+/// Measured from 1 s to 2 s: a frame counts if its deadline is then, and one without a deadline if it was written then. To be complete at the
+/// deadline is in time, as for a packet.
+#[test]
+fn frames_count_where_they_are_due() {
+    let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
+    assert!(summary(&meter, at(2000)).frames.is_empty());
+    // Written, due, complete.
+    for (created, deadline, complete) in [
+        (700, 999, Some(800)),
+        (700, 1000, Some(1000)),
+        (1100, 1400, Some(1401)),
+        (1700, 2000, None),
+        (1701, 2001, Some(1800)),
+    ] {
+        let picture = frame(MediaKind::Video, created, Some(deadline));
+        meter.frame_written(&picture);
+        if let Some(complete) = complete {
+            meter.frame_complete(at(complete), &picture);
+        }
+    }
+    for (created, complete) in [(999, Some(1010)), (1000, Some(1020)), (1900, Some(1910)), (2000, None)] {
+        let sound = frame(MediaKind::Audio, created, None);
+        meter.frame_written(&sound);
+        if let Some(complete) = complete {
+            meter.frame_complete(at(complete), &sound);
+        }
+    }
+    let s = summary(&meter, at(2000));
+    let video = &s.frames[&MediaKind::Video];
+    assert_eq!((video.written_frames, video.complete_frames, video.on_time_frames), (3, 2, Some(1)));
+    assert_eq!((video.complete_ratio, video.on_time_ratio), (2.0 / 3.0, Some(1.0 / 3.0)));
+    let delay = video.delay_s.unwrap();
+    assert_eq!((delay.mean, delay.max), (0.3005, 0.301));
+    assert!((delay.p50 - 0.3).abs() <= 0.3 / 128.0 && (delay.p99 - 0.301).abs() <= 0.301 / 128.0);
+    let audio = &s.frames[&MediaKind::Audio];
+    assert_eq!((audio.written_frames, audio.complete_frames, audio.on_time_frames), (3, 2, None));
+    assert_eq!((audio.complete_ratio, audio.on_time_ratio), (2.0 / 3.0, None));
+    assert_eq!(audio.delay_s.unwrap().mean, 0.015);
+    assert_eq!(s.frames.len(), 2);
+}
+
+/// Where no frame was written `frames` is absent, where none has a deadline nothing is said of time; both are read again as they were.
+#[test]
+fn frames_that_are_not_there_are_absent() {
+    let of = |meter: &FlowMeter| {
+        let flows = vec![summary(meter, at(2000))];
+        let (version, name, fingerprint) = ("0".into(), "n".into(), String::new());
+        let interval = Interval { from: 0.0, to: 2.0 };
+        let whole = Summary {
+            version,
+            name,
+            seed: 1,
+            complete: true,
+            interval,
+            flows,
+            links: vec![],
+            attackers: vec![],
+            jain_index: None,
+            packet_hops: 0,
+            fingerprint,
+        };
+        let text = whole.to_json_pretty();
+        assert_eq!(Summary::from_json(&text).unwrap(), whole);
+        text
+    };
+    let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
+    assert!(!of(&meter).contains("frames"));
+    meter.frame_written(&frame(MediaKind::VideoI, 1, None));
+    let text = of(&meter);
+    assert!(text.contains("\"frames\": {\n        \"video-i\": {\n          \"written_frames\": 1,\n          \"complete_frames\": 0,\n          \"complete_ratio\": 0.0,\n          \"delay_s\": null\n        }\n      }"), "{text}");
 }

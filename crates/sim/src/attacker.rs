@@ -4,7 +4,7 @@ use crate::addresses::{IP_HEADER, address, ports};
 use crate::flow::struck::Struck;
 use crate::network::Network;
 use crate::observe::Observer;
-use crate::packet::{Body, Envelope, Packet, RawEnd, RawPacket};
+use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
 use crate::timer::{Owner, Timer};
 use crate::transport::{SERVICE, Verdict};
 use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
@@ -12,7 +12,7 @@ use headway_dccp::{Addresses, Network as Checksummed};
 use headway_link::Handle;
 use headway_record::AttackerSummary;
 use headway_scenario::Scenario;
-use headway_units::{Class, Ecn, FlowId, Instant, MediaKind, Moment, Random, Registry};
+use headway_units::{Class, Ecn, FlowId, Instant, Moment, Random, Registry};
 use std::collections::BTreeMap;
 
 /// The most packets that one event sends: what is left goes in another event at the same moment.
@@ -141,10 +141,7 @@ impl Attacker {
     }
 
     fn change(&self, way: Way, bytes: Vec<u8>, packet: &mut Packet) {
-        let (kind, deadline) = match &packet.body {
-            Body::Dccp(dccp) => (dccp.kind, dccp.deadline),
-            _ => (MediaKind::Data, Instant::FAR_FUTURE),
-        };
+        let data = packet.body.data().copied().unwrap_or(Data::NONE);
         packet.size = (IP_HEADER + bytes.len()) as u32;
         let (source, destination) = self.target.ends(way);
         let raw = RawPacket {
@@ -153,8 +150,7 @@ impl Attacker {
             bytes,
             to: end(way),
             attacker: self.number,
-            kind,
-            deadline,
+            data,
         };
         packet.body = Body::Raw(Box::new(raw));
     }
@@ -186,8 +182,7 @@ impl Attacker {
                 bytes,
                 to: end(way),
                 attacker: self.number,
-                kind: MediaKind::Data,
-                deadline: Instant::FAR_FUTURE,
+                data: Data::NONE,
             };
             let envelope = Envelope { size, ecn: Ecn::NotEct, body: Body::Raw(Box::new(raw)) };
             // No packet of the flow: its meter counts what its client sends.

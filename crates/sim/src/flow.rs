@@ -3,6 +3,7 @@
 pub(crate) mod struck;
 
 use crate::event_queue::EventQueue;
+use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::timer::{Owner, Timer};
@@ -29,6 +30,8 @@ pub(crate) struct Flow {
     pub(crate) salt: u32,
     pub(crate) transport: Transport,
     pub(crate) sink_timer: Timer,
+    /// What frames are made of at the sink; none as long as there are none.
+    pub(crate) frames: Option<Box<Frames>>,
     pub(crate) sender_timer: Timer,
     pub(crate) source_timer: Timer,
     pub(crate) start: Instant,
@@ -151,6 +154,9 @@ impl Flow {
         let packet = network.packet(handle);
         if packet.forward {
             let goodput = self.transport.deliver(now.at, packet);
+            if goodput > 0 {
+                self.delivered(now.at, handle, network);
+            }
             network.delivered(now.at, handle, goodput);
             self.acknowledge_at(now, now.at, network);
         } else {
@@ -159,6 +165,25 @@ impl Flow {
             }
             network.delivered(now.at, handle, 0);
             self.transmit(now, network);
+        }
+    }
+
+    /// A packet has brought the application data that it did not have.
+    #[inline]
+    fn delivered<O: Observer>(&mut self, now: Instant, handle: Handle, network: &mut Network<O>) {
+        let complete = match network.packet(handle).body.data() {
+            Some(data) if data.fragment.is_some() => self.frames.get_or_insert_default().insert(data),
+            Some(_) => None,
+            // Several frames may end where a gap is filled.
+            None => {
+                while let Some(frame) = self.transport.poll_frame() {
+                    network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
+                }
+                None
+            }
+        };
+        if let Some(frame) = complete {
+            network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
         }
     }
 

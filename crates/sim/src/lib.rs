@@ -7,6 +7,7 @@ mod compare;
 mod event_queue;
 mod fingerprint;
 mod flow;
+mod frames;
 mod network;
 mod ns2_trace;
 mod observe;
@@ -27,7 +28,7 @@ pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
 pub use packet::{
-    Body, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
+    Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
 };
 pub use pcapng::PcapngTrace;
 pub use simulation::setup::SetupError;

@@ -311,16 +311,10 @@ fn flow_packet(packet: &Packet) -> FlowPacket {
 
 /// What a packet carries of media, and until when that is of use.
 fn media(body: &Body) -> (MediaKind, Option<Instant>) {
-    match body {
-        Body::Datagram(datagram) => (datagram.kind, datagram.deadline),
-        Body::Numbered(datagram) => (datagram.kind, unless_far(datagram.deadline)),
-        Body::Dccp(packet) => (packet.kind, unless_far(packet.deadline)),
-        Body::Raw(packet) => (packet.kind, unless_far(packet.deadline)),
-        Body::Tcp(_) | Body::Report(_) => (MediaKind::Data, None),
-    }
+    body.data().map_or((MediaKind::Data, None), |data| (data.kind, unless_far(data.deadline)))
 }
 
-fn unless_far(deadline: Instant) -> Option<Instant> {
+pub(crate) fn unless_far(deadline: Instant) -> Option<Instant> {
     (deadline != Instant::FAR_FUTURE).then_some(deadline)
 }
 

@@ -33,8 +33,8 @@ impl Opportunities {
 /// Whether it carries data.
 fn has_data(body: &Body) -> bool {
     match body {
-        Body::Numbered(datagram) => datagram.payload > 0,
-        Body::Dccp(packet) => packet.payload > 0,
+        Body::Numbered(datagram) => datagram.data.payload > 0,
+        Body::Dccp(packet) => packet.data.payload > 0,
         Body::Datagram(_) | Body::Tcp(_) | Body::Report(_) | Body::Raw(_) => false,
     }
 }

@@ -1,7 +1,9 @@
 //! A packet on its way.
 
 use headway_dccp::{CcVal, CsCov};
+use headway_media::{Fragment, Media};
 use headway_rate::{Run, Stamp, TimedArrival};
+use headway_record::WrittenFrame;
 use headway_tcp::{SackBlocks, Segment};
 use headway_units::{Dscp, Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 use std::net::Ipv4Addr;
@@ -44,6 +46,20 @@ impl headway_link::Item for Packet {
     #[inline]
     fn dscp(&self) -> Dscp {
         self.dscp
+    }
+}
+
+impl Body {
+    /// The application's data, where a packet says what it is.
+    #[inline]
+    pub(crate) fn data(&self) -> Option<&Data> {
+        match self {
+            Self::Datagram(datagram) => Some(&datagram.data),
+            Self::Numbered(datagram) => Some(&datagram.data),
+            Self::Dccp(packet) => Some(&packet.data),
+            Self::Raw(packet) => Some(&packet.data),
+            Self::Tcp(_) | Self::Report(_) => None,
+        }
     }
 }
 
@@ -94,6 +110,57 @@ pub enum Body {
     Raw(Box<RawPacket>),
 }
 
+/// The application's data in a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    /// Bytes of it.
+    pub payload: u32,
+    /// What it is.
+    pub kind: MediaKind,
+    /// Which packet of which frame, if it is of one.
+    pub fragment: Option<Fragment>,
+    /// When the application wrote it.
+    pub created: Instant,
+    /// When it is of no more use; far in the future: always of use.
+    pub deadline: Instant,
+}
+
+impl Data {
+    /// No data.
+    pub const NONE: Self = Self {
+        payload: 0,
+        kind: MediaKind::Data,
+        fragment: None,
+        created: Instant::ZERO,
+        deadline: Instant::FAR_FUTURE,
+    };
+
+    /// The frame, as far as this packet of it tells.
+    #[inline]
+    pub(crate) const fn frame(&self) -> WrittenFrame {
+        WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
+    }
+
+    /// The frame that begins with it, if one does.
+    #[inline]
+    pub(crate) fn begins(&self) -> Option<WrittenFrame> {
+        self.fragment.is_some_and(|fragment| fragment.index == 0).then_some(self.frame())
+    }
+}
+
+impl From<&Media> for Data {
+    #[inline]
+    fn from(media: &Media) -> Self {
+        Self {
+            payload: media.size.count() as u32,
+            kind: media.kind,
+            fragment: media.fragment,
+            created: media.created,
+            deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
+        }
+    }
+}
+
 /// A DCCP packet as bytes.
 #[derive(Clone, Debug)]
 pub struct RawPacket {
@@ -108,9 +175,7 @@ pub struct RawPacket {
     /// Whose it is: the attacker's number.
     pub(crate) attacker: u32,
     /// What its data was, if it is a packet of the flow's that was changed.
-    pub kind: MediaKind,
-    /// When that data is of no more use; far in the future: always of use.
-    pub deadline: Instant,
+    pub data: Data,
 }
 
 /// Who gets a packet of bytes.
@@ -175,12 +240,8 @@ impl TcpPacket {
 pub struct Datagram {
     /// Counted from 0 in its flow.
     pub sequence: u64,
-    /// Application bytes.
-    pub payload: u32,
-    /// What it is.
-    pub kind: MediaKind,
-    /// When it is of no more use.
-    pub deadline: Option<Instant>,
+    /// What it carries.
+    pub data: Data,
 }
 
 /// A datagram of a controller's bare agent. It says when it was sent, too: [`Packet::sent`].
@@ -188,12 +249,8 @@ pub struct Datagram {
 pub struct Numbered {
     /// Counted from 0 in its flow.
     pub number: u64,
-    /// Application bytes.
-    pub payload: u32,
-    /// What it is.
-    pub kind: MediaKind,
-    /// When it is of no more use; far in the future: always of use.
-    pub deadline: Instant,
+    /// What it carries.
+    pub data: Data,
     /// What the controller wrote on it.
     pub stamp: Stamp,
     /// For how many datagrams the sender wants an acknowledgement; 0: the receiver's controller knows by itself.
@@ -250,12 +307,8 @@ pub struct DccpPacket {
     pub ccval: CcVal,
     /// What its checksum covers.
     pub cscov: CsCov,
-    /// What its data is.
-    pub kind: MediaKind,
-    /// Bytes of data.
-    pub payload: u32,
-    /// When the data is of no more use; far in the future: always of use.
-    pub deadline: Instant,
+    /// What it carries: [`Data::NONE`] but in packets that have data.
+    pub data: Data,
     /// The bytes of its options, padded.
     pub options: Option<Box<[u8]>>,
 }

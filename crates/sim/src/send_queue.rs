@@ -1,8 +1,9 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
 use crate::observe::RoundTrip;
+use crate::packet::Data;
 use headway_dccp::{next_of, told};
-use headway_media::{Backlog, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
+use headway_media::{Backlog, Framing, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
 use headway_rate::{Next, Run};
 use headway_record::FlowMeter;
 use headway_units::{Bytes, Duration, Instant, MediaKind};
@@ -14,6 +15,7 @@ const ENDLESS: u64 = u64::MAX / 2;
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     cut: UdpOptions,
+    framing: Framing,
     waiting: headway_media::SendQueue,
     backlog: u64,
     /// What the packets of a backlog have, again and again; full ones if there is nothing here.
@@ -30,6 +32,7 @@ impl SendQueue {
     pub(crate) fn new(cut: UdpOptions, options: &SendQueueOptions) -> Self {
         Self {
             cut,
+            framing: Framing::default(),
             waiting: headway_media::SendQueue::new(options),
             backlog: 0,
             sizes: Vec::new(),
@@ -52,8 +55,11 @@ impl SendQueue {
 
     /// The source has written something.
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut FlowMeter) {
-        for media in write.packets(&self.cut) {
+        for media in write.packets(&self.cut, &mut self.framing) {
             meter.written(media.kind, media.expires);
+            if let Some(frame) = Data::from(&media).begins() {
+                meter.frame_written(&frame);
+            }
             meter.queued(now, media.kind);
             self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
         }
@@ -123,7 +129,7 @@ impl SendQueue {
         let size = self.backlog_size();
         self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
         let kind = MediaKind::Data;
-        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, ends_frame: true })
+        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, fragment: None })
     }
 
     /// What was taken went under this number.

@@ -9,7 +9,7 @@ use crate::simulation::{RunError, Simulation};
 use crate::transport::{Setup, Transport, stream};
 use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
-    Context, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions,
+    Context, Framing, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions,
 };
 use headway_scenario::{Flow, Scenario};
 use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _};
@@ -99,8 +99,8 @@ impl Yardstick {
     ) -> Result<Self, YardstickError> {
         let mut media = Vec::new();
         each_counted(scenario, flow, |packet| {
-            let Media { size, kind, priority, created, expires, ends_frame, .. } = packet;
-            media.push(Media { payload: media.len(), size, kind, priority, created, expires, ends_frame });
+            let Media { size, kind, priority, created, expires, fragment, .. } = packet;
+            media.push(Media { payload: media.len(), size, kind, priority, created, expires, fragment });
             if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         if !go_on() {
@@ -252,10 +252,10 @@ fn each_counted(
         trace: flow.trace.clone(),
     };
     let mut source = Source::new(&flow.source, context)?;
-    let (mut packets, mut counted) = (0, false);
+    let (mut packets, mut counted, mut framing) = (0, false, Framing::default());
     while let Some(due) = source.poll_timeout().filter(|due| *due < end) {
         while let Some(write) = source.poll(due) {
-            for packet in write.packets(&cut) {
+            for packet in write.packets(&cut, &mut framing) {
                 packets += 1;
                 if packets > MOST_PACKETS {
                     return Err(YardstickError::TooManyPackets(flow.name.clone()));

@@ -17,9 +17,9 @@ impl Observer for Borne {
     const WATCHES: bool = true;
     fn link_event(&mut self, _: Instant, event: LinkEvent, _: usize, packet: &Packet) {
         let kind = match &packet.body {
-            Body::Numbered(datagram) => datagram.kind,
-            Body::Dccp(packet) => packet.kind,
-            Body::Datagram(datagram) => datagram.kind,
+            Body::Numbered(datagram) => datagram.data.kind,
+            Body::Dccp(packet) => packet.data.kind,
+            Body::Datagram(datagram) => datagram.data.kind,
             Body::Tcp(_) | Body::Report(_) | Body::Raw(_) => MediaKind::Data,
         };
         if event == LinkEvent::Enqueue {

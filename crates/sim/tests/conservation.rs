@@ -162,6 +162,10 @@ proptest! {
         for flow in &record.summary.flows {
             prop_assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
             in_flight += flow.in_flight_packets;
+            for frames in flow.frames.values() {
+                prop_assert!(frames.written_frames >= frames.complete_frames);
+                prop_assert!(frames.complete_frames >= frames.on_time_frames.unwrap_or(0));
+            }
         }
         prop_assert!(in_flight <= sum.in_flight);
         for link in &record.summary.links {

@@ -77,8 +77,8 @@ impl Observer for Delivered {
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         let data = match &packet.body {
-            Body::Numbered(datagram) => datagram.payload,
-            Body::Dccp(dccp) => dccp.payload,
+            Body::Numbered(datagram) => datagram.data.payload,
+            Body::Dccp(dccp) => dccp.data.payload,
             _ => 0,
         };
         if event == LinkEvent::Receive && link == 0 && packet.flow.0 == 0 {

@@ -51,8 +51,8 @@ impl Observer for Dead {
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         let deadline = match &packet.body {
-            Body::Numbered(datagram) if datagram.payload > 0 => datagram.deadline,
-            Body::Dccp(dccp) if dccp.payload > 0 => dccp.deadline,
+            Body::Numbered(datagram) if datagram.data.payload > 0 => datagram.data.deadline,
+            Body::Dccp(dccp) if dccp.data.payload > 0 => dccp.data.deadline,
             _ => return,
         };
         if link == 0 && event == LinkEvent::Enqueue && deadline != Instant::FAR_FUTURE {

@@ -1,5 +1,6 @@
 //! What waits in a send queue, and what is told of it.
 
+use crate::Fragment;
 use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 
 /// One packet's worth of data that waits to be sent, with the program's own `T`: its bytes, or a handle by which it finds them. The
@@ -18,17 +19,17 @@ pub struct Media<T = ()> {
     pub created: Instant,
     /// When it is of no more use to the receiver, if ever.
     pub expires: Option<Instant>,
-    /// Whether it is the last packet of its frame: of what the receiver plays as one. `true` where nobody knows of frames.
-    pub ends_frame: bool,
+    /// Which packet it is of which frame, of what the receiver plays as one. `None` where nobody knows of frames.
+    pub fragment: Option<Fragment>,
 }
 
 impl<T: AsRef<[u8]>> Media<T> {
-    /// Bytes that were made `now`: data of priority 0, of use for ever, a frame by themselves. What is otherwise is said beside it:
+    /// Bytes that were made `now`: data of priority 0, of use for ever, of no frame that is numbered. What is otherwise is said beside it:
     /// `Media { priority: 1, ..Media::new(now, bytes) }`.
     #[must_use]
     pub fn new(now: Instant, payload: T) -> Self {
         let size = Bytes::new(payload.as_ref().len() as u64);
-        Self { payload, size, kind: MediaKind::Data, priority: 0, created: now, expires: None, ends_frame: true }
+        Self { payload, size, kind: MediaKind::Data, priority: 0, created: now, expires: None, fragment: None }
     }
 }
 
@@ -38,6 +39,13 @@ impl<T> Media<T> {
     #[must_use]
     pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
         self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
+    }
+
+    /// Whether it is the last packet of its frame, as all are where nobody knows of frames.
+    #[inline]
+    #[must_use]
+    pub fn ends_frame(&self) -> bool {
+        self.fragment.is_none_or(|fragment| fragment.last)
     }
 }
 

@@ -136,8 +136,9 @@ impl<T> SendQueue<T> {
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<NextMedia> {
         let index = if self.rules.late == Late::Send { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
-        let &Media { size, created, expires, ends_frame, .. } = self.waiting.get(index)?;
-        Some(NextMedia { size, waiting: self.bytes(), age: now.since(created), expires, ends_frame })
+        let media = self.waiting.get(index)?;
+        let (size, age, expires) = (media.size, now.since(media.created), media.expires);
+        Some(NextMedia { size, waiting: self.bytes(), age, expires, ends_frame: media.ends_frame() })
     }
 
     /// The controller lets a packet go at `now`: takes it out. `unsent` hears of those that are thrown away before it. `None` if

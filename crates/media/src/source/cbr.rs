@@ -295,7 +295,7 @@ impl Cbr {
             priority: self.priority,
             created,
             expires: self.lifetime.map(|lifetime| created + lifetime),
-            ends_frame: true,
+            rest: WriteSize::NOTHING,
         })
     }
 

@@ -288,7 +288,7 @@ impl Conference {
             priority,
             created: due,
             expires: lifetime.map(|lifetime| due + lifetime),
-            ends_frame: true,
+            rest: WriteSize::NOTHING,
         };
         if audio {
             self.next_audio += self.options.audio_interval;

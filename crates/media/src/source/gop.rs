@@ -237,7 +237,7 @@ impl Gop {
         let expires = self.lifetime.map(|lifetime| due + lifetime);
         let size = WriteSize::Payload(bytes);
         let Frame { kind, priority, .. } = frame;
-        self.packets.begin(bytes, Write { size, kind, priority, created: due, expires, ends_frame: true });
+        self.packets.begin(bytes, Write { size, kind, priority, created: due, expires, rest: WriteSize::NOTHING });
         self.packets.next()
     }
 }

@@ -179,7 +179,7 @@ impl OnOff {
             priority: self.priority,
             created,
             expires: self.lifetime.map(|lifetime| created + lifetime),
-            ends_frame: true,
+            rest: WriteSize::NOTHING,
         })
     }
 

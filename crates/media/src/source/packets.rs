@@ -20,7 +20,7 @@ impl Packets {
         Self { sizes, largest, left: 0, frame: None }
     }
 
-    /// Begins with the next frame, whose packets are `frame` but for their size, and that the last ends it. The one before is finished.
+    /// Begins with the next frame, whose packets are `frame` but for their sizes. The one before is finished.
     pub(super) const fn begin(&mut self, bytes: Bytes, frame: Write) {
         (self.left, self.frame) = (bytes.count(), Some(frame));
     }
@@ -29,8 +29,8 @@ impl Packets {
     pub(super) fn peek(&self) -> Option<Write> {
         let size = self.left.min(self.largest.count());
         let frame = self.frame.filter(|_| size > 0)?;
-        let ends_frame = size == self.left;
-        Some(Write { size: self.sizes.write_size(Bytes::new(size)), ends_frame, ..frame })
+        let rest = self.sizes.write_size(Bytes::new(self.left - size));
+        Some(Write { size: self.sizes.write_size(Bytes::new(size)), rest, ..frame })
     }
 
     /// The next packet of the frame; `None` if it is finished.
@@ -56,12 +56,12 @@ mod tests {
         let mut packets = Packets::new(Sizes::Payload, Bytes::new(largest));
         let size = Sizes::Payload.write_size(Bytes::new(0));
         let (kind, created) = (MediaKind::Video, Instant::from_secs(3));
-        packets.begin(Bytes::new(frame), Write { size, kind, priority: 1, created, expires: None, ends_frame: true });
+        packets.begin(Bytes::new(frame), Write { size, kind, priority: 1, created, expires: None, rest: size });
         let packets: Vec<(u64, bool)> = std::iter::from_fn(|| {
             let peeked = packets.peek();
             let write = packets.next();
             assert_eq!(peeked, write);
-            write.map(|write| (write.size.payload(Bytes::new(28)).count(), write.ends_frame))
+            write.map(|write| (write.size.payload(Bytes::new(28)).count(), write.ends_frame(Bytes::new(28))))
         })
         .collect();
         let ends: Vec<bool> = packets.iter().map(|packet| packet.1).collect();

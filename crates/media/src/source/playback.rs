@@ -190,7 +190,7 @@ impl Playback {
             priority: self.options.priority(frame.kind),
             created,
             expires: self.options.lifetime.map(|lifetime| created + lifetime),
-            ends_frame: true,
+            rest: WriteSize::NOTHING,
         })
     }
 }

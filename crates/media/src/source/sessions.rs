@@ -277,7 +277,7 @@ impl Sessions {
         let size = WriteSize::Payload(self.size());
         self.arrived += 1;
         self.step();
-        Some(Write { size, kind: MediaKind::Data, priority: 0, created, expires: None, ends_frame: true })
+        Some(Write { size, kind: MediaKind::Data, priority: 0, created, expires: None, rest: WriteSize::NOTHING })
     }
 
     /// Finds when the next comes.

@@ -78,7 +78,14 @@ impl Telnet {
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
         self.step();
-        Some(Write { size: self.size, kind: MediaKind::Data, priority: 0, created, expires: None, ends_frame: true })
+        Some(Write {
+            size: self.size,
+            kind: MediaKind::Data,
+            priority: 0,
+            created,
+            expires: None,
+            rest: WriteSize::NOTHING,
+        })
     }
 
     fn step(&mut self) {

@@ -33,7 +33,7 @@ pub fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
         priority,
         created: at(created),
         expires: Some(at(created + lifetime)),
-        ends_frame: true,
+        fragment: None,
     }
 }
 

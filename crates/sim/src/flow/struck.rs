@@ -61,6 +61,9 @@ impl Flow {
             }
             RawEnd::Nobody => Verdict::Rejected,
         };
+        if goodput > 0 {
+            self.delivered(now.at, handle, network);
+        }
         network.delivered(now.at, handle, goodput);
         if to == RawEnd::Nobody {
             return None;

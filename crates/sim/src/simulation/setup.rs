@@ -180,6 +180,7 @@ fn new_flow(
         source,
         transport: Transport::new(&setup),
         counted_before: headway_tcp::Counters::default(),
+        frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
         sink_timer: Timer::default(),

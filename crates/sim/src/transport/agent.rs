@@ -3,7 +3,7 @@
 
 use super::carrier::{Carrier, Setup, Taken};
 use crate::observe::RoundTrip;
-use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
+use crate::packet::{Body, Data, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, SendQueueOptions, Source, SourceOptions};
@@ -76,7 +76,7 @@ impl Carrier for Agent {
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         let Body::Numbered(datagram) = &packet.body else { return 0 };
         self.receiver.handle(now, packet.sent, packet.ecn, datagram);
-        datagram.payload
+        datagram.data.payload
     }
 
     #[inline]
@@ -173,17 +173,15 @@ impl AgentSender {
         let (number, stamp) = self.outbound.send(now, Some(media.size), true);
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
-        let payload = media.size.count() as u32;
+        let data = Data::from(&media);
         let body = Body::Numbered(Box::new(Numbered {
             number,
-            payload,
-            kind: media.kind,
-            deadline: media.expires.unwrap_or(Instant::FAR_FUTURE),
+            data,
             stamp,
             ack_ratio: if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 },
         }));
         let ecn = if self.ecn { stamp.ecn } else { Ecn::NotEct };
-        Some(Envelope { size: payload + self.header, ecn, body })
+        Some(Envelope { size: data.payload + self.header, ecn, body })
     }
 
     /// A report has come that was sent then; returns what it lets measure.
@@ -219,14 +217,14 @@ impl AgentSender {
 impl AgentReceiver {
     /// A datagram has come.
     fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
-        let Numbered { number, payload, stamp, ack_ratio, .. } = *datagram;
+        let Numbered { number, data, stamp, ack_ratio } = *datagram;
         if ack_ratio > 0 {
             self.inbound.set_ack_ratio(ack_ratio);
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.received(Seq48::new(number), ecn);
         }
-        let mut packet = Received::new(number, Some(Bytes::new(payload.into())));
+        let mut packet = Received::new(number, Some(Bytes::new(data.payload.into())));
         (packet.ecn, packet.ccval, packet.ndp_count) = (ecn, stamp.ccval, Some(0));
         (packet.timing, packet.own) = (Some(Timing::stamped(sent, &stamp)), stamp.own);
         self.inbound.on_packet(now, &packet);

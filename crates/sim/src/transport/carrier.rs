@@ -7,7 +7,7 @@ use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
 use headway_scenario::Flow;
 use headway_tcp::{Counters, Sender};
 use headway_units::{FlowId, Instant, Moment, Random};
@@ -62,6 +62,11 @@ pub(crate) trait Carrier: Sized {
 
     /// A packet has come to the receiving end; returns the data bytes that are the application's.
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32;
+
+    /// The next frame that has come whole, where packets do not say which frame they are of.
+    fn poll_frame(&mut self) -> Option<WrittenFrame> {
+        None
+    }
 
     /// The receiving end's time has come.
     fn handle_receiver_timeout(&mut self, now: Instant);

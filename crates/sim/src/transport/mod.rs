@@ -18,7 +18,7 @@ use carrier::Carrier;
 use dccp::ends::{Client, Server};
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
 use headway_scenario::Transport as Options;
 use headway_units::{Instant, Moment};
 use sessions::Sessions;
@@ -126,6 +126,10 @@ impl Transport {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         each!(self, carrier => carrier.deliver(now, packet))
+    }
+    #[inline]
+    pub(crate) fn poll_frame(&mut self) -> Option<WrittenFrame> {
+        each!(self, carrier => carrier.poll_frame())
     }
     #[inline]
     pub(crate) fn handle_receiver_timeout(&mut self, now: Instant) {

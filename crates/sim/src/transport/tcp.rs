@@ -1,11 +1,14 @@
 //! The carrier `tcp`: a sender and a sink of one-way TCP.
 
+mod frames;
+
 use super::carrier::{Carrier, Setup, Taken};
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
+use frames::StreamFrames;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_prefetch::fetch;
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
 use headway_tcp::{Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Instant};
 
@@ -16,14 +19,23 @@ const ENDLESS: u64 = u64::MAX / 2;
 #[derive(Debug)]
 pub(crate) struct Tcp {
     sender: Sender,
-    sink: Box<Sink>,
+    sink: Box<End>,
+}
+
+/// The receiving one: what each packet needs comes first.
+#[derive(Debug)]
+#[repr(C)]
+struct End {
+    sink: Sink,
+    frames: StreamFrames,
 }
 
 impl Carrier for Tcp {
     type Options = TcpOptions;
 
     fn new(options: &TcpOptions, setup: &Setup<'_>) -> Self {
-        Self { sender: Sender::new(options, setup.stream("sender")), sink: Box::new(Sink::new(options)) }
+        let sink = End { sink: Sink::new(options), frames: StreamFrames::default() };
+        Self { sender: Sender::new(options, setup.stream("sender")), sink: Box::new(sink) }
     }
 
     fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
@@ -34,11 +46,17 @@ impl Carrier for Tcp {
         options.rules.segment.count().saturating_sub(options.rules.header.count()) as u32
     }
 
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, _: &mut FlowMeter) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         let payload = self.sender.payload_size().count().max(1);
-        let header = self.sender.segment_size().count() - self.sender.payload_size().count();
-        self.sender.write(now, write.size.payload(Bytes::new(header)).count().div_ceil(payload));
+        let header = Bytes::new(self.sender.segment_size().count() - self.sender.payload_size().count());
+        let segments = write.size.payload(header).count().div_ceil(payload);
+        let deadline = write.expires.unwrap_or(Instant::FAR_FUTURE);
+        let frame = WrittenFrame { kind: write.kind, created: write.created, deadline };
+        if self.sink.frames.write(segments, frame, write.ends_frame(header)) {
+            meter.frame_written(&frame);
+        }
+        self.sender.write(now, segments);
         Taken::Kept
     }
 
@@ -80,32 +98,40 @@ impl Carrier for Tcp {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
-        let before = self.sink.received_payload().count();
-        self.sink.handle(now, &tcp.segment(packet));
-        (self.sink.received_payload().count() - before) as u32
+        let sink = &mut self.sink.sink;
+        let before = sink.received_payload().count();
+        sink.handle(now, &tcp.segment(packet));
+        (sink.received_payload().count() - before) as u32
+    }
+
+    #[inline]
+    fn poll_frame(&mut self) -> Option<WrittenFrame> {
+        let End { sink, frames } = &mut *self.sink;
+        frames.poll_complete(sink.next_expected())
     }
 
     #[inline]
     fn handle_receiver_timeout(&mut self, now: Instant) {
-        if self.sink.poll_timeout().is_some_and(|deadline| deadline <= now) {
-            self.sink.handle_timeout(now);
+        let sink = &mut self.sink.sink;
+        if sink.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            sink.handle_timeout(now);
         }
     }
 
     #[inline]
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
-        self.sink.poll_transmit(now).map(Envelope::from)
+        self.sink.sink.poll_transmit(now).map(Envelope::from)
     }
 
     #[inline]
     fn poll_receiver_timeout(&self) -> Option<Instant> {
-        self.sink.poll_timeout()
+        self.sink.sink.poll_timeout()
     }
 
     #[inline]
     fn fetch(&self, receiving: bool) {
         if receiving {
-            fetch(&*self.sink);
+            fetch(&self.sink.sink);
         } else {
             self.sender.fetch();
         }

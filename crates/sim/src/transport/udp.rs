@@ -1,9 +1,10 @@
 //! The carrier `udp`: datagrams, sent when they are written.
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::network::unless_far;
 use crate::observe::RoundTrip;
-use crate::packet::{Body, Datagram, Envelope, Packet};
-use headway_media::{Backlog, Datagrams, Source, SourceOptions, UdpOptions, Write, datagrams};
+use crate::packet::{Body, Data, Datagram, Envelope, Packet};
+use headway_media::{Backlog, Datagrams, Framing, Source, SourceOptions, UdpOptions, Write, datagrams};
 use headway_record::{FlowMeter, ns2::PacketType};
 use headway_units::{Ecn, Instant};
 
@@ -14,6 +15,7 @@ pub(crate) struct Udp {
     next_sequence: u64,
     /// The write that is being sent, and what is left of it.
     writing: Option<(Write, Datagrams)>,
+    framing: Framing,
 }
 
 impl Udp {
@@ -26,9 +28,16 @@ impl Udp {
             {
                 let sequence = self.next_sequence;
                 self.next_sequence += 1;
-                let Write { kind, expires: deadline, .. } = *write;
-                let payload = datagram.payload.count() as u32;
-                return Some((datagram.wire.count() as u32, Datagram { sequence, payload, kind, deadline }));
+                let Write { kind, created, expires, .. } = *write;
+                let ends_frame = left.all_cut() && write.ends_frame(self.options.header);
+                let data = Data {
+                    payload: datagram.payload.count() as u32,
+                    kind,
+                    fragment: Some(self.framing.number(kind, ends_frame)),
+                    created,
+                    deadline: expires.unwrap_or(Instant::FAR_FUTURE),
+                };
+                return Some((datagram.wire.count() as u32, Datagram { sequence, data }));
             }
             // To ask when is cheaper than to ask what.
             if source.poll_timeout().is_none_or(|next| next > due) {
@@ -45,7 +54,7 @@ impl Carrier for Box<Udp> {
     const ANSWERS: bool = false;
 
     fn new(options: &UdpOptions, _: &Setup<'_>) -> Self {
-        Self::new(Udp { options: options.clone(), next_sequence: 0, writing: None })
+        Self::new(Udp { options: options.clone(), next_sequence: 0, writing: None, framing: Framing::default() })
     }
 
     fn ns2_types(source: &SourceOptions) -> [PacketType; 2] {
@@ -61,7 +70,10 @@ impl Carrier for Box<Udp> {
     #[inline(always)]
     fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
         let Some((size, datagram)) = self.next(source, due) else { return Taken::Nothing };
-        meter.written(datagram.kind, datagram.deadline);
+        meter.written(datagram.data.kind, unless_far(datagram.data.deadline));
+        if let Some(frame) = datagram.data.begins() {
+            meter.frame_written(&frame);
+        }
         Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
 
@@ -84,7 +96,7 @@ impl Carrier for Box<Udp> {
 
     #[inline]
     fn deliver(&mut self, _: Instant, packet: &Packet) -> u32 {
-        if let Body::Datagram(datagram) = &packet.body { datagram.payload } else { 0 }
+        if let Body::Datagram(datagram) = &packet.body { datagram.data.payload } else { 0 }
     }
 
     fn handle_receiver_timeout(&mut self, _: Instant) {}

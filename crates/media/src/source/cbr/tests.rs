@@ -53,7 +53,7 @@ fn a_write_waits_for_its_time_and_keeps_it() {
             priority: 3,
             created: Instant::from_millis(100),
             expires: Some(Instant::from_millis(250)),
-            ends_frame: true,
+            rest: WriteSize::NOTHING,
         })
     );
     assert_eq!(cbr.poll(Instant::from_millis(103)), None);

@@ -193,7 +193,7 @@ fn writes_say_what_they_are() {
         assert!(matches!(write.size, WriteSize::Wire(size) if size.count() <= 1026));
     }
     // Sound is a frame a packet; of pictures only the last packet of each ends one.
-    let ends = |kind| call.iter().filter(|write| write.kind == kind && write.ends_frame).count();
+    let ends = |kind| call.iter().filter(|write| write.kind == kind && write.ends_frame(Bytes::new(0))).count();
     assert_eq!(ends(MediaKind::Audio), call.iter().filter(|write| write.kind == MediaKind::Audio).count());
     assert_eq!(ends(MediaKind::Video), frames(&call).len());
 }

@@ -69,7 +69,14 @@ fn frames_are_even_and_packets_say_what_they_are() {
     // 26000 = 18 * 1400 + 800, 5700 = 4 * 1400 + 100, 2100 = 1400 + 700.
     assert_eq!(writes.len(), 19 + 5 + 2);
     let expected = [
-        (0, Write { size: WriteSize::Payload(Bytes::new(1400)), ends_frame: false, ..of(MediaKind::VideoI, 0, 1_000) }),
+        (
+            0,
+            Write {
+                size: WriteSize::Payload(Bytes::new(1400)),
+                rest: WriteSize::Payload(Bytes::new(24_600)),
+                ..of(MediaKind::VideoI, 0, 1_000)
+            },
+        ),
         (18, Write { size: WriteSize::Payload(Bytes::new(800)), ..of(MediaKind::VideoI, 0, 1_000) }),
         (23, Write { size: WriteSize::Payload(Bytes::new(100)), ..of(MediaKind::VideoP, 1, 1_040) }),
         (25, Write { size: WriteSize::Payload(Bytes::new(700)), ..of(MediaKind::VideoB, 2, 1_080) }),
@@ -87,7 +94,7 @@ fn of(kind: MediaKind, priority: u8, millis: u64) -> Write {
         priority,
         created: Instant::from_millis(millis),
         expires: Some(Instant::from_millis(millis + 150)),
-        ends_frame: true,
+        rest: WriteSize::NOTHING,
     }
 }
 

@@ -4,7 +4,7 @@ use super::strangers::Strangers;
 use super::wire::{ends, envelope, zeroes};
 use crate::addresses::ports;
 use crate::observe::RoundTrip;
-use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
+use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
     Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path, Ports, ResetCode,
@@ -110,8 +110,7 @@ impl Client {
         let mut envelope = envelope(&outgoing);
         if let (Some(media), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
             self.queue.sent(packet.seq.distance_from(first), media);
-            packet.kind = media.kind;
-            packet.deadline = media.expires.unwrap_or(Instant::FAR_FUTURE);
+            packet.data = Data { payload: packet.data.payload, ..Data::from(&media) };
         }
         Some(envelope)
     }
@@ -216,7 +215,7 @@ impl Server {
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
         let (ports, codec) = (self.ports, self.codec);
         match packet.received(ports, codec, |packet| self.process(now, ecn, packet)) {
-            Delivery::Data | Delivery::CorruptData => packet.payload,
+            Delivery::Data | Delivery::CorruptData => packet.data.payload,
             Delivery::Nothing | Delivery::Dropped(_) => 0,
         }
     }

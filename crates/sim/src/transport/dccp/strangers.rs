@@ -2,11 +2,11 @@
 //! them ends where the attacker sits.
 
 use crate::addresses::IP_HEADER;
-use crate::packet::{Body, Envelope, RawEnd, RawPacket};
+use crate::packet::{Body, Data, Envelope, RawEnd, RawPacket};
 use headway_dccp::{
     Addresses, Connection, Decoded, Delivery, Ignored, Listener, Network, NoData, Outcome, Outgoing, Path, State,
 };
-use headway_units::{Ecn, Instant, MediaKind};
+use headway_units::{Ecn, Instant};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -102,14 +102,6 @@ fn to_nobody(source: Ipv4Addr, destination: Ipv4Addr, outgoing: &Outgoing<'_>) -
     let written = outgoing.packet.encode(&mut bytes, Network::Ip(Addresses::V4 { source, destination }));
     debug_assert!(written.is_ok(), "{written:?}");
     let size = (IP_HEADER + bytes.len()) as u32;
-    let packet = RawPacket {
-        source,
-        destination,
-        bytes,
-        to: RawEnd::Nobody,
-        attacker: 0,
-        kind: MediaKind::Data,
-        deadline: Instant::FAR_FUTURE,
-    };
+    let packet = RawPacket { source, destination, bytes, to: RawEnd::Nobody, attacker: 0, data: Data::NONE };
     Envelope { size, ecn: outgoing.ecn, body: Body::Raw(Box::new(packet)) }
 }

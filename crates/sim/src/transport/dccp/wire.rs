@@ -2,9 +2,8 @@
 //! bytes and back changes nothing.
 
 use crate::addresses::IP_HEADER;
-use crate::packet::{Body, DccpPacket, Envelope, RawPacket};
+use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use headway_dccp::{Addresses, Decoded, Delivery, Network, OptionArea, Outgoing, Packet};
-use headway_units::{Instant, MediaKind};
 use std::net::Ipv4Addr;
 
 /// What all data consist of.
@@ -38,9 +37,7 @@ pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
         body,
         ccval,
         cscov,
-        kind: MediaKind::Data,
-        payload: data.len() as u32,
-        deadline: Instant::FAR_FUTURE,
+        data: Data { payload: data.len() as u32, ..Data::NONE },
         options: (!options.is_empty()).then(|| options.into()),
     };
     let size = IP_HEADER + outgoing.packet.encoded_len();
@@ -59,7 +56,7 @@ impl DccpPacket {
             seq: self.seq,
             body: self.body,
             options: self.options.as_deref().and_then(OptionArea::new).unwrap_or(OptionArea::EMPTY),
-            data: zeroes(self.payload),
+            data: zeroes(self.data.payload),
         }
     }
 
