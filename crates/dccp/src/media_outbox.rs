@@ -1,7 +1,7 @@
 //! A send queue as a connection's outbox: which datagram goes is decided when the controller lets one go, by the queue's rules.
 
 use crate::{Connection, Outbox};
-use headway_media::{Lost, Media, NextMedia, SendQueue, SendQueueOptions, Told, Unsent};
+use headway_media::{Framing, Lost, Media, MediaHeader, NextMedia, SendQueue, SendQueueOptions, Told, Unsent};
 use headway_rate::{Arrival, Next, Run};
 use headway_units::{Bytes, Instant, Seq48};
 use std::collections::VecDeque;
@@ -81,6 +81,7 @@ pub fn next_of(media: NextMedia) -> Next {
 #[derive(Debug)]
 pub struct MediaOutbox<T> {
     queue: SendQueue<T>,
+    framing: Framing,
     /// The datagram that goes.
     taken: Option<Media<T>>,
     /// The number from which the queue counts.
@@ -102,7 +103,13 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     /// An empty outbox.
     #[must_use]
     pub fn new(options: &SendQueueOptions) -> Self {
-        Self { queue: SendQueue::new(options), taken: None, first: None, given_up: VecDeque::new() }
+        Self {
+            queue: SendQueue::new(options),
+            framing: Framing::default(),
+            taken: None,
+            first: None,
+            given_up: VecDeque::new(),
+        }
     }
 
     /// The application hands over a datagram. Its size is that of the payload, whatever it says. A full queue gives it up, or another
@@ -144,6 +151,29 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
     #[must_use]
     pub const fn queue(&self) -> &SendQueue<T> {
         &self.queue
+    }
+}
+
+impl MediaOutbox<Vec<u8>> {
+    /// The application hands over a frame that may be larger than a packet. It goes in datagrams of at most `largest` bytes, of which each is a
+    /// [`MediaHeader`] and a part of the frame, and of which each is given up by itself: the receiver reads them by
+    /// [`MediaHeader::decode`] and has the frame again from a [`Reassembly`](headway_media::Reassembly) for its kind. `largest` is at most
+    /// [`Status::maximum_packet_size`](crate::Status::maximum_packet_size) and at least 9; a frame of more than 65,536 datagrams is several.
+    pub fn push_frame(&mut self, now: Instant, frame: Media<impl AsRef<[u8]>>, largest: usize) {
+        let Media { payload, kind, priority, created, expires, .. } = frame;
+        let room = largest.saturating_sub(MediaHeader::LEN).max(1);
+        let mut rest = payload.as_ref();
+        loop {
+            let (part, behind) = rest.split_at(room.min(rest.len()));
+            rest = behind;
+            let fragment = self.framing.number(kind, rest.is_empty());
+            let header = MediaHeader { fragment, kind, priority };
+            let datagram = Media::new(created, [&header.to_bytes(), part].concat());
+            self.push(now, Media { kind, priority, expires, fragment: Some(fragment), ..datagram });
+            if rest.is_empty() {
+                return;
+            }
+        }
     }
 }
 
@@ -195,7 +225,7 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{Dialect, Duration, Registry, SendDrop};
+    use headway_units::{Dialect, Duration, MediaKind, Registry, SendDrop};
 
     const CAME: Arrival = Arrival::Received;
     const MISSING: Arrival = Arrival::NotReceived;
@@ -289,6 +319,26 @@ mod tests {
         assert_eq!(outbox.next_len(NOW), Some(0));
         assert_eq!(outbox.take(NOW), Some(&[][..]));
         assert_eq!(outbox.next_len(NOW), None);
+    }
+
+    /// A frame of 20 bytes in datagrams of at most 18, 8 of them header: two of 10, and an empty frame is a datagram too.
+    #[test]
+    fn a_frame_is_cut_into_datagrams() {
+        let mut outbox = outbox("fifo", false);
+        let frame: Vec<u8> = (100..120).collect();
+        let expires = Some(NOW + Duration::from_secs(1));
+        let video = Media { kind: MediaKind::Video, priority: 3, expires, ..Media::new(NOW, &frame) };
+        outbox.push_frame(NOW, video, 18);
+        outbox.push_frame(NOW, Media::new(NOW, []), 18);
+        outbox.push_frame(NOW, Media { kind: MediaKind::Video, ..Media::new(NOW, [7]) }, 0);
+        let next = outbox.next(NOW).unwrap();
+        assert_eq!((next.expires, next.ends_frame), (expires, false));
+        assert_eq!(outbox.take(NOW).unwrap(), [&[2, 3, 0, 0, 0, 0, 0, 0], &frame[..10]].concat());
+        assert!(outbox.next(NOW).unwrap().ends_frame);
+        assert_eq!(outbox.take(NOW).unwrap(), [&[0x82, 3, 0, 1, 0, 0, 0, 0], &frame[10..]].concat());
+        assert_eq!(outbox.take(NOW).unwrap(), [0x80, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(outbox.take(NOW).unwrap(), [0x82, 0, 0, 0, 0, 0, 0, 1, 7]);
+        assert_eq!(outbox.take(NOW), None);
     }
 
     /// Whoever never asks what was given up does not fill the memory.

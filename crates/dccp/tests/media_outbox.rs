@@ -5,7 +5,7 @@ use headway_dccp::{
     Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outbox, Outcome,
     Packet, Path, Ports, ServiceCode, State,
 };
-use headway_media::{Media, SendQueueOptions};
+use headway_media::{Inserted, Media, MediaHeader, Reassembly, ReassemblyOptions, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Options, QueueSize, Random, Registry, SendDrop};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -188,6 +188,39 @@ fn what_expires_is_handed_back() {
     }
     ends.sort_unstable();
     assert_eq!(ends, (0..20).collect::<Vec<_>>());
+}
+
+/// Pictures of 20 kB over a path that loses each 50th datagram: who has all datagrams of a picture has the picture, byte by byte. Of the
+/// others, each lacks one that was lost.
+#[test]
+fn frames_larger_than_a_packet_arrive_whole_or_not() {
+    let limit = |options: &mut SendQueueOptions| options.rules.limit = QueueSize::Packets(100);
+    let mut call = Call::new(2, "fifo", limit, |data| data % 50 == 0);
+    let frame = |number: u8| -> Vec<u8> { (0..20_000).map(|byte| (byte % 251) as u8 ^ number).collect() };
+    let largest = call.client.status().maximum_packet_size;
+    for number in 0..40 {
+        let video = Media { kind: MediaKind::Video, ..Media::new(call.now, frame(number)) };
+        call.outbox.push_frame(call.now, video, largest);
+        call.run(Duration::from_secs(2));
+    }
+    let mut pictures = Reassembly::new(ReassemblyOptions::default());
+    let (mut whole, mut touched) = (Vec::new(), std::collections::BTreeSet::new());
+    for datagram in &call.delivered {
+        let (header, part) = MediaHeader::decode(datagram).unwrap();
+        assert_eq!(header.kind, MediaKind::Video);
+        touched.insert(header.fragment.frame);
+        if pictures.insert(header.fragment, part.len(), part.to_vec()) == Inserted::Complete {
+            let picture: Vec<u8> = pictures.take().flatten().collect();
+            assert!(picture == frame(header.fragment.frame as u8), "picture {} is another", header.fragment.frame);
+            whole.push(header.fragment.frame);
+        }
+    }
+    // 20000 B in datagrams of at most so many.
+    let datagrams = 40 * 20_000_usize.div_ceil(largest - MediaHeader::LEN);
+    let lost = datagrams - call.delivered.len();
+    assert_eq!(lost, datagrams / 50);
+    assert_eq!((touched.len(), whole.len()), (40, 40 - lost));
+    assert_eq!(pictures.open_frames(), lost);
 }
 
 /// The queue's way is half of the round trip as the connection smooths it, also while that changes; of "sure-first" it is the round
