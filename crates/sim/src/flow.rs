@@ -6,11 +6,13 @@ use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::Observer;
+use crate::packet::{Body, Datagram, Packet};
 use crate::timer::{Owner, Timer};
 use crate::transport::{Taken, Transport};
 use headway_link::Handle;
 use headway_media::{Backlog, Source};
 use headway_prefetch::fetch_first;
+use headway_record::WrittenFrame;
 use headway_tcp::Counters;
 use headway_units::{Class, FlowId, Instant, Moment, Ties};
 
@@ -155,7 +157,8 @@ impl Flow {
         if packet.forward {
             let goodput = self.transport.deliver(now.at, packet);
             if goodput > 0 {
-                self.delivered(now.at, handle, network);
+                let complete = self.completed_by(packet);
+                self.count_frames(now.at, complete, network);
             }
             network.delivered(now.at, handle, goodput);
             self.acknowledge_at(now, now.at, network);
@@ -168,22 +171,27 @@ impl Flow {
         }
     }
 
-    /// A packet has brought the application data that it did not have.
-    #[inline]
-    fn delivered<O: Observer>(&mut self, now: Instant, handle: Handle, network: &mut Network<O>) {
-        let complete = match network.packet(handle).body.data() {
-            Some(data) if data.fragment.is_some() => self.frames.get_or_insert_default().insert(data),
-            Some(_) => None,
-            // Several frames may end where a gap is filled.
-            None => {
-                while let Some(frame) = self.transport.poll_frame() {
-                    network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
-                }
-                None
+    /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
+    #[inline(always)]
+    fn completed_by(&mut self, packet: &Packet) -> Option<WrittenFrame> {
+        match &packet.body {
+            Body::Tcp(_) => self.transport.poll_frame(),
+            // Nobody makes copies of it.
+            Body::Datagram(Datagram { data, .. }) if data.fragment?.is_whole() => Some(data.frame()),
+            body => {
+                let data = body.data().filter(|data| data.fragment.is_some())?;
+                self.frames.get_or_insert_default().insert(data)
             }
-        };
-        if let Some(frame) = complete {
+        }
+    }
+
+    /// Counts a frame that is complete. Over TCP several may end where a gap is filled.
+    #[inline(always)]
+    fn count_frames<O: Observer>(&mut self, now: Instant, first: Option<WrittenFrame>, network: &mut Network<O>) {
+        let mut complete = first;
+        while let Some(frame) = complete {
             network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
+            complete = self.transport.poll_frame();
         }
     }
 

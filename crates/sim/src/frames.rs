@@ -1,7 +1,7 @@
 //! A flow's frames at its receiving end.
 
 use crate::packet::Data;
-use headway_media::{Inserted, Reassembly, ReassemblyOptions};
+use headway_media::{Fragment, Inserted, Reassembly, ReassemblyOptions};
 use headway_record::WrittenFrame;
 use headway_units::MediaKind;
 
@@ -24,9 +24,21 @@ impl Frames {
     /// Data have come to the application; the frame that they complete, if they do.
     #[inline]
     pub(crate) fn insert(&mut self, data: &Data) -> Option<WrittenFrame> {
-        let frames = &mut self.kinds[data.kind as usize];
-        let complete = frames.insert(data.fragment?, 0, data.frame()) == Inserted::Complete;
-        // A frame is what its first packet was.
+        let (frames, fragment) = (&mut self.kinds[data.kind as usize], data.fragment?);
+        if fragment.is_whole() {
+            return frames.insert_whole(fragment.frame).then_some(data.frame());
+        }
+        Self::insert_part(frames, fragment, data.frame())
+    }
+
+    /// A frame is what its first packet was.
+    #[inline(never)]
+    fn insert_part(
+        frames: &mut Reassembly<WrittenFrame>,
+        fragment: Fragment,
+        frame: WrittenFrame,
+    ) -> Option<WrittenFrame> {
+        let complete = frames.insert(fragment, 0, frame) == Inserted::Complete;
         if complete { frames.take().next() } else { None }
     }
 }

@@ -22,6 +22,15 @@ pub struct Fragment {
     pub last: bool,
 }
 
+impl Fragment {
+    /// Whether the packet is its frame by itself.
+    #[inline]
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.index == 0 && self.last
+    }
+}
+
 /// Numbers the packets of one flow. Frames of different kinds may be written by turns, packet by packet; those of one kind follow one
 /// another.
 #[derive(Clone, Debug, Default)]

@@ -10,6 +10,8 @@ const WINDOW: u32 = 4096;
 const SPARE: usize = 8;
 const SPARE_PACKETS: usize = 256;
 
+type Window = [u64; (WINDOW / 64) as usize];
+
 /// How much a [`Reassembly`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyOptions {
@@ -62,8 +64,8 @@ pub struct Reassembly<T> {
     options: ReassemblyOptions,
     /// The newest frame of which anything has come.
     newest: u32,
-    /// A bit for each frame of the window, by its number modulo the window; empty before the first packet.
-    closed: Vec<u64>,
+    /// A bit for each frame of the window, by its number modulo the window; none before the first packet.
+    closed: Option<Box<Window>>,
     /// Those that lack packets, the oldest first.
     open: VecDeque<Open<T>>,
     /// What these hold.
@@ -92,7 +94,7 @@ impl<T> Reassembly<T> {
         Self {
             options,
             newest: 0,
-            closed: Vec::new(),
+            closed: None,
             open: VecDeque::new(),
             bytes: 0,
             complete: Vec::new(),
@@ -103,17 +105,29 @@ impl<T> Reassembly<T> {
     /// A packet has come, whose payload takes `size` bytes.
     #[inline]
     pub fn insert(&mut self, fragment: Fragment, size: usize, payload: T) -> Inserted {
-        let Fragment { frame, index, last } = fragment;
-        if !self.is_awaited(frame) {
-            return Inserted::Refused;
-        }
-        if index == 0 && last && (self.open.is_empty() || self.find(frame).is_err()) {
-            self.close(frame);
+        if fragment.is_whole() {
+            if !self.insert_whole(fragment.frame) {
+                return Inserted::Refused;
+            }
             self.complete.clear();
             self.complete.push(Some(payload));
             return Inserted::Complete;
         }
+        if !self.is_awaited(fragment.frame) {
+            return Inserted::Refused;
+        }
         self.insert_part(fragment, size, payload)
+    }
+
+    /// A packet has come that is this frame by itself, [`Fragment::is_whole`]; whether it completes the frame. As [`insert`](Self::insert), but the
+    /// payload stays where it is.
+    #[inline]
+    pub fn insert_whole(&mut self, frame: u32) -> bool {
+        let completes = self.is_awaited(frame) && (self.open.is_empty() || self.find(frame).is_err());
+        if completes {
+            self.close(frame);
+        }
+        completes
     }
 
     /// The payloads of the frame that was complete last, in their order; nothing if they were taken. The frame that is complete next takes
@@ -137,28 +151,27 @@ impl<T> Reassembly<T> {
     /// Whether packets of this frame are wanted. A newer one than all moves the window on.
     #[inline]
     fn is_awaited(&mut self, frame: u32) -> bool {
-        if self.closed.is_empty() {
-            self.closed = vec![0; (WINDOW / 64) as usize];
+        if self.closed.is_none() {
             self.newest = frame;
         }
+        let word = *self.word(frame);
         let ahead = frame.wrapping_sub(self.newest).cast_signed();
         if ahead > 0 {
             self.move_on(ahead.cast_unsigned());
             return true;
         }
-        ahead.unsigned_abs() < WINDOW && self.word(frame).is_some_and(|word| *word & bit(frame) == 0)
+        ahead.unsigned_abs() < WINDOW && word & bit(frame) == 0
     }
 
     #[inline]
-    fn word(&mut self, frame: u32) -> Option<&mut u64> {
-        self.closed.get_mut((frame % WINDOW / 64) as usize)
+    fn word(&mut self, frame: u32) -> &mut u64 {
+        let window = self.closed.get_or_insert_with(|| Box::new([0; (WINDOW / 64) as usize]));
+        &mut window[(frame % WINDOW / 64) as usize]
     }
 
     #[inline]
     fn close(&mut self, frame: u32) {
-        if let Some(word) = self.word(frame) {
-            *word |= bit(frame);
-        }
+        *self.word(frame) |= bit(frame);
     }
 
     #[inline]
@@ -166,9 +179,7 @@ impl<T> Reassembly<T> {
         for _ in 0..ahead.min(WINDOW) {
             self.newest = self.newest.wrapping_add(1);
             let newest = self.newest;
-            if let Some(word) = self.word(newest) {
-                *word &= !bit(newest);
-            }
+            *self.word(newest) &= !bit(newest);
         }
         self.newest = self.newest.wrapping_add(ahead.saturating_sub(WINDOW));
         while self.open.front().is_some_and(|oldest| self.newest.wrapping_sub(oldest.frame) >= WINDOW) {
@@ -183,7 +194,7 @@ impl<T> Reassembly<T> {
         self.open.binary_search_by_key(&age(frame), |open| age(open.frame))
     }
 
-    /// A packet of a frame that takes several.
+    /// A packet of a frame that takes several, or of one that claims so.
     fn insert_part(&mut self, Fragment { frame, index, last }: Fragment, size: usize, payload: T) -> Inserted {
         let index = usize::from(index);
         let found = self.find(frame).unwrap_or_else(|place| {

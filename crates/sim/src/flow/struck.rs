@@ -62,7 +62,8 @@ impl Flow {
             RawEnd::Nobody => Verdict::Rejected,
         };
         if goodput > 0 {
-            self.delivered(now.at, handle, network);
+            let complete = self.completed_by(packet);
+            self.count_frames(now.at, complete, network);
         }
         network.delivered(now.at, handle, goodput);
         if to == RawEnd::Nobody {
