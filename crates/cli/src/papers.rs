@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::reuse::Reuse;
 use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
-    Values, charts, inferred_markdown, markdown, measure, plain, verdicts_markdown, verdicts_plain,
+    Traces, Values, charts, inferred_markdown, markdown, measure, plain, trace, verdicts_markdown, verdicts_plain,
 };
 use headway_scenario::hint;
 use serde::Serialize;
@@ -197,7 +197,7 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     let progress = Progress::of_runs(runs.len(), options.quiet);
     let done = pool::each(runs.len(), options.jobs, &progress, |number| {
         let (cell, seed) = runs[number];
-        one_run(paper, cell, profile, seed, out, &reuse)
+        one_run(read, cell, profile, seed, out, &reuse)
     });
     progress.finish();
     reuse.tell(runs.len());
@@ -205,7 +205,8 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     let mut measured = Measured::default();
     let mut seconds = BTreeMap::new();
     for ((cell, seed), outcome) in runs.into_iter().zip(done) {
-        let (values, interval) = outcome.flatten().ok_or(Failure::Interrupted)?;
+        let Gave { values, traces, interval } = outcome.flatten().ok_or(Failure::Interrupted)?;
+        measured.add_traces(&cell.name, seed, traces);
         measured.add(&cell.name, seed, cell.deterministic, values);
         seconds.insert(cell.name.clone(), interval);
     }
@@ -224,18 +225,23 @@ fn chosen<'a>(claims: &'a Claims, profile: Profile, names: &[String]) -> Result<
     Ok(claims.cells.iter().filter(wanted).collect())
 }
 
-/// What a run gave, and from when to when it was measured; `None` if it was stopped.
-type Gave = Option<(Values, [f64; 2])>;
+/// What a run gave.
+struct Gave {
+    values: Values,
+    traces: Traces,
+    /// From when to when it was measured, in s.
+    interval: [f64; 2],
+}
 
-/// Runs a cell with a seed, unless its folder holds that very run.
+/// Runs a cell with a seed, unless its folder holds that very run; `None` if it was stopped.
 fn one_run(
-    paper: &Paper,
+    Read { paper, claims, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
     out: &Folder,
     reuse: &Reuse,
-) -> Result<Gave, Failure> {
+) -> Result<Option<Gave>, Failure> {
     let loaded = cell.load(paper, profile, seed).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
     // What the default profile shortens has a folder of its own beside the full one's.
     let short = cell.is_shortened(profile);
@@ -255,5 +261,9 @@ fn one_run(
     }
     let series = job.scenario.series.map(|_| job.folder.series()).transpose()?;
     let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
-    Ok(Some((measure(paper.metrics, &outcome), [summary.interval.from, summary.interval.to])))
+    Ok(Some(Gave {
+        values: measure(paper.metrics, &outcome),
+        traces: trace(claims, &cell.name, &outcome),
+        interval: [summary.interval.from, summary.interval.to],
+    }))
 }

@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, Written as WrittenCheck};
 use crate::claim::{Claim, Written as WrittenClaim};
-use crate::layout::{Figure, Table};
+use crate::layout::{Figure, Table, Timeline};
 use crate::metric::Metric;
 use crate::pattern::{Bindings, PatternError, expand};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,7 @@ pub struct Claims {
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,
     pub(crate) figures: Vec<Figure>,
+    pub(crate) timelines: Vec<Timeline>,
     pub(crate) agreements: Vec<Agreement>,
 }
 
@@ -65,6 +66,8 @@ struct Written {
     table: Vec<Table>,
     #[serde(default)]
     figure: Vec<Figure>,
+    #[serde(default)]
+    timeline: Vec<Timeline>,
     #[serde(default)]
     agreement: Vec<Agreement>,
     claim: Vec<WrittenClaim>,
@@ -141,6 +144,7 @@ impl Claims {
         for (what, name, found) in (written.table.iter())
             .map(|table| ("table", &table.title, names.table(table)))
             .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
+            .chain(written.timeline.iter().map(|timeline| ("timeline", &timeline.name, names.timeline(timeline))))
             .chain(written.agreement.iter().map(|agree| ("agreement", &agree.metric, names.metric(&agree.metric))))
         {
             found.map_err(|why| ClaimsError::Other { what, name: name.clone(), why })?;
@@ -155,6 +159,7 @@ impl Claims {
             seeds: written.seeds,
             tables: written.table,
             figures: written.figure,
+            timelines: written.timeline,
             agreements: written.agreement,
         })
     }
@@ -225,6 +230,11 @@ impl Names<'_> {
             }
         }
         Ok(())
+    }
+
+    fn timeline(&self, timeline: &Timeline) -> Result<(), String> {
+        let unknown = timeline.lines.iter().find(|line| !self.cells.contains(&line.cell));
+        unknown.map_or(Ok(()), |line| Err(format!("there is no cell \"{}\"", line.cell)))
     }
 
     fn figure(&self, figure: &Figure) -> Result<(), String> {

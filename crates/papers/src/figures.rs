@@ -1,9 +1,12 @@
 //! The paper's figures again: the paper's lines, ns-2's and Headway's over one another.
 
 use crate::claims::Claims;
+use crate::layout::{Sampled, Timeline};
+use crate::number::shortest;
 use crate::pattern::{Bindings, PatternError, expand};
 use crate::reference::Reference;
 use crate::results::Results;
+use crate::timeline::key;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle};
 
 /// Each figure of a paper.
@@ -21,6 +24,7 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             let value = |style: LineStyle, place: usize, cell: &str| match style {
                 LineStyle::Said => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
                 LineStyle::Reference => Some((ns2.get(cell, metric)?.mean, 0.0)),
+                LineStyle::Mean | LineStyle::One => None,
                 LineStyle::Measured => results.get(cell, metric).map(|ours| (ours.mean, ours.ci95.unwrap_or(0.0))),
             };
             for style in [LineStyle::Said, LineStyle::Reference, LineStyle::Measured] {
@@ -51,5 +55,49 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             lines,
         });
     }
+    charts.extend(claims.timelines.iter().map(|timeline| timeline_chart(timeline, results)));
     Ok(charts)
+}
+
+/// The first run, and the mean of all with its 95 % interval, over time.
+fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
+    let curve = |line: &Sampled| results.curves.get(&line.cell)?.get(&key(&line.entity, &line.metric));
+    let steps =
+        timeline.lines.iter().filter_map(curve).flat_map(|curve| curve.at_s.windows(2)).map(|pair| pair[1] - pair[0]);
+    let step_s = steps.fold(f64::INFINITY, f64::min);
+    let place = |at: f64| (at / step_s).round() as usize;
+    let mut lines: Vec<ChartLine> = Vec::new();
+    for (colour, line) in timeline.lines.iter().enumerate() {
+        let Some(curve) = curve(line) else { continue };
+        let points = |values: &[f64], errors: &[f64]| {
+            let error = |n: usize| errors.get(n).map_or(0.0, |error| error * line.times.abs());
+            let point = |(n, (at, value)): (usize, (&f64, &f64))| ChartPoint {
+                place: place(*at),
+                value: value * line.times,
+                error: error(n),
+            };
+            curve.at_s.iter().zip(values).enumerate().map(point).collect()
+        };
+        for (style, points) in
+            [(LineStyle::One, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
+        {
+            lines.push(ChartLine { label: line.label.clone(), colour, style, points });
+        }
+    }
+    let last = lines.iter().flat_map(|line| &line.points).map(|point| point.place).max().unwrap_or(0);
+    let mut styles = vec![
+        (LineStyle::One, "Headway, one run".to_owned()),
+        (LineStyle::Mean, format!("Headway, mean and 95 % of {} runs", results.ran.seeds)),
+    ];
+    styles.retain(|_| !lines.is_empty());
+    Chart {
+        name: timeline.name.clone(),
+        title: timeline.title.clone(),
+        x_title: "time (s)".to_owned(),
+        y_title: timeline.y_title.clone(),
+        places: (0..=last).map(|place| shortest(place as f64 * step_s)).collect(),
+        from_zero: true,
+        styles,
+        lines,
+    }
 }

@@ -73,3 +73,32 @@ pub(crate) struct Line {
     #[serde(default)]
     pub(crate) paper: Vec<f64>,
 }
+
+/// `[[timeline]]`: what was sampled over time, in the first run and as the mean of all.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Timeline {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) y_title: String,
+    pub(crate) lines: Vec<Sampled>,
+}
+
+/// One line of a timeline.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sampled {
+    pub(crate) label: String,
+    pub(crate) cell: String,
+    /// Of the series: a flow, a link, a flow at a link.
+    pub(crate) entity: String,
+    /// Of the series.
+    pub(crate) metric: String,
+    /// What the samples are multiplied by.
+    #[serde(default = "one")]
+    pub(crate) times: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}

@@ -36,6 +36,8 @@ mod results;
 mod sfdps;
 mod statistics;
 mod tables;
+mod timeline;
+mod udpm;
 mod verdict;
 
 pub use cell::{Cell, Profile};
@@ -56,4 +58,5 @@ pub use reference::{Reference, ReferenceError};
 pub use results::{Agreed, Ran, Results};
 pub use statistics::{Estimate, FEWEST_RUNS, kendall_tau};
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
+pub use timeline::{Curve, Traces, trace};
 pub use verdict::{Finding, Judgement, Verdict};

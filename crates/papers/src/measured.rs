@@ -5,6 +5,7 @@ use crate::metric::{Metric, Outcome};
 use crate::points::{Point, spread_ratio};
 use crate::reduce::Reduce;
 use crate::statistics::Estimate;
+use crate::timeline::{Curve, Traces, curves};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics of one run.
@@ -21,6 +22,7 @@ pub fn measure(metrics: &[Metric], outcome: &Outcome<'_>) -> Values {
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     runs: BTreeMap<String, BTreeMap<u64, Values>>,
+    traces: BTreeMap<String, BTreeMap<u64, Traces>>,
     /// Cells in which nothing is drawn.
     exact: BTreeSet<String>,
 }
@@ -32,6 +34,18 @@ impl Measured {
         if deterministic {
             self.exact.insert(cell.to_owned());
         }
+    }
+
+    /// What timelines show of that run.
+    pub fn add_traces(&mut self, cell: &str, seed: u64, traces: Traces) {
+        if !traces.is_empty() {
+            self.traces.entry(cell.to_owned()).or_default().insert(seed, traces);
+        }
+    }
+
+    /// What timelines show, by cell and curve.
+    pub(crate) fn curves(&self) -> BTreeMap<String, BTreeMap<String, Curve>> {
+        self.traces.iter().map(|(cell, runs)| (cell.clone(), curves(runs.values()))).collect()
     }
 
     /// The names of the cells that were run.

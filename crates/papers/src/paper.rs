@@ -3,7 +3,7 @@
 use crate::claims::{Claims, ClaimsError};
 use crate::metric::Metric;
 use crate::reference::{Reference, ReferenceError};
-use crate::{lan_queues, sfdps};
+use crate::{lan_queues, sfdps, udpm};
 
 /// A paper, with the texts of its folder built in.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,7 @@ macro_rules! paper {
 pub const PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
+    paper!("udpm", udpm::METRICS, ["udpm", "cbr", "dccp", "web-udpm", "web-cbr", "mark-head", "mark-tail"]),
 ];
 
 impl Paper {

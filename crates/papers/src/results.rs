@@ -9,6 +9,7 @@ use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
 use crate::statistics::FEWEST_RUNS;
+use crate::timeline::Curve;
 use crate::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +53,9 @@ pub struct Results {
     pub ran: Ran,
     /// By cell and metric.
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
+    /// What timelines show, by cell and curve.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub curves: BTreeMap<String, BTreeMap<String, Curve>>,
     /// Beside ns-2.
     pub agreement: Vec<Agreed>,
     /// What the paper leaves open.
@@ -82,6 +86,7 @@ impl Results {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ran: Ran { profile: profile.name().to_owned(), seeds: claims.seeds.of(profile), seconds },
             cells: measured.cells().map(|cell| (cell.to_owned(), metrics(cell))).collect(),
+            curves: measured.curves(),
             agreement: agreement(claims, ns2, measured),
             inferred: claims.inferred.clone(),
             claims: claims.claims.iter().map(|claim| evidence.judge(paper.id, claim)).collect(),

@@ -1,9 +1,9 @@
 //! Means over named places, with error bars: the figures of papers.
 
 use super::draw::{
-    AXIS, Area, COLOURS, DrawError, GRID, INK, LEGEND_CHARACTERS, LEGEND_LINE, LEGEND_WIDTH, MARGIN, PANEL_HEIGHT,
-    PIXEL, TIME_TITLE_HEIGHT, TITLE_HEIGHT, WIDTH, X_LABELS_HEIGHT, Y_LABELS_WIDTH, in_pixels, range, shortened, style,
-    text, tick, wrapped,
+    AXIS, Area, BAND, COLOURS, DrawError, GRID, INK, LEGEND_CHARACTERS, LEGEND_LINE, LEGEND_WIDTH, MARGIN,
+    PANEL_HEIGHT, PIXEL, TIME_TITLE_HEIGHT, TITLE_HEIGHT, WIDTH, X_LABELS_HEIGHT, Y_LABELS_WIDTH, in_pixels, range,
+    shortened, style, text, tick, wrapped,
 };
 use super::{Figure, PlotError};
 use plotters::prelude::*;
@@ -28,6 +28,10 @@ pub struct Chart {
     /// In the order of drawing.
     pub lines: Vec<ChartLine>,
 }
+
+/// Up to so many places each has its name below it; of more, some do.
+const NAMED_PLACES: usize = 40;
+const X_LABELS: usize = 11;
 
 /// One line of a [`Chart`].
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +66,10 @@ pub enum LineStyle {
     Reference,
     /// What was measured here: lines with error bars.
     Measured,
+    /// The mean of what was measured at many places: a line in a band.
+    Mean,
+    /// One run of it: pale and thin.
+    One,
 }
 
 impl Chart {
@@ -116,7 +124,7 @@ impl Chart {
             .bold_line_style(GRID.stroke_width(PIXEL as u32))
             .axis_style(AXIS.stroke_width(PIXEL as u32))
             .set_all_tick_mark_size(4 * PIXEL)
-            .x_labels(self.places.len())
+            .x_labels(if self.places.len() > NAMED_PLACES { X_LABELS } else { self.places.len() })
             .y_labels(7)
             .x_label_formatter(&place)
             .y_label_formatter(&tick)
@@ -146,6 +154,17 @@ impl Chart {
                         ErrorBar::new_vertical(at, low, point.value, high, colour.filled(), 7 * PIXEL as u32)
                     };
                     chart.draw_series(points.iter().map(bar))?;
+                }
+                LineStyle::Mean => {
+                    let edge =
+                        |of: fn(&ChartPoint) -> f64| points.iter().map(move |point| (point.place as f64, of(point)));
+                    let low = edge(|point| point.value - point.error);
+                    let band: Vec<(f64, f64)> = low.chain(edge(|point| point.value + point.error).rev()).collect();
+                    chart.draw_series([Polygon::new(band, colour.mix(BAND))])?;
+                    chart.draw_series([PathElement::new(at, colour.stroke_width(7))])?;
+                }
+                LineStyle::One => {
+                    chart.draw_series([PathElement::new(at, colour.mix(0.45).stroke_width(PIXEL as u32))])?;
                 }
             }
         }
@@ -188,6 +207,15 @@ impl Chart {
                 LineStyle::Reference => {
                     let wide = INK.mix(0.25).stroke_width(6 * PIXEL as u32);
                     area.draw(&PathElement::new(vec![at(2, y), at(22, y)], wide))?;
+                }
+                LineStyle::Mean => {
+                    let corners = [(at(0, y - 6)), (at(24, y + 6))];
+                    area.draw(&Rectangle::new(corners, INK.mix(BAND).filled()))?;
+                    area.draw(&PathElement::new(vec![at(0, y), at(24, y)], INK.stroke_width(7)))?;
+                }
+                LineStyle::One => {
+                    let thin = INK.mix(0.45).stroke_width(PIXEL as u32);
+                    area.draw(&PathElement::new(vec![at(0, y), at(24, y)], thin))?;
                 }
                 LineStyle::Measured => {
                     area.draw(&PathElement::new(vec![at(0, y), at(24, y)], INK.stroke_width(7)))?;

@@ -39,7 +39,7 @@ pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
 pub(super) const AXIS: RGBColor = RGBColor(102, 102, 102);
 pub(super) const GRID: RGBColor = RGBColor(230, 230, 230);
 /// How opaque a band is.
-const BAND: f64 = 0.18;
+pub(super) const BAND: f64 = 0.18;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;

@@ -1,0 +1,82 @@
+//! Curves over time: what figures show of single runs, and of the mean of all.
+
+use crate::claims::Claims;
+use crate::metric::Outcome;
+use crate::number::shortest;
+use crate::statistics::Estimate;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The samples of one run that timelines show: by entity and metric of the series, each a time in s and a value.
+pub type Traces = BTreeMap<String, Vec<(f64, f64)>>;
+
+/// A sampled metric over time, in the runs of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// When, in s.
+    pub at_s: Vec<f64>,
+    /// The mean over the runs.
+    pub mean: Vec<f64>,
+    /// Half the 95 % interval of it; zero where nothing is drawn.
+    pub ci95: Vec<f64>,
+    /// The run with the first seed.
+    pub first: Vec<f64>,
+}
+
+/// What a curve is called in `results.json`.
+pub(crate) fn key(entity: &str, metric: &str) -> String {
+    format!("{entity} {metric}")
+}
+
+/// Takes from a run of `cell` the samples that the timelines of the paper show.
+#[must_use]
+pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
+    let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);
+    let samples = |entity: &str, metric: &str| {
+        let samples = outcome.series.map_or(&[][..], |series| series.samples(entity, metric));
+        samples.iter().map(|(at, value)| (at.as_secs_f64(), *value)).collect()
+    };
+    lines.map(|line| (key(&line.entity, &line.metric), samples(&line.entity, &line.metric))).collect()
+}
+
+/// The curves of a cell, from the samples of its runs in the order of their seeds. Times that a run lacks are left out.
+pub(crate) fn curves<'a>(runs: impl Iterator<Item = &'a Traces> + Clone) -> BTreeMap<String, Curve> {
+    let digits = |number: f64| shortest(number).parse().unwrap_or(number);
+    let curve = |name: &String| {
+        let runs: Vec<&Vec<(f64, f64)>> = runs.clone().filter_map(|run| run.get(name)).collect();
+        let mut by_time: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
+        for (at, value) in runs.iter().copied().flatten() {
+            // Times are not negative: their bits are in order.
+            by_time.entry(at.to_bits()).or_insert((*at, Vec::new())).1.push(*value);
+        }
+        let mut curve = Curve { at_s: Vec::new(), mean: Vec::new(), ci95: Vec::new(), first: Vec::new() };
+        for (at, values) in by_time.into_values().filter(|(_, values)| values.len() == runs.len()) {
+            let Some((first, estimate)) = values.first().zip(Estimate::of(&values)) else { continue };
+            curve.at_s.push(at);
+            curve.first.push(digits(*first));
+            curve.mean.push(digits(estimate.mean));
+            curve.ci95.push(digits(estimate.ci95.unwrap_or(0.0)));
+        }
+        (name.clone(), curve)
+    };
+    runs.clone().next().into_iter().flat_map(BTreeMap::keys).map(curve).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: of 1 and 3 the mean is 2 and half the interval 12.7062 (Student, one degree of freedom) times 1.
+    #[test]
+    fn a_curve_is_the_mean_of_the_runs_and_the_first() {
+        let run = |values: &[f64]| {
+            let samples = values.iter().enumerate().map(|(n, value)| (n as f64 / 2.0, *value)).collect();
+            Traces::from([("a->b queue".to_owned(), samples)])
+        };
+        let runs = [run(&[1.0, 5.0, 9.0]), run(&[3.0, 5.0])];
+        let curves = curves(runs.iter());
+        let curve = &curves["a->b queue"];
+        assert_eq!((&curve.at_s, &curve.mean, &curve.first), (&vec![0.0, 0.5], &vec![2.0, 5.0], &vec![1.0, 5.0]));
+        assert!((curve.ci95[0] - 12.7062).abs() < 1e-3 && curve.ci95[1] == 0.0, "{curve:?}");
+    }
+}
