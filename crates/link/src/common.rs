@@ -141,6 +141,14 @@ impl Common {
         Pace { bytes, step: Step::new(Bytes::new(on_wire), self.rate), transmission_s, way_s: transmission_s + delay_s }
     }
 
+    /// A packet that bears no mark waits, behind all others.
+    #[inline]
+    pub(crate) fn waits(&mut self, packet: Handle, arrival: Arrival) {
+        if let Some(unmarked) = &mut self.unmarked {
+            unmarked.waits(packet, arrival.dscp, arrival.ecn);
+        }
+    }
+
     #[inline]
     pub(crate) fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival) -> Verdict {
         self.discipline.admit(now, backlog, arrival, &mut self.queue_random)

@@ -138,13 +138,20 @@ impl Link {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
         }
         let verdict = if surely_fits { Verdict::Admit } else { self.ask(common, now, arrival, idle) };
-        let mut ahead = None;
-        let (marked, evicted) = match verdict {
-            Verdict::Admit => (false, None),
-            Verdict::Mark => (true, None),
-            Verdict::MarkHead { class } => {
-                ahead = common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
-                (ahead.is_none(), None)
+        let marked = match verdict {
+            Verdict::Admit => false,
+            Verdict::Mark => true,
+            Verdict::MarkHead { .. } | Verdict::AdmitAndEvict { .. } => {
+                return self.let_in_at_a_cost(
+                    common,
+                    pool,
+                    history,
+                    now,
+                    idle,
+                    (packet, arrival),
+                    verdict,
+                    &mut on_start,
+                );
             }
             Verdict::Drop(cause) => {
                 if idle {
@@ -153,13 +160,43 @@ impl Link {
                 return Offer::Dropped(cause);
             }
             Verdict::DropMarked(cause) => return Offer::DroppedMarked(cause),
-            Verdict::AdmitAndEvict { mark, place, cause } => (mark, Some((place, cause))),
         };
-        if let (Some(unmarked), false) = (&mut common.unmarked, marked) {
-            unmarked.waits(packet, dscp, ecn);
+        // Who decides about waiting packets takes two events.
+        if common.two_events && !marked {
+            common.waits(packet, arrival);
         }
         self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
-        if let Some((place, cause)) = evicted
+        if marked { Offer::Marked } else { Offer::Accepted }
+    }
+
+    /// The packet is let in, and another one is marked or dropped for it.
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as offer")]
+    fn let_in_at_a_cost<T: Item>(
+        &mut self,
+        common: &mut Common,
+        pool: &mut Pool<T>,
+        history: &mut History,
+        now: Moment,
+        idle: bool,
+        (packet, arrival): (Handle, Arrival),
+        verdict: Verdict,
+        on_start: &mut impl FnMut(&Pool<T>, Transmission),
+    ) -> Offer {
+        let (marked, ahead) = match verdict {
+            Verdict::MarkHead { class } => {
+                let ahead = common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
+                (ahead.is_none(), ahead)
+            }
+            Verdict::AdmitAndEvict { mark, .. } => (mark, None),
+            _ => (false, None),
+        };
+        if !marked {
+            common.waits(packet, arrival);
+        }
+        self.push(common, pool, history, now, idle, (packet, arrival.size.count() as u32), on_start);
+        if let Verdict::AdmitAndEvict { place, cause, .. } = verdict
             && let Some(victim) = self.evict(common, pool, place)
         {
             return Offer::Evicted { marked, victim, cause };

@@ -25,6 +25,8 @@ impl Unmarked {
     }
 
     /// A packet waits, behind all others.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn waits(&mut self, packet: Handle, dscp: Dscp, ecn: Ecn) {
         if ecn != Ecn::Ce
             && let Some(waiting) = self.of(dscp)
@@ -34,6 +36,8 @@ impl Unmarked {
     }
 
     /// The packet that has waited longest waits no more.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn leaves(&mut self, packet: Handle, dscp: Dscp) {
         if let Some(waiting) = self.of(dscp)
             && waiting.front() == Some(&packet)
@@ -43,6 +47,8 @@ impl Unmarked {
     }
 
     /// A packet was taken out from anywhere.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn evicted(&mut self, packet: Handle, dscp: Dscp) {
         if let Some(waiting) = self.of(dscp)
             && let Some(place) = waiting.iter().position(|other| *other == packet)
@@ -52,6 +58,8 @@ impl Unmarked {
     }
 
     /// The one of its class that leaves next is marked.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn mark(&mut self, class: u8) -> Option<Handle> {
         self.waiting.get_mut(usize::from(class))?.pop_front()
     }

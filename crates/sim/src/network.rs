@@ -23,13 +23,31 @@ struct Port {
 }
 
 /// What a port notes of a transmission.
-#[inline]
+#[inline(always)]
 fn note(meter: &mut LinkMeter, measured: &Measured, packets: &Pool<Packet>, transmission: &Transmission) {
     let bytes = transmission.size.count() as u32;
     meter.waited(measured, transmission.enqueued, transmission.start, bytes);
     meter.transmitted(measured, transmission.start, transmission.end, bytes);
+    if meter.counts_by_flow() {
+        note_flow(meter, measured, packets, transmission);
+    }
+}
+
+/// Out of the way of links that do not count by flow.
+#[cold]
+#[inline(never)]
+fn note_flow(meter: &mut LinkMeter, measured: &Measured, packets: &Pool<Packet>, transmission: &Transmission) {
     if let Some(flows) = meter.by_flow_mut() {
+        let bytes = transmission.size.count() as u32;
         flows.sent(measured, transmission.start, packets.get(transmission.packet).flow, bytes);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn arrived_of_flow(meter: &mut LinkMeter, measured: &Measured, now: Instant, packet: &Packet) {
+    if let Some(flows) = meter.by_flow_mut() {
+        flows.arrived(measured, now, packet.flow);
     }
 }
 
@@ -159,12 +177,11 @@ impl<O: Observer> Network<O> {
         let common = &mut self.commons[link.common as usize];
         let measured = &*self.measured;
         meter.arrived(measured, now.at);
-        if let Some(flows) = meter.by_flow_mut() {
-            flows.arrived(measured, now.at, self.packets.get(handle).flow);
+        if meter.counts_by_flow() {
+            arrived_of_flow(meter, measured, now.at, self.packets.get(handle));
         }
         let uncounted = meter.peak();
-        let observer = &mut self.observer;
-        let mut begun = false;
+        let mut begun = None;
         let offer = link.offer(
             common,
             &mut self.packets,
@@ -172,18 +189,20 @@ impl<O: Observer> Network<O> {
             now,
             handle,
             uncounted,
-            |packets, transmission| {
-                note(meter, measured, packets, &transmission);
-                if O::WATCHES {
-                    // Watched links make events of all other transmissions: this is the newcomer's.
-                    begun = true;
-                    let packet = packets.get(transmission.packet);
-                    observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
-                    observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
-                }
+            |_, transmission| {
+                begun = Some(transmission);
             },
         );
-        if O::WATCHES && !begun && offer != Offer::Dropped(DropCause::Channel) {
+        if let Some(transmission) = &begun {
+            note(meter, measured, &self.packets, transmission);
+            if O::WATCHES {
+                // Watched links make events of all other transmissions: this is the newcomer's.
+                let packet = self.packets.get(transmission.packet);
+                self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
+                self.observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
+            }
+        }
+        if O::WATCHES && begun.is_none() && offer != Offer::Dropped(DropCause::Channel) {
             self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
         }
         meter.queue_seen(measured, now.at, link.waiting().0 as u32);
