@@ -158,7 +158,8 @@ impl MediaOutbox<Vec<u8>> {
     /// The application hands over a frame that may be larger than a packet. It goes in datagrams of at most `largest` bytes, of which each is a
     /// [`MediaHeader`] and a part of the frame, and of which each is given up by itself: the receiver reads them by
     /// [`MediaHeader::decode`] and has the frame again from a [`Reassembly`](headway_media::Reassembly) for its kind. `largest` is at most
-    /// [`Status::maximum_packet_size`](crate::Status::maximum_packet_size) and at least 9; a frame of more than 65,536 datagrams is several.
+    /// [`Status::maximum_packet_size`](crate::Status::maximum_packet_size) and at least 9; a frame of more than 65,536 datagrams is several. A queue that holds fewer datagrams than a frame has never
+    /// brings it whole: its `limit` is to be larger than the largest frame.
     pub fn push_frame(&mut self, now: Instant, frame: Media<impl AsRef<[u8]>>, largest: usize) {
         let Media { payload, kind, priority, created, expires, .. } = frame;
         let room = largest.saturating_sub(MediaHeader::LEN).max(1);

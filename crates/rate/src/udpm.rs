@@ -93,7 +93,11 @@ pub enum Halve {
 
 /// No round is shorter: where there is no delay at all, time must pass between two.
 const SHORTEST_ROUND: Duration = Duration::from_millis(1);
+/// Nothing is under way for longer.
+const LONGEST_WAY: Duration = Duration::from_secs(64);
 const MOST_LEVELS: u16 = 256;
+/// Gaps of nanoseconds are no gaps.
+const FASTEST: Rate = Rate::from_bits_per_second(100_000_000_000);
 
 impl Options for UdpmOptions {
     /// Ten rates, 0.2 Mb/s apart, and a decision each 100 ms: with these, ns-2 gives the paper's numbers.
@@ -128,6 +132,10 @@ impl Options for UdpmOptions {
             if !rises || ladder.first().is_some_and(|rate| rate.bits_per_second() == 0) {
                 return wrong("ladder", "each rate is greater than the one before, and the first is more than 0bps");
             }
+        }
+        if self.rate(self.top()) > FASTEST {
+            let key = if self.ladder.is_some() { "ladder" } else { "step" };
+            return wrong(key, "the greatest rate is at most 100Gbps");
         }
         if self.interval < SHORTEST_ROUND {
             return wrong("interval", "a round lasts at least 1ms");
@@ -226,8 +234,8 @@ pub struct UdpmReceiver {
     top: u8,
     scale: u8,
     rtt_ns: Option<f64>,
-    /// The number that comes next if nothing is lost, and the one that did when the round began. As in the ancestor, whatever has
-    /// a number below the first that comes was lost: where numbers do not begin with 0, that halves scale 0.
+    /// The number that comes next if nothing is lost, and the one that did when the round began. As in the ancestor, what went before the
+    /// first packet that comes was lost.
     expected: u64,
     began: u64,
     round: Round,
@@ -245,7 +253,7 @@ struct Round {
 }
 
 impl UdpmReceiver {
-    pub(crate) fn new(options: &UdpmOptions, _: ReceiverContext) -> Self {
+    pub(crate) fn new(options: &UdpmOptions, context: ReceiverContext) -> Self {
         let &UdpmOptions { decide, interval, round_trip, halve, .. } = options;
         Self {
             decide,
@@ -255,8 +263,8 @@ impl UdpmReceiver {
             top: options.top(),
             scale: 0,
             rtt_ns: None,
-            expected: 0,
-            began: 0,
+            expected: context.upcoming,
+            began: context.upcoming,
             round: Round::default(),
             ends: None,
             due: false,
@@ -268,6 +276,10 @@ impl UdpmReceiver {
         let twice = now.since(timing.sent) * 2;
         self.rtt_ns = match self.round_trip {
             RoundTrip::Measured => timing.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns),
+            // Clocks that do not agree: a connection's timestamps have no common zero.
+            _ if timing.sent > now || now.since(timing.sent) > LONGEST_WAY => {
+                timing.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns)
+            }
             RoundTrip::OneWay => Some(smoothed(self.rtt_ns, twice)),
             RoundTrip::LeastOneWay => Some(smoothed(None, twice).min(self.rtt_ns.unwrap_or(f64::INFINITY))),
         };

@@ -10,13 +10,15 @@ use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-const TRANSPORTS: [(&str, &str); 6] = [
+const TRANSPORTS: [(&str, &str); 8] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
     ("ccid 2", "kind = \"dccp\", ccid = 2"),
     ("ccid 3", "kind = \"dccp\", ccid = 3"),
     ("ccid 4", "kind = \"dccp\", ccid = 4"),
+    ("udpm", "kind = \"udpm\""),
+    ("ccid 248", "kind = \"dccp\", ccid = 248"),
 ];
 
 const QUEUES: [&str; 12] = [

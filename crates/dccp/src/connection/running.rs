@@ -68,6 +68,7 @@ impl Connection {
             self.forward.start(row.map(|row| Sender::new(&row.controller, context)));
         }
         let mut context = ReceiverContext::new(now, packet_size);
+        context.upcoming = self.windows.number_received(self.windows.gsr()).saturating_add(1);
         context.tfrc.losses =
             if self.agreed.we_send_loss_event_rate { LossForm::EventRate } else { LossForm::Intervals };
         if before.is_none_or(|(_, ccid)| ccid != receiving) {

@@ -21,6 +21,8 @@ pub struct Outbound<S = Sender> {
     ledger: Ledger,
     pacing: Pacing,
     smoothed: Option<Duration>,
+    /// The number behind the newest one that was measured.
+    measured: u64,
     news: News,
 }
 
@@ -78,6 +80,7 @@ impl<S: SenderHalf> Outbound<S> {
             ledger: Ledger::new(window),
             pacing: Pacing::NONE,
             smoothed: None,
+            measured: 0,
             news: News::default(),
         }
     }
@@ -180,12 +183,17 @@ impl<S: SenderHalf> Outbound<S> {
         // Who waited for longer than the next packet was behind would have named that one. So a lie wins the time between
         // two packets at most, and the sample is too long where that one was lost or late.
         let next = self.ledger.until_next(number).filter(|_| echoed.is_none());
+        // Who repeats itself for as long has heard of no packet behind: those are lost, and the silence is no round trip.
+        if number < self.measured && next.is_some_and(|next| held > next) {
+            return None;
+        }
         // That is no bound where the next one went late or not at all, as in a handshake and before a pause.
         let held = held.min(next.unwrap_or(held)).min(if distrusted { age / 2 } else { held });
         let sample = age - held;
         if sample > LONGEST_TRIP {
             return None;
         }
+        self.measured = self.measured.max(number.saturating_add(1));
         let smoothed = match self.smoothed {
             Some(mean) => mean * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
             None => sample,

@@ -63,6 +63,8 @@ pub struct ReceiverContext {
     pub now: Instant,
     /// The data of a full packet, without headers.
     pub packet_size: Bytes,
+    /// The number of the next packet, if nothing is lost until then: more than 0 where a handshake took some.
+    pub upcoming: u64,
     /// What only TFRC asks for.
     pub tfrc: TfrcContext,
 }
@@ -71,6 +73,6 @@ impl ReceiverContext {
     /// One of which no more is known than this.
     #[must_use]
     pub fn new(now: Instant, packet_size: Bytes) -> Self {
-        Self { now, packet_size, tfrc: TfrcContext::default() }
+        Self { now, packet_size, upcoming: 0, tfrc: TfrcContext::default() }
     }
 }

@@ -232,6 +232,34 @@ fn rounds_last_what_the_sender_measured() {
     assert_eq!(bench.receiver.poll_timeout(), Some(bench.now + Duration::from_millis(37)));
 }
 
+/// Timestamps of a connection begin anywhere: what the sender measured is used in their place.
+#[test]
+fn clocks_that_do_not_agree() {
+    for round_trip in [RoundTrip::OneWay, RoundTrip::LeastOneWay] {
+        for sent in [Instant::from_secs(42_949), Instant::from_secs(99_900)] {
+            let mut bench = Bench::new(&UdpmOptions { decide: Decide::RoundTrip, round_trip, ..options() });
+            bench.now = Instant::from_secs(if sent == Instant::from_secs(42_949) { 5 } else { 100_000 });
+            let mut packet = Received::new(0, Some(Bytes::new(1000)));
+            let mut timing = crate::Timing::new(sent);
+            timing.rtt = Some(Duration::from_millis(37));
+            packet.timing = Some(timing);
+            bench.receiver.on_packet(bench.now, &packet);
+            assert_eq!(bench.receiver.poll_timeout(), Some(bench.now + Duration::from_millis(37)), "{sent}");
+        }
+    }
+}
+
+/// A handshake has taken numbers: they are no losses.
+#[test]
+fn numbers_of_a_handshake() {
+    let mut context = ReceiverContext::new(Instant::ZERO, Bytes::new(1000));
+    context.upcoming = 2;
+    let mut bench = Bench::new(&options());
+    (bench.receiver, bench.next) = (UdpmReceiver::new(&options(), context), 2);
+    bench.comes();
+    assert_eq!(bench.said, [1]);
+}
+
 /// Numbers that come late within their round are not lost; those of a round that is over were.
 #[test]
 fn reordering() {
@@ -305,6 +333,10 @@ fn a_ladder_of_any_rates() {
         assert_eq!(UdpmOptions { levels, ..options() }.check().unwrap_err().key, "levels");
     }
     assert_eq!(UdpmOptions { step: Rate::from_bits_per_second(0), ..options() }.check().unwrap_err().key, "step");
+    assert_eq!(
+        UdpmOptions { step: Rate::from_bits_per_second(11_000_000_000), ..options() }.check().unwrap_err().key,
+        "step"
+    );
     assert_eq!(UdpmOptions { interval: Duration::from_micros(999), ..options() }.check().unwrap_err().key, "interval");
 }
 

@@ -157,14 +157,14 @@ fn round_trips_are_smoothed() {
 /// nothing of hours; without it, only what was acknowledged at once.
 #[test]
 fn what_a_receiver_says_of_waiting() {
-    let mut outbound = running();
-    for at in [0, 30] {
-        outbound.send(ms(at), Some(SIZE), true);
-    }
-    outbound.send(ms(40), None, false);
     let base = Acknowledged::default();
     let held = |millis| Some(Duration::from_millis(millis));
-    let mut sample = |at: u64, acknowledged: &Acknowledged| {
+    let sample = |at: u64, acknowledged: &Acknowledged| {
+        let mut outbound = running();
+        for at in [0, 30] {
+            outbound.send(ms(at), Some(SIZE), true);
+        }
+        outbound.send(ms(40), None, false);
         outbound.measure(ms(at), acknowledged).map(|trip| trip.sample.as_nanos() / 1_000_000)
     };
     assert_eq!(sample(100, &Acknowledged { held: held(101), ..base }), None, "held for longer than the whole");
@@ -183,4 +183,20 @@ fn what_a_receiver_says_of_waiting() {
     );
     assert_eq!(sample(64_101, &Acknowledged { held: held(0), ..base }), None, "a machine that slept");
     assert_eq!(sample(140, &Acknowledged { number: 3, held: held(0), ..base }), None, "it was never sent");
+}
+
+/// What comes after a silence in which all packets were lost names the packet before it once more: no round trip of seconds.
+#[test]
+fn a_repeated_acknowledgement_measures_nothing() {
+    let mut outbound = running();
+    for at in [0, 30, 60] {
+        outbound.send(ms(at), Some(SIZE), true);
+    }
+    let ack =
+        |number, millis| Acknowledged { number, held: Some(Duration::from_millis(millis)), ..Acknowledged::default() };
+    let sample = |outbound: &mut Outbound<_>, at, ack| outbound.measure(ms(at), &ack).map(|trip| trip.sample);
+    assert_eq!(sample(&mut outbound, 40, ack(0, 0)), Some(Duration::from_millis(40)));
+    assert_eq!(sample(&mut outbound, 5040, ack(0, 5000)), None);
+    assert_eq!(sample(&mut outbound, 5100, ack(2, 5000)), Some(Duration::from_millis(40)));
+    assert_eq!(sample(&mut outbound, 5100, ack(2, 4990)), Some(Duration::from_millis(50)), "nothing went behind it");
 }
