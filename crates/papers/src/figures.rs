@@ -86,8 +86,8 @@ fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
     }
     let last = lines.iter().flat_map(|line| &line.points).map(|point| point.place).max().unwrap_or(0);
     let mut styles = vec![
-        (LineStyle::One, "Headway, one run".to_owned()),
-        (LineStyle::Mean, format!("Headway, mean and 95 % of {} runs", results.ran.seeds)),
+        (LineStyle::One, "one run".to_owned()),
+        (LineStyle::Mean, format!("mean of {} runs and its 95 % interval", results.ran.seeds)),
     ];
     styles.retain(|_| !lines.is_empty());
     Chart {

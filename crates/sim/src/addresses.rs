@@ -12,11 +12,11 @@ pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
     [49_152 + (flow.0 % 16_384) as u16, 5004]
 }
 
-/// The ports of one of a flow's sessions, counted from 1: its sender's, of which each has its own as far as there are registered
+/// The ports of one of a flow's sessions, counted from 1: its sender's, of which each has its own as far as there are dynamic
 /// ports, and its receiver's, which is the flow's own.
 pub(crate) fn session_ports(flow: FlowId, session: u32) -> [u16; 2] {
     let [own, _] = ports(flow);
-    [1024 + (session.saturating_sub(1) % 48_128) as u16, own]
+    [49_152 + (session.saturating_sub(1) % 16_384) as u16, own]
 }
 
 /// A node's address.
