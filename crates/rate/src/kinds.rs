@@ -76,6 +76,9 @@ controllers! {
     "tfrc" => Tfrc(TfrcOptions, TfrcSender, TfrcReceiver),
     "tfrc-sp" => TfrcSp(TfrcSpOptions, TfrcSender, TfrcReceiver),
     "udpm" => Udpm(crate::udpm::UdpmOptions, crate::udpm::UdpmSender, crate::udpm::UdpmReceiver),
+    "spacing-fixed" => SpacingFixed(crate::spacing_fixed::SpacingFixedOptions, crate::spacing_fixed::SpacingFixedSender, NoneReceiver),
+    "spacing" => Spacing(crate::spacing::SpacingOptions, crate::spacing::SpacingSender, crate::spacing::SpacingReceiver),
+    "spacing-equation" => SpacingEquation(crate::spacing_equation::SpacingEquationOptions, TfrcSender, TfrcReceiver),
 }
 
 impl SenderHalf for Sender {

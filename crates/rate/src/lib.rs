@@ -7,6 +7,9 @@ mod faster_restart;
 mod kinds;
 mod none;
 mod report;
+mod spacing;
+mod spacing_equation;
+mod spacing_fixed;
 mod tcp_like;
 mod tfrc;
 mod tfrc_sp;
@@ -24,6 +27,9 @@ pub use report::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Own, Report, ReportForm, Run, TfrcReport, TimedArrival,
     TimedReport,
 };
+pub use spacing::{Damping, Shorten, SpacingOptions, SpacingReceiver, SpacingRtt, SpacingSender, WhenLimited};
+pub use spacing_equation::SpacingEquationOptions;
+pub use spacing_fixed::{Apart, SpacingFixedOptions, SpacingFixedSender};
 pub use tcp_like::{AckRatioRule, Restart, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
 pub use tfrc::{
     CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,

@@ -49,7 +49,7 @@ impl SenderHalf for NoneSender {
 pub struct NoneReceiver;
 
 impl NoneReceiver {
-    pub(crate) fn new(_: &NoneOptions, _: ReceiverContext) -> Self {
+    pub(crate) fn new<O>(_: &O, _: ReceiverContext) -> Self {
         Self
     }
 }

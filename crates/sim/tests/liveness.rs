@@ -10,7 +10,7 @@ use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-const TRANSPORTS: [(&str, &str); 8] = [
+const TRANSPORTS: [(&str, &str); 11] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -19,6 +19,9 @@ const TRANSPORTS: [(&str, &str); 8] = [
     ("ccid 4", "kind = \"dccp\", ccid = 4"),
     ("udpm", "kind = \"udpm\""),
     ("ccid 248", "kind = \"dccp\", ccid = 248"),
+    ("spacing", "kind = \"spacing\", line_rate = \"100Mbps\""),
+    ("ccid 249", "kind = \"dccp\", ccid = 249, connection = { line_rate = \"100Mbps\" }"),
+    ("spacing-equation", "kind = \"spacing-equation\""),
 ];
 
 const QUEUES: [&str; 12] = [

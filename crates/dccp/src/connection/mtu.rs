@@ -4,6 +4,8 @@ use headway_units::{Duration, Instant, Seq48};
 
 /// What options are expected to need beside the longest header of a packet with data.
 const OPTION_ALLOWANCE: usize = 16;
+/// The header of a packet of data and nothing else.
+const DATA_HEADER: usize = 16;
 /// The header of a DataAck.
 const DATA_ACK_HEADER: usize = 24;
 /// Where a connection that probes upwards begins: what every IPv6 link carries.
@@ -56,6 +58,10 @@ impl PathMtu {
     /// The largest whole DCCP packet.
     pub(crate) const fn packet(&self) -> usize {
         self.pmtu.saturating_sub(self.lower_headers)
+    }
+    /// What headers take of a packet of data, at least.
+    pub(crate) const fn headers(&self) -> usize {
+        self.lower_headers + DATA_HEADER
     }
     /// MPS: the largest datagram, with room for the usual options.
     pub(crate) const fn mps(&self) -> usize {

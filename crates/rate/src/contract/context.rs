@@ -39,6 +39,8 @@ pub struct SenderContext {
     pub rtt: Option<Duration>,
     /// The data of a full packet, without headers: the MPS of a connection, `packetSize_` of an ns-2 agent.
     pub packet_size: Bytes,
+    /// What headers add to each packet on that wire, as far as the carrier knows.
+    pub header: Bytes,
     /// How fast the wire behind it takes packets, if anybody knows.
     pub line_rate: Option<Rate>,
     /// The controller's own stream.
@@ -51,7 +53,15 @@ impl SenderContext {
     /// One of which no more is known than this.
     #[must_use]
     pub fn new(now: Instant, packet_size: Bytes, random: Random) -> Self {
-        Self { now, rtt: None, packet_size, line_rate: None, random, tfrc: TfrcContext::default() }
+        Self {
+            now,
+            rtt: None,
+            packet_size,
+            header: Bytes::new(0),
+            line_rate: None,
+            random,
+            tfrc: TfrcContext::default(),
+        }
     }
 }
 

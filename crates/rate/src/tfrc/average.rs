@@ -28,9 +28,21 @@ pub(crate) struct Interval {
     pub(crate) length: f64,
 }
 
+/// What each of eight intervals weighs: a moving average's last eight, if one is asked for.
+fn weights(options: &TfrcOptions) -> [f64; 8] {
+    let Some(newest) = options.moving_average else { return WEIGHTS };
+    let mut weight = newest;
+    WEIGHTS.map(|_| {
+        let this = weight;
+        weight *= 1.0 - newest;
+        this
+    })
+}
+
 /// Averages, and remembers what was discounted.
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
+    weights: [f64; 8],
     discounting: bool,
     threshold: f64,
     whole: bool,
@@ -43,6 +55,7 @@ pub(crate) struct Average {
 impl Average {
     pub(crate) fn new(options: &TfrcOptions) -> Self {
         Self {
+            weights: weights(options),
             discounting: options.discounting,
             threshold: options.discount_threshold,
             whole: options.whole_intervals,
@@ -63,7 +76,7 @@ impl Average {
             self.follow(intervals);
             self.discounted(intervals, open_counts)
         } else {
-            plain(intervals, open_counts)
+            plain(&self.weights, intervals, open_counts)
         };
         if self.whole {
             mean = mean.floor();
@@ -90,7 +103,7 @@ impl Average {
     /// DF if the interval at `open` were the open one, and the mean of those before it.
     fn general(&self, open: usize, intervals: &[Interval]) -> (f64, f64) {
         let (mut total, mut weight) = (0.0, 0.0);
-        for (w, i) in WEIGHTS.iter().zip(open + 1..intervals.len()) {
+        for (w, i) in self.weights.iter().zip(open + 1..intervals.len()) {
             total += intervals[i].length * w * self.discounts[i].1;
             weight += w * self.discounts[i].1;
         }
@@ -104,8 +117,8 @@ impl Average {
         if !open_counts {
             return closed;
         }
-        let (mut total, mut weight) = (intervals[0].length * WEIGHTS[0], WEIGHTS[0]);
-        for (i, w) in WEIGHTS.iter().enumerate().take(intervals.len()).skip(1) {
+        let (mut total, mut weight) = (intervals[0].length * self.weights[0], self.weights[0]);
+        for (i, w) in self.weights.iter().enumerate().take(intervals.len()).skip(1) {
             total += intervals[i].length * w * self.discounts[i].1 * df;
             weight += w * self.discounts[i].1 * df;
         }
@@ -113,9 +126,9 @@ impl Average {
     }
 }
 
-fn plain(intervals: &[Interval], open_counts: bool) -> f64 {
+fn plain(weights: &[f64; 8], intervals: &[Interval], open_counts: bool) -> f64 {
     let (mut with_open, mut closed, mut weight) = (0.0, 0.0, 0.0);
-    for (pair, w) in intervals.windows(2).zip(WEIGHTS) {
+    for (pair, w) in intervals.windows(2).zip(weights) {
         with_open += pair[0].length * w;
         closed += pair[1].length * w;
         weight += w;
@@ -235,6 +248,21 @@ mod tests {
             let options = TfrcOptions { discounting, ..TfrcOptions::preset(Dialect::Rfc) };
             assert!((Average::new(&options).loss_event_rate(&list, false) - 1.0 / 15.0).abs() < 1e-12);
         }
+    }
+
+    /// Each interval weighs half as much as the one behind it: (20 + 10 / 2 + 40 / 4) / (1 + 1/2 + 1/4) without the open one.
+    #[test]
+    fn a_moving_average() {
+        let list: Vec<Interval> = [5.0, 20.0, 10.0, 40.0]
+            .into_iter()
+            .zip([4, 3, 2, 1])
+            .map(|(length, start)| Interval { start, length })
+            .collect();
+        let options =
+            TfrcOptions { discounting: false, moving_average: Some(0.5), ..TfrcOptions::preset(Dialect::Rfc) };
+        assert!((Average::new(&options).loss_event_rate(&list, true) - 1.75 / 35.0).abs() < 1e-12);
+        let options = TfrcOptions { moving_average: Some(1.0), ..options };
+        assert_eq!(Average::new(&options).loss_event_rate(&list, true), 1.0 / 20.0, "the newest alone");
     }
 
     /// Linux cuts 15.6 to 15; an average below one is one.

@@ -25,6 +25,9 @@ pub struct TfrcOptions {
     pub discounting: bool,
     /// The least general discount factor (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`), up to 1.
     pub discount_threshold: f64,
+    /// The average is a moving one, in which the newest interval weighs so much, from 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub moving_average: Option<f64>,
     /// The average loss interval loses its fraction, as in Linux.
     pub whole_intervals: bool,
     /// When the receiver reports. Without the sender's clock on data packets it is always the window counter.
@@ -332,6 +335,8 @@ pub enum Pacing {
     /// packet may always go half of `t_gran` early, and one that must wait does so for a timer that ticks each `t_gran`
     /// (Linux).
     Scheduled,
+    /// `t_ipi` after the packet before has gone, X as it is now; no unused time is kept (even spacing, without bursts to catch up).
+    Even,
 }
 
 /// What a packet takes of the rate, and so how far it is to the next.
@@ -370,6 +375,7 @@ impl Options for TfrcOptions {
             }
         };
         fraction("discount_threshold", self.discount_threshold, 0.01, 1.0)?;
+        fraction("moving_average", self.moving_average.unwrap_or(1.0), 0.01, 1.0)?;
         fraction("rtt_filter", self.rtt_filter, 0.0, 0.999)?;
         fraction("dither", self.dither, 0.0, 1.0)?;
         let positive = |key, yes: bool| {
@@ -398,6 +404,7 @@ impl TfrcOptions {
             first_interval: FirstInterval::GreatestRate,
             discounting: true,
             discount_threshold: 0.25,
+            moving_average: None,
             whole_intervals: false,
             feedback: FeedbackClock::Timer,
             counter_samples: CounterSamples::EachStep,

@@ -59,7 +59,7 @@ impl Pacer {
     /// The earliest instant for the next packet; `None` before the first.
     pub(crate) fn due(&self, gap: Gap) -> Option<Instant> {
         let nominal = match self.rule {
-            Pacing::Nominal => self.nominal?.after(gap.t_ipi * self.stretch * 1e9),
+            Pacing::Nominal | Pacing::Even => self.nominal?.after(gap.t_ipi * self.stretch * 1e9),
             Pacing::Timer | Pacing::Scheduled => self.next?,
         };
         let mut early = nominal.at;
@@ -67,7 +67,9 @@ impl Pacer {
             let t_delta = match self.rule {
                 // net/dccp/ccids/ccid3.h, `TFRC_T_DELTA`.
                 Pacing::Scheduled => self.t_gran / 2.0,
-                Pacing::Nominal | Pacing::Timer => gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0,
+                Pacing::Nominal | Pacing::Even | Pacing::Timer => {
+                    gap.t_ipi.min(self.t_gran).min(gap.r.unwrap_or(0.0)) / 2.0
+                }
             };
             early = early.checked_sub(Duration::from_secs_f64(t_delta)).unwrap_or(Instant::ZERO);
         }
@@ -106,9 +108,13 @@ impl Pacer {
         }
         let ns = gap.t_ipi * self.stretch * 1e9;
         match self.rule {
-            Pacing::Nominal => {
-                // Unused times older than a round trip are lost.
-                let oldest = now.checked_sub(Duration::from_secs_f64(gap.r.unwrap_or(0.0))).unwrap_or(Instant::ZERO);
+            Pacing::Nominal | Pacing::Even => {
+                // Unused times older than a round trip are lost; spaced evenly, all are. Who wakes at the nearest nanosecond is not late.
+                let kept = match self.rule {
+                    Pacing::Even => Duration::from_nanos(1),
+                    _ => Duration::from_secs_f64(gap.r.unwrap_or(0.0)),
+                };
+                let oldest = now.checked_sub(kept).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(since_last));
                 self.nominal = Some(if nominal.at < oldest { Fine::at(oldest) } else { nominal });
             }

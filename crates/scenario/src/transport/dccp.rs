@@ -18,6 +18,7 @@ const CCIDS: &[(u8, &str, &str)] = &[
     (3, "dccp-3", "tfrc"),
     (4, "dccp-4", "tfrc-sp"),
     (248, "dccp-248", "udpm"),
+    (249, "dccp-249", "spacing"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
     let mut kinds = [""; CCIDS.len()];

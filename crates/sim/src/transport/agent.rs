@@ -138,7 +138,7 @@ fn pair(
     let packet_size = queue.full();
     let mut outbound = Outbound::new(0);
     let mut context = SenderContext::new(now, packet_size, random);
-    (context.rtt, context.line_rate) = (initial_rtt, line_rate);
+    (context.rtt, context.line_rate, context.header) = (initial_rtt, line_rate, header);
     outbound.start(Sender::new(&options.controller, context));
     let sender = AgentSender {
         outbound,

@@ -1,0 +1,183 @@
+//! Spaces packets by what the receiver has counted.
+
+use super::Count;
+use super::options::{SpacingOptions, SpacingRtt, WhenLimited};
+use super::rule::{Rule, Told};
+use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::report::{Feedback, Report};
+use crate::toolbox::Pacer;
+use headway_units::{Bytes, Duration, Instant, Rate};
+
+/// How long the first packet's answer is waited for, before another goes; each time twice as long, up to the second.
+const SET_UP: Duration = Duration::from_secs(1);
+const LONGEST_SET_UP: Duration = Duration::from_secs(64);
+
+/// The sender half of `spacing`.
+#[derive(Debug)]
+pub struct SpacingSender {
+    round_trip: SpacingRtt,
+    when_limited: WhenLimited,
+    silence: u8,
+    rule: Rule,
+    pacer: Pacer,
+    line: Rate,
+    header: u64,
+    packet_size: Bytes,
+    /// Data of the last packet.
+    size: Bytes,
+    rtt_s: Option<f64>,
+    /// Until when an answer to the first packet is waited for, and how long that is the next time.
+    set_up: Option<Instant>,
+    set_up_wait: Duration,
+    /// One more than the number of the last packet.
+    next: u64,
+    /// The first number that no report has told of, and how many of those before it were missing in all, modulo 2^32.
+    untold: Option<(u64, u32)>,
+    /// The number with which counting began.
+    first: u64,
+    /// The application had less to send than was allowed.
+    limited: bool,
+    /// When silence is taken for loss.
+    silent_at: Option<Instant>,
+}
+
+impl SpacingSender {
+    pub(crate) fn new(options: &SpacingOptions, context: SenderContext) -> Self {
+        Self {
+            round_trip: options.round_trip,
+            when_limited: options.when_limited,
+            silence: options.silence,
+            rule: Rule::new(options),
+            pacer: Pacer::new(Duration::ZERO),
+            line: context.line_rate.unwrap_or(Rate::from_bits_per_second(u64::MAX)),
+            header: context.header.count(),
+            packet_size: context.packet_size,
+            size: context.packet_size,
+            rtt_s: context.rtt.map(Duration::as_secs_f64),
+            set_up: None,
+            set_up_wait: SET_UP,
+            next: 0,
+            untold: None,
+            first: 0,
+            limited: false,
+            silent_at: None,
+        }
+    }
+
+    /// How long a packet with so much data takes on the line, in s.
+    fn tx_s(&self, size: Bytes) -> f64 {
+        Pacer::gap_s(Bytes::new(size.count().saturating_add(self.header)), self.line)
+    }
+
+    fn measure(&mut self, sample: Duration) {
+        let sample_s = sample.as_secs_f64();
+        self.rtt_s = Some(match (self.round_trip, self.rtt_s) {
+            (_, None) => sample_s,
+            (SpacingRtt::Base, Some(base_s)) => base_s,
+            (SpacingRtt::Least, Some(least_s)) => least_s.min(sample_s),
+            (SpacingRtt::Smoothed, Some(old_s)) => 0.9 * old_s + 0.1 * sample_s,
+        });
+    }
+
+    fn await_report(&mut self, now: Instant) {
+        let Some(rtt_s) = self.rtt_s.filter(|_| self.silence > 0) else { return };
+        let round_s = rtt_s + self.tx_s(self.packet_size) + self.rule.gap_s();
+        self.silent_at = Some(now + Duration::from_secs_f64(f64::from(self.silence) * round_s));
+    }
+
+    /// What a report says of packets that none before it told of; `None` if it tells of none.
+    fn read(&mut self, feedback: &Feedback<'_>) -> Option<(bool, u64)> {
+        let Report::Own(own) = feedback.report else { return None };
+        let Count { highest, came } = Count::decode(own)?;
+        let behind = (feedback.acknowledged as u32).wrapping_sub(highest);
+        let end = feedback.acknowledged.checked_sub(behind.into())?.checked_add(1)?;
+        let (begin, missing_before) = self.untold?;
+        if end <= begin || end > self.next {
+            return None;
+        }
+        let missing = (end.wrapping_sub(self.first) as u32).wrapping_sub(came);
+        self.untold = Some((end, missing));
+        // What comes late fills its hole: then fewer are missing than before.
+        let congested = (missing.wrapping_sub(missing_before) as i32) > 0;
+        Some((congested, begin + (end - begin) / 2))
+    }
+
+    fn rate(&self) -> Rate {
+        let bits = self.size.count() as f64 * 8.0;
+        Rate::from_bits_per_second((bits / (self.tx_s(self.size) + self.rule.gap_s()).max(1e-9)) as u64)
+    }
+}
+
+impl SenderHalf for SpacingSender {
+    const NEEDS: &'static [Need] = &[Need::LineRate];
+
+    fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
+        if self.set_up.is_some() { Permit::Blocked } else { self.pacer.permit(now) }
+    }
+
+    fn gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s()
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        if self.untold.is_none() {
+            (self.first, self.untold) = (sending.number, Some((sending.number, 0)));
+        }
+        self.next = sending.number.saturating_add(1);
+        if !sending.data {
+            return Stamp::default();
+        }
+        self.size = sending.size;
+        self.pacer.on_send(now, self.tx_s(sending.size) + self.rule.gap_s());
+        if self.rtt_s.is_none() {
+            self.set_up = Some(now + self.set_up_wait);
+            self.set_up_wait = (self.set_up_wait * 2).min(LONGEST_SET_UP);
+        } else if self.silent_at.is_none() {
+            self.await_report(now);
+        }
+        Stamp { rtt: self.rtt_s.map(Duration::from_secs_f64), ..Stamp::default() }
+    }
+
+    fn on_application_limited(&mut self, _: Instant) {
+        self.limited = true;
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        let setting_up = self.rtt_s.is_none();
+        if let Some(sample) = feedback.rtt_sample {
+            self.measure(sample);
+            self.set_up = None;
+        }
+        let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
+        if !setting_up {
+            let may_shorten = !self.limited || self.when_limited == WhenLimited::Shorten;
+            let tx_s = self.tx_s(self.packet_size);
+            self.rule.on_report(&Told { congested, middle, next: self.next, may_shorten, rtt_s, tx_s });
+            self.limited = false;
+        }
+        self.silent_at = None;
+        if self.untold.is_some_and(|(untold, _)| untold < self.next) {
+            self.await_report(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.set_up.is_some_and(|at| at <= now) {
+            self.set_up = None;
+        }
+        if self.silent_at.is_some_and(|at| at <= now) {
+            self.silent_at = None;
+            self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.set_up.or(self.silent_at)
+    }
+
+    fn status(&self) -> Status {
+        let rate = Some(self.rate());
+        let rtt = self.rtt_s.map(Duration::from_secs_f64);
+        Status { target_rate: rate, pacing_rate: rate, rtt, ..Status::default() }
+    }
+}

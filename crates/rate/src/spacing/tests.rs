@@ -1,0 +1,327 @@
+//! The paper's rules by its vectors: gap by gap, for losses and none; and the halves over a path.
+
+use super::options::{Damping, Shorten, SpacingOptions};
+use super::rule::{Rule, Told};
+use super::*;
+use crate::contract::{Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Timing};
+use crate::report::{Feedback, Report};
+use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Options, Random, Rate};
+use proptest::prelude::*;
+
+const RTT_S: f64 = 0.084;
+const TX_S: f64 = 120e-6;
+const LOSSES: [u8; 18] = [1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 1];
+
+fn options(damping: Damping, shorten: Shorten) -> SpacingOptions {
+    let options = SpacingOptions { damping, shorten, ..SpacingOptions::preset(Dialect::Ns2) };
+    options.check().unwrap();
+    options
+}
+
+/// The gaps in us after so many reports, of which those with a 1 told of losses. A hundred packets go by each decision, and each report is of
+/// those that went `late` decisions ago.
+fn gaps(rule: &mut Rule, losses: &[u8], late: u64) -> Vec<f64> {
+    let step = |(n, lost): (usize, &u8)| {
+        let n = n as u64;
+        rule.on_report(&Told {
+            congested: *lost == 1,
+            middle: (100 * n + 50).saturating_sub(100 * late),
+            next: 100 * (n + 1),
+            may_shorten: true,
+            rtt_s: RTT_S,
+            tx_s: TX_S,
+        });
+        rule.gap_s() * 1e6
+    };
+    losses.iter().enumerate().map(step).collect()
+}
+
+fn near(gaps: &[f64], vector: &[f64]) {
+    assert_eq!(gaps.len(), vector.len());
+    for (gap, expected) in gaps.iter().zip(vector) {
+        assert!((gap - expected).abs() < 1e-4, "{gaps:?} instead of {vector:?}");
+    }
+}
+
+/// Vectors `psp.adhoc.*` and `psp.damped.*` (sections 2.1 and 2.2): first 50 us, then twofold; shorter by each rule; a loss right behind a
+/// shortening restores, where it is damped.
+#[test]
+fn psp_2_1_and_2_2_gaps() {
+    let up = [50.0, 100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0];
+    let halved = [1600.0, 3200.0, 1600.0, 800.0, 1600.0, 800.0, 400.0, 200.0, 400.0, 200.0, 400.0];
+    let rate = [
+        3073.77004, 6147.54008, 5712.36639, 5333.7, 10667.4, 9439.7263, 8462.93457, 7667.2505, 15334.501, 12932.9847,
+        25865.9695,
+    ];
+    let rate_damped = [
+        3073.77004, 3200.0, 3073.77004, 2956.78729, 3073.77004, 2956.78729, 2848.07152, 2746.77632, 2848.07152,
+        2746.77632, 2848.07152,
+    ];
+    let step = [3150.0, 6300.0, 6250.0, 6200.0, 12400.0, 12350.0, 12300.0, 12250.0, 24500.0, 24450.0, 48900.0];
+    let step_damped = [3150.0, 3200.0, 3150.0, 3100.0, 3150.0, 3100.0, 3050.0, 3000.0, 3050.0, 3000.0, 3050.0];
+    for (shorten, ad_hoc, damped) in [
+        (Shorten::Factor, &halved, &halved),
+        (Shorten::Rate, &rate, &rate_damped),
+        (Shorten::Step, &step, &step_damped),
+    ] {
+        for (damping, rest) in [(Damping::None, ad_hoc), (Damping::Newest, damped)] {
+            let found = gaps(&mut Rule::new(&options(damping, shorten)), &LOSSES, 0);
+            near(&found, &[up.as_slice(), rest].concat());
+        }
+        // Where reports come at once, the newest decision is the one in force.
+        let found = gaps(&mut Rule::new(&options(Damping::InForce, shorten)), &LOSSES, 0);
+        near(&found, &[up.as_slice(), damped].concat());
+    }
+}
+
+/// Vector `psp.cap` (section 2.1): one packet in a round trip at least. Vector `psp.reach-2000us`: seven round trips from 0 to 2000 us.
+#[test]
+fn psp_2_1_cap_and_reach() {
+    let found = gaps(&mut Rule::new(&options(Damping::None, Shorten::Rate)), &[1; 14], 0);
+    let vector = [50.0, 100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0, 6400.0, 12800.0, 25600.0, 51200.0, 84000.0];
+    near(&found, &[vector.as_slice(), &[84000.0; 2]].concat());
+    assert_eq!(found.iter().position(|gap| *gap >= 2000.0), Some(6));
+}
+
+/// Section 2.2, reports a round trip late: the loss in the report behind a reaction is passed over, and what is blamed is the decision by which
+/// the packets went. Here the seventh report tells of a loss of packets that went by the first of two
+/// shortenings: it restores the gap before that one.
+#[test]
+fn psp_2_2_blames_the_decision_in_force() {
+    let options = SpacingOptions { step: Duration::from_micros(10), ..options(Damping::InForce, Shorten::Step) };
+    let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 0, 1, 1, 0], 1);
+    near(&found, &[50.0, 50.0, 100.0, 100.0, 90.0, 80.0, 100.0, 100.0, 90.0]);
+    // What went before the first shortening was not lost by it.
+    let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 1], 1);
+    near(&found, &[50.0, 50.0, 100.0, 100.0, 90.0, 180.0]);
+    // The newest is blamed at once, also for what it has not done.
+    let options = SpacingOptions { damping: Damping::Newest, ..options };
+    let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 0, 1, 1, 0], 1);
+    near(&found, &[50.0, 100.0, 200.0, 190.0, 180.0, 170.0, 180.0, 360.0, 350.0]);
+}
+
+fn context() -> SenderContext {
+    let mut context = SenderContext::new(Instant::ZERO, Bytes::new(1460), Random::new(1, "spacing"));
+    context.header = Bytes::new(40);
+    context.line_rate = Some(Rate::from_bits_per_second(100_000_000));
+    context.rtt = Some(Duration::from_millis(84));
+    context
+}
+
+fn sends(sender: &mut SpacingSender, now: Instant, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        sender.on_send(now, &Sending::new(number, Some(Bytes::new(1460))));
+    }
+}
+
+fn hears(sender: &mut SpacingSender, now: Instant, acknowledged: u64, highest: u32, came: u32) {
+    let own = Count { highest, came }.encode();
+    sender.on_feedback(now, &Feedback::new(acknowledged, Report::Own(own)));
+}
+
+fn gap_us(sender: &SpacingSender) -> u64 {
+    // What the status says as a rate.
+    let bits = sender.status().pacing_rate.unwrap().bits_per_second();
+    (1460.0 * 8e6 / bits as f64 - 120.0).round() as u64
+}
+
+/// Vector `psp.psa.fluid` (Figure 3): the gap is from the end of one packet, headers and all, to the start of the next.
+#[test]
+fn psp_2_gap_from_end_to_start() {
+    let mut sender = SpacingSender::new(&options(Damping::None, Shorten::Rate), context());
+    sends(&mut sender, Instant::ZERO, 0..1);
+    assert_eq!(sender.poll_send(Instant::ZERO, &Default::default()), Permit::At(Instant::from_nanos(120_000)));
+    hears(&mut sender, Instant::from_millis(84), 0, 0, 0);
+    sends(&mut sender, Instant::from_millis(84), 1..2);
+    let due = Permit::At(Instant::from_millis(84) + Duration::from_micros(170));
+    assert_eq!(sender.poll_send(Instant::from_millis(84), &Default::default()), due);
+}
+
+/// Reports tell of numbers, not of windows of time: what is under way is not missing, a report that was lost is made up for by the next, one
+/// that was overtaken is passed over, and so is one of packets that were never sent. What comes late fills its hole.
+#[test]
+fn psp_2_1_counts_by_numbers() {
+    let mut sender = SpacingSender::new(&options(Damping::None, Shorten::Step), context());
+    let now = Instant::from_secs(1);
+    // Numbers may begin anywhere, close to where 32 bits end too.
+    let base = (1u64 << 32) - 150;
+    let low = |n: u64| (base + n) as u32;
+    sends(&mut sender, now, base..base + 300);
+    hears(&mut sender, now, base + 99, low(99), 100);
+    assert_eq!(gap_us(&sender), 0, "200 are under way");
+    hears(&mut sender, now, base + 250, low(249), 249);
+    assert_eq!(
+        gap_us(&sender),
+        50,
+        "one is missing, and the one after it is under way though the carrier has heard of it"
+    );
+    hears(&mut sender, now, base + 250, low(199), 150);
+    hears(&mut sender, now, base + 900, low(900), 500);
+    assert_eq!(gap_us(&sender), 50);
+    hears(&mut sender, now, base + 299, low(299), 300);
+    assert_eq!(gap_us(&sender), 0, "the missing one has come");
+    sends(&mut sender, now, base + 300..base + 400);
+    hears(&mut sender, now, base + 399, low(399), 400);
+    sends(&mut sender, now, base + 400..base + 500);
+    hears(&mut sender, now, base + 499, low(499), 490);
+    assert_eq!(gap_us(&sender), 50);
+}
+
+/// Section 2.1: the base round trip is measured by a packet that goes alone, and repeated until it is answered.
+#[test]
+fn psp_2_1_base_round_trip() {
+    let mut at_set_up = context();
+    at_set_up.rtt = None;
+    let mut sender = SpacingSender::new(&options(Damping::None, Shorten::Rate), at_set_up);
+    let mut receiver = SpacingReceiver::new(
+        &options(Damping::None, Shorten::Rate),
+        ReceiverContext::new(Instant::ZERO, Bytes::new(1460)),
+    );
+    let mut packet = Received::new(0, Some(Bytes::new(1460)));
+    let mut carry = |sender: &mut SpacingSender, now: Instant, number: u64| {
+        let stamp = sender.on_send(now, &Sending::new(number, Some(Bytes::new(1460))));
+        (packet.number, packet.timing) = (number, Some(Timing::stamped(now, &stamp)));
+        receiver.on_packet(now, &packet);
+        match receiver.poll_report(now) {
+            Some(Report::Own(own)) => Some(own),
+            _ => None,
+        }
+    };
+    let now = Instant::from_secs(1);
+    assert!(carry(&mut sender, now, 0).is_some(), "answered at once");
+    assert_eq!(sender.poll_send(now + Duration::from_millis(999), &Default::default()), Permit::Blocked);
+    assert_eq!(sender.poll_timeout(), Some(Instant::from_secs(2)));
+    sender.handle_timeout(Instant::from_secs(2));
+    assert_eq!(sender.poll_send(Instant::from_secs(2), &Default::default()), Permit::Now);
+    let own = carry(&mut sender, Instant::from_secs(2), 1).unwrap();
+    let mut feedback = Feedback::new(1, Report::Own(own));
+    feedback.rtt_sample = Some(Duration::from_millis(84));
+    let now = Instant::from_millis(2084);
+    sender.on_feedback(now, &feedback);
+    assert_eq!((sender.poll_send(now, &Default::default()), sender.status().rtt), (Permit::Now, feedback.rtt_sample));
+    assert!(carry(&mut sender, now, 2).is_none(), "from now on in rounds");
+    assert_eq!(receiver.poll_timeout(), Some(now + Duration::from_millis(84)));
+    // A later sample changes nothing.
+    feedback.rtt_sample = Some(Duration::from_millis(300));
+    sender.on_feedback(now, &feedback);
+    assert_eq!(sender.status().rtt, Some(Duration::from_millis(84)));
+}
+
+/// The authors' future work: a round trip that follows the path.
+#[test]
+fn a_round_trip_that_changes() {
+    for (rule, after) in [(SpacingRtt::Base, 84_000), (SpacingRtt::Least, 40_000), (SpacingRtt::Smoothed, 83_560)] {
+        let options = SpacingOptions { round_trip: rule, ..options(Damping::None, Shorten::Rate) };
+        let mut sender = SpacingSender::new(&options, context());
+        sends(&mut sender, Instant::ZERO, 0..10);
+        for sample in [120, 40] {
+            let mut feedback = Feedback::new(5, Report::Own(Own::NONE));
+            feedback.rtt_sample = Some(Duration::from_millis(sample));
+            sender.on_feedback(Instant::from_secs(1), &feedback);
+        }
+        let rtt_us = sender.status().rtt.unwrap().as_nanos() / 1000;
+        // 0.9 (0.9 84 + 0.1 120) + 0.1 40 ms.
+        let expected = if rule == SpacingRtt::Smoothed { 82_840 } else { after };
+        assert_eq!(rtt_us, expected, "{rule:?}");
+    }
+}
+
+/// What nobody answers is lost: after four round trips without a report, each later one again as long as something goes.
+#[test]
+fn silence_is_loss() {
+    let options = SpacingOptions { silence: 4, ..options(Damping::InForce, Shorten::Rate) };
+    let mut sender = SpacingSender::new(&options, context());
+    let mut now = Instant::ZERO;
+    let mut gaps = vec![];
+    for number in 0..6 {
+        sends(&mut sender, now, number..number + 1);
+        now = sender.poll_timeout().unwrap();
+        sender.handle_timeout(now);
+        gaps.push(gap_us(&sender));
+        assert_eq!(sender.poll_timeout(), None, "idle senders are not silent");
+    }
+    assert_eq!(gaps, [50, 100, 200, 400, 800, 1600]);
+    // A report takes the timer away once nothing is under way.
+    sends(&mut sender, now, 6..8);
+    hears(&mut sender, now, 6, 6, 1);
+    assert!(sender.poll_timeout().is_some());
+    hears(&mut sender, now, 7, 7, 2);
+    assert_eq!(sender.poll_timeout(), None);
+}
+
+/// A gap that the application does not use says nothing of the path: it stays.
+#[test]
+fn gaps_that_are_not_used_are_held() {
+    for (when_limited, after) in [(WhenLimited::Hold, 100), (WhenLimited::Shorten, 50)] {
+        let options = SpacingOptions { when_limited, ..options(Damping::None, Shorten::Step) };
+        let mut sender = SpacingSender::new(&options, context());
+        sends(&mut sender, Instant::ZERO, 0..300);
+        hears(&mut sender, Instant::ZERO, 99, 99, 99);
+        hears(&mut sender, Instant::ZERO, 199, 199, 198);
+        assert_eq!(gap_us(&sender), 100);
+        sender.on_application_limited(Instant::ZERO);
+        hears(&mut sender, Instant::ZERO, 299, 299, 298);
+        assert_eq!(gap_us(&sender), after, "{when_limited:?}");
+    }
+}
+
+/// Once a round trip, as the packets say it; a mark counts as lost, a corrupt packet too; silent rounds end the reports.
+#[test]
+fn psp_2_1_reports() {
+    let context = ReceiverContext::new(Instant::ZERO, Bytes::new(1460));
+    let mut receiver = SpacingReceiver::new(&options(Damping::None, Shorten::Rate), context);
+    let comes = |receiver: &mut SpacingReceiver, now: Instant, number: u64, ecn: Ecn| {
+        let mut packet = Received::new(number, Some(Bytes::new(1460)));
+        let mut timing = Timing::new(now);
+        timing.rtt = Some(Duration::from_millis(84));
+        (packet.timing, packet.ecn) = (Some(timing), ecn);
+        receiver.on_packet(now, &packet);
+    };
+    let start = Instant::from_secs(1);
+    for (number, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ce), (3, Ecn::Ect0), (2, Ecn::Ect0)] {
+        comes(&mut receiver, start, number, ecn);
+        assert_eq!(receiver.poll_report(start), None);
+    }
+    receiver.on_corrupt(start, 3);
+    let end = receiver.poll_timeout().unwrap();
+    assert_eq!(end, start + Duration::from_millis(84));
+    receiver.handle_timeout(end);
+    let Some(Report::Own(own)) = receiver.poll_report(end) else { panic!("no report") };
+    assert_eq!(Count::decode(own), Some(Count { highest: 3, came: 2 }));
+    assert_eq!(receiver.poll_report(end), None);
+    let silent = receiver.poll_timeout().unwrap();
+    receiver.handle_timeout(silent);
+    assert_eq!(receiver.poll_report(silent), None);
+    assert_eq!(receiver.poll_timeout(), None);
+    comes(&mut receiver, silent, 9, Ecn::Ect0);
+    assert_eq!(receiver.poll_timeout(), Some(silent + Duration::from_millis(84)));
+}
+
+proptest! {
+    /// Whatever a report says, the gap lies between nothing and a round trip, and nothing panics.
+    #[test]
+    fn no_report_breaks_it(
+        base in prop::sample::select(vec![0, 1 << 32, (1 << 48) - 500, u64::MAX - 2000]),
+        reports in prop::collection::vec((prop::num::u64::ANY, prop::collection::vec(prop::num::u8::ANY, 0..12), 0u64..2000), 0..40),
+        damping in prop::sample::select(vec![Damping::None, Damping::Newest, Damping::InForce]),
+        shorten in prop::sample::select(vec![Shorten::Rate, Shorten::Step, Shorten::Factor]),
+    ) {
+        let mut sender = SpacingSender::new(&options(damping, shorten), context());
+        let (mut now, mut number) = (Instant::ZERO, base);
+        for (far, bytes, close) in reports {
+            sends(&mut sender, now, number..number + 20);
+            number += 20;
+            now += Duration::from_millis(50);
+            let own = Own::new(&bytes).unwrap();
+            for acknowledged in [far, base.saturating_add(close)] {
+                sender.on_feedback(now, &Feedback::new(acknowledged, Report::Own(own)));
+                hears(&mut sender, now, acknowledged, acknowledged as u32, close as u32);
+            }
+            if let Some(at) = sender.poll_timeout() {
+                sender.handle_timeout(at);
+            }
+            prop_assert!(gap_us(&sender) <= 84_000);
+            prop_assert!(matches!(sender.poll_send(now + Duration::from_secs(1), &Default::default()), Permit::Now));
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Packets spaced evenly at the rate of TCP's throughput equation: the equation-based protocol of "packet spacing: an enabling mechanism for
+//! delivering multimedia content in computational grids" (section 2.3). All else is TFRC's, which it names as its source:
+//!
+//! ```text
+//! ps = s / T - tx     T the rate of TFRC; from the end of a packet to the start of the next, never less than nothing
+//! ```
+
+use crate::tfrc::{Pacing, TfrcOptions};
+use headway_units::{Dialect, Duration, OptionError, Options};
+use std::ops::Deref;
+
+/// Options of `spacing-equation`: those of `tfrc`, with presets for even gaps.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
+pub struct SpacingEquationOptions(pub TfrcOptions);
+
+impl Deref for SpacingEquationOptions {
+    type Target = TfrcOptions;
+    fn deref(&self) -> &TfrcOptions {
+        &self.0
+    }
+}
+
+impl Options for SpacingEquationOptions {
+    fn preset(dialect: Dialect) -> Self {
+        Self(TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, ..TfrcOptions::preset(dialect) })
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.0.check()
+    }
+}
