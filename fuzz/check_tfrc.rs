@@ -90,9 +90,10 @@ pub(crate) fn check(bytes: &[u8]) {
                     arriving + (u64::from(ahead & 31) << (ahead >> 5 << 1))
                 };
                 arriving = arriving.max(number + 1);
+                let mut rtt = None;
                 let timing = (kind & 32 != 0).then(|| {
                     let mut timing = Timing::new(now);
-                    timing.rtt = (byte() & 1 == 0).then(|| Duration::from_nanos(1 << (byte() % 41)));
+                    rtt = (byte() & 1 == 0).then(|| Duration::from_nanos(1 << (byte() % 41)));
                     (timing.round, timing.urgent) = (byte().into(), byte() & 1 == 0);
                     timing
                 });
@@ -101,7 +102,7 @@ pub(crate) fn check(bytes: &[u8]) {
                 packet.ecn = if kind & 6 == 6 { Ecn::Ce } else { Ecn::Ect0 };
                 packet.ccval = byte() & 15;
                 packet.ndp_count = (kind & 8 == 0).then(|| u64::from(byte()));
-                packet.timing = timing;
+                (packet.timing, packet.rtt) = (timing, rtt);
                 receiver.on_packet(now, &packet);
                 report(&mut receiver, &mut sender, now, kind & 16 != 0);
             }

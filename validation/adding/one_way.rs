@@ -120,12 +120,12 @@ impl ReceiverHalf for OneWayReceiver {
     const NEEDS: &'static [Need] = &[Need::SenderClock, Need::RoundTrip];
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
-        let Some(Timing { sent, rtt, .. }) = packet.timing else { return };
+        let Some(Timing { sent, .. }) = packet.timing else { return };
         let way = now.as_nanos() as f64 / 1e9 - sent.as_nanos() as f64 / 1e9;
         (self.shortest, self.least) = (self.shortest.min(way), self.least.min(way));
         self.lost |= self.expected.is_some_and(|expected| packet.number > expected);
         self.expected = self.expected.max(packet.number.checked_add(1));
-        let round_trip = rtt.unwrap_or(Duration::from_millis(200));
+        let round_trip = packet.rtt.unwrap_or(Duration::from_millis(200));
         self.due |= self.last.is_none_or(|last| now.since(last) >= round_trip);
     }
 

@@ -39,7 +39,7 @@ fn pair(kind: &str, losses: bool) -> Operation {
         if let Some(stamp) = stamp.filter(|_| !losses || number % 100 != 99) {
             let mut packet = Received::new(number, Some(SIZE));
             (packet.ccval, packet.ndp_count) = (stamp.ccval, Some(0));
-            packet.timing = Some(Timing::stamped(now, &stamp));
+            (packet.timing, packet.rtt) = (Some(Timing::stamped(now, &stamp)), stamp.rtt);
             receiver.on_packet(now, &packet);
         }
         receiver.handle_timeout(now);

@@ -272,14 +272,16 @@ impl UdpmReceiver {
     }
 
     fn measure(&mut self, now: Instant, packet: &Received) {
-        let Some(timing) = packet.timing else { return };
+        let measured = packet.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns);
+        let Some(timing) = packet.timing else {
+            self.rtt_ns = measured;
+            return;
+        };
         let twice = now.since(timing.sent) * 2;
         self.rtt_ns = match self.round_trip {
-            RoundTrip::Measured => timing.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns),
+            RoundTrip::Measured => measured,
             // Clocks that do not agree: a connection's timestamps have no common zero.
-            _ if timing.sent > now || now.since(timing.sent) > LONGEST_WAY => {
-                timing.rtt.map(|rtt| smoothed(None, rtt)).or(self.rtt_ns)
-            }
+            _ if timing.sent > now || now.since(timing.sent) > LONGEST_WAY => measured,
             RoundTrip::OneWay => Some(smoothed(self.rtt_ns, twice)),
             RoundTrip::LeastOneWay => Some(smoothed(None, twice).min(self.rtt_ns.unwrap_or(f64::INFINITY))),
         };

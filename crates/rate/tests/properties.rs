@@ -73,13 +73,14 @@ fn to_sender() -> impl Strategy<Value = ToSender> {
     ]
 }
 
-fn packets() -> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Option<Timing>, Duration)> {
+fn packets()
+-> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Option<(Timing, Option<Duration>)>, Duration)> {
     let timings =
         (durations(), prop::option::of(durations()), prop::option::of(durations()), any::<u32>(), any::<bool>())
             .prop_map(|(sent, rtt, t_rto, round, urgent)| {
                 let mut timing = Timing::new(Instant::ZERO + sent);
-                (timing.rtt, timing.t_rto, timing.round, timing.urgent) = (rtt, t_rto, round, urgent);
-                timing
+                (timing.t_rto, timing.round, timing.urgent) = (t_rto, round, urgent);
+                (timing, rtt)
             });
     let ndp = prop::option::weighted(0.3, numbers());
     let sizes = prop_oneof![0u64..2000, numbers()];
@@ -179,7 +180,8 @@ proptest! {
             let number = if near { (u64::MAX - 300 + 2 * i as u64).wrapping_add(number % 5) } else { number };
             let mut packet = Received::new(number, data.then(|| Bytes::new(size)));
             packet.ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
-            (packet.ccval, packet.ndp_count, packet.timing) = (ccval % 16, ndp_count, timing);
+            (packet.ccval, packet.ndp_count) = (ccval % 16, ndp_count);
+            (packet.timing, packet.rtt) = timing.map_or((None, None), |(timing, rtt)| (Some(timing), rtt));
             receiver.on_packet(now, &packet);
             if let Some(Report::Tfrc(report)) = receiver.poll_report(now) {
                 match report.losses {

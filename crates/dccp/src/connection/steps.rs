@@ -243,16 +243,15 @@ impl Connection {
         // 11.7.2). Under CCID 3 it is the receiver that makes loss events of marks; under CCID 2 the sender reads the codes.
         received.ecn = if data && !intact { Ecn::Ce } else { ecn };
         (received.ccval, received.ndp_count) = (packet.ccval.value(), ndp_count);
-        (received.own, received.timing) = (heard.on_data.own, self.sender_clock(heard));
+        (received.own, received.rtt) = (heard.on_data.own, heard.on_data.rtt);
+        received.timing = self.sender_clock(heard);
         self.reverse.on_packet(now, &received);
     }
 
     /// The sender's clock, where its CCID puts it on data.
     fn sender_clock(&mut self, heard: &Heard) -> Option<Timing> {
         let timestamp = heard.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
-        let mut timing = self.reverse.sent(timestamp);
-        timing.rtt = heard.on_data.rtt;
-        Some(timing)
+        Some(self.reverse.sent(timestamp))
     }
 
     /// Step 13: the server asks the client to close.

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Need {
     /// The receiver half: when each packet was sent, by the sender's clock ([`Timing::sent`](crate::Timing::sent)).
     SenderClock,
-    /// The receiver half: the sender's round trip, on each packet ([`Timing::rtt`](crate::Timing::rtt)).
+    /// The receiver half: the sender's round trip, on each packet ([`Received::rtt`](crate::Received::rtt)).
     RoundTrip,
     /// The sender half: how fast the wire behind it takes packets ([`SenderContext::line_rate`]).
     LineRate,

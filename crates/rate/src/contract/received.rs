@@ -20,7 +20,9 @@ pub struct Received {
     pub ccval: u8,
     /// How many packets without data were sent just before it, if it says so (NDP Count, RFC 4340 section 7.7).
     pub ndp_count: Option<u64>,
-    /// What only carriers with room for it carry.
+    /// [`Stamp::rtt`](crate::Stamp::rtt), where the carrier has room for it.
+    pub rtt: Option<Duration>,
+    /// What only carriers with room for the sender's clock carry.
     pub timing: Option<Timing>,
     /// [`Stamp::own`](crate::Stamp::own).
     pub own: Own,
@@ -40,8 +42,6 @@ impl Received {
 pub struct Timing {
     /// When it was sent, by the sender's clock.
     pub sent: Instant,
-    /// [`Stamp::rtt`](crate::Stamp::rtt).
-    pub rtt: Option<Duration>,
     /// [`Stamp::t_rto`](crate::Stamp::t_rto).
     pub t_rto: Option<Duration>,
     /// [`Stamp::round`](crate::Stamp::round).
@@ -54,12 +54,12 @@ impl Timing {
     /// No more than when it was sent.
     #[must_use]
     pub const fn new(sent: Instant) -> Self {
-        Self { sent, rtt: None, t_rto: None, round: 0, urgent: false }
+        Self { sent, t_rto: None, round: 0, urgent: false }
     }
 
-    /// All that a packet with this stamp says.
+    /// What a packet with this stamp says of its sender's clock.
     #[must_use]
     pub const fn stamped(sent: Instant, stamp: &Stamp) -> Self {
-        Self { sent, rtt: stamp.rtt, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent }
+        Self { sent, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent }
     }
 }

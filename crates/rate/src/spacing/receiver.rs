@@ -40,7 +40,7 @@ impl ReceiverHalf for SpacingReceiver {
             return;
         }
         self.news = true;
-        if let Some(rtt) = packet.timing.and_then(|timing| timing.rtt) {
+        if let Some(rtt) = packet.rtt {
             self.round = rtt.clamp(SHORTEST_ROUND, LONGEST_ROUND);
             self.ends = self.ends.or(Some(now + self.round));
         } else if self.ends.is_none() {

@@ -3,7 +3,7 @@
 use super::options::{Damping, Shorten, SpacingOptions};
 use super::rule::{Rule, Told};
 use super::*;
-use crate::contract::{Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Timing};
+use crate::contract::{Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending};
 use crate::report::{Feedback, Report};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Options, Random, Rate};
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ fn psp_2_1_base_round_trip() {
     let mut packet = Received::new(0, Some(Bytes::new(1460)));
     let mut carry = |sender: &mut SpacingSender, now: Instant, number: u64| {
         let stamp = sender.on_send(now, &Sending::new(number, Some(Bytes::new(1460))));
-        (packet.number, packet.timing) = (number, Some(Timing::stamped(now, &stamp)));
+        (packet.number, packet.rtt) = (number, stamp.rtt);
         receiver.on_packet(now, &packet);
         match receiver.poll_report(now) {
             Some(Report::Own(own)) => Some(own),
@@ -272,9 +272,7 @@ fn psp_2_1_reports() {
     let mut receiver = SpacingReceiver::new(&options(Damping::None, Shorten::Rate), context);
     let comes = |receiver: &mut SpacingReceiver, now: Instant, number: u64, ecn: Ecn| {
         let mut packet = Received::new(number, Some(Bytes::new(1460)));
-        let mut timing = Timing::new(now);
-        timing.rtt = Some(Duration::from_millis(84));
-        (packet.timing, packet.ecn) = (Some(timing), ecn);
+        (packet.rtt, packet.ecn) = (Some(Duration::from_millis(84)), ecn);
         receiver.on_packet(now, &packet);
     };
     let start = Instant::from_secs(1);

@@ -47,7 +47,7 @@ impl ReceiverHalf for TcpLikeReceiver {
     const REPORTS: ReportForm = ReportForm::Arrivals;
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
-        if let Some(rtt) = packet.timing.and_then(|timing| timing.rtt) {
+        if let Some(rtt) = packet.rtt {
             self.rtt = rtt;
         }
         let in_order = self.newest.is_none_or(|newest| packet.number == newest.wrapping_add(1));
@@ -96,7 +96,6 @@ impl ReceiverHalf for TcpLikeReceiver {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::contract::Timing;
     use headway_units::{Bytes, Dialect, Options};
 
     const SIZE: Bytes = Bytes::new(1000);
@@ -141,11 +140,10 @@ pub(super) mod tests {
     fn section_6_marks_and_holes_are_reported_at_once() {
         let marked = |number| Received { ecn: Ecn::Ce, ..received(number) };
         for (rtt, again) in [(None, 300), (Some(Duration::from_millis(10)), 110)] {
-            let timing = Some(Timing { sent: Instant::ZERO, rtt, t_rto: None, round: 0, urgent: false });
             let mut receiver = receiver(&TcpLikeOptions::preset(Dialect::Rfc));
             receiver.set_ack_ratio(100);
             let mut due = |at: u64, packet: Received| {
-                receiver.on_packet(ms(at), &Received { timing, ..packet });
+                receiver.on_packet(ms(at), &Received { rtt, ..packet });
                 receiver.poll_report(ms(at)).is_some()
             };
             assert!(!due(0, received(7)));

@@ -29,6 +29,7 @@ pub struct TfrcReceiver {
     counter_rtt: CounterRtt,
     size: SegmentSize,
     timing: Option<Timing>,
+    rtt: Option<Duration>,
     /// Length of the interval before the first loss.
     first_interval: f64,
     p: f64,
@@ -72,6 +73,7 @@ impl TfrcReceiver {
             counter_rtt: CounterRtt::new(options.counter_samples),
             size: SegmentSize::new(options.segment, context.packet_size.count()),
             timing: None,
+            rtt: None,
             first_interval: 0.0,
             p: 0.0,
             first_p: None,
@@ -87,7 +89,7 @@ impl TfrcReceiver {
     /// R in s: the sender's, or the estimate from its counter.
     fn r(&self) -> Option<f64> {
         match self.timing {
-            Some(timing) => timing.rtt.map(Duration::as_secs_f64).filter(|r| *r > 0.0),
+            Some(_) => self.rtt.map(Duration::as_secs_f64).filter(|r| *r > 0.0),
             None => self.counter_rtt.rtt(),
         }
     }
@@ -256,7 +258,9 @@ impl ReceiverHalf for TfrcReceiver {
     const REPORTS: ReportForm = ReportForm::Tfrc;
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
-        self.timing = packet.timing.or(self.timing);
+        if packet.timing.is_some() {
+            (self.timing, self.rtt) = (packet.timing, packet.rtt);
+        }
         let had_losses = self.history.as_ref().is_some_and(LossHistory::has_losses);
         let highest = self.history.as_ref().and_then(LossHistory::highest);
         let change = self.add(now, packet);

@@ -225,9 +225,8 @@ fn rounds_last_what_the_sender_measured() {
     bench.comes();
     assert_eq!(bench.receiver.poll_timeout(), None);
     let mut packet = Received::new(1, Some(Bytes::new(1000)));
-    let mut timing = crate::Timing::new(bench.now);
-    timing.rtt = Some(Duration::from_millis(37));
-    packet.timing = Some(timing);
+    packet.timing = Some(crate::Timing::new(bench.now));
+    packet.rtt = Some(Duration::from_millis(37));
     bench.receiver.on_packet(bench.now, &packet);
     assert_eq!(bench.receiver.poll_timeout(), Some(bench.now + Duration::from_millis(37)));
 }
@@ -240,9 +239,8 @@ fn clocks_that_do_not_agree() {
             let mut bench = Bench::new(&UdpmOptions { decide: Decide::RoundTrip, round_trip, ..options() });
             bench.now = Instant::from_secs(if sent == Instant::from_secs(42_949) { 5 } else { 100_000 });
             let mut packet = Received::new(0, Some(Bytes::new(1000)));
-            let mut timing = crate::Timing::new(sent);
-            timing.rtt = Some(Duration::from_millis(37));
-            packet.timing = Some(timing);
+            packet.timing = Some(crate::Timing::new(sent));
+            packet.rtt = Some(Duration::from_millis(37));
             bench.receiver.on_packet(bench.now, &packet);
             assert_eq!(bench.receiver.poll_timeout(), Some(bench.now + Duration::from_millis(37)), "{sent}");
         }

@@ -180,7 +180,9 @@ impl Path {
             self.sent_at.push(self.now);
             let mut packet = Received::new(number, Some(self.size));
             packet.ccval = stamp.ccval;
-            packet.timing = (self.form == Form::Agent).then(|| Timing::stamped(self.now, &stamp));
+            if self.form == Form::Agent {
+                (packet.rtt, packet.timing) = (stamp.rtt, Some(Timing::stamped(self.now, &stamp)));
+            }
             if !(self.drop)(number) {
                 let at = self.cross(0, self.wire.0);
                 let at = nudged(at, &self.nudges, number);

@@ -85,7 +85,7 @@ pub(crate) fn run(sender: impl SenderHalf, receiver: impl ReceiverHalf) -> Outco
             free += RATE.time_of(SIZE);
             let stamp = stamp.unwrap();
             let mut packet = Received::new(number, Some(SIZE));
-            (packet.own, packet.timing) = (stamp.own, Some(Timing::stamped(now, &stamp)));
+            (packet.own, packet.rtt, packet.timing) = (stamp.own, stamp.rtt, Some(Timing::stamped(now, &stamp)));
             there.push_back((free + DELAY, packet));
         }
         let next = [

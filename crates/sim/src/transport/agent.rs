@@ -226,7 +226,7 @@ impl AgentReceiver {
         }
         let mut packet = Received::new(number, Some(Bytes::new(data.payload.into())));
         (packet.ecn, packet.ccval, packet.ndp_count) = (ecn, stamp.ccval, Some(0));
-        (packet.timing, packet.own) = (Some(Timing::stamped(sent, &stamp)), stamp.own);
+        (packet.timing, packet.rtt, packet.own) = (Some(Timing::stamped(sent, &stamp)), stamp.rtt, stamp.own);
         self.inbound.on_packet(now, &packet);
     }
 

@@ -26,8 +26,7 @@ fn counted(number: u64, ccval: u8) -> Received {
 /// With the sender's clock; R is 100 ms unless it is not known yet.
 fn timed(number: u64, rtt: Option<u64>) -> Received {
     let rtt = rtt.map(Duration::from_millis);
-    let timing = Timing { rtt, ..Timing::new(Instant::ZERO) };
-    Received { timing: Some(timing), ..counted(number, 0) }
+    Received { timing: Some(Timing::new(Instant::ZERO)), rtt, ..counted(number, 0) }
 }
 
 /// X_recv in bytes/s and p of the report that is due.
