@@ -27,6 +27,7 @@ mod load;
 mod measured;
 mod metric;
 mod number;
+mod packet_spacing;
 mod paper;
 mod pattern;
 mod points;

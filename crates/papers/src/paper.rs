@@ -3,7 +3,7 @@
 use crate::claims::{Claims, ClaimsError};
 use crate::metric::Metric;
 use crate::reference::{Reference, ReferenceError};
-use crate::{lan_queues, sfdps, udpm};
+use crate::{lan_queues, packet_spacing, sfdps, udpm};
 
 /// A paper, with the texts of its folder built in.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,7 @@ pub const PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
     paper!("udpm", udpm::METRICS, ["udpm", "cbr", "dccp", "web-udpm", "web-cbr", "mark-head", "mark-tail"]),
+    paper!("packet-spacing", packet_spacing::METRICS, ["fixed", "fixed-alone", "two", "ten"]),
 ];
 
 impl Paper {

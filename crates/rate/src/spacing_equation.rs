@@ -22,8 +22,10 @@ impl Deref for SpacingEquationOptions {
 }
 
 impl Options for SpacingEquationOptions {
+    /// ns-2's TFRC needs no least rate, since each expiry of its nofeedback timer sends a packet at once: even gaps do.
     fn preset(dialect: Dialect) -> Self {
-        Self(TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, ..TfrcOptions::preset(dialect) })
+        let even = TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, ..TfrcOptions::preset(dialect) };
+        Self(TfrcOptions { minimum_rate: true, ..even })
     }
 
     fn check(&self) -> Result<(), OptionError> {

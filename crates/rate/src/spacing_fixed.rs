@@ -106,3 +106,70 @@ impl SenderHalf for SpacingFixedSender {
         Status { target_rate: rate, pacing_rate: rate, ..Status::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Random;
+
+    fn sender(size: u64, spacing_us: u64, apart: Apart) -> SpacingFixedSender {
+        // Headers of 40 B take their time, too.
+        let mut context = SenderContext::new(Instant::ZERO, Bytes::new(size - 40), Random::new(1, "fixed"));
+        context.header = Bytes::new(40);
+        context.line_rate = Some(Rate::from_bits_per_second(100_000_000));
+        SpacingFixedSender::new(&SpacingFixedOptions { spacing: Duration::from_micros(spacing_us), apart }, context)
+    }
+
+    /// When the n-th packet goes, of a sender that always has one.
+    fn nth(mut sender: SpacingFixedSender, size: u64, n: u64) -> Instant {
+        let mut now = Instant::ZERO;
+        for number in 0..n {
+            sender.on_send(now, &Sending::new(number, Some(Bytes::new(size - 40))));
+            now = match sender.poll_send(now, &Next::default()) {
+                Permit::At(at) => at,
+                permit => panic!("{permit:?}"),
+            };
+        }
+        now
+    }
+
+    /// Vector `psp.psa.fluid` (Figure 3): 8 s / (tx + ts), in bit/s, with tx on a line of 100 Mb/s.
+    #[test]
+    fn psp_figure_3_rates() {
+        for (size, spacing_us, bps) in [
+            (512, 0, 100_000_000.0),
+            (512, 50, 45_030_782.8),
+            (512, 500, 7_571_724.34),
+            (512, 1050, 3_754_491.46),
+            (1500, 0, 100_000_000.0),
+            (1500, 1000, 10_714_285.7),
+            (1500, 3000, 3_846_153.85),
+        ] {
+            let seconds = nth(sender(size, spacing_us, Apart::Gap), size, 1000).as_secs_f64();
+            let found = 8000.0 * size as f64 / seconds;
+            assert!((found / bps - 1.0).abs() < 1e-7, "{size} B, {spacing_us} us: {found}");
+        }
+    }
+
+    /// Vector `psp.receiver-gap`, start to start: 1500 us and 8 s / 100 Mb/s where a gap is meant, 1500 us where a period is; never less than the
+    /// packet takes.
+    #[test]
+    fn psp_3_2_3_periods() {
+        for (size, gap_ns) in [(508, 1_540_640), (1430, 1_614_400), (1500, 1_620_000)] {
+            assert_eq!(nth(sender(size, 1500, Apart::Gap), size, 1).as_nanos(), gap_ns);
+            assert_eq!(nth(sender(size, 1500, Apart::Period), size, 1).as_nanos(), 1_500_000);
+        }
+        assert_eq!(nth(sender(1500, 100, Apart::Period), 1500, 1).as_nanos(), 120_000);
+    }
+
+    /// Who comes late is not made up for.
+    #[test]
+    fn no_burst_catches_up() {
+        let mut sender = sender(1500, 880, Apart::Gap);
+        sender.on_send(Instant::ZERO, &Sending::new(0, Some(Bytes::new(1460))));
+        let late = Instant::from_millis(50);
+        assert_eq!(sender.poll_send(late, &Next::default()), Permit::Now);
+        sender.on_send(late, &Sending::new(1, Some(Bytes::new(1460))));
+        assert_eq!(sender.poll_send(late, &Next::default()), Permit::At(Instant::from_millis(51)));
+    }
+}

@@ -40,7 +40,7 @@ mod summary;
 mod table;
 
 pub use attacker::AttackerSummary;
-pub use by_flow::{ByFlow, LinkFlowSummary};
+pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use delay::DelaySummary;
 pub use fairness::jain_index;

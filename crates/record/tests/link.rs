@@ -78,6 +78,42 @@ fn events_outside_the_interval_are_only_in_the_totals() {
     assert_eq!((summary(&meter, &measured, at(20)).arrived_packets, meter.total_arrived_packets()), (1, 2));
 }
 
+/// Starts at 10, 12 and 16 ms are gaps of 2 and 4 ms; one of 9 ms was before the measured time.
+#[test]
+fn gaps_of_a_flow() {
+    let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(10), at(20)));
+    let flows = meter.by_flow_mut().unwrap();
+    let gap = |flows: &ByFlow| flows.summary(|_| String::new()).first().and_then(|flow| flow.gap_s);
+    flows.arrived(&measured, at(1), FlowId(0));
+    for start in [1, 10, 12] {
+        flows.sent(&measured, at(start), FlowId(0), 1000);
+        assert_eq!(gap(flows), None);
+    }
+    flows.sent(&measured, at(16), FlowId(0), 1000);
+    let found = gap(flows).unwrap();
+    assert!((found.mean - 0.003).abs() < 1e-12 && (found.std - 0.001).abs() < 1e-12, "{found:?}");
+    flows.cut(&measured, at(15), at(16), FlowId(0), 1000);
+    assert_eq!(gap(flows), None);
+}
+
+/// Of seven that come the fourth is dropped, when the second and the third still wait: the gap between the third and the fifth is broken.
+#[test]
+fn gaps_that_a_drop_has_broken() {
+    let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(0), at(100)));
+    let flows = meter.by_flow_mut().unwrap();
+    let flow = FlowId(3);
+    flows.arrived(&measured, at(1), flow);
+    flows.sent(&measured, at(1), flow, 1000);
+    (0..3).for_each(|_| flows.arrived(&measured, at(2), flow));
+    flows.dropped(&measured, at(2), flow, DropCause::QueueFull);
+    (0..3).for_each(|_| flows.arrived(&measured, at(3), flow));
+    [3, 5, 15, 17, 19].map(|start| flows.sent(&measured, at(start), flow, 1000));
+    let found = &flows.summary(|_| String::new())[0];
+    let [all, unbroken] = [found.gap_s.unwrap(), found.unbroken_gap_s.unwrap()];
+    assert!((all.mean - 0.0036).abs() < 1e-12 && (all.std - 0.0032).abs() < 1e-12, "{all:?}");
+    assert!((unbroken.mean - 0.002).abs() < 1e-12 && unbroken.std.abs() < 1e-9, "{unbroken:?}");
+}
+
 /// Measured from 10 to 20 ms. Flow 2 comes at 5, 10 and 15 ms; the second packet is marked, the third dropped. Flow 0 comes at 15 and its
 /// transmission is told to begin at 18 ms; flow 1 never comes. What begins at the end itself, or after a cut, does not count.
 #[test]

@@ -121,6 +121,14 @@ impl Rule {
         self.remember(next, before_s, What::Longer);
     }
 
+    /// The sender has had nothing to send for long: what it may try again is not further apart than this.
+    pub(super) fn on_idle(&mut self, next: u64, most_s: f64) {
+        if self.gap_s > most_s {
+            let before_s = std::mem::replace(&mut self.gap_s, most_s);
+            self.remember(next, before_s, What::Shorter);
+        }
+    }
+
     /// At least one packet goes in a round trip.
     fn longer(&self, rtt_s: f64) -> f64 {
         let longer = if self.gap_s > 0.0 { 2.0 * self.gap_s } else { self.first_s };

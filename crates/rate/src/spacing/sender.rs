@@ -12,6 +12,9 @@ use headway_units::{Bytes, Duration, Instant, Rate};
 const SET_UP: Duration = Duration::from_secs(1);
 const LONGEST_SET_UP: Duration = Duration::from_secs(64);
 
+/// Packets in a round trip that an idle sender may begin again with.
+const RESTART: f64 = 4.0;
+
 /// The sender half of `spacing`.
 #[derive(Debug)]
 pub struct SpacingSender {
@@ -37,6 +40,10 @@ pub struct SpacingSender {
     first: u64,
     /// The application had less to send than was allowed.
     limited: bool,
+    /// Packets of data since the last report, and when that came.
+    sent_since: u64,
+    reported_at: Option<Instant>,
+    last_sent: Option<Instant>,
     /// When silence is taken for loss.
     silent_at: Option<Instant>,
 }
@@ -60,6 +67,9 @@ impl SpacingSender {
             untold: None,
             first: 0,
             limited: false,
+            sent_since: 0,
+            reported_at: None,
+            last_sent: None,
             silent_at: None,
         }
     }
@@ -83,6 +93,21 @@ impl SpacingSender {
         let Some(rtt_s) = self.rtt_s.filter(|_| self.silence > 0) else { return };
         let round_s = rtt_s + self.tx_s(self.packet_size) + self.rule.gap_s();
         self.silent_at = Some(now + Duration::from_secs_f64(f64::from(self.silence) * round_s));
+    }
+
+    /// Four packets in a round trip: what an idle sender may begin again with, as TFRC's may with its initial window (RFC 5348 section 4.4).
+    fn restart_s(&self, rtt_s: f64) -> f64 {
+        (rtt_s / RESTART - self.tx_s(self.packet_size)).max(0.0)
+    }
+
+    /// Whether the gap may become shorter: not if the application has left half of the packets unsent that might have gone.
+    fn may_shorten(&self, now: Instant, rtt_s: f64) -> bool {
+        let allowed =
+            |since: Instant| now.since(since).as_secs_f64() / (self.tx_s(self.packet_size) + self.rule.gap_s());
+        self.when_limited == WhenLimited::Shorten
+            || !self.limited
+            || self.rule.gap_s() > self.restart_s(rtt_s)
+            || self.reported_at.is_none_or(|since| 2.0 * self.sent_since as f64 >= allowed(since))
     }
 
     /// What a report says of packets that none before it told of; `None` if it tells of none.
@@ -127,7 +152,8 @@ impl SenderHalf for SpacingSender {
         if !sending.data {
             return Stamp::default();
         }
-        self.size = sending.size;
+        (self.size, self.last_sent) = (sending.size, Some(now));
+        self.sent_since += 1;
         self.pacer.on_send(now, self.tx_s(sending.size) + self.rule.gap_s());
         if self.rtt_s.is_none() {
             self.set_up = Some(now + self.set_up_wait);
@@ -138,8 +164,12 @@ impl SenderHalf for SpacingSender {
         Stamp { rtt: self.rtt_s.map(Duration::from_secs_f64), ..Stamp::default() }
     }
 
-    fn on_application_limited(&mut self, _: Instant) {
+    fn on_application_limited(&mut self, now: Instant) {
         self.limited = true;
+        let Some((rtt_s, last)) = self.rtt_s.zip(self.last_sent) else { return };
+        if self.when_limited == WhenLimited::Hold && now.since(last).as_secs_f64() > rtt_s {
+            self.rule.on_idle(self.next, self.restart_s(rtt_s));
+        }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
@@ -150,11 +180,12 @@ impl SenderHalf for SpacingSender {
         }
         let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
         if !setting_up {
-            let may_shorten = !self.limited || self.when_limited == WhenLimited::Shorten;
+            let may_shorten = self.may_shorten(now, rtt_s);
             let tx_s = self.tx_s(self.packet_size);
             self.rule.on_report(&Told { congested, middle, next: self.next, may_shorten, rtt_s, tx_s });
             self.limited = false;
         }
+        (self.sent_since, self.reported_at) = (0, Some(now));
         self.silent_at = None;
         if self.untold.is_some_and(|(untold, _)| untold < self.next) {
             self.await_report(now);

@@ -249,20 +249,47 @@ fn silence_is_loss() {
     assert_eq!(sender.poll_timeout(), None);
 }
 
-/// A gap that the application does not use says nothing of the path: it stays.
+/// A gap that the application uses less than half of the time says nothing of the path: it stays. One that is used more, or that lets less than four
+/// packets go in a round trip, becomes shorter.
 #[test]
 fn gaps_that_are_not_used_are_held() {
-    for (when_limited, after) in [(WhenLimited::Hold, 100), (WhenLimited::Shorten, 50)] {
+    let seconds = |n: u64| Instant::from_secs(n);
+    for (when_limited, sent, after) in
+        [(WhenLimited::Hold, 2000, 100), (WhenLimited::Hold, 2500, 50), (WhenLimited::Shorten, 2000, 50)]
+    {
         let options = SpacingOptions { when_limited, ..options(Damping::None, Shorten::Step) };
         let mut sender = SpacingSender::new(&options, context());
-        sends(&mut sender, Instant::ZERO, 0..300);
-        hears(&mut sender, Instant::ZERO, 99, 99, 99);
-        hears(&mut sender, Instant::ZERO, 199, 199, 198);
+        sends(&mut sender, Instant::ZERO, 0..200);
+        hears(&mut sender, seconds(1), 99, 99, 99);
+        hears(&mut sender, seconds(2), 199, 199, 198);
         assert_eq!(gap_us(&sender), 100);
-        sender.on_application_limited(Instant::ZERO);
-        hears(&mut sender, Instant::ZERO, 299, 299, 298);
-        assert_eq!(gap_us(&sender), after, "{when_limited:?}");
+        // In a second 1 / 220 us = 4545 may go.
+        sends(&mut sender, seconds(2), 200..200 + sent);
+        sender.on_application_limited(seconds(2));
+        hears(&mut sender, seconds(3), 199 + sent, 199 + sent as u32, 198 + sent as u32);
+        assert_eq!(gap_us(&sender), after, "{when_limited:?} {sent}");
     }
+}
+
+/// A sender that has had nothing to send for a round trip begins again with four packets in one: a source that gives up what cannot arrive in
+/// time would not try otherwise.
+#[test]
+fn idle_senders_begin_again() {
+    let options =
+        SpacingOptions { when_limited: WhenLimited::Hold, silence: 4, ..options(Damping::InForce, Shorten::Rate) };
+    let mut sender = SpacingSender::new(&options, context());
+    let mut now = Instant::ZERO;
+    for number in 0..14 {
+        sends(&mut sender, now, number..number + 1);
+        now = sender.poll_timeout().unwrap();
+        sender.handle_timeout(now);
+    }
+    assert_eq!(gap_us(&sender), 84_000);
+    sends(&mut sender, now, 14..15);
+    sender.on_application_limited(now + Duration::from_millis(84));
+    assert_eq!(gap_us(&sender), 84_000);
+    sender.on_application_limited(now + Duration::from_millis(85));
+    assert_eq!(gap_us(&sender), 84_000 / 4 - 120);
 }
 
 /// Once a round trip, as the packets say it; a mark counts as lost, a corrupt packet too; silent rounds end the reports.

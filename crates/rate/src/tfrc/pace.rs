@@ -10,6 +10,9 @@ use super::options::{Pacing, TfrcOptions};
 use crate::toolbox::Fine;
 use headway_units::{Duration, Instant, Random};
 
+/// Who wakes at the nearest nanosecond is not late.
+const WOKEN: Duration = Duration::from_nanos(1);
+
 /// What the nominal times follow from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
@@ -109,14 +112,11 @@ impl Pacer {
         let ns = gap.t_ipi * self.stretch * 1e9;
         match self.rule {
             Pacing::Nominal | Pacing::Even => {
-                // Unused times older than a round trip are lost; spaced evenly, all are. Who wakes at the nearest nanosecond is not late.
-                let kept = match self.rule {
-                    Pacing::Even => Duration::from_nanos(1),
-                    _ => Duration::from_secs_f64(gap.r.unwrap_or(0.0)),
-                };
-                let oldest = now.checked_sub(kept).unwrap_or(Instant::ZERO);
+                // Unused times older than a round trip are lost; spaced evenly, all are.
+                let kept = if self.rule == Pacing::Even { 0.0 } else { gap.r.unwrap_or(0.0) };
+                let oldest = now.checked_sub(Duration::from_secs_f64(kept)).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(since_last));
-                self.nominal = Some(if nominal.at < oldest { Fine::at(oldest) } else { nominal });
+                self.nominal = Some(if nominal.at + WOKEN < oldest { Fine::at(oldest) } else { nominal });
             }
             Pacing::Timer => {
                 // The timer ran on without a packet: the last time that it came round counts.
@@ -247,6 +247,26 @@ mod tests {
             pacer.release(at(0.1));
             assert_eq!(pacer.due(fast), Some(at(if rule == Pacing::Timer { 0.1 } else { due })));
         }
+    }
+
+    /// "Packets are spaced evenly": s/T after the one before went, also if that was late; a rate that changes moves the next one, and fractions of a
+    /// nanosecond are kept.
+    #[test]
+    fn even_gaps() {
+        let mut pacer = pacer(|o| o.pacing = Pacing::Even);
+        let gap = Gap { t_ipi: 0.01, r: Some(0.1) };
+        pacer.on_send(Instant::ZERO, gap);
+        assert_eq!(pacer.due(gap), Some(at(0.01)));
+        assert_eq!(pacer.due(Gap { t_ipi: 0.002, ..gap }), Some(at(0.002)));
+        pacer.on_send(at(0.05), gap);
+        assert_eq!(pacer.due(gap), Some(at(0.06)));
+        let third = Gap { t_ipi: 1.0 / 3.0, r: Some(0.1) };
+        let mut now = at(0.05);
+        for _ in 0..30_000 {
+            now = pacer.due(third).unwrap();
+            pacer.on_send(now, third);
+        }
+        assert!(now.since(at(10_000.05)) <= Duration::from_nanos(1) && now >= at(10_000.049_999_999), "{now}");
     }
 
     /// RFC 4828 section 4.3.

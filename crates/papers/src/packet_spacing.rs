@@ -1,0 +1,229 @@
+//! Metrics of the paper on packet spacing (see `papers/packet-spacing`): senders that space their packets, the flows `psa..`, alone or beside
+//! TCPs, the flows `tcp..`, through the link `middle->sink`.
+//!
+//! Rates are of packets of 1500 B as they arrive, headers and all: the paper's receiver throughput.
+
+use crate::metric::{Metric, Outcome};
+use headway_record::{FlowSummary, LinkFlowSummary, LinkSummary, metric as series};
+
+const PSA: &str = "psa";
+const TCP: &str = "tcp";
+/// Of a TCP's segments of 1500 B so many are data.
+const DATA: f64 = 1460.0;
+const PACKET: f64 = 1500.0;
+/// Section 3.1: twice 2 ms and 40 ms.
+const RTT_S: f64 = 0.084;
+/// What the paper calls close: its tolerance for two senders that have met.
+const CLOSE: f64 = 0.05;
+/// A drop by this much from one sample to the next is a halving: a few steps up may lie between.
+const HALVED: f64 = 0.7;
+
+/// What the paper's runs are asked for.
+pub(crate) const METRICS: &[Metric] = &[
+    mbps("psa_mbps", |run| mean(&all(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect::<Vec<_>>())),
+    mbps("psa1_mbps", |run| Some(first(run, PSA)?.throughput_bps / 1e6)),
+    mbps("psa_low_mbps", |run| all(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::min)),
+    mbps("psa_high_mbps", |run| all(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::max)),
+    mbps("psa_sent_mbps", |run| {
+        let seconds = run.summary.interval.to - run.summary.interval.from;
+        mean(&all(run, PSA).map(|flow| flow.sent_packets as f64 * PACKET * 8e-6 / seconds).collect::<Vec<_>>())
+    }),
+    percent("psa_loss_pct", |run| loss(at_trunk(run, PSA))),
+    percent("psa1_loss_pct", |run| loss(at_trunk(run, PSA).take(1))),
+    Metric { name: "psa_jain", unit: "", decimals: 4, of: jain },
+    mbps("tcp_mbps", |run| mean(&tcps(run))),
+    mbps("tcp1_mbps", |run| tcps(run).first().copied()),
+    percent("tcp_loss_pct", |run| loss(at_trunk(run, TCP))),
+    percent("tcp1_loss_pct", |run| loss(at_trunk(run, TCP).take(1))),
+    Metric { name: "tcp_sum_mbps", unit: "Mb/s", decimals: 2, of: |run| Some(tcps(run).iter().sum()) },
+    Metric { name: "total_mbps", unit: "Mb/s", decimals: 2, of: total },
+    percent("used_pct", |run| Some(100.0 * trunk(run)?.utilisation)),
+    // Section 3.2.3: from the end of a packet to the start of the next, on the trunk.
+    Metric { name: "gap_us", unit: "us", decimals: 2, of: |run| Some(period_us(run)? - packet_us(run)?) },
+    Metric { name: "period_us", unit: "us", decimals: 2, of: period_us },
+    Metric { name: "gap_sd_us", unit: "us", decimals: 2, of: |run| Some(at_trunk(run, PSA).next()?.gap_s?.std * 1e6) },
+    // Section 3.3.
+    Metric {
+        name: "psa_packets_rtt",
+        unit: "",
+        decimals: 1,
+        of: |run| mean(&all(run, PSA).map(packets_rtt).collect::<Vec<_>>()),
+    },
+    Metric {
+        name: "psa_low_packets_rtt",
+        unit: "",
+        decimals: 1,
+        of: |run| all(run, PSA).map(packets_rtt).reduce(f64::min),
+    },
+    Metric {
+        name: "psa_high_packets_rtt",
+        unit: "",
+        decimals: 1,
+        of: |run| all(run, PSA).map(packets_rtt).reduce(f64::max),
+    },
+    Metric { name: "psa_over_tcp", unit: "", decimals: 3, of: over_tcp },
+    // How far from even, whichever way: the ratio or its inverse.
+    Metric {
+        name: "unevenness",
+        unit: "",
+        decimals: 3,
+        of: |run| over_tcp(run).map(|ratio| if ratio >= 1.0 { ratio } else { 1.0 / ratio }),
+    },
+    Metric { name: "psa_cov", unit: "", decimals: 4, of: |run| mean(&covs(run, PSA)?) },
+    Metric { name: "tcp_cov", unit: "", decimals: 4, of: |run| mean(&covs(run, TCP)?) },
+    Metric { name: "halvings_100_rtt", unit: "", decimals: 2, of: halvings },
+    Metric { name: "met_after_rtts", unit: "", decimals: 0, of: met_after },
+    Metric {
+        name: "psa_delay_ms",
+        unit: "ms",
+        decimals: 2,
+        of: |run| {
+            let delays = all(run, PSA).map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
+            mean(&delays.collect::<Option<Vec<_>>>()?)
+        },
+    },
+    Metric {
+        name: "psa_p95_delay_ms",
+        unit: "ms",
+        decimals: 2,
+        of: |run| {
+            let delays = all(run, PSA).map(|flow| Some(flow.one_way_delay_s.as_ref()?.p95 * 1e3));
+            mean(&delays.collect::<Option<Vec<_>>>()?)
+        },
+    },
+    // Future work: bursts. Of the frames, each a burst, those that came whole; and when they had come.
+    percent("bursts_whole_pct", |run| {
+        let (mut written, mut complete) = (0, 0);
+        for frames in all(run, PSA).flat_map(|flow| flow.frames.values()) {
+            written += frames.written_frames;
+            complete += frames.complete_frames;
+        }
+        (written > 0).then_some(100.0 * complete as f64 / written as f64)
+    }),
+    Metric {
+        name: "burst_p50_ms",
+        unit: "ms",
+        decimals: 1,
+        of: |run| {
+            let delays = all(run, PSA)
+                .flat_map(|flow| flow.frames.values())
+                .map(|frames| Some(frames.delay_s.as_ref()?.p50 * 1e3));
+            mean(&delays.collect::<Option<Vec<_>>>()?)
+        },
+    },
+];
+
+type Of = fn(&Outcome<'_>) -> Option<f64>;
+
+const fn mbps(name: &'static str, of: Of) -> Metric {
+    Metric { name, unit: "Mb/s", decimals: 3, of }
+}
+
+const fn percent(name: &'static str, of: Of) -> Metric {
+    Metric { name, unit: "%", decimals: 3, of }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The flows whose names begin so.
+fn all<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
+    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
+}
+
+fn first<'a>(run: &Outcome<'a>, begins: &'static str) -> Option<&'a FlowSummary> {
+    all(run, begins).next()
+}
+
+fn trunk<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
+    run.summary.links.iter().find(|link| link.from == "middle" && link.to == "sink")
+}
+
+fn at_trunk<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a LinkFlowSummary> {
+    let flows = trunk(run).map(|link| link.flows.iter());
+    flows.into_iter().flatten().filter(move |flow| flow.name.starts_with(begins))
+}
+
+/// Dropped, of what arrived.
+fn loss<'a>(flows: impl Iterator<Item = &'a LinkFlowSummary>) -> Option<f64> {
+    let (mut dropped, mut arrived) = (0, 0);
+    for flow in flows {
+        dropped += flow.dropped_packets.total();
+        arrived += flow.arrived_packets;
+    }
+    (arrived > 0).then_some(100.0 * dropped as f64 / arrived as f64)
+}
+
+/// What came in order, in whole packets.
+fn tcps(run: &Outcome<'_>) -> Vec<f64> {
+    all(run, TCP).map(|flow| flow.goodput_bps * PACKET / DATA / 1e6).collect()
+}
+
+fn total(run: &Outcome<'_>) -> Option<f64> {
+    let spaced: f64 = all(run, PSA).map(|flow| flow.throughput_bps / 1e6).sum();
+    Some(spaced + tcps(run).iter().sum::<f64>())
+}
+
+fn jain(run: &Outcome<'_>) -> Option<f64> {
+    let rates: Vec<f64> = all(run, PSA).map(|flow| flow.throughput_bps).collect();
+    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+    (squares > 0.0).then_some(sum * sum / (rates.len() as f64 * squares))
+}
+
+fn period_us(run: &Outcome<'_>) -> Option<f64> {
+    Some(at_trunk(run, PSA).next()?.gap_s?.mean * 1e6)
+}
+
+/// How long a packet of the first sender is on the trunk.
+fn packet_us(run: &Outcome<'_>) -> Option<f64> {
+    let flow = at_trunk(run, PSA).next()?;
+    let name = |node: usize| run.scenario.nodes[node].as_str();
+    let link = run.scenario.links.iter().find(|link| name(link.from) == "middle" && name(link.to) == "sink")?;
+    Some(flow.sent_bytes as f64 * 8e6 / flow.sent_packets as f64 / link.rate.bits_per_second() as f64)
+}
+
+fn packets_rtt(flow: &FlowSummary) -> f64 {
+    flow.throughput_bps / (PACKET * 8.0) * RTT_S
+}
+
+fn over_tcp(run: &Outcome<'_>) -> Option<f64> {
+    let spaced: Vec<f64> = all(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect();
+    Some(mean(&spaced)? / mean(&tcps(run))?)
+}
+
+/// Samples of a flow since measuring began: time in s, value.
+fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)>> {
+    let from = run.summary.interval.from;
+    let samples = run.series?.samples(flow, metric).iter().map(|(at, value)| (at.as_secs_f64(), *value));
+    let measured: Vec<_> = samples.filter(|(at, _)| *at > from).collect();
+    (!measured.is_empty()).then_some(measured)
+}
+
+/// Coefficients of variation over bins of 0.5 s.
+fn covs(run: &Outcome<'_>, begins: &'static str) -> Option<Vec<f64>> {
+    all(run, begins).map(|flow| flow.rate_cov).collect()
+}
+
+/// How often in a hundred round trips a sender's rate falls to two thirds or less.
+fn halvings(run: &Outcome<'_>) -> Option<f64> {
+    let of = |flow: &FlowSummary| {
+        let rates = samples(run, &flow.name, series::ALLOWED_RATE)?;
+        let fell = rates.windows(2).filter(|pair| pair[1].1 < HALVED * pair[0].1).count();
+        Some(fell as f64 / ((rates.last()?.0 - rates.first()?.0) / RTT_S / 100.0))
+    };
+    mean(&all(run, PSA).map(of).collect::<Option<Vec<_>>>()?)
+}
+
+/// Round trips from the later sender's start until both rates lie within 5 % of their mean; those to the end of the run, if they never do.
+fn met_after(run: &Outcome<'_>) -> Option<f64> {
+    let flows: Vec<_> = run.scenario.flows.iter().filter(|flow| flow.name.starts_with(PSA)).collect();
+    let start = flows.iter().map(|flow| flow.start.earliest().as_secs_f64()).reduce(f64::max)?;
+    let rates = |name: &str| Some(run.series?.samples(name, series::THROUGHPUT));
+    let [one, other] = flows[..] else { return None };
+    let (one, other) = (rates(&one.name)?, rates(&other.name)?);
+    let close = |a: f64, b: f64| (a - b).abs() <= CLOSE * (a + b);
+    let later = one.iter().zip(&*other).filter(|((at, _), _)| at.as_secs_f64() > start + 2.0 * RTT_S);
+    let met = later.clone().find(|((_, a), (_, b))| close(*a, *b)).map(|((at, _), _)| at.as_secs_f64());
+    Some((met.or(later.last().map(|((at, _), _)| at.as_secs_f64()))? - start) / RTT_S)
+}
