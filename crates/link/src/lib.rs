@@ -3,10 +3,11 @@
 //! # The parts
 //!
 //! A [`Link`] is offered packets, tells when each transmission starts and ends, and hands them out at the far end. Packets are values in a
-//! [`Pool`]; what links of one kind have in common is a [`Common`].
+//! [`Pool`]; what links of one kind have in common is a [`Common`]. A [`Host`] is where receiving takes time.
 #![forbid(unsafe_code)]
 
 mod common;
+mod host;
 mod link;
 pub mod loss;
 mod pool;
@@ -14,6 +15,7 @@ pub mod queue;
 mod unmarked;
 
 pub use common::{Common, Config};
+pub use host::{Host, HostOptions};
 pub use link::{Delivery, Link, Offer, Transmission};
 pub use loss::LossOptions;
 pub use pool::{Handle, Item, Pool};

@@ -29,7 +29,7 @@ pub use registry::{OptionError, Options, Registry};
 pub use registry::{SchemaRegistry, schema_of_kinds};
 pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};
 pub use time::{Duration, Instant};
-pub use words::{DropCause, Ecn, FlowId, MediaKind, SendDrop};
+pub use words::{DropCause, Ecn, FlowId, HostDrop, MediaKind, SendDrop};
 
 #[cfg(feature = "schema")]
 #[doc(hidden)]

@@ -105,6 +105,15 @@ impl DropCause {
     }
 }
 
+/// Where a host had no room for a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostDrop {
+    /// On the ring of its interface: the CPU never knew of it.
+    Ring,
+    /// In the queue for delivery: the CPU had worked for it.
+    Queue,
+}
+
 /// Why a packet was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SendDrop {
