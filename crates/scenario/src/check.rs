@@ -51,7 +51,30 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
             warnings.value(root, &path, message);
         }
     }
+    idle_hosts(root, expanded, &mut warnings);
     warnings
+}
+
+/// Hosts at which nothing ends its way.
+fn idle_hosts(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
+    let scenario = &expanded.scenario;
+    let mut receives = vec![false; scenario.nodes.len()];
+    for flow in &scenario.flows {
+        receives[flow.to] = true;
+        receives[flow.from] |= sizes(flow).1.is_some();
+    }
+    // What answers made-up addresses ends there.
+    scenario.attackers.iter().for_each(|attacker| receives[attacker.at] = true);
+    let mut first = 0;
+    for replicas in expanded.node_tables.chunk_by(usize::eq) {
+        let end = first + replicas.len();
+        if scenario.hosts[first].is_some() && !receives[first..end].contains(&true) {
+            let message =
+                "no packet ends its way here, and what only passes a node costs it nothing: this host is not used";
+            warnings.value(root, &Path::default().key("node").index(replicas[0]).key("host"), message);
+        }
+        first = end;
+    }
 }
 
 fn flow_path(table: usize) -> Path {

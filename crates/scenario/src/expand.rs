@@ -8,7 +8,7 @@ use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
-use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, ScenarioTable, StartTable};
+use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, NodeTable, ScenarioTable, StartTable};
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
 use headway_media::SendQueueOptions;
@@ -16,11 +16,13 @@ use headway_units::{Dialect, Duration, Instant, Ties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A run, and where its flows come from.
+/// A run, and where its flows and nodes come from.
 pub(crate) struct Expanded {
     pub(crate) scenario: Scenario,
     /// For each flow the number of its table; rising.
     pub(crate) flow_tables: Vec<usize>,
+    /// For each node that has a table the number of that, rising; then come those that only links name.
+    pub(crate) node_tables: Vec<usize>,
 }
 
 /// The run that the tables describe; `None` if something is wrong, which is noted with `reader`.
@@ -36,6 +38,8 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
     let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
     let attackers = attackers(reader, &tables.attacker, &names, &flows);
     let series = tables.record.series;
+    let replicas = |(index, node): (_, &NodeTable)| std::iter::repeat_n(index, node.count.unwrap_or(1) as usize);
+    let node_tables: Vec<usize> = tables.node.iter().enumerate().flat_map(replicas).collect();
     let scenario = Scenario {
         name: tables.name.clone(),
         duration: tables.duration,
@@ -43,12 +47,25 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         seed: tables.seed,
         ties: tables.ties,
         series: (!series.is_zero()).then_some(series),
+        hosts: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.host),
         nodes: names.nodes,
         links,
         flows,
         attackers,
     };
-    reader.problems.is_empty().then_some(Expanded { scenario, flow_tables })
+    reader.problems.is_empty().then_some(Expanded { scenario, flow_tables, node_tables })
+}
+
+/// What the nodes' tables say, one a node: nothing of those that only links name.
+fn of_nodes<T: Clone>(
+    tables: &ScenarioTable,
+    node_tables: &[usize],
+    nodes: usize,
+    said: impl Fn(&NodeTable) -> Option<T>,
+) -> Vec<Option<T>> {
+    let mut all: Vec<_> = node_tables.iter().map(|table| said(&tables.node[*table])).collect();
+    all.resize(nodes, None);
+    all
 }
 
 fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Ties) -> Option<Vec<Link>> {

@@ -14,6 +14,7 @@ mod document;
 mod dscp;
 mod expand;
 mod files;
+mod host;
 mod keys;
 mod limits;
 mod load;

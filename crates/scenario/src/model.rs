@@ -3,7 +3,7 @@
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Scenario {
     pub series: Option<Duration>,
     /// The nodes' names: those of `[[node]]` in file order, then those that links imply.
     pub nodes: Vec<String>,
+    /// What receiving costs there, one a node; `None`: nothing.
+    pub hosts: Vec<Option<HostOptions>>,
     /// One entry a direction, in file order; a duplex link gives its written direction, then the way back.
     pub links: Vec<Link>,
     /// In file order, replicas from 1.

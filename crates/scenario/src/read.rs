@@ -116,7 +116,8 @@ fn node<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<No
     let name: String = open.required("name", "\"client\"").unwrap_or_default();
     check_name(&mut open, &name, |_| false);
     let count = count(&mut open);
-    Some(NodeTable { name, count })
+    let host = crate::host::read(&mut open);
+    Some(NodeTable { name, count, host })
 }
 
 fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<LinkTable> {

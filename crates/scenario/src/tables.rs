@@ -2,7 +2,7 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
-use headway_link::{LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub(crate) struct ScenarioTable {
     /// What is recorded besides the summary.
     #[schemars(default)]
     pub(crate) record: RecordTable,
-    /// Nodes with replicas. A node without needs no table: links name it.
+    /// Nodes with replicas or a host. Others need no table: links name them.
     #[schemars(default)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) node: Vec<NodeTable>,
@@ -96,6 +96,9 @@ pub(crate) struct NodeTable {
     #[schemars(range(min = 1, max = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<u64>,
+    /// What receiving costs there, each replica for itself; nothing if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host: Option<HostOptions>,
 }
 
 /// A link, in both directions unless `one_way`.

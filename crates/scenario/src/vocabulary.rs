@@ -5,7 +5,7 @@ use crate::off::{Key, Keys};
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::SchemaRegistry;
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ pub(crate) struct Vocabulary {
     pub(crate) scenario: Keys,
     pub(crate) record: Keys,
     pub(crate) node: Keys,
+    pub(crate) host: Keys,
     pub(crate) link: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
@@ -36,6 +37,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     scenario: keys_of::<ScenarioTable>(),
     record: keys_of::<RecordTable>(),
     node: keys_of::<NodeTable>(),
+    host: keys_of::<HostOptions>(),
     link: keys_of::<LinkTable>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
