@@ -39,7 +39,7 @@ pub(crate) enum Found {
     /// No record that could stand for it.
     Nothing,
     /// The very record that it would leave.
-    Whole(Summary),
+    Whole(Box<Summary>),
     /// A record with files that are not as a run has left them.
     Damaged,
 }
@@ -80,7 +80,9 @@ impl Job {
             return Found::Nothing;
         }
         let timing = self.folder.read(Folder::TIMING).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        timing.map_or(Found::Damaged, |timing| self.done_before(&sums, &timing).map_or(Found::Nothing, Found::Whole))
+        timing.map_or(Found::Damaged, |timing| {
+            self.done_before(&sums, &timing).map_or(Found::Nothing, |summary| Found::Whole(Box::new(summary)))
+        })
     }
 
     /// The summary of a complete run of the very same scenario by this very program.

@@ -23,7 +23,7 @@ impl Reuse {
         match job.found() {
             Found::Whole(summary) => {
                 self.reused.fetch_add(1, Ordering::Relaxed);
-                return Ok(summary);
+                return Ok(*summary);
             }
             Found::Damaged => {
                 let folder = job.folder.0.display().to_string();

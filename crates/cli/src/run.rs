@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::reuse::Reuse;
 use crate::sweep::{self, folder_names, identical, same_but_for_seed};
 use crate::text::ScenarioText;
-use headway_record::{Summary, attacker_table, flow_table, link_table};
+use headway_record::{Summary, attacker_table, flow_table, host_table, link_table};
 use headway_scenario::{load, plan};
 use serde::Serialize;
 use std::path::Path;
@@ -144,17 +144,20 @@ fn plain(job: &Job, summary: &Summary, same: &[(&Job, &Summary)]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
     let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
-    let mut attackers = attacker_table(summary);
-    if !attackers.is_empty() {
-        attackers.push('\n');
-    }
+    let tables = [host_table(summary), attacker_table(summary)].map(|mut table| {
+        if !table.is_empty() {
+            table.push('\n');
+        }
+        table
+    });
     let warning = if same.len() > 1 { identical(same.len()) } else { String::new() };
     let records: String = same.iter().map(|(job, _)| format!("record: {}\n", job.folder.0.display())).collect();
     format!(
-        "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\n{attackers}{warning}{records}\n",
+        "{heading}, {} to {} s{state}\n\n{}{failed}\n{}\n{}{warning}{records}\n",
         summary.interval.from,
         summary.interval.to,
         flow_table(summary),
         link_table(summary),
+        tables.concat(),
     )
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`FlowMeter`]: what happened to a flow's packets | [`FlowSummary`] |
 //! | [`LinkMeter`]: what happened at one direction of a link | [`LinkSummary`] |
+//! | [`HostMeter`]: what happened at a host that takes time | [`HostSummary`] |
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
@@ -24,6 +25,7 @@ mod fairness;
 mod flow;
 mod frames;
 mod histogram;
+mod host;
 mod ip;
 mod jitter;
 mod link;
@@ -46,6 +48,7 @@ pub use delay::DelaySummary;
 pub use fairness::jain_index;
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use frames::{FrameSummary, WrittenFrame};
+pub use host::{HostDrops, HostMeter, HostSummary};
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
@@ -54,4 +57,4 @@ pub use send_queue::SendQueueSummary;
 pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use sessions::{CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
-pub use table::{attacker_table, flow_table, link_table, number_table};
+pub use table::{attacker_table, flow_table, host_table, link_table, number_table};

@@ -1,6 +1,6 @@
 //! The summary of a run: `summary.json`.
 
-use crate::{AttackerSummary, FlowSummary, LinkSummary, jain_index};
+use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, jain_index};
 use serde::{Deserialize, Serialize};
 
 /// From when to when a run was measured, in s since its start.
@@ -29,6 +29,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Every direction of every link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+    /// Every host whose CPU takes time, in the order of the scenario's nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSummary>,
     /// Every attacker, in the order of the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attackers: Vec<AttackerSummary>,

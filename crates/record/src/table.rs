@@ -1,6 +1,6 @@
 //! The summary as tables for people: within 100 columns for names of ordinary length.
 
-use crate::{AttackerSummary, FlowSummary, LinkSummary, Summary};
+use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
@@ -184,6 +184,30 @@ pub fn link_table(summary: &Summary) -> String {
     render(&columns, &links, if left_out > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
 }
 
+/// The hosts whose CPU takes time and that a packet came to, in the order of the scenario, ten at most; empty if there are none.
+#[must_use]
+pub fn host_table(summary: &Summary) -> String {
+    let used: Vec<_> = summary.hosts.iter().filter(|host| host.arrived_packets > 0).cloned().collect();
+    if used.is_empty() {
+        return String::new();
+    }
+    let number = |head, value: fn(&HostSummary) -> u64| {
+        Column::sum(head, "packets", 0, move |host: &HostSummary| value(host) as f64)
+    };
+    let columns = [
+        Column::text("host", |host: &HostSummary| shortened(&host.name)),
+        number("arrived", |host| host.arrived_packets),
+        number("delivered", |host| host.delivered_packets),
+        number("ring drops", |host| host.dropped_packets.ring),
+        number("queue drops", |host| host.dropped_packets.queue),
+        Column::level("wait", "ms", 2, |host: &HostSummary| Some(host.mean_wait_s? * 1e3)),
+        Column::level("busy", "%", 2, |host: &HostSummary| Some(host.utilisation * 100.0)),
+    ];
+    let shown = shown(used.len());
+    let more = (shown < used.len()).then(|| Line::Words(format!("... {} more", used.len() - shown)));
+    render(&columns, &used[..shown], more.as_slice(), &used)
+}
+
 /// The attackers, in the order of the scenario; empty if there are none.
 #[must_use]
 pub fn attacker_table(summary: &Summary) -> String {
@@ -275,7 +299,7 @@ fn shortened(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DelaySummary, DropCounts, Interval};
+    use crate::{DelaySummary, DropCounts, HostDrops, Interval};
     use headway_units::DropCause;
     use std::collections::BTreeMap;
 
@@ -343,11 +367,34 @@ mod tests {
             interval: Interval { from: 0.0, to: 10.0 },
             flows: (0..flows).map(flow).collect(),
             links: (0..links).map(link).collect(),
+            hosts: Vec::new(),
             attackers: Vec::new(),
             jain_index: None,
             packet_hops: 0,
             fingerprint: String::new(),
         }
+    }
+
+    #[test]
+    fn hosts_that_a_packet_came_to() {
+        let mut summary = summary(1, 0);
+        assert_eq!(host_table(&summary), "");
+        let host = |name: &str, arrived_packets| HostSummary {
+            name: name.into(),
+            arrived_packets,
+            delivered_packets: arrived_packets / 2,
+            dropped_packets: HostDrops { ring: 7, queue: 300 },
+            mean_wait_s: (arrived_packets > 1).then_some(0.01025),
+            utilisation: 0.9,
+        };
+        summary.hosts = vec![host("idle", 0), host("sink", 1000), host("livelocked", 1)];
+        let expected = "\
+host        arrived  delivered  ring drops  queue drops   wait   busy
+            packets    packets     packets      packets     ms      %
+sink           1000        500           7          300  10.25  90.00
+livelocked        1          0           7          300      -  90.00
+";
+        assert_eq!(host_table(&summary), expected);
     }
 
     /// 3000 bytes answer 2000.

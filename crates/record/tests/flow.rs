@@ -160,6 +160,7 @@ fn the_summary_has_the_agreed_names() {
         jain_index: Summary::fairness(std::slice::from_ref(&flow)),
         flows: vec![flow],
         links: vec![],
+        hosts: Vec::new(),
         attackers: Vec::new(),
         packet_hops: 1,
         fingerprint: "00c0ffee00c0ffee".to_owned(),
@@ -187,7 +188,8 @@ fn the_summary_has_the_agreed_names() {
         "queue_full": 0,
         "early": 0,
         "channel": 0,
-        "too_big": 0
+        "too_big": 0,
+        "host": 0
       },
       "in_flight_packets": 0,
       "throughput_bps": 8000.0,
@@ -358,6 +360,7 @@ fn frames_that_are_not_there_are_absent() {
             interval,
             flows,
             links: vec![],
+            hosts: Vec::new(),
             attackers: vec![],
             jain_index: None,
             packet_hops: 0,

@@ -12,7 +12,7 @@ use headway_dccp::{Addresses, Network as Checksummed};
 use headway_link::Handle;
 use headway_record::AttackerSummary;
 use headway_scenario::Scenario;
-use headway_units::{Class, Ecn, FlowId, Instant, Moment, Random, Registry};
+use headway_units::{Class, DropCause, Ecn, FlowId, Instant, Moment, Random, Registry};
 use std::collections::BTreeMap;
 
 /// The most packets that one event sends: what is left goes in another event at the same moment.
@@ -124,7 +124,7 @@ impl Attacker {
             }
             Fate::Taken => {
                 self.counted.taken_packets += 1;
-                network.take(handle);
+                network.take(handle, DropCause::Channel);
             }
         }
         self.transmit(now, now.at, network);

@@ -7,11 +7,11 @@ use headway_units::{Class, History, Instant, Moment, Ties};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An actor: its class, and which link or flow.
+/// An actor: its class, and which link, flow or host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Actor(u32);
 
-/// Numbers of links and flows stay below this.
+/// Numbers of links, flows and hosts stay below this.
 pub(crate) const MAX_ACTORS: usize = 1 << NUMBER_BITS;
 const NUMBER_BITS: u32 = 29;
 
@@ -30,7 +30,8 @@ impl Actor {
             3 => Class::Source,
             4 => Class::Departure,
             5 => Class::Sample,
-            _ => Class::Attacker,
+            6 => Class::Attacker,
+            _ => Class::Host,
         }
     }
     /// Which one.

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 mod fates;
 mod fetch;
+mod hosts;
 
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
@@ -12,6 +13,7 @@ use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmis
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
 use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
+use hosts::Hosts;
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -74,6 +76,7 @@ pub(crate) struct Network<O> {
     packets: Pool<Packet>,
     next_uid: u64,
     ended: Ended,
+    hosts: Hosts,
     overflowed: Option<Instant>,
     /// Whether the end of a transmission is an event on any link.
     departures: bool,
@@ -129,6 +132,7 @@ impl<O: Observer> Network<O> {
             packets: Pool::default(),
             next_uid: 0,
             ended: Ended::default(),
+            hosts: Hosts::new(scenario),
             overflowed: None,
         }
     }

@@ -41,6 +41,9 @@ pub trait Observer {
     /// The average of the link's queue, in packets or bytes as the queue counts, became this.
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
+    /// A host at the end of the packet's way, whose CPU takes time, has delivered it or dropped it. Called where links' events are.
+    fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
+
     /// A flow's sender has measured a round trip.
     fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 

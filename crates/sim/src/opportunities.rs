@@ -11,7 +11,7 @@ use headway_units::Instant;
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     flow: usize,
-    /// By link: whether the flow's packets start there, and whether they end there.
+    /// By link: whether the flow's packets start there, and whether they end there with their arrival.
     ends: Vec<(bool, bool)>,
     /// The packets' numbers in the run, in the order of sending.
     uids: Vec<u64>,
@@ -23,10 +23,22 @@ pub(crate) struct Opportunities {
 impl Opportunities {
     pub(crate) fn new(scenario: &Scenario, flow: usize) -> Self {
         let ends = |link: &headway_scenario::Link| {
-            scenario.flows.get(flow).map_or((false, false), |flow| (link.from == flow.from, link.to == flow.to))
+            let at_once = scenario.hosts.get(link.to).is_none_or(Option::is_none);
+            scenario
+                .flows
+                .get(flow)
+                .map_or((false, false), |flow| (link.from == flow.from, link.to == flow.to && at_once))
         };
         let ends = scenario.links.iter().map(ends).collect();
         Self { flow, ends, uids: Vec::new(), all: Vec::new(), round_trips: Vec::new() }
+    }
+
+    /// What was not sent as an opportunity is none.
+    fn arrives(&mut self, now: Instant, packet: &Packet) {
+        let index = self.uids.binary_search(&packet.uid).ok();
+        if let Some(opportunity) = index.and_then(|index| self.all.get_mut(index)) {
+            opportunity.arrives = Some(now);
+        }
     }
 }
 
@@ -52,13 +64,14 @@ impl Observer for Opportunities {
                 self.uids.push(packet.uid);
                 self.all.push(Opportunity { at: now, arrives: None });
             }
-            LinkEvent::Receive if ends => {
-                let index = self.uids.binary_search(&packet.uid).ok();
-                if let Some(opportunity) = index.and_then(|index| self.all.get_mut(index)) {
-                    opportunity.arrives = Some(now);
-                }
-            }
+            LinkEvent::Receive if ends => self.arrives(now, packet),
             _ => {}
+        }
+    }
+
+    fn host_event(&mut self, now: Instant, delivered: bool, packet: &Packet) {
+        if delivered && packet.flow.0 as usize == self.flow && packet.forward {
+            self.arrives(now, packet);
         }
     }
 
@@ -66,5 +79,44 @@ impl Observer for Opportunities {
         if flow == self.flow {
             self.round_trips.push((at, trip));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+    use headway_units::{DropCause, Duration};
+
+    /// 10 ms of link, 5 ms of host: an opportunity arrives when the host has delivered it, and never if it drops it.
+    #[test]
+    fn what_a_host_takes_is_part_of_the_way() {
+        let text = r#"
+            duration = "10s"
+            [[node]]
+            name = "b"
+            host = { arrival = "0s", delivery = "5ms", queue = "3packets" }
+            [[link]]
+            between = ["a", "b"]
+            rate = "100Mbps"
+            delay = "10ms"
+            [[flow]]
+            name = "f"
+            from = "a"
+            to = "b"
+            transport = { kind = "tfrc" }
+            source = { kind = "ftp" }
+        "#;
+        let scenario = headway_scenario::load("host.toml", text, &[], &headway_scenario::NoFiles).unwrap().scenario;
+        let mut simulation = Simulation::new(&scenario, Opportunities::new(&scenario, 0)).unwrap();
+        while !simulation.run(u64::MAX).unwrap() {}
+        let record = simulation.finish();
+        let all = &record.observer.all;
+        let ways: Vec<_> = all.iter().filter_map(|one| Some(one.arrives?.since(one.at))).collect();
+        let flow = &record.summary.flows[0];
+        assert_eq!(ways.len() as u64, flow.received_packets);
+        let dropped = flow.lost_packets.of(DropCause::Host);
+        assert!(dropped > 10 && all.len() - ways.len() == (dropped + flow.in_flight_packets) as usize);
+        assert!(ways.iter().all(|way| *way > Duration::from_millis(15)), "{:?}", ways.iter().min());
     }
 }

@@ -172,11 +172,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
         match actor.class() {
             Class::Arrival => {
                 if let Some(handle) = self.network.arrival(now, number) {
-                    if !self.attackers.is_empty() && self.attacked(now, handle) {
-                        return;
+                    match self.network.host_of(number) {
+                        None => self.arrived(now, handle),
+                        Some(host) => self.at_host(now, host, handle),
                     }
-                    let flow = self.network.packet(handle).flow.0 as usize;
-                    self.flows[flow].on_packet(now, handle, &mut self.network);
                 }
             }
             Class::Departure => self.network.departure(now, number),
@@ -195,6 +194,40 @@ impl<'a, O: Observer> Simulation<'a, O> {
             Class::Sample if number == MEASUREMENT => self.begin_measurement(),
             Class::Sample => self.sample(now),
             Class::Attacker => self.attackers[number].on_timer(now, &mut self.network),
+            Class::Host => {
+                self.network.host_fired(number);
+                self.host_delivers(now, number);
+            }
+        }
+    }
+
+    /// A packet has come to the end of its route, and costs whoever is there no time any more.
+    #[inline(always)]
+    fn arrived(&mut self, now: Moment, handle: Handle) {
+        if !self.attackers.is_empty() && self.attacked(now, handle) {
+            return;
+        }
+        let flow = self.network.packet(handle).flow.0 as usize;
+        self.flows[flow].on_packet(now, handle, &mut self.network);
+    }
+
+    /// A packet has come to the end of its route, where a host takes time. One that is led by way of an attacker does not end there.
+    #[cold]
+    fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
+        let packet = self.network.packet(handle);
+        if self.attackers.iter().any(|attacker| attacker.stops(packet).is_some()) {
+            return self.arrived(now, handle);
+        }
+        // A delivery that ends now is not put off.
+        self.host_delivers(now, host);
+        self.network.enter_host(now, host, handle);
+    }
+
+    /// What a host has delivered by now goes on.
+    #[cold]
+    fn host_delivers(&mut self, now: Moment, host: usize) {
+        if let Some(handle) = self.network.leave_host(now, host) {
+            self.arrived(now, handle);
         }
     }
 

@@ -46,7 +46,7 @@ const TRANSPORTS: [&str; 9] = [
        source = { kind = "cbr", rate = "500kbps", payload = "900B" }"#,
 ];
 
-/// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes.
+/// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes, of which some are busy hosts.
 fn network() -> impl Strategy<Value = String> {
     let node = 0usize..7;
     let link = (
@@ -63,11 +63,17 @@ fn network() -> impl Strategy<Value = String> {
         1u64..1000,
         prop_oneof![Just("0s"), Just("700ms")],
         prop_oneof![Just("drawn"), Just("scheduled")],
+        prop::collection::btree_set(0usize..7, 0..4),
     )
-        .prop_map(|(links, flows, seed, measure_from, ties)| {
+        .prop_map(|(links, flows, seed, measure_from, ties, hosts)| {
             let mut text = format!(
                 "duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\nties = \"{ties}\"\n"
             );
+            for node in hosts {
+                text += &format!(
+                    "[[node]]\nname = \"n{node}\"\nhost = {{ arrival = \"300us\", delivery = \"4ms\", queue = \"3packets\", ring = \"2packets\" }}\n"
+                );
+            }
             let mut there = std::collections::BTreeSet::new();
             for (number, (other, rate, delay, queue, loss)) in links.iter().enumerate() {
                 // The first six make the tree: each new node hangs on an earlier one.
@@ -109,6 +115,7 @@ struct Counter {
     enqueued: u64,
     received: u64,
     dropped: u64,
+    host_dropped: u64,
     last: Instant,
 }
 
@@ -124,6 +131,11 @@ impl Observer for Counter {
             LinkEvent::Lost => (self.enqueued, self.dropped) = (self.enqueued + 1, self.dropped + 1),
             LinkEvent::Dequeue => {}
         }
+    }
+    fn host_event(&mut self, now: Instant, delivered: bool, _: &Packet) {
+        assert!(now >= self.last, "time goes on");
+        self.last = now;
+        self.host_dropped += u64::from(!delivered);
     }
 }
 
@@ -176,7 +188,17 @@ proptest! {
         let mut watched = run(&one, Counter::default());
         prop_assert_eq!(everything(&mut watched), whole);
         let seen = &watched.observer;
-        prop_assert_eq!(seen.enqueued, seen.received + seen.dropped + sum.in_flight);
+        let on_links = seen.enqueued - seen.received - seen.dropped;
+        prop_assert!(on_links <= sum.in_flight);
+        if record.summary.interval.from == 0.0 {
+            let hosts = &record.summary.hosts;
+            let dropped: u64 = hosts.iter().map(|host| host.dropped_packets.ring + host.dropped_packets.queue).sum();
+            let gone = dropped + hosts.iter().map(|host| host.delivered_packets).sum::<u64>();
+            prop_assert_eq!(on_links + hosts.iter().map(|host| host.arrived_packets).sum::<u64>() - gone, sum.in_flight);
+            prop_assert_eq!((seen.dropped + dropped, seen.host_dropped), (sum.dropped, dropped));
+        } else if record.summary.hosts.is_empty() {
+            prop_assert_eq!(on_links, sum.in_flight);
+        }
         prop_assert_eq!(seen.received, record.summary.packet_hops);
     }
 

@@ -47,6 +47,8 @@ pub enum Class {
     Sample,
     /// An attacker sends.
     Attacker,
+    /// A host hands a packet over.
+    Host,
 }
 
 /// An instant, and the same time in seconds as a sum of doubles: one addition for each wait and each transmission on the
@@ -205,7 +207,7 @@ mod tests {
         let at = Instant::from_nanos(5);
         assert!(Moment::before_all(at) < Moment::new(at));
         assert!(Moment::new(at) < drawn(5, at.as_secs_f64(), Arrival, 3));
-        assert!(drawn(5, 0.1, Class::Attacker, 3) < Moment::after_all(at));
+        assert!(drawn(5, 0.1, Class::Host, u32::MAX) < Moment::after_all(at));
         assert!(Moment::after_all(at) < Moment::before_all(Instant::from_nanos(6)));
     }
 

@@ -87,11 +87,13 @@ pub enum DropCause {
     Channel,
     /// It is larger than the link's MTU.
     TooBig,
+    /// The host that it had reached had no room for it.
+    Host,
 }
 
 impl DropCause {
     /// Every cause, in order.
-    pub const ALL: [Self; 4] = [Self::QueueFull, Self::Early, Self::Channel, Self::TooBig];
+    pub const ALL: [Self; 5] = [Self::QueueFull, Self::Early, Self::Channel, Self::TooBig, Self::Host];
 
     /// As written in records.
     #[must_use]
@@ -101,6 +103,7 @@ impl DropCause {
             Self::Early => "early",
             Self::Channel => "channel",
             Self::TooBig => "too_big",
+            Self::Host => "host",
         }
     }
 }

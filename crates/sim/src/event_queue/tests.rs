@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const CLASSES: [Class; 7] = [
+const CLASSES: [Class; 8] = [
     Class::Arrival,
     Class::SenderTimer,
     Class::SinkTimer,
@@ -9,6 +9,7 @@ const CLASSES: [Class; 7] = [
     Class::Departure,
     Class::Sample,
     Class::Attacker,
+    Class::Host,
 ];
 
 /// Those that come next in the days of the ring, several on one day and days apart.

@@ -12,9 +12,9 @@ pub struct Conservation {
     pub sent: u64,
     /// Handed to the other end.
     pub delivered: u64,
-    /// Dropped by a link.
+    /// Dropped by a link or a host, or taken away by an attacker.
     pub dropped: u64,
-    /// Counted on the links, and with attackers who hold packets back.
+    /// Counted on the links, in hosts that have not delivered them yet, and with attackers who hold packets back.
     pub in_flight: u64,
 }
 
@@ -77,17 +77,14 @@ impl<O: Observer> Network<O> {
 
     /// Somebody on a path holds so many packets back.
     pub(crate) fn conservation(&self, held: usize) -> Conservation {
-        debug_assert_eq!(
-            self.packets.alive() - held,
-            self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>(),
-            "a packet that is on no link is freed"
-        );
+        let elsewhere = held + self.hosts.packets();
+        let on_links = self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>();
+        debug_assert_eq!(self.packets.alive(), on_links + elsewhere, "a packet that is nowhere is freed");
         Conservation {
             sent: self.next_uid,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
-            in_flight: self.ports.iter().map(|port| port.link.on_link(&self.packets).count() as u64).sum::<u64>()
-                + held as u64,
+            in_flight: (on_links + elsewhere) as u64,
         }
     }
 }

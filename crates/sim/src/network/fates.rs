@@ -54,18 +54,14 @@ impl<O: Observer> Network<O> {
         if O::WATCHES {
             self.observer.link_event(now, event, number, packet);
         }
-        if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
-        }
-        self.ended.dropped += 1;
-        self.packets.remove(handle);
+        self.take(handle, cause);
     }
 
-    /// Somebody on the path takes a packet away. The record calls that a loss in the channel.
-    pub(crate) fn take(&mut self, handle: Handle) {
+    /// A packet goes no further. Where somebody on the path takes it away, the record calls that a loss in the channel.
+    pub(crate) fn take(&mut self, handle: Handle, cause: DropCause) {
         let packet = self.packets.get(handle);
         if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), DropCause::Channel);
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
         }
         self.ended.dropped += 1;
         self.packets.remove(handle);

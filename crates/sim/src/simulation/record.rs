@@ -89,6 +89,7 @@ impl<O: Observer> Simulation<'_, O> {
             jain_index: Summary::fairness(&flows),
             flows,
             links,
+            hosts: self.network.closed_host_meters(&scenario.nodes, end),
             attackers: self.attackers.iter().map(Attacker::summary).collect(),
             packet_hops: self.network.packet_hops,
             fingerprint: format!("{:016x}", self.fingerprint.value()),
