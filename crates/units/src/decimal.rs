@@ -151,6 +151,25 @@ impl Decimal {
 
 impl Notation {
     pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
+        let (number, factor) = self.split(text)?;
+        number.scaled(factor).ok_or_else(|| self.out_of_range(text))
+    }
+
+    /// The same where it may be negative: from `-most` to `most`.
+    pub(crate) fn parse_signed(&self, text: &str, most: u64) -> Result<i64, ParseError> {
+        let (mut number, factor) = self.split(text)?;
+        let negative = std::mem::take(&mut number.negative);
+        let size = number.scaled(factor).filter(|size| *size <= most).and_then(|size| i64::try_from(size).ok());
+        let size = size.ok_or_else(|| self.out_of_range(text))?;
+        Ok(if negative { -size } else { size })
+    }
+
+    fn out_of_range(&self, text: &str) -> ParseError {
+        ParseError::OutOfRange { text: shorten(text.trim()), what: self.what, range: self.range }
+    }
+
+    /// The number, and how many base units one of its unit is.
+    fn split(&self, text: &str) -> Result<(Decimal, u64), ParseError> {
         let trimmed = text.trim();
         let shown = || shorten(trimmed);
         let Some((number, unit)) = split(trimmed) else {
@@ -160,7 +179,7 @@ impl Notation {
         let Some((_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
             if unit.is_empty() {
                 if number.digits == 0 && !number.negative {
-                    return Ok(0);
+                    return Ok((number, 1));
                 }
                 return Err(ParseError::NoUnit { text: shown(), what: self.what, example: self.example });
             }
@@ -172,11 +191,15 @@ impl Notation {
                 known: known.join(", "),
             });
         };
-        number.scaled(*factor).ok_or_else(|| ParseError::OutOfRange {
-            text: shown(),
-            what: self.what,
-            range: self.range,
-        })
+        Ok((number, *factor))
+    }
+
+    /// As [`Self::format`], behind its sign.
+    pub(crate) fn format_signed(&self, value: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if value < 0 {
+            f.write_str("-")?;
+        }
+        self.format(value.unsigned_abs(), f)
     }
 
     /// Prints the shortest exact decimal: the largest unit that leaves at least one before the point.

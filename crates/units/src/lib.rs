@@ -3,6 +3,7 @@
 
 mod accumulate;
 mod circular;
+mod clock;
 mod decimal;
 mod dialect;
 mod dscp;
@@ -17,6 +18,7 @@ mod words;
 
 pub use accumulate::{Accumulator, Step};
 pub use circular::{Circular, Seq24, Seq48};
+pub use clock::{Clock, Drift, Offset, Skew};
 pub use decimal::ParseError;
 pub use dialect::{Dialect, ParseDialectError};
 pub use dscp::{Dscp, ParseDscpError};
