@@ -1,5 +1,6 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
+use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;
@@ -48,6 +49,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         ties: tables.ties,
         series: (!series.is_zero()).then_some(series),
         hosts: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.host),
+        clocks: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.clock),
         nodes: names.nodes,
         links,
         flows,

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod clock;
 mod de;
 mod document;
 mod dscp;
@@ -36,6 +37,7 @@ mod vary;
 mod vocabulary;
 
 pub use check::resend_misfit;
+pub use clock::{ClockOptions, Spread};
 pub use dscp::FlowDscp;
 pub use files::{Files, NoFiles};
 pub use keys::options;

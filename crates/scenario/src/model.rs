@@ -1,5 +1,6 @@
 //! A scenario as the simulator takes it: every preset filled in, every replica written out, every name resolved.
 
+use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
@@ -27,6 +28,8 @@ pub struct Scenario {
     pub nodes: Vec<String>,
     /// What receiving costs there, one a node; `None`: nothing.
     pub hosts: Vec<Option<HostOptions>>,
+    /// The clock of each node, for those that have one of their own.
+    pub clocks: Vec<Option<ClockOptions>>,
     /// One entry a direction, in file order; a duplex link gives its written direction, then the way back.
     pub links: Vec<Link>,
     /// In file order, replicas from 1.

@@ -117,7 +117,8 @@ fn node<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<No
     check_name(&mut open, &name, |_| false);
     let count = count(&mut open);
     let host = crate::host::read(&mut open);
-    Some(NodeTable { name, count, host })
+    let clock = crate::clock::read(&mut open);
+    Some(NodeTable { name, count, host, clock })
 }
 
 fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<LinkTable> {

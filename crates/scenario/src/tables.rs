@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::clock::ClockOptions;
 use crate::dscp::DscpTable;
 use crate::off::Off;
 use crate::transport::Transport;
@@ -99,6 +100,9 @@ pub(crate) struct NodeTable {
     /// What receiving costs there, each replica for itself; nothing if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host: Option<HostOptions>,
+    /// A clock of its own; the true time if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<ClockOptions>,
 }
 
 /// A link, in both directions unless `one_way`.

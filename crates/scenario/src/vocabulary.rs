@@ -1,5 +1,6 @@
 //! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
 
+use crate::clock::ClockOptions;
 use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
@@ -20,6 +21,7 @@ pub(crate) struct Vocabulary {
     pub(crate) record: Keys,
     pub(crate) node: Keys,
     pub(crate) host: Keys,
+    pub(crate) clock: Keys,
     pub(crate) link: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
@@ -38,6 +40,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     record: keys_of::<RecordTable>(),
     node: keys_of::<NodeTable>(),
     host: keys_of::<HostOptions>(),
+    clock: keys_of::<ClockOptions>(),
     link: keys_of::<LinkTable>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
