@@ -1,6 +1,5 @@
 //! From the tables to the run: replicas written out, names turned into indices.
 
-use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;

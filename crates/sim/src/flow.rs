@@ -2,6 +2,7 @@
 
 pub(crate) mod struck;
 
+use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
@@ -75,17 +76,28 @@ impl Flow {
     pub(crate) fn source_due(&self, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
         match self.source.backlog() {
-            Backlog::None if self.transport.connects() => self.source.poll_timeout().into_iter().chain(stop).min(),
-            Backlog::None => self.source.poll_timeout(),
+            Backlog::None if self.transport.connects() => self.poll_source().into_iter().chain(stop).min(),
+            Backlog::None => self.poll_source(),
             _ if now.is_none() => Some(self.start),
             _ => stop,
         }
     }
 
-    /// The source's time has come, by its own clock at `due`.
+    /// The source's own time, by the clock of its node.
+    fn poll_source(&self) -> Option<Instant> {
+        let due = self.source.poll_timeout();
+        let Some(clocks) = self.transport.clocks() else { return due };
+        // Two instants may be one nanosecond of a slow clock.
+        due.map(|due| clocks.sender.when_read(due).max(self.start))
+    }
+
+    /// The source's time has come, which was due at `due`.
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
-        let base = Moment { at: due, ..now };
+        let scheduled = network.events.ties == Ties::Scheduled;
+        let by_clock = scheduled && self.transport.clocks().is_some();
+        // By a clock each deadline is what it is, and no sum.
+        let base = Moment { at: due, sum_s: if by_clock { due.as_secs_f64() } else { now.sum_s }, ..now };
         let source = self.owner(Class::Source);
         let backlog = self.source.backlog();
         match backlog {
@@ -110,8 +122,7 @@ impl Flow {
                 self.source_timer.arm_at(next, self.stop_place, source, &mut network.events);
             }
             next => {
-                let exact = network.events.ties == Ties::Scheduled;
-                let wait_s = if exact { self.source.interval_s() } else { None };
+                let wait_s = if scheduled && !by_clock { self.source.interval_s() } else { None };
                 self.source_timer.arm_after(base, next, wait_s, source, &mut network.events);
             }
         }
@@ -126,7 +137,7 @@ impl Flow {
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
     fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
-            let meter = &mut network.flow_meters[self.id.0 as usize];
+            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
             match self.transport.take(now.at, due, &mut self.source, meter) {
                 Taken::Nothing => return false,
                 Taken::Kept => {}
@@ -155,7 +166,7 @@ impl Flow {
     pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         if packet.forward {
-            let goodput = self.transport.deliver(now.at, packet);
+            let goodput = self.transport.deliver(now.at, packet.sent, packet);
             if goodput > 0 {
                 let complete = self.completed_by(packet);
                 self.count_frames(now.at, complete, network);
@@ -163,7 +174,7 @@ impl Flow {
             network.delivered(now.at, handle, goodput);
             self.acknowledge_at(now, now.at, network);
         } else {
-            if let Some(trip) = self.transport.hear(now.at, packet) {
+            if let Some(trip) = self.transport.hear(now.at, packet.sent, packet) {
                 network.round_trip(now.at, self.id, trip);
             }
             network.delivered(now.at, handle, 0);
@@ -212,7 +223,7 @@ impl Flow {
     fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
-            let meter = &mut network.flow_meters[self.id.0 as usize];
+            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
             let Some(envelope) = self.transport.poll_transmit(at, meter) else { break };
             room -= 1;
             network.inject(now, self.id, self.forward, true, envelope);

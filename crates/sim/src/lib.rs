@@ -3,6 +3,7 @@
 
 mod addresses;
 mod attacker;
+mod clocks;
 mod compare;
 mod event_queue;
 mod fingerprint;

@@ -215,23 +215,18 @@ impl TcpPacket {
         Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session }
     }
 
-    /// The whole segment: this is what `packet` carries.
+    /// The whole segment, in true time: this is what `packet` carries.
     #[must_use]
     #[inline]
     pub fn segment(&self, packet: &Packet) -> Segment {
+        self.stamped(packet, packet.sent)
+    }
+
+    /// The same, when its sender's clock showed `sent`.
+    #[inline]
+    pub(crate) fn stamped(&self, packet: &Packet, sent: Instant) -> Segment {
         let Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session: _ } = *self;
-        Segment {
-            seq,
-            sent: packet.sent,
-            echo,
-            sack,
-            size: packet.size,
-            ecn: packet.ecn,
-            is_ack,
-            ece,
-            cwr,
-            retransmission,
-        }
+        Segment { seq, sent, echo, sack, size: packet.size, ecn: packet.ecn, is_ack, ece, cwr, retransmission }
     }
 }
 

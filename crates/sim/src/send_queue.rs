@@ -1,12 +1,12 @@
 //! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
 
+use crate::clocks::Meter;
+use crate::network::unless_far;
 use crate::observe::RoundTrip;
-use crate::packet::Data;
 use headway_dccp::{next_of, told};
 use headway_media::{Backlog, Framing, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
 use headway_rate::{Next, Run};
-use headway_record::FlowMeter;
-use headway_units::{Bytes, Duration, Instant, MediaKind};
+use headway_units::{Bytes, Instant, MediaKind};
 
 /// Packets that no run ever sends.
 const ENDLESS: u64 = u64::MAX / 2;
@@ -21,10 +21,10 @@ pub(crate) struct SendQueue {
     /// What the packets of a backlog have, again and again; full ones if there is nothing here.
     sizes: Vec<Bytes>,
     next: usize,
-    /// What was thrown away, what was found lost and whether it comes back, and how long what left had waited, since that was told.
+    /// What was thrown away, what was found lost and whether it comes back, and when what left was written, since that was told.
     unsent: Vec<Unsent>,
     lost: Vec<(MediaKind, bool)>,
-    left: Option<(MediaKind, Duration)>,
+    left: Option<(MediaKind, Instant)>,
 }
 
 impl SendQueue {
@@ -54,13 +54,14 @@ impl SendQueue {
     }
 
     /// The source has written something.
-    pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut FlowMeter) {
+    pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut Meter<'_>) {
         for media in write.packets(&self.cut, &mut self.framing) {
-            meter.written(media.kind, media.expires);
-            if let Some(frame) = Data::from(&media).begins() {
-                meter.frame_written(&frame);
+            let data = meter.data(&media);
+            meter.flow.written(media.kind, unless_far(data.deadline));
+            if let Some(frame) = data.begins() {
+                meter.flow.frame_written(&frame);
             }
-            meter.queued(now, media.kind);
+            meter.flow.queued(meter.time(now), media.kind);
             self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
         }
         self.tell(now, meter);
@@ -68,21 +69,22 @@ impl SendQueue {
 
     /// Tells what was found lost, what was thrown away, and what left.
     #[inline]
-    pub(crate) fn tell(&mut self, now: Instant, meter: &mut FlowMeter) {
-        if let Some((kind, wait)) = self.left.take() {
-            meter.left_send_queue(now, kind, wait);
+    pub(crate) fn tell(&mut self, now: Instant, meter: &mut Meter<'_>) {
+        if let Some((kind, created)) = self.left.take() {
+            let [now, created] = [now, created].map(|at| meter.time(at));
+            meter.flow.left_send_queue(now, kind, now.since(created));
         }
         if !self.unsent.is_empty() || !self.lost.is_empty() {
             self.tell_losses(now, meter);
         }
     }
 
-    fn tell_losses(&mut self, now: Instant, meter: &mut FlowMeter) {
+    fn tell_losses(&mut self, now: Instant, meter: &mut Meter<'_>) {
         for (kind, returns) in self.lost.drain(..) {
-            meter.found_lost(now, kind, returns);
+            meter.flow.found_lost(meter.time(now), kind, returns);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
-            meter.unsent(now, media.kind, cause, lateness);
+            meter.flow.unsent(meter.time(now), media.kind, cause, meter.wait(now, lateness));
         }
     }
 
@@ -122,7 +124,7 @@ impl SendQueue {
     pub(crate) fn take(&mut self, now: Instant) -> Option<Media> {
         if !self.waiting.is_empty() {
             let media = self.waiting.dequeue(now, &mut |unsent| self.unsent.push(unsent));
-            self.left = media.map(|media| (media.kind, now.since(media.created)));
+            self.left = media.map(|media| (media.kind, media.created));
             return media;
         }
         self.backlog = self.backlog.checked_sub(1)?;

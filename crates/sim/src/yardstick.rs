@@ -1,6 +1,7 @@
 //! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
 //! always something to send, and each queue replayed over the same opportunities.
 
+use crate::clocks::Clocks;
 use crate::observe::{Observer, RoundTrip};
 use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
@@ -9,7 +10,7 @@ use crate::simulation::{RunError, Simulation};
 use crate::transport::{Setup, Transport, stream};
 use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
-    Context, Framing, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions,
+    Context, Framing, FtpOptions, Media, SendQueue, SendQueueOptions, Source, SourceOptions, Travel, UdpOptions, Write,
 };
 use headway_scenario::{Flow, Scenario};
 use headway_units::{Dialect, FlowId, Instant, MediaKind, OptionError, Options as _};
@@ -232,7 +233,7 @@ impl Sender for Replay<'_> {
 
 /// How the flow's writes are cut, if it has a send queue.
 fn cut(flow: &Flow) -> Option<UdpOptions> {
-    let setup = Setup { flow, id: FlowId(0), start: Instant::ZERO, seed: 0 };
+    let setup = Setup { flow, id: FlowId(0), starts: [Instant::ZERO; 2], clocks_agree: true, seed: 0 };
     Transport::new(&setup).send_queue().map(|queue| queue.cut().clone())
 }
 
@@ -243,18 +244,23 @@ fn each_counted(
     mut take: impl FnMut(Media) -> ControlFlow<()>,
 ) -> Result<(), YardstickError> {
     let flow = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
+    // The source has its node's time, all else here the true one.
+    let clock = Clocks::of(scenario, flow).map(|clocks| clocks.sender);
+    let local = |at| clock.map_or(at, |clock| clock.local(at));
+    let time = |at| clock.map_or(at, |clock| clock.when(at));
     let cut = cut(flow).ok_or_else(|| YardstickError::NoSendQueue(flow.name.clone()))?;
     let (from, end) = (Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
     let context = Context {
-        start: start(scenario, flow),
-        stop: Some(flow.stop.unwrap_or(end)),
+        start: local(start(scenario, flow)),
+        stop: Some(local(flow.stop.unwrap_or(end))),
         random: stream(scenario.seed, flow, "source"),
         trace: flow.trace.clone(),
     };
     let mut source = Source::new(&flow.source, context)?;
     let (mut packets, mut counted, mut framing) = (0, false, Framing::default());
-    while let Some(due) = source.poll_timeout().filter(|due| *due < end) {
+    while let Some(due) = source.poll_timeout().filter(|due| time(*due) < end) {
         while let Some(write) = source.poll(due) {
+            let write = Write { created: time(write.created), expires: write.expires.map(time), ..write };
             for packet in write.packets(&cut, &mut framing) {
                 packets += 1;
                 if packets > MOST_PACKETS {

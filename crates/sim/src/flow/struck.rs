@@ -1,6 +1,7 @@
 //! A flow's ends under attack.
 
 use super::{BURST, Flow};
+use crate::clocks::Meter;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Body, Envelope, RawEnd};
@@ -45,17 +46,20 @@ impl Flow {
         network: &mut Network<O>,
     ) -> Option<Struck> {
         let packet = network.packet(handle);
+        let sender_clock = self.transport.clocks().map(|clocks| clocks.sender);
+        let at_client = sender_clock.map_or(now.at, |clock| clock.read(now.at));
+        let at_server = self.transport.clocks().map_or(now.at, |clocks| clocks.receiver.read(now.at));
         let (Body::Raw(raw), Some((client, server))) = (&packet.body, self.transport.connection()) else { return None };
         let (to, ecn) = (raw.to, packet.ecn);
         let (mut goodput, mut trip) = (0, None);
         let verdict = match to {
             RawEnd::Server => {
-                let (verdict, payload) = server.handle_bytes(now.at, ecn, raw);
+                let (verdict, payload) = server.handle_bytes(at_server, ecn, raw);
                 goodput = payload;
                 verdict
             }
             RawEnd::Client => {
-                let (verdict, sample) = client.handle_bytes(now.at, ecn, raw);
+                let (verdict, sample) = client.handle_bytes(at_client, ecn, raw);
                 trip = sample;
                 verdict
             }
@@ -75,12 +79,12 @@ impl Flow {
         let mut struck = Struck { verdict, answers: 0, answer_bytes: 0, connections: 0 };
         let (client, server) = self.transport.connection()?;
         if to == RawEnd::Server {
-            while let Some(envelope) = server.poll_transmit(now.at) {
+            while let Some(envelope) = server.poll_transmit(at_server) {
                 struck.count(&envelope);
                 network.inject(now, self.id, self.reverse, false, envelope);
             }
             if let Some(strangers) = &mut server.strangers {
-                while let Some(envelope) = strangers.poll_transmit(now.at) {
+                while let Some(envelope) = strangers.poll_transmit(at_server) {
                     struck.count(&envelope);
                     network.inject(now, self.id, strangers.route, false, envelope);
                 }
@@ -89,9 +93,10 @@ impl Flow {
             self.acknowledge_at(now, now.at, network);
         } else {
             for _ in 0..BURST {
-                let Some(envelope) = client.poll_transmit(now.at) else { break };
+                let mut meter = Meter::by(&mut network.flow_meters[self.id.0 as usize], sender_clock.as_ref());
+                let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
                 struck.count(&envelope);
-                client.queue.tell(now.at, &mut network.flow_meters[self.id.0 as usize]);
+                client.queue.tell(at_client, &mut meter);
                 network.inject(now, self.id, self.forward, true, envelope);
             }
             self.transmit(now, network);

@@ -3,6 +3,7 @@
 use super::{MEASUREMENT, Simulation};
 use crate::addresses::address;
 use crate::attacker::{Attacker, AttackerRoutes};
+use crate::clocks::Clocks;
 use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
@@ -15,7 +16,7 @@ use crate::transport::{Setup, Strangers, Transport, answers, stream};
 use headway_attack::AttackOptions;
 use headway_media::{Context, Source};
 use headway_scenario::{Scenario, Start};
-use headway_units::{Class, Duration, FlowId, Instant, Moment, OptionError, Ties};
+use headway_units::{Class, Clock, Duration, FlowId, Instant, Moment, OptionError, Ties};
 
 /// Why a scenario cannot be run. A checked scenario file leaves none of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -164,21 +165,31 @@ fn new_flow(
     id: FlowId,
     [forward, reverse]: [u32; 2],
 ) -> Result<Flow, SetupError> {
-    let setup = Setup { flow, id, start: start(scenario, flow), seed: scenario.seed };
-    let stop = flow.stop.filter(|_| stops_itself(scenario, flow));
-    let context = Context { start: setup.start, stop, random: setup.stream("source"), trace: flow.trace.clone() };
+    let (start, clocks) = (start(scenario, flow), Clocks::of(scenario, flow));
+    let read = |clock: fn(&Clocks) -> &Clock| clocks.as_ref().map_or(start, |clocks| clock(clocks).read(start));
+    let starts = [read(|clocks| &clocks.sender), read(|clocks| &clocks.receiver)];
+    let setup = Setup { flow, id, starts, clocks_agree: clocks.is_none(), seed: scenario.seed };
+    // Its first tick is not before its start.
+    let of_source = |at| clocks.as_ref().map_or(at, |clocks| clocks.sender.local(at));
+    let stop = flow.stop.filter(|_| stops_itself(scenario, flow)).map(of_source);
+    let context = Context { start: of_source(start), stop, random: setup.stream("source"), trace: flow.trace.clone() };
     let source =
         Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
+    let transport = Transport::new(&setup);
+    let transport = match clocks {
+        Some(clocks) => transport.clocked(clocks),
+        None => transport,
+    };
     Ok(Flow {
         id,
         forward,
         reverse,
-        start: setup.start,
+        start,
         stop: flow.stop,
         stop_place: 0,
         salt: setup.stream("ties").bits() as u32,
         source,
-        transport: Transport::new(&setup),
+        transport,
         counted_before: headway_tcp::Counters::default(),
         frames: None,
         source_timer: Timer::default(),

@@ -2,18 +2,19 @@
 //! handshake, as ns-2's agents are.
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::clocks::Meter;
 use crate::observe::RoundTrip;
-use crate::packet::{Body, Data, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
+use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
-use headway_media::{Backlog, SendQueueOptions, Source, SourceOptions};
+use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::{
     Due, Inbound, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender, SenderContext,
     Status, TfrcReport, TimedReport, Timing,
 };
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::ns2::PacketType;
 use headway_scenario::{AgentOptions, Controlled};
-use headway_units::{Bytes, Ecn, Instant, Random, Seq48};
+use headway_units::{Bytes, Ecn, Instant, Seq48};
 
 /// Both ends.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Carrier for Agent {
     type Options = Controlled<AgentOptions>;
 
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self {
-        let (sender, receiver) = pair(options, &setup.flow.send_queue, setup.start, setup.stream("sender"));
+        let (sender, receiver) = pair(options, setup);
         Self { sender: Box::new(sender), receiver: Box::new(receiver) }
     }
 
@@ -35,7 +36,7 @@ impl Carrier for Agent {
     }
 
     #[inline]
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.sender.queue.write(now, &write, meter);
         Taken::Kept
@@ -46,9 +47,9 @@ impl Carrier for Agent {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Report(report) = &packet.body else { return None };
-        Some(self.sender.handle(now, packet.sent, report))
+        Some(self.sender.handle(now, sent, report))
     }
 
     #[inline]
@@ -57,8 +58,8 @@ impl Carrier for Agent {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
-        let envelope = self.sender.poll_transmit(now);
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
+        let envelope = self.sender.poll_transmit(now, meter);
         self.sender.queue.tell(now, meter);
         envelope
     }
@@ -73,9 +74,9 @@ impl Carrier for Agent {
     }
 
     #[inline]
-    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Numbered(datagram) = &packet.body else { return 0 };
-        self.receiver.handle(now, packet.sent, packet.ecn, datagram);
+        self.receiver.handle(now, sent, packet.ecn, datagram);
         datagram.data.payload
     }
 
@@ -113,6 +114,8 @@ struct AgentSender {
     /// Datagrams may be marked instead of dropped.
     ecn: bool,
     header: u32,
+    /// Otherwise the difference of two stamps is no delay.
+    clocks_agree: bool,
     queue: SendQueue,
 }
 
@@ -127,17 +130,12 @@ struct AgentReceiver {
 }
 
 /// Both ends of a flow.
-fn pair(
-    options: &Controlled<AgentOptions>,
-    send_queue: &SendQueueOptions,
-    now: Instant,
-    random: Random,
-) -> (AgentSender, AgentReceiver) {
+fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, AgentReceiver) {
     let AgentOptions { header, feedback, ecn, line_rate, initial_rtt, .. } = options.carrier;
-    let queue = SendQueue::new(options.carrier.cut(), send_queue);
+    let queue = SendQueue::new(options.carrier.cut(), &setup.flow.send_queue);
     let packet_size = queue.full();
     let mut outbound = Outbound::new(0);
-    let mut context = SenderContext::new(now, packet_size, random);
+    let mut context = SenderContext::new(setup.starts[0], packet_size, setup.stream("sender"));
     (context.rtt, context.line_rate, context.header) = (initial_rtt, line_rate, header);
     outbound.start(Sender::new(&options.controller, context));
     let sender = AgentSender {
@@ -146,10 +144,11 @@ fn pair(
         next_report: 0,
         ecn,
         header: header.count() as u32,
+        clocks_agree: setup.clocks_agree,
         queue,
     };
     let mut inbound = Inbound::default();
-    inbound.start(Receiver::new(&options.controller, ReceiverContext::new(now, packet_size)));
+    inbound.start(Receiver::new(&options.controller, ReceiverContext::new(setup.starts[1], packet_size)));
     let receiver = AgentReceiver {
         inbound,
         arrivals: (options.controller.reports() == ReportForm::Arrivals).then(AckVectorBuffer::new),
@@ -161,7 +160,7 @@ fn pair(
 
 impl AgentSender {
     /// The next datagram to send now, if any.
-    fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+    fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let next = self.queue.next(now);
         if !self.outbound.may_send(now, next.as_ref()) {
             return None;
@@ -173,7 +172,7 @@ impl AgentSender {
         let (number, stamp) = self.outbound.send(now, Some(media.size), true);
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
-        let data = Data::from(&media);
+        let data = meter.data(&media);
         let body = Body::Numbered(Box::new(Numbered {
             number,
             data,
@@ -200,7 +199,7 @@ impl AgentSender {
             }),
         };
         self.outbound.on_report(now, report.acknowledged, Some(sample), says);
-        let one_way = Some(sent.since(report.echo) - report.held);
+        let one_way = self.clocks_agree.then(|| sent.since(report.echo) - report.held);
         let trip = RoundTrip { sample, smoothed: self.status().rtt, one_way };
         self.queue.on_round_trip(&trip);
         if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {

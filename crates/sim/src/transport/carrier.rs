@@ -1,20 +1,22 @@
 //! What every transport's file says of it.
 
 use super::dccp::ends::{Client, Server};
+use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
-use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
+use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_scenario::Flow;
 use headway_tcp::{Counters, Sender};
 use headway_units::{FlowId, Instant, Moment, Random};
 
 /// The two ends of a flow.
 ///
-/// Each is driven as every endpoint is: whatever came in, its poll is asked until it has nothing, and then when to come back.
+/// Each is driven as every endpoint is: whatever came in, its poll is asked until it has nothing, and then when to come back. All
+/// instants are of the clock of the end that they are handed to.
 pub(crate) trait Carrier: Sized {
     /// What the scenario says.
     type Options;
@@ -35,7 +37,7 @@ pub(crate) trait Carrier: Sized {
     }
 
     /// Takes the next of what the source has written by `due`.
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken;
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken;
 
     /// The source has as much as this from now on.
     fn set_backlog(&mut self, now: Instant, backlog: Backlog);
@@ -43,14 +45,14 @@ pub(crate) trait Carrier: Sized {
     /// The flow stops: the connection is closed.
     fn close(&mut self, _now: Instant) {}
 
-    /// A packet has come to the sending end; returns the round trip that it lets measure, if any.
-    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip>;
+    /// A packet has come to the sending end, of the other's clock `sent`; returns the round trip that it lets measure, if any.
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip>;
 
     /// The sending end's time has come.
     fn handle_sender_timeout(&mut self, now: Instant);
 
     /// The next packet that the sending end sends now, if any.
-    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope>;
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope>;
 
     /// When the sending end must act next.
     fn poll_sender_timeout(&self) -> Option<Instant>;
@@ -60,8 +62,8 @@ pub(crate) trait Carrier: Sized {
         None
     }
 
-    /// A packet has come to the receiving end; returns the data bytes that are the application's.
-    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32;
+    /// A packet has come to the receiving end, of the other's clock `sent`; returns the data bytes that are the application's.
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32;
 
     /// The next frame that has come whole, where packets do not say which frame they are of.
     fn poll_frame(&mut self) -> Option<WrittenFrame> {
@@ -149,7 +151,10 @@ pub(crate) enum Taken {
 pub(crate) struct Setup<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) id: FlowId,
-    pub(crate) start: Instant,
+    /// When the flow starts, by the clock of its sending end and by that of its receiving end.
+    pub(crate) starts: [Instant; 2],
+    /// Whether these two clocks show the same.
+    pub(crate) clocks_agree: bool,
     /// The scenario's.
     pub(crate) seed: u64,
 }

@@ -8,13 +8,14 @@ pub(crate) use ends::{SERVICE, Verdict};
 pub(crate) use strangers::Strangers;
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::clocks::Meter;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
 use crate::send_queue::SendQueue;
 use ends::{Client, Server, pair};
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::Instant;
 
@@ -30,7 +31,7 @@ impl Carrier for Dccp {
     const CONNECTS: bool = true;
 
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self {
-        let (client, server) = pair(options, &setup.flow.send_queue, setup.id, setup.start, |what| setup.stream(what));
+        let (client, server) = pair(options, &setup.flow.send_queue, setup.id, setup.starts, |what| setup.stream(what));
         Self { client: Box::new(client), server: Box::new(server) }
     }
 
@@ -39,7 +40,7 @@ impl Carrier for Dccp {
     }
 
     #[inline]
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.client.queue.write(now, &write, meter);
         Taken::Kept
@@ -54,7 +55,7 @@ impl Carrier for Dccp {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, now: Instant, _: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Dccp(dccp) = &packet.body else { return None };
         self.client.handle(now, packet.ecn, dccp)
     }
@@ -65,8 +66,8 @@ impl Carrier for Dccp {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
-        let envelope = self.client.poll_transmit(now);
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
+        let envelope = self.client.poll_transmit(now, meter);
         self.client.queue.tell(now, meter);
         envelope
     }
@@ -77,7 +78,7 @@ impl Carrier for Dccp {
     }
 
     #[inline]
-    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, now: Instant, _: Instant, packet: &Packet) -> u32 {
         let Body::Dccp(dccp) = &packet.body else { return 0 };
         self.server.handle(now, packet.ecn, dccp)
     }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod carrier;
+mod clocked;
 mod dccp;
 mod sessions;
 mod tcp;
@@ -10,15 +11,17 @@ mod udp;
 pub(crate) use carrier::{Setup, Taken, stream};
 pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 
+use crate::clocks::{Clocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use carrier::Carrier;
+use clocked::Clocked;
 use dccp::ends::{Client, Server};
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::Status;
-use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
+use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_scenario::Transport as Options;
 use headway_units::{Instant, Moment};
 use sessions::Sessions;
@@ -31,11 +34,12 @@ macro_rules! transports {
         pub(crate) enum Transport {
             $( $Variant($carrier), )+
             Sessions(Box<Sessions>),
+            Clocked(Box<Clocked>),
         }
 
         macro_rules! each {
             ($value:expr, $name:ident => $body:expr) => {
-                match $value { $( Transport::$Variant($name) => $body, )+ Transport::Sessions($name) => $body }
+                match $value { $( Transport::$Variant($name) => $body, )+ Transport::Sessions($name) => $body, Transport::Clocked($name) => $body }
             };
         }
 
@@ -55,6 +59,7 @@ macro_rules! transports {
                 match self {
                     $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS, )+
                     Self::Sessions(_) => Sessions::ANSWERS,
+                    Self::Clocked(clocked) => clocked.answers(),
                 }
             }
 
@@ -63,6 +68,7 @@ macro_rules! transports {
                 match self {
                     $( Self::$Variant(_) => <$carrier as Carrier>::CONNECTS, )+
                     Self::Sessions(_) => Sessions::CONNECTS,
+                    Self::Clocked(clocked) => clocked.connects(),
                 }
             }
         }
@@ -84,7 +90,8 @@ macro_rules! transports {
     };
 }
 
-// It lies within its flow: the ends themselves are elsewhere. A TCP whose source makes sessions is `Sessions`.
+// It lies within its flow: the ends themselves are elsewhere. A TCP whose source makes sessions is `Sessions`. Where an end has a clock of
+// its own, any of them is in a `Clocked`.
 transports! {
     Udp(Box<udp::Udp>),
     Tcp(tcp::Tcp),
@@ -92,10 +99,26 @@ transports! {
     Dccp(dccp::Dccp),
 }
 
+impl Transport {
+    /// The clocks of its ends, if they are not both the simulator's.
+    #[inline]
+    pub(crate) fn clocks(&self) -> Option<&Clocks> {
+        match self {
+            Self::Clocked(clocked) => Some(clocked.clocks()),
+            _ => None,
+        }
+    }
+
+    /// The same with ends that live by these clocks.
+    pub(crate) fn clocked(self, clocks: Clocks) -> Self {
+        Self::Clocked(Box::new(Clocked::new(self, clocks)))
+    }
+}
+
 /// As [`Carrier`] says. What each packet passes is inlined always: a call would cost what a match does.
 impl Transport {
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+    pub(crate) fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         each!(self, carrier => carrier.take(now, due, source, meter))
     }
     pub(crate) fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
@@ -105,15 +128,15 @@ impl Transport {
         each!(self, carrier => carrier.close(now));
     }
     #[inline(always)]
-    pub(crate) fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
-        each!(self, carrier => carrier.hear(now, packet))
+    pub(crate) fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+        each!(self, carrier => carrier.hear(now, sent, packet))
     }
     #[inline]
     pub(crate) fn handle_sender_timeout(&mut self, now: Instant) {
         each!(self, carrier => carrier.handle_sender_timeout(now));
     }
     #[inline(always)]
-    pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
         each!(self, carrier => carrier.poll_transmit(now, meter))
     }
     #[inline]
@@ -124,8 +147,8 @@ impl Transport {
         each!(self, carrier => carrier.gap_s())
     }
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
-        each!(self, carrier => carrier.deliver(now, packet))
+    pub(crate) fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
+        each!(self, carrier => carrier.deliver(now, sent, packet))
     }
     #[inline]
     pub(crate) fn poll_frame(&mut self) -> Option<WrittenFrame> {

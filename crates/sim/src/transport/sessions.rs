@@ -7,12 +7,13 @@
 mod deadlines;
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
 use headway_media::{Backlog, Source, SourceOptions, WriteSize};
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::ns2::PacketType;
 use headway_tcp::{Counters, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Duration, Instant, Moment, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -73,13 +74,13 @@ impl Sessions {
     }
 
     /// The session has sent what it may: it is complete, or waits.
-    fn rests(&mut self, now: Instant, number: u32, meter: &mut FlowMeter) {
+    fn rests(&mut self, now: Instant, number: u32, meter: &mut Meter<'_>) {
         let Some(Sending { sender, arrived, size }) = self.senders.get(&number) else { return };
         if !sender.is_finished() {
             self.sender_deadlines.set(number, sender.poll_timeout());
             return;
         }
-        meter.session_completed(*arrived, now, *size);
+        meter.flow.session_completed(meter.time(*arrived), meter.time(now), *size);
         self.counted += sender.counters();
         self.senders.remove(&number);
         self.sender_deadlines.set(number, None);
@@ -123,22 +124,22 @@ impl Carrier for Sessions {
         [PacketType::Tcp, PacketType::Ack]
     }
 
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         let (WriteSize::Payload(size) | WriteSize::Wire(size)) = write.size;
         let opened = self.open(now, size);
-        meter.session_arrived(now, size, opened.is_none());
+        meter.flow.session_arrived(meter.time(now), size, opened.is_none());
         Taken::Kept
     }
 
     // A source of sessions has none.
     fn set_backlog(&mut self, _: Instant, _: Backlog) {}
 
-    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Tcp(tcp) = &packet.body else { return None };
         let Sending { sender, .. } = self.senders.get_mut(&tcp.session)?;
         self.talking.push_back(tcp.session);
-        let segment = tcp.segment(packet);
+        let segment = tcp.stamped(packet, sent);
         let before = sender.acknowledged();
         sender.handle(now, &segment);
         let measured = sender.acknowledged() > before;
@@ -154,7 +155,7 @@ impl Carrier for Sessions {
         }
     }
 
-    fn poll_transmit(&mut self, now: Instant, meter: &mut FlowMeter) -> Option<Envelope> {
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
         while let Some(number) = self.talking.front().copied() {
             let sending = self.senders.get_mut(&number);
             if let Some(segment) = sending.and_then(|sending| sending.sender.poll_transmit(now)) {
@@ -170,12 +171,12 @@ impl Carrier for Sessions {
         self.sender_deadlines.first()
     }
 
-    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
         let Some(sink) = self.sinks.get_mut(&tcp.session) else { return 0 };
         self.answering.push_back(tcp.session);
         let before = sink.received_payload().count();
-        sink.handle(now, &tcp.segment(packet));
+        sink.handle(now, &tcp.stamped(packet, sent));
         (sink.received_payload().count() - before) as u32
     }
 

@@ -3,12 +3,13 @@
 mod frames;
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::clocks::Meter;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
 use frames::StreamFrames;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_prefetch::fetch;
-use headway_record::{FlowMeter, WrittenFrame, ns2::PacketType};
+use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_tcp::{Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Instant};
 
@@ -46,15 +47,15 @@ impl Carrier for Tcp {
         options.rules.segment.count().saturating_sub(options.rules.header.count()) as u32
     }
 
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
-        let Some(write) = source.poll(due) else { return Taken::Nothing };
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        let Some(write) = source.poll(due).map(|write| meter.write(write)) else { return Taken::Nothing };
         let payload = self.sender.payload_size().count().max(1);
         let header = Bytes::new(self.sender.segment_size().count() - self.sender.payload_size().count());
         let segments = write.size.payload(header).count().div_ceil(payload);
         let deadline = write.expires.unwrap_or(Instant::FAR_FUTURE);
         let frame = WrittenFrame { kind: write.kind, created: write.created, deadline };
         if self.sink.frames.write(segments, frame, write.ends_frame(header)) {
-            meter.frame_written(&frame);
+            meter.flow.frame_written(&frame);
         }
         self.sender.write(now, segments);
         Taken::Kept
@@ -69,9 +70,9 @@ impl Carrier for Tcp {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Tcp(tcp) = &packet.body else { return None };
-        let segment = tcp.segment(packet);
+        let segment = tcp.stamped(packet, sent);
         let before = self.sender.acknowledged();
         self.sender.handle(now, &segment);
         let measured = self.sender.acknowledged() > before;
@@ -86,7 +87,7 @@ impl Carrier for Tcp {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, now: Instant, _: &mut FlowMeter) -> Option<Envelope> {
+    fn poll_transmit(&mut self, now: Instant, _: &mut Meter<'_>) -> Option<Envelope> {
         self.sender.poll_transmit(now).map(Envelope::from)
     }
 
@@ -96,11 +97,11 @@ impl Carrier for Tcp {
     }
 
     #[inline]
-    fn deliver(&mut self, now: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
         let sink = &mut self.sink.sink;
         let before = sink.received_payload().count();
-        sink.handle(now, &tcp.segment(packet));
+        sink.handle(now, &tcp.stamped(packet, sent));
         (sink.received_payload().count() - before) as u32
     }
 

@@ -1,11 +1,12 @@
 //! The carrier `udp`: datagrams, sent when they are written.
 
 use super::carrier::{Carrier, Setup, Taken};
+use crate::clocks::Meter;
 use crate::network::unless_far;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Data, Datagram, Envelope, Packet};
 use headway_media::{Backlog, Datagrams, Framing, Source, SourceOptions, UdpOptions, Write, datagrams};
-use headway_record::{FlowMeter, ns2::PacketType};
+use headway_record::ns2::PacketType;
 use headway_units::{Ecn, Instant};
 
 /// The sending end; the receiving one only counts.
@@ -21,7 +22,7 @@ pub(crate) struct Udp {
 impl Udp {
     /// The next datagram of what the source has written by `due`.
     #[inline(always)]
-    fn next(&mut self, source: &mut Source, due: Instant) -> Option<(u32, Datagram)> {
+    fn next(&mut self, source: &mut Source, due: Instant, meter: &Meter<'_>) -> Option<(u32, Datagram)> {
         loop {
             if let Some((write, left)) = &mut self.writing
                 && let Some(datagram) = left.next()
@@ -43,7 +44,7 @@ impl Udp {
             if source.poll_timeout().is_none_or(|next| next > due) {
                 return None;
             }
-            let write = source.poll(due)?;
+            let write = meter.write(source.poll(due)?);
             self.writing = Some((write, datagrams(write.size, &self.options)));
         }
     }
@@ -68,11 +69,11 @@ impl Carrier for Box<Udp> {
     }
 
     #[inline(always)]
-    fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut FlowMeter) -> Taken {
-        let Some((size, datagram)) = self.next(source, due) else { return Taken::Nothing };
-        meter.written(datagram.data.kind, unless_far(datagram.data.deadline));
+    fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        let Some((size, datagram)) = self.next(source, due, meter) else { return Taken::Nothing };
+        meter.flow.written(datagram.data.kind, unless_far(datagram.data.deadline));
         if let Some(frame) = datagram.data.begins() {
-            meter.frame_written(&frame);
+            meter.flow.frame_written(&frame);
         }
         Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
@@ -80,13 +81,13 @@ impl Carrier for Box<Udp> {
     /// A scenario with one is refused.
     fn set_backlog(&mut self, _: Instant, _: Backlog) {}
 
-    fn hear(&mut self, _: Instant, _: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, _: Instant, _: Instant, _: &Packet) -> Option<RoundTrip> {
         None
     }
 
     fn handle_sender_timeout(&mut self, _: Instant) {}
 
-    fn poll_transmit(&mut self, _: Instant, _: &mut FlowMeter) -> Option<Envelope> {
+    fn poll_transmit(&mut self, _: Instant, _: &mut Meter<'_>) -> Option<Envelope> {
         None
     }
 
@@ -95,7 +96,7 @@ impl Carrier for Box<Udp> {
     }
 
     #[inline]
-    fn deliver(&mut self, _: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, _: Instant, _: Instant, packet: &Packet) -> u32 {
         if let Body::Datagram(datagram) = &packet.body { datagram.data.payload } else { 0 }
     }
 

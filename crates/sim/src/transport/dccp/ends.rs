@@ -3,6 +3,7 @@
 use super::strangers::Strangers;
 use super::wire::{ends, envelope, zeroes};
 use crate::addresses::ports;
+use crate::clocks::Meter;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
@@ -53,17 +54,17 @@ pub(crate) struct Server {
     codec: bool,
 }
 
-/// Both ends of a flow that starts `now`.
+/// Both ends of a flow that starts then, by the clock of each.
 pub(crate) fn pair(
     options: &Controlled<DccpOptions>,
     send_queue: &SendQueueOptions,
     flow: FlowId,
-    now: Instant,
+    starts: [Instant; 2],
     random: impl Fn(&str) -> Random,
 ) -> (Client, Server) {
     let DccpOptions { codec, connection } = &options.carrier;
     let [local, remote] = ports(flow);
-    let client = Connection::connect(now, connection, Ports { local, remote }, SERVICE, random("client"));
+    let client = Connection::connect(starts[0], connection, Ports { local, remote }, SERVICE, random("client"));
     let full = client.status().maximum_packet_size as u64;
     let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
     let queue = SendQueue::new(cut, send_queue);
@@ -77,7 +78,7 @@ pub(crate) fn pair(
         stopped: false,
         closed: None,
     };
-    let listener = Listener::new(now, connection, &[SERVICE], random("server"));
+    let listener = Listener::new(starts[1], connection, &[SERVICE], random("server"));
     (client, Server { listener, connection: None, reply: None, strangers: None, ports: [local, remote], codec: *codec })
 }
 
@@ -103,14 +104,14 @@ impl Outbox for Zeroes<'_> {
 
 impl Client {
     /// The next packet to send now, if any.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
         let outgoing = self.connection.poll_transmit(now, &mut outbox)?;
         let first = *self.first.get_or_insert(outgoing.packet.seq);
         let mut envelope = envelope(&outgoing);
         if let (Some(media), Body::Dccp(packet)) = (outbox.taken, &mut envelope.body) {
             self.queue.sent(packet.seq.distance_from(first), media);
-            packet.data = Data { payload: packet.data.payload, ..Data::from(&media) };
+            packet.data = Data { payload: packet.data.payload, ..meter.data(&media) };
         }
         Some(envelope)
     }

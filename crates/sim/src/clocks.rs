@@ -1,0 +1,91 @@
+//! The clocks of a flow's ends, and whose time is meant.
+
+use crate::packet::Data;
+use headway_media::{Media, Write};
+use headway_record::FlowMeter;
+use headway_scenario::{Scenario, Spread};
+use headway_units::{Clock, Duration, Instant, Offset, Random, Skew};
+
+/// Those of the sending and of the receiving end.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    pub(crate) sender: Clock,
+    pub(crate) receiver: Clock,
+}
+
+impl Clocks {
+    /// Those of a flow, if one of its ends has a clock of its own. Then the other has the true time since the same epoch.
+    pub(crate) fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Option<Self> {
+        let ends = [flow.from, flow.to].map(|node| clock(scenario, node));
+        if ends == [None; 2] {
+            return None;
+        }
+        let [sender, receiver] = ends.map(Option::unwrap_or_default);
+        Some(Self { sender, receiver })
+    }
+}
+
+/// A node's own clock. What is drawn is the same for all of the node's flows.
+fn clock(scenario: &Scenario, node: usize) -> Option<Clock> {
+    let options = (*scenario.clocks.get(node)?)?;
+    let draw = |what: &str, [first, second]: [i64; 2]| {
+        let mut random = Random::new(scenario.seed, &format!("node {} {what}", scenario.nodes[node]));
+        first.saturating_add_unsigned(random.below(second.abs_diff(first)))
+    };
+    let skew = match options.skew {
+        Spread::Same(skew) => skew,
+        Spread::Uniform { uniform } => Skew::new(draw("skew", uniform.map(Skew::value))),
+    };
+    let offset = match options.offset {
+        Spread::Same(offset) => offset,
+        Spread::Uniform { uniform } => Offset::new(draw("offset", uniform.map(Offset::value))),
+    };
+    Some(Clock::new(offset, skew, options.drift, options.granularity))
+}
+
+/// A flow's meter as its sending end uses it, which has a time of its own: what is recorded is in true time.
+#[derive(Debug)]
+pub(crate) struct Meter<'a> {
+    pub(crate) flow: &'a mut FlowMeter,
+    clock: Option<&'a Clock>,
+}
+
+impl<'a> Meter<'a> {
+    /// Of an end by the simulator's clock.
+    #[inline]
+    pub(crate) fn new(flow: &'a mut FlowMeter) -> Self {
+        Self { flow, clock: None }
+    }
+
+    /// Of an end by this clock.
+    pub(crate) fn by(flow: &'a mut FlowMeter, clock: Option<&'a Clock>) -> Self {
+        Self { flow, clock }
+    }
+
+    /// The true time of an instant of the sender's.
+    #[inline]
+    pub(crate) fn time(&self, local: Instant) -> Instant {
+        self.clock.map_or(local, |clock| clock.when(local))
+    }
+
+    /// How long that is in truth, from `now` on.
+    #[inline]
+    pub(crate) fn wait(&self, now: Instant, local: Duration) -> Duration {
+        self.clock.map_or(local, |clock| clock.when(now + local).since(clock.when(now)))
+    }
+
+    /// What a source has written, in true time.
+    #[inline]
+    pub(crate) fn write(&self, write: Write) -> Write {
+        let Some(clock) = self.clock else { return write };
+        Write { created: clock.when(write.created), expires: write.expires.map(|at| clock.when(at)), ..write }
+    }
+
+    /// What a packet carries, in true time.
+    #[inline]
+    pub(crate) fn data(&self, media: &Media) -> Data {
+        let data = Data::from(media);
+        let Some(clock) = self.clock else { return data };
+        Data { created: clock.when(data.created), deadline: clock.when(data.deadline), ..data }
+    }
+}

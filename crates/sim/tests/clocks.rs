@@ -1,0 +1,361 @@
+//! Nodes with clocks of their own: what goes by them, and what does not notice.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use headway_record::FlowSummary;
+use headway_scenario::{ClockOptions, Scenario, Spread};
+use headway_sim::{LinkEvent, Observer, Packet, Record};
+use headway_units::{Drift, Duration, Instant, Offset, Skew, Ties};
+
+/// A flow from `a` to `b`, which have these clocks.
+struct Case<'a> {
+    head: &'a str,
+    clocks: [&'a str; 2],
+    rate: &'a str,
+    transport: &'a str,
+    flow: &'a str,
+}
+
+const AHEAD: Option<ClockOptions> = offset(108_000_000_000_000);
+const BEHIND: Option<ClockOptions> = offset(-7_200_000_000_000);
+
+/// So many ns.
+const fn offset(nanos: i64) -> Option<ClockOptions> {
+    Some(ClockOptions {
+        skew: Spread::Same(Skew::new(0)),
+        offset: Spread::Same(Offset::new(nanos)),
+        drift: Drift::new(0),
+        granularity: Duration::from_nanos(1),
+    })
+}
+
+const FTP: &str = "source = { kind = \"ftp\" }";
+
+impl Case<'_> {
+    fn text(&self) -> String {
+        let Self { head, clocks, rate, transport, flow } = self;
+        let nodes = ["a", "b"].iter().zip(clocks).filter(|(_, clock)| !clock.is_empty());
+        let nodes: String =
+            nodes.map(|(name, clock)| format!("[[node]]\nname = \"{name}\"\nclock = {{ {clock} }}\n")).collect();
+        format!(
+            r#"{head}
+record = {{ series = false }}
+{nodes}
+[[link]]
+between = ["a", "b"]
+rate = "{rate}"
+delay = "20ms"
+queue = {{ kind = "droptail", limit = "25packets" }}
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+transport = {{ {transport} }}
+{flow}
+"#
+        )
+    }
+
+    fn record(&self) -> Record {
+        common::run(&common::scenario(&self.text()), ())
+    }
+
+    fn flow(&self) -> FlowSummary {
+        self.record().summary.flows.remove(0)
+    }
+}
+
+/// When each packet was sent.
+#[derive(Default)]
+struct Sent(Vec<Instant>);
+
+impl Observer for Sent {
+    const WATCHES: bool = true;
+    fn link_event(&mut self, _: Instant, event: LinkEvent, _: usize, packet: &Packet) {
+        if event == LinkEvent::Enqueue {
+            self.0.push(packet.sent);
+        }
+    }
+}
+
+/// 100 packets a second, the first at once: by a clock that is slow by 500 ppm 1000 s are 999.5 s, before the end of which there are 99950.
+#[test]
+fn a_slow_source_sends_fewer_packets() {
+    for (clock, packets) in [
+        ("", 100_000),
+        ("skew = \"-500ppm\"", 99_950),
+        ("skew = \"1000ppm\", offset = \"-12h\"", 100_100),
+        ("skew = \"1ppb\", granularity = \"1ns\"", 100_001),
+        // 1000 s are 0.2778 h, in which 18 ppm/h become 5 ppm, 2.5 ppm on the mean: 2.5 ms too little.
+        ("drift = \"-18ppm/h\"", 100_000),
+        ("drift = \"-18ppm/h\", skew = \"-7.5ppm\"", 99_999),
+    ] {
+        // Without a clock ns-2's sum of so many waits is too short by some ns.
+        for dialect in ["rfc", "ns2"].into_iter().take(if clock.is_empty() { 1 } else { 2 }) {
+            let case = Case {
+                head: &format!("duration = \"1000s\"\ndialect = \"{dialect}\""),
+                clocks: [clock, "skew = \"100ppm\""],
+                rate: "10Mbps",
+                transport: "kind = \"udp\"",
+                flow: "source = { kind = \"cbr\", interval = \"10ms\", payload = \"100B\" }",
+            };
+            assert_eq!(case.flow().sent_packets, packets, "{clock}, {dialect}");
+        }
+    }
+}
+
+/// Start and stop are the scenario's: in between a clock that is slow by a tenth ticks nine times where ten were.
+#[test]
+fn start_and_stop_are_in_true_time() {
+    for transport in ["kind = \"udp\"", "kind = \"tfrc\"", "kind = \"tcp-newreno\""] {
+        let case = Case {
+            head: "duration = \"10s\"",
+            clocks: ["skew = \"-100000ppm\", offset = \"1h\"", ""],
+            rate: "10Mbps",
+            transport,
+            flow: "start = \"1s\"\nstop = \"2s\"\nsource = { kind = \"cbr\", interval = \"100ms\", payload = \"100B\" }",
+        };
+        let sent = common::run(&common::scenario(&case.text()), Sent::default()).observer.0;
+        assert_eq!(sent[0], Instant::from_secs(1), "{transport}");
+        if transport.contains("udp") {
+            assert_eq!(sent.len(), 9, "{transport}");
+            assert_eq!(sent[8], Instant::from_nanos(1_000_000_000 + 888_888_889), "{transport}");
+        }
+    }
+}
+
+/// By a clock of 1 ms that is ahead by 0.4 ms, writes each 0.3 ms go at 0.6 ms, 1.6 ms and so on, three or four together.
+#[test]
+fn a_coarse_clock_wakes_its_node_at_its_ticks() {
+    let case = Case {
+        head: "duration = \"1s\"",
+        clocks: ["offset = \"0.4ms\", granularity = \"1ms\"", ""],
+        rate: "100Mbps",
+        transport: "kind = \"udp\"",
+        flow: "source = { kind = \"cbr\", interval = \"0.3ms\", payload = \"100B\" }",
+    };
+    let sent = common::run(&common::scenario(&case.text()), Sent::default()).observer.0;
+    assert!(sent.iter().all(|sent| sent.as_nanos() % 1_000_000 == 600_000));
+    let in_tick = |tick: u64| sent.iter().filter(|sent| sent.as_nanos() / 1_000_000 == tick).count();
+    // Writes are due at 0, 0.3, 0.6 ms; 0.9, 1.2, 1.5 ms; 1.8, 2.1, 2.4 ms; 2.7, 3.0, 3.3 and 3.6 ms.
+    assert_eq!([0, 1, 2, 3].map(in_tick), [3, 3, 3, 4]);
+}
+
+const TRANSPORTS: [&str; 10] = [
+    "kind = \"tcp-newreno\"",
+    "kind = \"tcp-sack\", dialect = \"linux\"",
+    "kind = \"tcp-cubic\"",
+    "kind = \"tfrc\"",
+    "kind = \"tcp-like\"",
+    "kind = \"udpm\"",
+    "kind = \"dccp\", ccid = 2",
+    "kind = \"dccp\", ccid = 3",
+    "kind = \"dccp\", ccid = 4",
+    "kind = \"dccp\", ccid = 248",
+];
+
+fn ftp(transport: &str, clocks: [&str; 2]) -> FlowSummary {
+    Case { head: "duration = \"120s\"\nmeasure_from = \"20s\"", clocks, rate: "2Mbps", transport, flow: FTP }.flow()
+}
+
+/// No sender compares its clock with its receiver's: each measures differences of its own stamps, which come back to it. So offsets change
+/// nothing, and skews of this size little: what is left is a phase, on which losses depend.
+#[test]
+fn clocks_that_disagree_cost_no_throughput() {
+    for transport in TRANSPORTS {
+        let exact = ftp(transport, [""; 2]);
+        assert!(exact.goodput_bps > 1e6, "{transport}: {}", exact.goodput_bps);
+        for clocks in [
+            ["skew = \"100ppm\"", "skew = \"-100ppm\""],
+            ["skew = \"-500ppm\", offset = \"-2h\"", "skew = \"500ppm\", offset = \"30h\""],
+            ["offset = \"5h\", drift = \"50ppm/h\"", ""],
+            ["", "offset = \"-3ms\", granularity = \"1us\""],
+        ] {
+            let flow = ftp(transport, clocks);
+            let ratio = flow.goodput_bps / exact.goodput_bps;
+            assert!((ratio - 1.0).abs() < 0.03, "{transport}, {clocks:?}: {ratio} of {}", exact.goodput_bps);
+            let rtts = [&flow, &exact].map(|flow| flow.rtt_s.as_ref().unwrap().mean);
+            assert!((rtts[0] / rtts[1] - 1.0).abs() < 0.05, "{transport}, {clocks:?}: {rtts:?}");
+        }
+    }
+}
+
+/// The shift is a whole number of ticks of every stamp, so that all differences are the same to the nanosecond.
+#[test]
+fn offsets_alone_move_no_event() {
+    for transport in TRANSPORTS {
+        let exact = ftp(transport, [""; 2]);
+        let shifted = ftp(transport, ["offset = \"-2h\"", "offset = \"30h\""]);
+        assert_eq!(shifted, exact, "{transport}");
+    }
+}
+
+/// Where clocks do not agree UDPm's receiver uses what the sender has measured (docs/src/rate/udpm.md).
+#[test]
+fn udpm_does_without_one_way_delays_of_clocks_that_disagree() {
+    let run = |round_trip: &str, offset: &str| {
+        let transport =
+            format!("kind = \"udpm\", controller = {{ decide = \"round-trip\", round_trip = \"{round_trip}\" }}");
+        ftp(&transport, ["", offset])
+    };
+    assert_ne!(run("one-way", ""), run("measured", ""), "agreeing clocks are used");
+    for offset in ["offset = \"3h\"", "offset = \"-3h\""] {
+        for round_trip in ["one-way", "least-one-way"] {
+            assert_eq!(run(round_trip, offset), run("measured", offset), "{round_trip}, {offset}");
+        }
+    }
+}
+
+/// Frames over a link that the large ones fill: some come late.
+fn call(transport: &str, clocks: [&str; 2]) -> Record {
+    Case {
+        head: "duration = \"60s\"",
+        clocks,
+        rate: "1Mbps",
+        transport,
+        flow: "source = { kind = \"conference\", lifetime = \"40ms\" }",
+    }
+    .record()
+}
+
+/// Over UDP nothing looks at a clock but the source: with an offset the record is the same, to the order of events.
+#[test]
+fn a_udp_record_is_the_same_with_any_offset() {
+    let exact = call("kind = \"udp\"", [""; 2]);
+    for clocks in [
+        ["offset = \"3ms\"", ""],
+        ["offset = \"-7h\"", "offset = \"100000s\""],
+        ["", "skew = \"-100000ppm\", drift = \"9ppm/h\""],
+    ] {
+        let record = call("kind = \"udp\"", clocks);
+        assert_eq!(record.fingerprint, exact.fingerprint, "{clocks:?}");
+        assert_eq!(record.summary, exact.summary, "{clocks:?}");
+    }
+}
+
+/// The record is in true time: a source that is slow by 100 ppm has its frames delayed as long as ever, to within 100 ppm, and as many
+/// on time.
+#[test]
+fn delays_and_deadlines_are_recorded_in_true_time() {
+    for transport in ["kind = \"udp\"", "kind = \"tfrc\"", "kind = \"tcp-newreno\"", "kind = \"dccp\", ccid = 2"] {
+        let exact = call(transport, [""; 2]).summary.flows.remove(0);
+        let skewed =
+            call(transport, ["skew = \"-100ppm\", offset = \"-2h\"", "skew = \"100ppm\""]).summary.flows.remove(0);
+        // What is paced or windowed meets its losses in another phase.
+        let most = if transport.contains("udp") { 2e-4 } else { 0.1 };
+        let near = |a: f64, b: f64, what: &str| {
+            assert!((a - b).abs() <= most * b.abs(), "{transport}, {what}: {a} and {b}");
+        };
+        assert_eq!(exact.frames.len(), 2, "{transport}: sound and video");
+        for (kind, b) in &exact.frames {
+            let a = &skewed.frames[kind];
+            near(a.on_time_ratio.unwrap(), b.on_time_ratio.unwrap(), "on time");
+            near(a.delay_s.as_ref().unwrap().mean, b.delay_s.as_ref().unwrap().mean, "mean delay of frames");
+        }
+        near(skewed.one_way_delay_s.as_ref().unwrap().mean, exact.one_way_delay_s.as_ref().unwrap().mean, "mean delay");
+        for (kind, share) in &exact.on_time_ratio {
+            near(skewed.on_time_ratio[kind], *share, "packets on time");
+        }
+    }
+}
+
+/// Each replica draws its own skew and offset, by its name: those of others, or another clock beside them, change nothing.
+#[test]
+fn what_is_drawn_is_each_nodes_own() {
+    let run = |seed: u64, count: u64, more: &str| {
+        let text = format!(
+            r#"duration = "100s"
+seed = {seed}
+[[node]]
+name = "n"
+count = {count}
+clock = {{ skew = {{ uniform = ["-10000ppm", "10000ppm"] }}, {more} }}
+[[link]]
+between = ["n", "hub"]
+rate = "10Mbps"
+delay = "1ms"
+[[flow]]
+name = "cbr"
+from = "n"
+to = "hub"
+transport = {{ kind = "udp" }}
+source = {{ kind = "cbr", interval = "1ms", payload = "100B" }}
+"#
+        );
+        let record = common::run(&common::scenario(&text), ());
+        let sent: Vec<_> = record.summary.flows.iter().map(|flow| flow.sent_packets).collect();
+        (record.fingerprint, sent)
+    };
+    let (fingerprint, sent) = run(1, 8, "");
+    assert_eq!(run(1, 8, ""), (fingerprint, sent.clone()), "the same seed, the same run");
+    assert_eq!(run(1, 3, "").1, sent[..3]);
+    assert_eq!(run(1, 8, "offset = { uniform = [\"0s\", \"1s\"] }").1, sent);
+    assert_ne!(run(2, 8, "").1, sent);
+    // Of 100000 within a hundredth, and not all alike.
+    assert!(sent.iter().all(|sent| (99_000..101_000).contains(sent)), "{sent:?}");
+    let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+    assert!(most - least > 500, "{sent:?}");
+}
+
+/// Sessions come and are complete in true time.
+#[test]
+fn sessions_do_not_notice_an_offset() {
+    // By the order of scheduling a nanosecond hides ns-2's sums, which no clock has.
+    let exact = Scenario { ties: Ties::Drawn, ..common::shipped("web.toml") };
+    let mut shifted = exact.clone();
+    shifted.clocks = [AHEAD, BEHIND].into_iter().cycle().take(exact.nodes.len()).collect();
+    let [exact, shifted] = [exact, shifted].map(|scenario| common::run(&scenario, ()));
+    assert_eq!(shifted.summary, exact.summary);
+}
+
+/// An attacker has the true time. What it sends to ends with clocks of their own is counted as ever.
+#[test]
+fn attackers_do_not_notice_an_offset() {
+    for (at, attack) in [
+        ("router", "on_path = true\nattack = { kind = \"drop\", share = 0.1 }"),
+        ("mallory", "attack = { kind = \"flood\" }"),
+        ("mallory", "start = \"2s\"\nattack = { kind = \"forge\", packet = \"sync\", interval = \"10ms\" }"),
+    ] {
+        let links = [("a", "router"), ("router", "b"), ("mallory", "a"), ("mallory", "b")];
+        let link = |(a, b)| format!("[[link]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10Mbps\"\ndelay = \"5ms\"\n");
+        let exact = common::scenario(&format!(
+            r#"duration = "10s"
+{}
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+start = "1s"
+transport = {{ kind = "dccp", ccid = 3 }}
+source = {{ kind = "cbr", interval = "20ms", payload = "160B" }}
+[[attacker]]
+name = "mallory"
+at = "{at}"
+target = "call"
+{attack}
+"#,
+            links.map(link).concat()
+        ));
+        let mut shifted = exact.clone();
+        shifted.clocks = vec![AHEAD, None, BEHIND, None];
+        let [exact, shifted] = [exact, shifted].map(|scenario| common::run(&scenario, ()));
+        assert!(exact.summary.attackers[0].sent_packets + exact.summary.attackers[0].seen_packets > 100, "{attack}");
+        assert_eq!(shifted.summary, exact.summary, "{attack}");
+    }
+}
+
+/// Timers of a clock that is coarser than the gaps between packets fire late, never early, and the flow goes on.
+#[test]
+fn coarse_clocks_stop_nobody() {
+    for transport in TRANSPORTS {
+        let exact = ftp(transport, [""; 2]);
+        let flow = ftp(transport, ["granularity = \"4ms\"", "granularity = \"10ms\", offset = \"3ms\""]);
+        assert!(
+            flow.goodput_bps > exact.goodput_bps / 2.0,
+            "{transport}: {} of {}",
+            flow.goodput_bps,
+            exact.goodput_bps
+        );
+    }
+}
