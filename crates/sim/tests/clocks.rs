@@ -5,7 +5,7 @@ mod common;
 
 use headway_record::FlowSummary;
 use headway_scenario::{ClockOptions, Scenario, Spread};
-use headway_sim::{LinkEvent, Observer, Packet, Record};
+use headway_sim::{LinkEvent, Observer, Packet, Record, Yardstick};
 use headway_units::{Drift, Duration, Instant, Offset, Skew, Ties};
 
 /// A flow from `a` to `b`, which have these clocks.
@@ -307,6 +307,20 @@ fn sessions_do_not_notice_an_offset() {
     shifted.clocks = [AHEAD, BEHIND].into_iter().cycle().take(exact.nodes.len()).collect();
     let [exact, shifted] = [exact, shifted].map(|scenario| common::run(&scenario, ()));
     assert_eq!(shifted.summary, exact.summary);
+}
+
+/// What the clairvoyant bound looks at is in true time too.
+#[test]
+fn a_yardstick_does_not_notice_an_offset() {
+    let exact = common::shipped("conference.toml");
+    let mut shifted = exact.clone();
+    shifted.clocks = vec![BEHIND, AHEAD];
+    let [exact, shifted] = [exact, shifted].map(|scenario| {
+        let yardstick = Yardstick::new(&scenario, 0).unwrap();
+        let replayed = yardstick.replay(&scenario.flows[0].send_queue);
+        format!("{} {} {:?} {replayed:?}", yardstick.offered(), yardstick.opportunities(), yardstick.bound())
+    });
+    assert_eq!(shifted, exact);
 }
 
 /// An attacker has the true time. What it sends to ends with clocks of their own is counted as ever.
