@@ -4,7 +4,7 @@
 //! Rates are of packets of 1500 B as they arrive, headers and all: the paper's receiver throughput.
 
 use crate::metric::{Metric, Outcome};
-use headway_record::{FlowSummary, LinkFlowSummary, LinkSummary, metric as series};
+use headway_record::{FlowSummary, GapSummary, LinkFlowSummary, LinkSummary, metric as series};
 
 const PSA: &str = "psa";
 const TCP: &str = "tcp";
@@ -13,6 +13,8 @@ const DATA: f64 = 1460.0;
 const PACKET: f64 = 1500.0;
 /// Section 3.1: twice 2 ms and 40 ms.
 const RTT_S: f64 = 0.084;
+/// Section 1.2's path.
+const AIMD_RTT_S: f64 = 0.1;
 /// What the paper calls close: its tolerance for two senders that have met.
 const CLOSE: f64 = 0.05;
 /// A drop by this much from one sample to the next is a halving: a few steps up may lie between.
@@ -29,6 +31,12 @@ pub(crate) const METRICS: &[Metric] = &[
         mean(&all(run, PSA).map(|flow| flow.sent_packets as f64 * PACKET * 8e-6 / seconds).collect::<Vec<_>>())
     }),
     percent("psa_loss_pct", |run| loss(at_trunk(run, PSA))),
+    // Of what was sent, what did not arrive, wherever it was lost.
+    percent("psa_sent_loss_pct", |run| {
+        let count = |of: fn(&FlowSummary) -> u64| all(run, PSA).map(of).sum::<u64>() as f64;
+        let sent = count(|flow| flow.sent_packets);
+        (sent > 0.0).then(|| 100.0 * (1.0 - count(|flow| flow.received_packets) / sent))
+    }),
     percent("psa1_loss_pct", |run| loss(at_trunk(run, PSA).take(1))),
     Metric { name: "psa_jain", unit: "", decimals: 4, of: jain },
     mbps("tcp_mbps", |run| mean(&tcps(run))),
@@ -38,10 +46,24 @@ pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "tcp_sum_mbps", unit: "Mb/s", decimals: 2, of: |run| Some(tcps(run).iter().sum()) },
     Metric { name: "total_mbps", unit: "Mb/s", decimals: 2, of: total },
     percent("used_pct", |run| Some(100.0 * trunk(run)?.utilisation)),
-    // Section 3.2.3: from the end of a packet to the start of the next, on the trunk.
-    Metric { name: "gap_us", unit: "us", decimals: 2, of: |run| Some(period_us(run)? - packet_us(run)?) },
-    Metric { name: "period_us", unit: "us", decimals: 2, of: period_us },
-    Metric { name: "gap_sd_us", unit: "us", decimals: 2, of: |run| Some(at_trunk(run, PSA).next()?.gap_s?.std * 1e6) },
+    // Section 3.2.3, of the first sender, where none of its packets was lost in between: from the end of a packet to the start of the next, on the
+    // trunk, and from start to start.
+    Metric { name: "gap_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6 - packet_us(run)?) },
+    Metric { name: "period_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6) },
+    Metric { name: "gap_sd_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.std * 1e6) },
+    // The same with the gaps that losses leave.
+    Metric {
+        name: "broken_period_us",
+        unit: "us",
+        decimals: 2,
+        of: |run| Some(at_trunk(run, PSA).next()?.gap_s?.mean * 1e6),
+    },
+    Metric {
+        name: "broken_gap_sd_us",
+        unit: "us",
+        decimals: 2,
+        of: |run| Some(at_trunk(run, PSA).next()?.gap_s?.std * 1e6),
+    },
     // Section 3.3.
     Metric {
         name: "psa_packets_rtt",
@@ -91,6 +113,9 @@ pub(crate) const METRICS: &[Metric] = &[
             mean(&delays.collect::<Option<Vec<_>>>()?)
         },
     },
+    // Section 1.2: round trips of 100 ms in which a TCP grows by 50 Mb, at the pace at which it did; and from a window of 500 to one of 1000.
+    Metric { name: "rtts_50_mb", unit: "RTT", decimals: 1, of: |run| Some(50e6 / (PACKET * 8.0) * growth(run, 500.0, 1100.0)? / 600.0) },
+    Metric { name: "rtts_500_1000", unit: "RTT", decimals: 1, of: |run| growth(run, 500.0, 1000.0) },
     // Future work: bursts. Of the frames, each a burst, those that came whole; and when they had come.
     percent("bursts_whole_pct", |run| {
         let (mut written, mut complete) = (0, 0);
@@ -171,8 +196,8 @@ fn jain(run: &Outcome<'_>) -> Option<f64> {
     (squares > 0.0).then_some(sum * sum / (rates.len() as f64 * squares))
 }
 
-fn period_us(run: &Outcome<'_>) -> Option<f64> {
-    Some(at_trunk(run, PSA).next()?.gap_s?.mean * 1e6)
+fn unbroken(run: &Outcome<'_>) -> Option<GapSummary> {
+    at_trunk(run, PSA).next()?.unbroken_gap_s
 }
 
 /// How long a packet of the first sender is on the trunk.
@@ -203,6 +228,17 @@ fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)
 /// Coefficients of variation over bins of 0.5 s.
 fn covs(run: &Outcome<'_>, begins: &'static str) -> Option<Vec<f64>> {
     all(run, begins).map(|flow| flow.rate_cov).collect()
+}
+
+/// Round trips in which a TCP's window grows from so many packets to so many.
+fn growth(run: &Outcome<'_>, from: f64, to: f64) -> Option<f64> {
+    let windows = run.series?.samples("tcp1", series::CWND);
+    let reached = |window: f64| {
+        let (before, after) = windows.iter().zip(windows.get(1..)?).find(|(_, after)| after.1 >= window)?;
+        let part = (window - before.1) / (after.1 - before.1);
+        Some(before.0.as_secs_f64() + part * (after.0.as_secs_f64() - before.0.as_secs_f64()))
+    };
+    Some((reached(to)? - reached(from)?) / AIMD_RTT_S)
 }
 
 /// How often in a hundred round trips a sender's rate falls to two thirds or less.

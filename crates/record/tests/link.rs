@@ -107,7 +107,7 @@ fn gaps_that_a_drop_has_broken() {
     (0..3).for_each(|_| flows.arrived(&measured, at(2), flow));
     flows.dropped(&measured, at(2), flow, DropCause::QueueFull);
     (0..3).for_each(|_| flows.arrived(&measured, at(3), flow));
-    [3, 5, 15, 17, 19].map(|start| flows.sent(&measured, at(start), flow, 1000));
+    [3, 5, 15, 17, 19].into_iter().for_each(|start| flows.sent(&measured, at(start), flow, 1000));
     let found = &flows.summary(|_| String::new())[0];
     let [all, unbroken] = [found.gap_s.unwrap(), found.unbroken_gap_s.unwrap()];
     assert!((all.mean - 0.0036).abs() < 1e-12 && (all.std - 0.0032).abs() < 1e-12, "{all:?}");
