@@ -43,6 +43,13 @@ fn clock(scenario: &Scenario, node: usize) -> Option<Clock> {
     Some(Clock::new(offset, skew, options.drift, options.granularity))
 }
 
+/// Out of the way of runs without clocks.
+#[cold]
+#[inline(never)]
+fn in_true_time(clock: &Clock, write: &mut Write) {
+    (write.created, write.expires) = (clock.when(write.created), write.expires.map(|at| clock.when(at)));
+}
+
 /// A flow's meter as its sending end uses it, which has a time of its own: what is recorded is in true time.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
@@ -74,11 +81,12 @@ impl<'a> Meter<'a> {
         self.clock.map_or(local, |clock| clock.when(now + local).since(clock.when(now)))
     }
 
-    /// What a source has written, in true time.
-    #[inline]
-    pub(crate) fn write(&self, write: Write) -> Write {
-        let Some(clock) = self.clock else { return write };
-        Write { created: clock.when(write.created), expires: write.expires.map(|at| clock.when(at)), ..write }
+    /// Turns the times of what a source has written into true ones.
+    #[inline(always)]
+    pub(crate) fn tell_true(&self, write: &mut Write) {
+        if let Some(clock) = self.clock {
+            in_true_time(clock, write);
+        }
     }
 
     /// What a packet carries, in true time.

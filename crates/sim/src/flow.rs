@@ -2,7 +2,7 @@
 
 pub(crate) mod struck;
 
-use crate::clocks::Meter;
+use crate::clocks::{Clocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
@@ -73,6 +73,7 @@ impl Flow {
 
     /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
     /// stop, whatever its source.
+    #[inline]
     pub(crate) fn source_due(&self, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
         match self.source.backlog() {
@@ -84,9 +85,16 @@ impl Flow {
     }
 
     /// The source's own time, by the clock of its node.
+    #[inline(always)]
     fn poll_source(&self) -> Option<Instant> {
         let due = self.source.poll_timeout();
-        let Some(clocks) = self.transport.clocks() else { return due };
+        if let Some(clocks) = self.transport.clocks() { self.by_clock(clocks, due) } else { due }
+    }
+
+    /// When a deadline of the source's is due, out of the way of runs without clocks.
+    #[cold]
+    #[inline(never)]
+    fn by_clock(&self, clocks: &Clocks, due: Option<Instant>) -> Option<Instant> {
         // Two instants may be one nanosecond of a slow clock.
         due.map(|due| clocks.sender.when_read(due).max(self.start))
     }

@@ -48,7 +48,8 @@ impl Carrier for Tcp {
     }
 
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        let Some(write) = source.poll(due).map(|write| meter.write(write)) else { return Taken::Nothing };
+        let Some(mut write) = source.poll(due) else { return Taken::Nothing };
+        meter.tell_true(&mut write);
         let payload = self.sender.payload_size().count().max(1);
         let header = Bytes::new(self.sender.segment_size().count() - self.sender.payload_size().count());
         let segments = write.size.payload(header).count().div_ceil(payload);

@@ -44,7 +44,8 @@ impl Udp {
             if source.poll_timeout().is_none_or(|next| next > due) {
                 return None;
             }
-            let write = meter.write(source.poll(due)?);
+            let mut write = source.poll(due)?;
+            meter.tell_true(&mut write);
             self.writing = Some((write, datagrams(write.size, &self.options)));
         }
     }
