@@ -1,0 +1,318 @@
+"""Packet spacing: media with gaps between their packets beside TCPs, by ns-2 (spacing.tcl) and by Headway in the dialect ns2.
+
+Fixed gaps, the ad-hoc and the damped protocol, and TFRC, through a trunk with a short queue. The protocol's rules are OTcl in ns-2.
+
+Lines: one or two of the protocol, alone, with random rules, sizes, delays and queues, and starts that are odd so that no packets meet. Nothing is left to
+chance, and every line of the two traces must be the same, the time within 2 us; of reports what number they bear is left out.
+
+Cells: ten seeds each. Starts, gaps and the phases of TCP's clocks are drawn once and told to both programs, so that nothing is left to chance here either:
+throughputs and losses of every run must be the same within 0.001 %. What the programs define differently, what came to a TCP's receiver in order (ns-2) or for the
+first time, is compared by means, and so is TFRC, whose slow start depends on the last bit of a double (tfrc.py): the Welch 95 % interval of the
+difference must lie within the margin.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+
+from common import program, student
+import agreement
+import paths
+
+HERE = pathlib.Path(__file__).resolve().parent
+SEEDS = range(1, 11)
+LINE_MBPS, TRUNK_MBPS, ACCESS_MS = 100, 155, 2
+# How much slower than it should be a sender's clock is at most.
+SLOW = 1e-3
+SINKS = {"tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
+# A single run of TFRC has a standard deviation of 12 %.
+TFRC_SEEDS = range(1, 151)
+# Of a mean: the part of ns-2's by which it may differ, and what is nothing in the figure's unit.
+MARGINS = {"media_mbps": (0.05, 0), "media_loss_pct": (0.05, 0.1), "media_cov": (0.05, 0), "tcp_mbps": (0.05, 0.02), "tcp_loss_pct": (0.05, 0.2)}
+# Compared run by run but for TFRC.
+BY_RUN = {"media_mbps", "lower_mbps", "higher_mbps", "media_loss_pct", "media_cov", "tcp_trunk_mbps", "tcp_loss_pct"}
+
+# family: fixed, spacing or tfrc. media: how many. rules: of fixed the gap in us; of spacing (damping, decrease, amount) as spacing.tcl has them.
+# begin: the second medium's start is so much later, in s. tcp: (kind, how many).
+Cell = collections.namedtuple("Cell", "name family media rules tcp size delay_ms limit begin duration warm")
+# What is drawn: starts in whole ns, gaps in whole ns.
+Draw = collections.namedtuple("Draw", "media tcp gaps")
+
+
+def fixed(spacing, media=16, tcp=("tcp-reno", 16), size=1500, trunk=(40, 10)):
+    # Where it overloads, packets are many and chance is little.
+    duration, warm = (20, 5) if spacing < 200 else (40, 10)
+    parts = [f"fixed.{spacing}us.{media}", f"{tcp[0][4:]}.{tcp[1]}" if tcp[1] else "alone", "" if size == 1500 else f"{size}B",
+             "" if trunk == (40, 10) else f"{trunk[0]}ms.{trunk[1]}"]
+    return Cell(".".join(filter(None, parts)), "fixed", media, spacing, tcp, size, *trunk, 0, duration, warm)
+
+
+def fixed_cells():
+    some = (0, 1000, 1200, 1500, 3000)
+    for spacing in (0, 50, 100, 200, 400, 600, 800, 1000, 1050, 1100, 1200, 1350, 1500, 2000, 2500, 3000, 4000, 5000):
+        yield fixed(spacing, tcp=("tcp-reno", 0))
+        yield fixed(spacing)
+    for spacing in some:
+        for kind in ("tcp-newreno", "tcp-sack"):
+            yield fixed(spacing, tcp=(kind, 16))
+        for size in (508, 1000, 1430):
+            yield fixed(spacing, size=size)
+        for trunk in ((10, 25), (80, 50)):
+            yield fixed(spacing, trunk=trunk)
+    for spacing in (0, 200, 1000, 3000):
+        for media in (2, 4, 8):
+            yield fixed(spacing, media=media, tcp=("tcp-reno", media))
+
+
+RULES = {"rate1": ("rate", 1.0), "rate10": ("rate", 10.0), "step50us": ("step", 50e-6), "half": ("factor", 0.5)}
+
+
+def spacing(rule, damping, tcp=("tcp-newreno", 0), begin=0):
+    name = f"feedback.{rule}.{damping}." + (f"{tcp[0][4:]}.{tcp[1]}" if tcp[1] else "staggered" if begin else "alone")
+    return Cell(name, "spacing", 2, (damping, *RULES[rule]), tcp, 1500, 40, 10, begin, 60, 20)
+
+
+def spacing_cells():
+    for rule in RULES:
+        for damping in ("none", "newest", "in-force"):
+            for begin in (0, 10):
+                yield spacing(rule, damping, begin=begin)
+    for rule in ("rate1", "rate10", "step50us"):
+        for damping in ("newest", "in-force"):
+            yield spacing(rule, damping, ("tcp-newreno", 10))
+    for kind in ("tcp-reno", "tcp-sack"):
+        yield spacing("rate1", "in-force", (kind, 10))
+
+
+def tfrc_cells():
+    for kind, count in (("tcp-reno", 10), ("tcp-newreno", 10), ("tcp-sack", 10), ("tcp-reno", 0)):
+        yield Cell(f"equation.{kind[4:]}.{count}" if count else "equation.alone", "tfrc", 2, None, (kind, count), 1500, 40, 10, 0, 120, 40)
+
+
+def draw(cell, seed):
+    """In all cells of a seed the same flows begin alike."""
+    media, tcp, slow = (random.Random(f"{what} {seed}") for what in ("media", "tcp", "slow"))
+    def starts(generator, count, most_s):
+        return [generator.randrange(round(most_s * 1e9)) for _ in range(count)]
+    late = 5_000_000_000 if cell.family == "tfrc" or (cell.family == "spacing" and cell.tcp[1]) else 0
+    begins = [start + late + number * cell.begin * 1_000_000_000 for number, start in enumerate(starts(media, cell.media, 0.5 if cell.family == "tfrc" else 0.1))]
+    gaps = []
+    if cell.family == "fixed":
+        sending = cell.size * 8 * 1000 // LINE_MBPS
+        gaps = [round((sending + cell.rules * 1000) / (1 - slow.uniform(0, SLOW))) - sending for _ in range(cell.media)]
+    return Draw(begins, starts(tcp, cell.tcp[1], 1), gaps)
+
+
+def window(cell):
+    """The bandwidth-delay product in packets, rounded up."""
+    return -(-TRUNK_MBPS * 1000 * 2 * (cell.delay_ms + ACCESS_MS) // (8 * cell.size))
+
+
+def rtt_s(cell):
+    return 2 * (cell.delay_ms + ACCESS_MS) / 1000
+
+
+# By ns-2.
+
+
+def seconds(ns):
+    return f"{ns // 10**9}.{ns % 10**9:09}"
+
+
+def run_ns(cell, drawn, seed, trace=""):
+    """A list for each figure, a number a flow; the clocks' phases."""
+    media = []
+    for number, start in enumerate(drawn.media):
+        words = [seconds(start), cell.size, cell.family]
+        if cell.family == "fixed":
+            words.append(repr(cell.size * 8 / (cell.size * 8 / (LINE_MBPS * 1e6) + drawn.gaps[number] / 1e9)))
+        elif cell.family == "spacing":
+            words += [rtt_s(cell), *cell.rules]
+        media.append("{" + " ".join(map(str, words)) + "}")
+    tcp = [SINKS[cell.tcp[0]], window(cell), cell.size, *map(seconds, drawn.tcp)]
+    words = [seed, cell.duration, cell.warm, cell.delay_ms, cell.limit, " ".join(media), " ".join(map(str, tcp)), trace]
+    done = subprocess.run(["ns", HERE / "spacing.tcl", *map(str, words)], check=True, stdout=subprocess.PIPE, text=True)
+    return {line.split()[0]: [float(word) for word in line.split()[1:]] for line in done.stdout.splitlines()}
+
+
+def figures_ns(cell, said):
+    mbps = [8e-6 * count / (cell.duration - cell.warm) for count in said["bytes"]]
+    left = [8e-6 * count / (cell.duration - cell.warm) for count in said["left"]]
+    return figures(cell, mbps, left, said["arrived"], said["dropped"], [said[f"cov_{number}"][0] for number in range(cell.media)])
+
+
+def figures(cell, mbps, left, arrived, dropped, cov):
+    """Of the flows in their order: media, then TCPs."""
+    def mean(values):
+        return sum(values) / len(values)
+    def loss(flows):
+        return 100 * sum(dropped[flows]) / max(1, sum(arrived[flows]))
+    media, tcp = slice(0, cell.media), slice(cell.media, None)
+    found = {"media_mbps": mean(mbps[media]), "media_loss_pct": loss(media)}
+    if cell.family == "spacing":
+        found |= {"lower_mbps": min(mbps[media]), "higher_mbps": max(mbps[media])}
+    if cell.family != "fixed":
+        found["media_cov"] = mean(cov)
+    if cell.tcp[1]:
+        found |= {"tcp_mbps": mean(mbps[tcp]), "tcp_trunk_mbps": mean(left[tcp]), "tcp_loss_pct": loss(tcp)}
+    return found
+
+
+# By Headway.
+
+
+def transport(cell, drawn, number):
+    common = f'datagram = "{cell.size}B", header = "0B"'
+    if cell.family == "tfrc":
+        return f'kind = "tfrc", {common}'
+    if cell.family == "fixed":
+        return f'kind = "spacing-fixed", {common}, line_rate = "{LINE_MBPS}Mbps", controller = {{ spacing = "{drawn.gaps[number]}ns" }}'
+    damping, decrease, amount = cell.rules
+    how = {"rate": f'packets = {amount}', "step": f'step = "{round(amount * 1e9)}ns"', "factor": f'factor = {amount}'}[decrease]
+    return (f'kind = "spacing", {common}, feedback = "40B", line_rate = "{LINE_MBPS}Mbps", initial_rtt = "{round(rtt_s(cell) * 1e9)}ns", '
+            f'controller = {{ damping = "{damping}", shorten = "{decrease}", {how}, first = "50us" }}')
+
+
+def scenario(cell, drawn, seed, phases):
+    def link(one, other, rate, delay_ms, limit, more=""):
+        return (f'[[link]]\nbetween = ["{one}", "{other}"]\none_way = true\nrate = "{rate}Mbps"\ndelay = "{delay_ms}ms"\n'
+                f'queue = {{ kind = "droptail", limit = "{limit}packets" }}\n{more}')
+    senders = [f"s{number}" for number in range(1, 1 + cell.media + cell.tcp[1])]
+    text = [f'name = "spacing"\nduration = "{cell.duration}s"\nmeasure_from = "{cell.warm}s"\nseed = {seed}\ndialect = "ns2"\nrecord.series = false\n']
+    text += [f'[[node]]\nname = "{name}"\n' for name in ["middle", "sink", *senders]]
+    text += [link("middle", "sink", TRUNK_MBPS, cell.delay_ms, cell.limit, "by_flow = true\n"), link("sink", "middle", TRUNK_MBPS, cell.delay_ms, 10000)]
+    for name in senders:
+        text += [link(name, "middle", LINE_MBPS, ACCESS_MS, 100000), link("middle", name, LINE_MBPS, ACCESS_MS, 10000)]
+    transports = [transport(cell, drawn, number) for number in range(cell.media)]
+    transports += [f'kind = "{cell.tcp[0]}", window = "{window(cell)}packets", segment = "{cell.size}B", clock_phase = "{round(phase * 10_000_000)}ns"' for phase in phases]
+    for name, start, how in zip(senders, [*drawn.media, *drawn.tcp], transports):
+        text.append(f'[[flow]]\nname = "{name}"\nfrom = "{name}"\nto = "sink"\nstart = "{start}ns"\ntransport = {{ {how} }}\nsource = {{ kind = "ftp" }}\n')
+    return "".join(text)
+
+
+def figures_headway(cell, summary):
+    trunk = next(link for link in summary["links"] if link["from"] == "middle" and link["to"] == "sink")
+    nothing = {"arrived_packets": 0, "dropped_packets": {}, "sent_bytes": 0}
+    there = {flow["name"]: flow for flow in trunk["flows"]}
+    there = [there.get(flow["name"], nothing) for flow in summary["flows"]]
+    media, tcp = summary["flows"][:cell.media], summary["flows"][cell.media:]
+    mbps = [flow["throughput_bps"] / 1e6 for flow in media] + [flow["goodput_bps"] / 1e6 * cell.size / (cell.size - 40) for flow in tcp]
+    left = [8e-6 * flow["sent_bytes"] / (cell.duration - cell.warm) for flow in there]
+    return figures(cell, mbps, left, [flow["arrived_packets"] for flow in there], [sum(flow["dropped_packets"].values()) for flow in there],
+                   [flow["rate_cov"] for flow in media])
+
+
+def run(headway, cell, seed, folder):
+    """The figures by ns-2 and by Headway."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = draw(cell, seed)
+    said = run_ns(cell, drawn, seed)
+    path = folder / "spacing.toml"
+    path.write_text(scenario(cell, drawn, seed, said["clock_phase"]))
+    ours = figures_headway(cell, program.simulate(headway, path, folder / "record"))
+    shutil.rmtree(folder)
+    return figures_ns(cell, said), ours
+
+
+# Every line.
+
+
+def draw_case(generator, number):
+    """One or two of the protocol, and anything else by chance."""
+    rule = generator.choice([("rate", generator.choice([1.0, 10.0, 3.5])), ("step", generator.choice([50e-6, 5e-6, 13e-6])), ("factor", generator.choice([0.5, 0.9]))])
+    media = generator.choice([1, 2, 2])
+    cell = Cell(f"{number:03}", "spacing", media, (generator.choice(["none", "newest", "in-force"]), *rule), ("tcp-reno", 0), generator.choice([1500, 1500, 1000, 508]),
+                generator.choice([40, 40, 10, 80, 3]), generator.choice([10, 10, 25, 50, 3]), 0, 6, 1)
+    return cell, Draw([generator.randrange(100_000_000) + later for later in (0, generator.choice([0, 3_000_000_000]))][:media], [], [])
+
+
+def read(trace, cell):
+    """As of any path; reports have no number that both know, and ns-2's numbers of data begin at 1."""
+    nodes = ["middle", "sink", *(f"s{number}" for number in range(1, 1 + cell.media))]
+    events = collections.defaultdict(list)
+    for line in trace.open():
+        event, at, one, other, kind, size, flags, _, source, _, sequence, _ = line.split()
+        at, node = round(float(at) * 1e6), nodes[int(source.split(".")[0])]
+        if at < cell.duration * 1_000_000 - paths.TOLERANCE_US:
+            number = "report" if node == "sink" else int(sequence) - (kind == "cbr")
+            events[f"{event} {one}->{other}"].append((at, f"{number} from {node}, {size} B"))
+    return events
+
+
+def check(headway, cell, drawn, folder, keep):
+    """Every line of a run's two traces."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run_ns(cell, drawn, 1, folder / "ns.tr")
+    path = folder / "spacing.toml"
+    path.write_text(scenario(cell, drawn, 1, []))
+    program.simulate(headway, path, folder / "record", "--trace", "ns2")
+    theirs, ours = read(folder / "ns.tr", cell), read(folder / "record" / "trace.tr", cell)
+    difference = paths.first_difference(theirs, ours)
+    if not keep:
+        shutil.rmtree(folder)
+    return {"name": f"spacing.lines.{cell.name}", "pass": difference is None, "parameters": " ".join(map(str, [*cell[2:], drawn.media])),
+            "events": sum(map(len, theirs.values())), "drops": sum(len(of) for key, of in theirs.items() if key.startswith("d")),
+            "first_difference": None if difference is None else f"{difference[0] / 1e6:.6f} s, {difference[1]}, {difference[2]}"}
+
+
+# The comparison.
+
+
+def judge(cell, both):
+    """A case a figure."""
+    for figure in both[0][0]:
+        theirs, ours = ([run[side][figure] for run in both] for side in (0, 1))
+        name = {"name": f"spacing.{cell.name} {figure}", "cell": cell.name, "metric": figure}
+        if figure in BY_RUN and cell.family != "tfrc":
+            yield {**name, **agreement.by_run(theirs, ours)}
+        elif figure in MARGINS:
+            yield {**name, **by_mean(theirs, ours, *MARGINS[figure])}
+
+
+def by_mean(ns2, headway, part, nothing):
+    """The means differ by less than the margin, chance included."""
+    theirs, ours = statistics.fmean(ns2), statistics.fmean(headway)
+    chance = student.welch(ns2, headway)
+    return {"pass": abs(ours - theirs) + chance <= max(part * theirs, nothing), "ns2": theirs, "headway": ours,
+            "difference_percent": agreement.percent(theirs, ours), "chance_percent": agreement.percent(theirs, theirs + chance),
+            "bound": f"{100 * part:g} % or {nothing:g}, chance included"}
+
+
+def compare(headway, runs, seed, folder, keep, show):
+    """All lines of so many random runs, and all cells."""
+    generator = random.Random(seed)
+    cases = []
+    # A process of ns-2 and one of ours at most for each core.
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
+        drawn = [draw_case(generator, number) for number in range(runs)]
+        for case in pool.map(lambda one: check(headway, *one, folder / f"lines-{one[0].name}", keep), drawn):
+            cases.append(case)
+            if show and not case["pass"]:
+                print(f"{case['name']} DIFFERS  {case['parameters']}\n{'':13}{case['first_difference']}", flush=True)
+        if show:
+            print(f"{sum(case['pass'] for case in cases)} of {len(cases)} runs of packet spacing equal; {sum(case['events'] for case in cases)} events, "
+                  f"{sum(case['drops'] for case in cases)} drops in ns-2", flush=True)
+        for cell in (*fixed_cells(), *spacing_cells(), *tfrc_cells()):
+            seeds = TFRC_SEEDS if cell.family == "tfrc" else SEEDS
+            found = list(judge(cell, list(pool.map(lambda seed: run(headway, cell, seed, folder / f"{cell.name}-{seed}"), seeds))))
+            cases += found
+            if show:
+                show_cell(found)
+    if show:
+        print(f"{sum(case['pass'] for case in cases)} of {len(cases)} figures and runs agree", flush=True)
+    return cases
+
+
+def show_cell(cases):
+    """A cell's row: ns-2's figures, and by how much Headway differs, in one run at most or, with chance, in the mean."""
+    print(f"{cases[0]['cell']:34}", end="")
+    for case in cases:
+        off = "=" if not case["difference_percent"] else f"{case['difference_percent']:+.4f} %"
+        chance = f" ± {case['chance_percent']:.2f}" if case.get("chance_percent") else ""
+        print(f"  {case['metric']} {case['ns2']:.5g} {off}{chance}{'' if case['pass'] else ' MISSED'}", end="")
+    print(flush=True)
