@@ -91,11 +91,16 @@ proc begin_spacing {i node source monitor bytes rtt damping decrease amount} {
 }
 proc report {i} {
     global ns spacing
-    set count [$spacing($i,monitor) set npkts_]
-    if {$count > $spacing($i,reported)} {
-        set spacing($i,reported) $count
-        $spacing($i,answers) send 40 "[expr {[$spacing($i,monitor) set expected_] - 2}] $count"
+    set monitor $spacing($i,monitor)
+    set count [$monitor set npkts_]
+    if {$count == $spacing($i,reported)} {
+        # A round without packets: the next one begins with a packet, which again seems to come after a loss.
+        set spacing($i,begun) 0
+        $monitor set expected_ [expr {[$monitor set expected_] - 1}]
+        return
     }
+    set spacing($i,reported) $count
+    $spacing($i,answers) send 40 "[expr {[$monitor set expected_] - 2}] $count"
     $ns at -$spacing($i,rtt) "report $i"
 }
 proc on_report {i highest count} {
