@@ -114,7 +114,12 @@ pub(crate) const METRICS: &[Metric] = &[
         },
     },
     // Section 1.2: round trips of 100 ms in which a TCP grows by 50 Mb, at the pace at which it did; and from a window of 500 to one of 1000.
-    Metric { name: "rtts_50_mb", unit: "RTT", decimals: 1, of: |run| Some(50e6 / (PACKET * 8.0) * growth(run, 500.0, 1100.0)? / 600.0) },
+    Metric {
+        name: "rtts_50_mb",
+        unit: "RTT",
+        decimals: 1,
+        of: |run| Some(50e6 / (PACKET * 8.0) * growth(run, 500.0, 1100.0)? / 600.0),
+    },
     Metric { name: "rtts_500_1000", unit: "RTT", decimals: 1, of: |run| growth(run, 500.0, 1000.0) },
     // Future work: bursts. Of the frames, each a burst, those that came whole; and when they had come.
     percent("bursts_whole_pct", |run| {

@@ -42,10 +42,37 @@ pub const PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
     paper!("udpm", udpm::METRICS, ["udpm", "cbr", "dccp", "web-udpm", "web-cbr", "mark-head", "mark-tail"]),
-    paper!("packet-spacing", packet_spacing::METRICS, [
-        "fixed", "fixed-alone", "two", "ten", "blast", "equation", "equation-alone", "tfrc", "wan", "aimd", "bursts-blast",
-        "bursts-fixed", "bursts-ad-hoc", "bursts-damped", "bursts-equation", "bursts-tfrc", "rank-tcp", "rank-blast", "rank-fixed", "rank-ad-hoc", "rank-damped", "rank-equation", "rank-tfrc", "rank-udpm", "rank-tcp-like",
-    ]),
+    paper!(
+        "packet-spacing",
+        packet_spacing::METRICS,
+        [
+            "fixed",
+            "fixed-alone",
+            "two",
+            "ten",
+            "blast",
+            "equation",
+            "equation-alone",
+            "tfrc",
+            "wan",
+            "aimd",
+            "bursts-blast",
+            "bursts-fixed",
+            "bursts-ad-hoc",
+            "bursts-damped",
+            "bursts-equation",
+            "bursts-tfrc",
+            "rank-tcp",
+            "rank-blast",
+            "rank-fixed",
+            "rank-ad-hoc",
+            "rank-damped",
+            "rank-equation",
+            "rank-tfrc",
+            "rank-udpm",
+            "rank-tcp-like",
+        ]
+    ),
 ];
 
 impl Paper {
