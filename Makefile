@@ -29,9 +29,9 @@ traceability:
 	@if command -v python3 >/dev/null; then validation/traceability/run --check; \
 	else echo "traceability is not checked: there is no python3 here" >&2; [ "$${CI:-}" != true ]; fi
 
-## The intervals and judgements of validation/ beside printed tables.
+## The intervals and judgements of validation/ beside printed tables, and whether the page of ranks tells what the results say.
 arithmetic:
-	@if command -v python3 >/dev/null; then cd validation && python3 -m unittest --quiet common.test_student && python3 ns2/test_agreement.py --quiet; \
+	@if command -v python3 >/dev/null; then papers/packet-spacing/rank --check && cd validation && python3 -m unittest --quiet common.test_student && python3 ns2/test_agreement.py --quiet; \
 	else echo "the arithmetic of validation/ is not checked: there is no python3 here" >&2; fi
 
 ## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.

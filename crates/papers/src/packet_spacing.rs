@@ -264,7 +264,7 @@ fn met_after(run: &Outcome<'_>) -> Option<f64> {
     let [one, other] = flows[..] else { return None };
     let (one, other) = (rates(&one.name)?, rates(&other.name)?);
     let close = |a: f64, b: f64| (a - b).abs() <= CLOSE * (a + b);
-    let later = one.iter().zip(&*other).filter(|((at, _), _)| at.as_secs_f64() > start + 2.0 * RTT_S);
+    let mut later = one.iter().zip(other).filter(|((at, _), _)| at.as_secs_f64() > start + 2.0 * RTT_S);
     let met = later.clone().find(|((_, a), (_, b))| close(*a, *b)).map(|((at, _), _)| at.as_secs_f64());
-    Some((met.or(later.last().map(|((at, _), _)| at.as_secs_f64()))? - start) / RTT_S)
+    Some((met.or(later.next_back().map(|((at, _), _)| at.as_secs_f64()))? - start) / RTT_S)
 }

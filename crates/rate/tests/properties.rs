@@ -73,8 +73,10 @@ fn to_sender() -> impl Strategy<Value = ToSender> {
     ]
 }
 
-fn packets()
--> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Option<(Timing, Option<Duration>)>, Duration)> {
+/// The sender's clock and round trip, where a packet bears them.
+type Stamped = Option<(Timing, Option<Duration>)>;
+
+fn packets() -> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Stamped, Duration)> {
     let timings =
         (durations(), prop::option::of(durations()), prop::option::of(durations()), any::<u32>(), any::<bool>())
             .prop_map(|(sent, rtt, t_rto, round, urgent)| {
