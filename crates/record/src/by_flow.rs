@@ -81,6 +81,8 @@ struct Counts {
     gaps: Gaps,
     unbroken: Gaps,
     last_start: Option<Instant>,
+    /// Of the dropped, those whose transmission had begun.
+    lost_behind: u64,
     /// Transmissions since time zero, and before which of them packets are missing, in order.
     begun: u64,
     holes: VecDeque<u64>,
@@ -102,14 +104,24 @@ impl ByFlow {
         counts.arrived += u64::from(measured.holds(now));
     }
 
-    /// A packet of the flow was dropped at `now`.
+    /// A packet of the flow was dropped at `now`, before its transmission.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.of(flow);
         counts.total_dropped += 1;
-        let waiting_and_begun = counts.total_arrived.saturating_sub(counts.total_dropped);
+        let waiting_and_begun = (counts.total_arrived + counts.lost_behind).saturating_sub(counts.total_dropped);
         if counts.holes.back() != Some(&waiting_and_begun) {
             counts.holes.push_back(waiting_and_begun);
         }
+        if measured.holds(now) {
+            counts.dropped.add(cause);
+        }
+    }
+
+    /// A packet of the flow was lost at `now`, behind its transmission: there is no gap where it was.
+    pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
+        let counts = self.of(flow);
+        counts.total_dropped += 1;
+        counts.lost_behind += 1;
         if measured.holds(now) {
             counts.dropped.add(cause);
         }

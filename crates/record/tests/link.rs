@@ -96,7 +96,8 @@ fn gaps_of_a_flow() {
     assert_eq!(gap(flows), None);
 }
 
-/// Of seven that come the fourth is dropped, when the second and the third still wait: the gap between the third and the fifth is broken.
+/// Of seven that come the fourth is dropped, when the second and the third still wait: the gap between the third and the fifth is broken. That the first is lost
+/// on its way behind the link breaks none.
 #[test]
 fn gaps_that_a_drop_has_broken() {
     let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(0), at(100)));
@@ -105,6 +106,7 @@ fn gaps_that_a_drop_has_broken() {
     flows.arrived(&measured, at(1), flow);
     flows.sent(&measured, at(1), flow, 1000);
     (0..3).for_each(|_| flows.arrived(&measured, at(2), flow));
+    flows.lost(&measured, at(2), flow, DropCause::Channel);
     flows.dropped(&measured, at(2), flow, DropCause::QueueFull);
     (0..3).for_each(|_| flows.arrived(&measured, at(3), flow));
     [3, 5, 15, 17, 19].into_iter().for_each(|start| flows.sent(&measured, at(start), flow, 1000));

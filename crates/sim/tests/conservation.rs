@@ -160,7 +160,7 @@ fn flows_at_a_link_are_its_packets(link: &LinkSummary, whole: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn packets_are_conserved_and_links_agree(text in network()) {
@@ -288,4 +288,31 @@ fn a_run_cut_short_is_the_shorter_run() {
         assert!((a.utilisation - b.utilisation).abs() < 1e-6, "{}", a.name);
     }
     assert_eq!(partial.interval, short.interval);
+}
+
+/// A packet that the channel takes behind its transmission leaves no hole in its flow's gaps, whenever that is told.
+#[test]
+fn gaps_by_flow_where_the_channel_loses() {
+    let text = r#"
+        duration = "3s"
+        seed = 477
+        [[link]]
+        between = ["a", "b"]
+        rate = "1Mbps"
+        delay = "0ms"
+        by_flow = true
+        queue = { kind = "droptail", limit = "5packets" }
+        loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }
+        [[flow]]
+        name = "ftp"
+        from = "a"
+        to = "b"
+        transport = { kind = "tcp-newreno", dialect = "ns2", delayed_ack = "100ms" }
+        source = { kind = "ftp" }
+    "#;
+    let one = scenario(text);
+    let mut record = run(&one, ());
+    let summary = everything(&mut record);
+    assert!(record.summary.flows[0].lost_packets.of(DropCause::Channel) > 0);
+    assert_eq!(everything(&mut run(&with_two_events(&one), ())), summary);
 }

@@ -49,7 +49,12 @@ impl<O: Observer> Network<O> {
         let (meter, packet) = (&mut self.ports[number].meter, self.packets.get(handle));
         meter.dropped(&self.measured, now, cause);
         if let Some(flows) = meter.by_flow_mut() {
-            flows.dropped(&self.measured, now, packet.flow, cause);
+            // What the channel takes before the queue is a `Lost`.
+            if cause == DropCause::Channel && event == LinkEvent::Drop {
+                flows.lost(&self.measured, now, packet.flow, cause);
+            } else {
+                flows.dropped(&self.measured, now, packet.flow, cause);
+            }
         }
         if O::WATCHES {
             self.observer.link_event(now, event, number, packet);
