@@ -5,7 +5,7 @@
 //! ps = s / T - tx     T the rate of TFRC; from the end of a packet to the start of the next, never less than nothing
 //! ```
 
-use crate::tfrc::{Pacing, TfrcOptions};
+use crate::tfrc::{Pacing, SlowStart, TfrcOptions};
 use headway_units::{Dialect, Duration, OptionError, Options};
 use std::ops::Deref;
 
@@ -22,10 +22,11 @@ impl Deref for SpacingEquationOptions {
 }
 
 impl Options for SpacingEquationOptions {
-    /// ns-2's TFRC needs no least rate, since each expiry of its nofeedback timer sends a packet at once: even gaps do.
+    /// A step of slow start that is spread over the next packets would leave the gap before the first of them as long as it was, be it minutes.
     fn preset(dialect: Dialect) -> Self {
-        let even = TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, ..TfrcOptions::preset(dialect) };
-        Self(TfrcOptions { minimum_rate: true, ..even })
+        let tfrc = TfrcOptions::preset(dialect);
+        let slow_start = if tfrc.slow_start == SlowStart::Spread { SlowStart::Stepwise } else { tfrc.slow_start };
+        Self(TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, slow_start, ..tfrc })
     }
 
     fn check(&self) -> Result<(), OptionError> {
