@@ -77,7 +77,7 @@ fn the_window_is_the_bandwidth_delay_product() {
     for (name, scenario) in scenarios("t16.").into_iter().chain(scenarios("d2t10.")) {
         for tcp in scenario.flows.iter().filter(|flow| flow.name.starts_with("tcp")) {
             let options = serde_json::to_value(&*tcp.transport).unwrap();
-            assert_eq!((&options["window"], &options["segment"]), (&"1085packets".into(), &"1500B".into()), "{name}");
+            assert_eq!((&options["window"], &options["segment"]), (&"1085packets".into(), &"1.5kB".into()), "{name}");
         }
     }
     assert_eq!(1085 * 1500 * 8, 155_000_000 / 1000 * 84);
