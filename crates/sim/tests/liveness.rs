@@ -163,9 +163,12 @@ impl Case {
     /// long for each packet (RFC 5348 section 4.4, RFC 6298 section 5.5), and so about as long again as the episode lasted before the
     /// next one tells it that the way is there; over DCCP more than 100 lost packets cost one more for a Sync (RFC 4340 section 7.5.1).
     /// What follows are round trips: the rate doubles in each up to the equation's, and that rises as packets lengthen the interval
-    /// since the last loss. ns-2's rises by a packet in each.
-    fn bound_s(&self, (_, from, until): (&str, f64, f64)) -> f64 {
-        let r = f64::from(self.path.1) * 2e-3;
+    /// since the last loss. ns-2's rises by a packet in each. They are round trips through the queue that a flood has filled: where three of
+    /// four packets are lost, the equation of RFC 5348 asks for a gap of up to 243 of them (p = 1, t_RTO = 4 R), and who has a large packet waits for it.
+    fn bound_s(&self, (name, from, until): (&str, f64, f64)) -> f64 {
+        let (mbps, ms, packets) = self.path;
+        let queue_s = if name == "a flood" { f64::from(packets) * 700.0 * 8.0 / (f64::from(mbps) * 1e6) } else { 0.0 };
+        let r = f64::from(ms) * 2e-3 + queue_s;
         let trips = if self.dialect == "ns2" { 1500.0 } else { 400.0 };
         4.0 * (until - from) + trips * r
     }
