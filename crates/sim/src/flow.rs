@@ -171,6 +171,7 @@ impl Flow {
     }
 
     /// A packet has come to one of the flow's ends.
+    #[inline(always)]
     pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         if packet.forward {

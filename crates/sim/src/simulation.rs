@@ -216,7 +216,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
         let packet = self.network.packet(handle);
         if self.attackers.iter().any(|attacker| attacker.stops(packet).is_some()) {
-            return self.arrived(now, handle);
+            return self.arrived_late(now, handle);
         }
         // A delivery that ends now is not put off.
         self.host_delivers(now, host);
@@ -227,8 +227,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
     #[cold]
     fn host_delivers(&mut self, now: Moment, host: usize) {
         if let Some(handle) = self.network.leave_host(now, host) {
-            self.arrived(now, handle);
+            self.arrived_late(now, handle);
         }
+    }
+
+    #[inline(never)]
+    fn arrived_late(&mut self, now: Moment, handle: Handle) {
+        self.arrived(now, handle);
     }
 
     /// A packet has come to the end of its route, in a run with attackers; whether it was one of theirs, or has come to one.

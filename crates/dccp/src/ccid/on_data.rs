@@ -31,6 +31,11 @@ impl Room {
         Ok(())
     }
 
+    /// Bytes that it takes of each packet of data, padded to words; without what the sender may say of its own.
+    pub(crate) const fn bytes_on_data(self) -> u64 {
+        if self.round_trip { 8 } else { 0 }
+    }
+
     /// Writes what the sender puts on a packet of data. Where it finds no room it is lost, as a packet may be.
     pub(crate) fn write_on_data(self, says: &OnData, writer: &mut OptionWriter<'_>) {
         if let Some(rtt) = says.rtt.filter(|_| self.round_trip) {

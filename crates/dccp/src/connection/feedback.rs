@@ -86,6 +86,13 @@ impl Connection {
         }
     }
 
+    /// A sender that begins at a high rate, or raises it while nothing is heard, fills half of the window before any acknowledgement tells.
+    pub(super) fn widen_before_it_is_full(&mut self) {
+        if self.windows.unacknowledged() > self.windows.local_window / 2 {
+            self.widen_for_the_rate();
+        }
+    }
+
     fn widen_for(&mut self, packets: u64) {
         let wanted = packets.saturating_mul(WINDOWS_A_ROUND_TRIP);
         let window = self.windows.local_window;

@@ -63,7 +63,8 @@ impl Connection {
             let random = Random::new(self.random.bits(), "sender");
             let mut context = SenderContext::new(now, packet_size, random);
             (context.rtt, context.line_rate) = (self.forward.round_trip(), self.options.line_rate);
-            context.header = Bytes::new(u64::try_from(self.mtu.headers()).unwrap_or(0));
+            let below = u64::try_from(self.mtu.headers()).unwrap_or(0);
+            context.header = Bytes::new(below.saturating_add(self.agreed.sending.bytes_on_data()));
             context.tfrc.keeps_losses = self.forward.verifies();
             let row = self.options.row(Ccid(sending));
             self.forward.start(row.map(|row| Sender::new(&row.controller, context)));

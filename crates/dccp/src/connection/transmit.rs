@@ -248,6 +248,7 @@ impl Connection {
 
     /// How long the next datagram is, if it may go now. Otherwise its timer says when to ask again.
     fn data_that_may_go(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
+        self.widen_before_it_is_full();
         if !self.agreed.data_may_go || !self.forward.is_open() || self.is_window_full() {
             self.forward.hold();
             return None;

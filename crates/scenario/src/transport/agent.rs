@@ -127,7 +127,7 @@ impl TransportOptions for Controlled<AgentOptions> {
 impl Carrier for AgentOptions {
     fn fulfils(&self, need: Need) -> Result<(), OptionError> {
         match need {
-            Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it")),
+            Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it, as in line_rate = \"100Mbps\"")),
             Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),
             _ => Ok(()),
         }
@@ -162,6 +162,9 @@ mod tests {
         dccp.connection.passed_over_interval = 100;
         assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, None, Some((connection, "passed_over_interval"))]);
         let error = agent.fulfils(Need::LineRate).unwrap_err();
-        assert_eq!(error.message, "the controller needs the rate of the sender's line: set it");
+        assert_eq!(
+            error.message,
+            "the controller needs the rate of the sender's line: set it, as in line_rate = \"100Mbps\""
+        );
     }
 }

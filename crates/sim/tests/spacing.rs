@@ -1,0 +1,41 @@
+//! Packet spacing over DCCP: a sender that begins at the rate of its line, before anything is heard.
+
+mod common;
+
+use common::scenario;
+
+fn goodput_bps(text: &str) -> f64 {
+    common::run(&scenario(text), ()).summary.flows[0].goodput_bps
+}
+
+/// RFC 4340 section 7.5.2: the Sequence Window must hold what goes in a round trip. It begins at 100 packets, and 100 Mb/s are more in 12 ms: half of it is gone before
+/// the first acknowledgement comes. The line is where the transmission of a packet with its option ends (no queue grows before it).
+#[test]
+fn the_window_follows_a_rate_that_is_high_from_the_first_packet() {
+    for (dialect, delay_ms, silence) in [
+        ("rfc", 1, 4),
+        ("rfc", 10, 4),
+        ("rfc", 40, 4),
+        ("rfc", 100, 4),
+        ("rfc", 100, 0),
+        ("ns2", 10, 0),
+        ("ns2", 100, 0),
+        ("linux", 40, 4),
+    ] {
+        let text = |trunk: &str| {
+            format!(
+                "duration = \"10s\"\nmeasure_from = \"4s\"\ndialect = \"{dialect}\"\nrecord.series = false\n\
+                 [[link]]\nbetween = [\"a\", \"r\"]\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
+                 [[link]]\nbetween = [\"r\", \"b\"]\nrate = \"{trunk}\"\ndelay = \"{delay_ms}ms\"\n\
+                 [[flow]]\nname = \"m\"\nfrom = \"a\"\nto = \"b\"\nsource = {{ kind = \"ftp\" }}\n\
+                 transport = {{ kind = \"dccp\", ccid = 249, controller = {{ silence = {silence} }}, connection = {{ line_rate = \"100Mbps\" }} }}\n"
+            )
+        };
+        let clean = goodput_bps(&text("1Gbps"));
+        assert!(clean > 96e6, "{dialect}, {delay_ms} ms, silence {silence}: {clean} of 97 Mb/s");
+        let crowded = goodput_bps(&text("10Mbps"));
+        assert!(crowded > 4e6, "{dialect}, {delay_ms} ms, silence {silence}, 10 Mb/s: {crowded}");
+        let queue = common::run(&scenario(&text("1Gbps")), ()).summary.links[0].mean_queue_packets;
+        assert!(queue < 2.0, "{dialect}, {delay_ms} ms: {queue} packets wait before the line");
+    }
+}
