@@ -186,7 +186,8 @@ fn elapsed_times_do_not_shorten_the_round_trip() {
 }
 
 /// RFC 4342 section 5 lets the first round trip set the first rate. A client that says it has waited for nearly all of it, in the handshake
-/// and again and again while the server has nothing to send, makes it half of what it is, if the server verifies.
+/// and again and again while the server has nothing to send, makes it half of what it is, if the server verifies. If not, seven eighths of the Sequence Window go
+/// at once.
 #[test]
 fn elapsed_times_in_a_pause_halve_the_round_trip_at_most() {
     let ccid = Ccid::TFRC.0;
@@ -207,7 +208,7 @@ fn elapsed_times_in_a_pause_halve_the_round_trip_at_most() {
             server.outbox.push(&[0; 1000]);
         }
         let sent = server.drain_said(15).iter().filter(|said| said.contains("Len=1000")).count();
-        assert!(if interval == 0 { sent > 700 } else { sent < 10 }, "{interval}: {sent}");
+        assert!(if interval == 0 { (80..=88).contains(&sent) } else { sent < 10 }, "{interval}: {sent}");
     }
 }
 
