@@ -1,5 +1,7 @@
 //! Packet spacing over DCCP: a sender that begins at the rate of its line, before anything is heard.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
 mod common;
 
 use common::scenario;
