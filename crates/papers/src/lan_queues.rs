@@ -4,7 +4,7 @@
 //! Links and nodes are known by what they lead to: `router->server` is the bottleneck, every other link towards the
 //! router is a client's. Waits are means over the packets that leave a queue: `mean waiting packets x time / packets`.
 
-use crate::metric::{Metric, Outcome};
+use crate::metric::{Metric, Outcome, mean};
 use headway_record::{LinkSummary, metric as series};
 use headway_scenario::Link;
 
@@ -59,10 +59,6 @@ impl Figures for Link {
     fn transmission_ms(&self, bits: f64) -> f64 {
         bits / self.rate.bits_per_second() as f64 * 1e3
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn fold(values: &[f64], better: fn(f64, f64) -> f64) -> Option<f64> {

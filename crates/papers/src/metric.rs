@@ -26,3 +26,7 @@ pub struct Metric {
     /// The number; none where the run has no such thing.
     pub of: fn(&Outcome<'_>) -> Option<f64>,
 }
+
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

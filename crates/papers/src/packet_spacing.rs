@@ -3,8 +3,8 @@
 //!
 //! Rates are of packets of 1500 B as they arrive, headers and all: the paper's receiver throughput.
 
-use crate::metric::{Metric, Outcome};
-use headway_record::{FlowSummary, GapSummary, LinkFlowSummary, LinkSummary, metric as series};
+use crate::metric::{Metric, Outcome, mean};
+use headway_record::{FlowSummary, GapSummary, LinkFlowSummary, LinkSummary, jain_index, metric as series};
 
 const PSA: &str = "psa";
 const TCP: &str = "tcp";
@@ -145,10 +145,6 @@ const fn percent(name: &'static str, of: Of) -> Metric {
     Metric { name, unit: "%", decimals: 3, of }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// The flows whose names begin so.
 fn all<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
     run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
@@ -188,9 +184,7 @@ fn total(run: &Outcome<'_>) -> Option<f64> {
 }
 
 fn jain(run: &Outcome<'_>) -> Option<f64> {
-    let rates: Vec<f64> = all(run, PSA).map(|flow| flow.throughput_bps).collect();
-    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
-    (squares > 0.0).then_some(sum * sum / (rates.len() as f64 * squares))
+    jain_index(&all(run, PSA).map(|flow| flow.throughput_bps).collect::<Vec<_>>())
 }
 
 fn unbroken(run: &Outcome<'_>) -> Option<GapSummary> {
@@ -238,7 +232,7 @@ fn growth(run: &Outcome<'_>, from: f64, to: f64) -> Option<f64> {
     Some((reached(to)? - reached(from)?) / AIMD_RTT_S)
 }
 
-/// How often in a hundred round trips a sender's rate falls to two thirds or less.
+/// How often in a hundred round trips a sender's rate falls to seven tenths or less.
 fn halvings(run: &Outcome<'_>) -> Option<f64> {
     let of = |flow: &FlowSummary| {
         let rates = samples(run, &flow.name, series::ALLOWED_RATE)?;

@@ -5,7 +5,7 @@
 //! source itself does is measured where nothing stands between it and the wire: where the call goes over UDP. No metric reads an
 //! option back: what the paper gives as an input is asked of the packets that come of it.
 
-use crate::metric::{Metric, Outcome};
+use crate::metric::{Metric, Outcome, mean};
 use headway_media::SourceOptions;
 use headway_record::{FlowSummary, SendQueueSummary, metric as series};
 use headway_scenario::Flow;
@@ -121,10 +121,6 @@ fn allowed_rate(run: &Outcome<'_>) -> Option<f64> {
 fn tcp_rate(run: &Outcome<'_>) -> Option<f64> {
     let tcp = run.summary.flows.iter().filter(|flow| flow.kind.starts_with("tcp-"));
     mean(&tcp.map(|flow| flow.throughput_bps / 1e3).collect::<Vec<_>>())
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// 100 if the call got less than 50 kb/s of the 374 that it offers, else 0: the mean over runs is how many did, in %.

@@ -1,9 +1,12 @@
 //! The packet-spacing paper: what its runs are given, and its sums by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Outcome, Paper, Profile};
+mod common;
+
+use common::link;
+use headway_papers::{Outcome, Paper};
 use headway_record::Summary;
-use headway_scenario::{Link, NoFiles, Scenario, load};
+use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
 use headway_units::{Duration, Rate};
 
@@ -13,17 +16,7 @@ fn paper() -> &'static Paper {
 
 /// The scenarios of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
-    let cells = paper().claims().unwrap().cells;
-    let load =
-        |cell: &headway_papers::Cell| (cell.name.clone(), cell.load(paper(), Profile::Full, 1).unwrap().scenario);
-    let found: Vec<_> = cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect();
-    assert!(!found.is_empty(), "{prefix}");
-    found
-}
-
-fn link<'a>(scenario: &'a Scenario, from: &str, to: &str) -> &'a Link {
-    let name = |node: usize| scenario.nodes[node].as_str();
-    scenario.links.iter().find(|link| name(link.from) == from && name(link.to) == to).unwrap()
+    common::scenarios(paper(), prefix)
 }
 
 const PAPERS_CELLS: [&str; 7] = ["p", "t1", "t2", "t4", "t8", "d2", "e2"];

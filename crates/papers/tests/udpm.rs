@@ -1,10 +1,13 @@
 //! The UDPm paper: what its runs are given, and its sums by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod common;
+
+use common::link;
 use headway_media::SourceOptions;
-use headway_papers::{Outcome, Paper, Profile};
+use headway_papers::{Outcome, Paper};
 use headway_record::{SeriesNames, SeriesTable, Summary, metric};
-use headway_scenario::{Link, NoFiles, Scenario, load};
+use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
 use headway_units::{Bytes, DropCause, Duration, Instant, Rate};
 
@@ -14,21 +17,11 @@ fn paper() -> &'static Paper {
 
 /// The scenarios of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
-    let cells = paper().claims().unwrap().cells;
-    let load =
-        |cell: &headway_papers::Cell| (cell.name.clone(), cell.load(paper(), Profile::Full, 1).unwrap().scenario);
-    let found: Vec<_> = cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect();
-    assert!(!found.is_empty(), "{prefix}");
-    found
+    common::scenarios(paper(), prefix)
 }
 
 fn scenario(name: &str) -> Scenario {
     scenarios(name).into_iter().find(|(found, _)| found == name).unwrap().1
-}
-
-fn link<'a>(scenario: &'a Scenario, from: &str, to: &str) -> &'a Link {
-    let name = |node: usize| scenario.nodes[node].as_str();
-    scenario.links.iter().find(|link| name(link.from) == from && name(link.to) == to).unwrap()
 }
 
 /// Figs. 4 and 5, Table 1, the Appendix: who is joined to whom by what, what goes over it and when.
