@@ -1,7 +1,8 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
+    Status,
 };
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
 use crate::report::{Feedback, Report, ReportForm};
@@ -46,7 +47,8 @@ macro_rules! controllers {
                 let [sender, receiver] = match self {
                     $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS] ),+
                 };
-                sender.iter().chain(receiver).copied()
+                let filter = self.tfrc().map_or(&[][..], TfrcOptions::needs);
+                sender.iter().chain(receiver).chain(filter).copied()
             }
         }
 
@@ -75,10 +77,30 @@ controllers! {
     "tcp-like" => TcpLike(TcpLikeOptions, TcpLikeSender, TcpLikeReceiver),
     "tfrc" => Tfrc(TfrcOptions, TfrcSender, TfrcReceiver),
     "tfrc-sp" => TfrcSp(TfrcSpOptions, TfrcSender, TfrcReceiver),
+    "tfrc-filtered" => TfrcFiltered(crate::tfrc_filtered::TfrcFilteredOptions, TfrcSender, TfrcReceiver),
     "udpm" => Udpm(crate::udpm::UdpmOptions, crate::udpm::UdpmSender, crate::udpm::UdpmReceiver),
     "spacing-fixed" => SpacingFixed(crate::spacing_fixed::SpacingFixedOptions, crate::spacing_fixed::SpacingFixedSender, NoneReceiver),
     "spacing" => Spacing(crate::spacing::SpacingOptions, crate::spacing::SpacingSender, crate::spacing::SpacingReceiver),
     "spacing-equation" => SpacingEquation(crate::spacing_equation::SpacingEquationOptions, TfrcSender, TfrcReceiver),
+}
+
+impl ControllerOptions {
+    /// Those of TFRC, whatever it is called.
+    fn tfrc(&self) -> Option<&TfrcOptions> {
+        match self {
+            Self::Tfrc(options) => Some(options),
+            Self::TfrcSp(options) => Some(options),
+            Self::TfrcFiltered(options) => Some(options),
+            Self::SpacingEquation(options) => Some(options),
+            _ => None,
+        }
+    }
+
+    /// Whether the receiver half tells losses apart ([`ReceiverHalf::poll_judgement`]).
+    #[must_use]
+    pub fn judges_losses(&self) -> bool {
+        self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
+    }
 }
 
 impl SenderHalf for Sender {
@@ -117,6 +139,12 @@ impl ReceiverHalf for Receiver {
     }
     fn on_corrupt(&mut self, now: Instant, number: u64) {
         each_receiver!(self, receiver => receiver.on_corrupt(now, number));
+    }
+    fn on_channel_loss(&mut self, number: u64) {
+        each_receiver!(self, receiver => receiver.on_channel_loss(number));
+    }
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        each_receiver!(self, receiver => receiver.poll_judgement())
     }
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
         each_receiver!(self, receiver => receiver.poll_report(now))

@@ -5,6 +5,7 @@ mod carrier;
 mod contract;
 mod faster_restart;
 mod kinds;
+mod loss_filter;
 mod none;
 mod report;
 mod spacing;
@@ -12,16 +13,18 @@ mod spacing_equation;
 mod spacing_fixed;
 mod tcp_like;
 mod tfrc;
+mod tfrc_filtered;
 mod tfrc_sp;
 pub mod toolbox;
 mod udpm;
 
 pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
-    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
-    Timing,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
+    Status, Timing,
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
+pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
 pub use report::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Own, Report, ReportForm, Run, TfrcReport, TimedArrival,
@@ -35,5 +38,6 @@ pub use tfrc::{
     CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
     Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver, TfrcSender,
 };
+pub use tfrc_filtered::TfrcFilteredOptions;
 pub use tfrc_sp::TfrcSpOptions;
 pub use udpm::{Decide, Halve, RoundTrip, UdpmOptions, UdpmReceiver, UdpmSender};

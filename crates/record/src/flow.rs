@@ -11,6 +11,7 @@ use crate::delay::{DelaySummary, seconds_of};
 use crate::frames::{FrameMeter, FrameSummary, WrittenFrame};
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
+use crate::judged::JudgedSummary;
 use crate::measured::Measured;
 use crate::rate_bins::{ClosedBins, RateBins};
 use crate::send_queue::{SendQueueMeter, SendQueueSummary};
@@ -110,6 +111,9 @@ pub struct FlowSummary {
     /// Of a DCCP connection that never was, or that ended before anybody closed it: why. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_failure: Option<String>,
+    /// Of a receiver that tells losses apart: what it made of them. Set by whoever knows; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub losses_judged: Option<JudgedSummary>,
     /// Of a source of sessions: what became of them; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsSummary>,
@@ -361,6 +365,7 @@ impl FlowMeter {
             timeouts: None,
             send_queue: rest.send_queue.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             connection_failure: None,
+            losses_judged: None,
             sessions: rest.sessions.as_ref().map(|meter| meter.summary(seconds)),
         }
     }

@@ -20,8 +20,9 @@ impl Measured {
     }
 
     /// Whether this instant is within it.
+    #[must_use]
     #[inline]
-    pub(crate) fn holds(&self, now: Instant) -> bool {
+    pub fn holds(&self, now: Instant) -> bool {
         self.from <= now && now <= self.until
     }
 

@@ -337,6 +337,7 @@ mod tests {
             late_ratio: BTreeMap::new(),
             send_queue: BTreeMap::new(),
             connection_failure: None,
+            losses_judged: None,
             sessions: None,
         }
     }

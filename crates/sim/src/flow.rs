@@ -175,6 +175,9 @@ impl Flow {
     pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         if packet.forward {
+            if network.judges() {
+                return self.on_packet_to_judge(now, handle, network);
+            }
             let goodput = self.transport.deliver(now.at, packet.sent, packet);
             if goodput > 0 {
                 let complete = self.completed_by(packet);
@@ -189,6 +192,26 @@ impl Flow {
             network.delivered(now.at, handle, 0);
             self.transmit(now, network);
         }
+    }
+
+    /// The same where a receiver tells losses apart.
+    #[cold]
+    #[inline(never)]
+    fn on_packet_to_judge<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
+        while let Some(number) = network.untold(self.id) {
+            self.transport.on_channel_loss(number);
+        }
+        let packet = network.packet(handle);
+        let goodput = self.transport.deliver(now.at, packet.sent, packet);
+        if goodput > 0 {
+            let complete = self.completed_by(packet);
+            self.count_frames(now.at, complete, network);
+        }
+        while let Some(judgement) = self.transport.poll_judgement() {
+            network.judged(now.at, self.id, judgement);
+        }
+        network.delivered(now.at, handle, goodput);
+        self.acknowledge_at(now, now.at, network);
     }
 
     /// A packet has brought the application data that it did not have; the frame that they complete, if they do.

@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 mod fates;
 mod fetch;
 mod hosts;
+mod judged;
 
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, RoundTrip};
@@ -14,6 +15,7 @@ use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
 use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
 use hosts::Hosts;
+use judged::Judged;
 use std::sync::Arc;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
@@ -77,6 +79,8 @@ pub(crate) struct Network<O> {
     next_uid: u64,
     ended: Ended,
     hosts: Hosts,
+    /// Of flows whose receivers tell losses apart; empty if there are none.
+    judged: Vec<Option<Box<Judged>>>,
     overflowed: Option<Instant>,
     /// Whether the end of a transmission is an event on any link.
     departures: bool,
@@ -133,6 +137,7 @@ impl<O: Observer> Network<O> {
             next_uid: 0,
             ended: Ended::default(),
             hosts: Hosts::new(scenario),
+            judged: judged::of(scenario),
             overflowed: None,
         }
     }

@@ -61,6 +61,14 @@ impl Body {
             Self::Tcp(_) | Self::Report(_) => None,
         }
     }
+
+    /// A datagram's number, where its receiver goes by numbers of packets.
+    pub(crate) fn number(&self) -> Option<u64> {
+        match self {
+            Self::Numbered(datagram) => Some(datagram.number),
+            _ => None,
+        }
+    }
 }
 
 impl Packet {

@@ -290,6 +290,13 @@ impl ConnectionOptions {
     pub fn fulfils(&self, need: Need) -> Result<(), OptionError> {
         match need {
             Need::LineRate if self.line_rate.is_none() => Err(("line_rate", "set it")),
+            // No packet says why others are lost.
+            Need::ChannelLosses => {
+                return Err(OptionError::new(
+                    "controllers",
+                    format!("the controller needs {need}, and nobody tells a connection"),
+                ));
+            }
             Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),
             Need::Ect1 if self.passed_over_interval > 0 => {
                 Err(("passed_over_interval", "it should be 0: who verifies goes without ECN"))

@@ -1,7 +1,7 @@
 //! The receiving half of a carrier.
 
 use super::arrival_log::ArrivalLog;
-use crate::contract::{Received, ReceiverContext, ReceiverHalf};
+use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf};
 use crate::kinds::Receiver;
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Instant};
@@ -82,6 +82,16 @@ impl<R: ReceiverHalf> Inbound<R> {
         if let Some(controller) = &mut self.controller {
             controller.on_corrupt(now, number);
         }
+    }
+    /// The channel has lost this packet: see [`ReceiverHalf::on_channel_loss`].
+    pub fn on_channel_loss(&mut self, number: u64) {
+        if let Some(controller) = &mut self.controller {
+            controller.on_channel_loss(number);
+        }
+    }
+    /// What the controller has made of losses: see [`ReceiverHalf::poll_judgement`].
+    pub fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.controller.as_mut()?.poll_judgement()
     }
     /// The sender asks for one acknowledgement for so many data packets.
     pub fn set_ack_ratio(&mut self, packets: u16) {

@@ -12,6 +12,9 @@ pub enum Need {
     SenderClock,
     /// The receiver half: the sender's round trip, on each packet ([`Received::rtt`](crate::Received::rtt)).
     RoundTrip,
+    /// The receiver half: which packets the channel has taken ([`ReceiverHalf::on_channel_loss`](crate::ReceiverHalf::on_channel_loss)). Only a simulator
+    /// knows.
+    ChannelLosses,
     /// The sender half: how fast the wire behind it takes packets ([`SenderContext::line_rate`]).
     LineRate,
     /// The sender half: that packets may go as ECT(1) ([`Stamp::ecn`](crate::Stamp::ecn), RFC 9331).
@@ -23,6 +26,7 @@ impl fmt::Display for Need {
         f.write_str(match self {
             Self::SenderClock => "the sender's clock on its packets",
             Self::RoundTrip => "the sender's round trip on its packets",
+            Self::ChannelLosses => "to be told which losses are the channel's",
             Self::LineRate => "the rate of the sender's line",
             Self::Ect1 => "packets that go as ECT(1)",
         })

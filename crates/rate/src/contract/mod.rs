@@ -9,7 +9,7 @@ mod received;
 mod sending;
 
 pub use context::{Need, ReceiverContext, SenderContext};
-pub use received::{Received, Timing};
+pub use received::{Judgement, Received, Timing};
 pub use sending::{Next, Permit, Sending, Stamp, Status};
 
 use crate::report::{Feedback, Report, ReportForm};
@@ -74,6 +74,14 @@ pub trait ReceiverHalf {
     /// The data of a packet that has come turned out to be corrupt, so that it counts as marked (Drop Codes 3 to 7, RFC 4340
     /// section 11.7.2). Where reports are [`Report::Arrivals`] the carrier tells the sender.
     fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
+
+    /// The channel has lost this packet, not a queue: where the carrier knows ([`Need::ChannelLosses`]).
+    fn on_channel_loss(&mut self, _number: u64) {}
+
+    /// What it has made of losses since it was asked last, the oldest first, if it tells them apart. Nobody has to ask.
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        None
+    }
 
     /// What is to be told the sender now, if anything is due.
     fn poll_report(&mut self, _now: Instant) -> Option<Report<'_>> {

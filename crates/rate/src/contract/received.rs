@@ -63,3 +63,19 @@ impl Timing {
         Self { sent, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent }
     }
 }
+
+/// What a receiver half has made of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// The packets from the first to the last, of which none has come, are lost.
+    Lost {
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+        /// Whether they count as congestion.
+        counts: bool,
+    },
+    /// There was congestion before anything was lost.
+    Early,
+}

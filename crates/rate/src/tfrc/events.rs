@@ -38,6 +38,8 @@ pub(crate) struct Hole {
     pub(crate) above: u8,
     pub(crate) declared: bool,
     pub(crate) marked: bool,
+    /// A filter says that no congestion did it: it does not count.
+    pub(crate) excused: bool,
 }
 
 impl Hole {
@@ -74,6 +76,7 @@ impl Hole {
             above: 0,
             declared: false,
             marked: true,
+            excused: false,
         }
     }
 }
@@ -105,6 +108,9 @@ pub(crate) struct Events {
 impl Events {
     /// Adds declared losses, which come after all others.
     pub(crate) fn fold(&mut self, rule: LossEvents, hole: &Hole) {
+        if hole.excused {
+            return;
+        }
         let mut from = hole.first;
         while from <= hole.last {
             let Some(event) = self.list.back_mut() else {

@@ -6,6 +6,8 @@
 use super::average::{INTERVALS, Interval};
 use super::events::{Arrival, Event, Events, Hole};
 use super::options::{LossEvents, OpenInterval, TfrcOptions};
+use crate::contract::Judgement;
+use crate::loss_filter::{Filter, LossFilter, Seen};
 use crate::report::LossInterval;
 use std::collections::VecDeque;
 
@@ -39,7 +41,7 @@ struct Highest {
 }
 
 /// What has come and what has not.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct LossHistory {
     rule: LossEvents,
     loss_after: u8,
@@ -54,6 +56,34 @@ pub(crate) struct LossHistory {
     settled: Events,
     /// Of all declared ones.
     events: Events,
+    filtered: Option<Box<Filtered>>,
+}
+
+/// A filter of losses, and what it has judged that nobody has asked for yet.
+#[derive(Debug)]
+struct Filtered {
+    filter: Filter,
+    judgements: VecDeque<Judgement>,
+}
+
+impl Filtered {
+    fn tell(&mut self, judgement: Judgement) {
+        if self.judgements.len() == HOLES {
+            self.judgements.pop_front();
+        }
+        self.judgements.push_back(judgement);
+    }
+}
+
+/// Declares a hole, which a filter may excuse.
+fn settle(hole: &mut Hole, filtered: &mut Option<Box<Filtered>>) {
+    hole.declared = true;
+    if let Some(filtered) = filtered.as_mut().filter(|_| !hole.marked) {
+        let (first, last) = (hole.first, hole.last);
+        let counts = filtered.filter.counts(first, last);
+        hole.excused = !counts;
+        filtered.tell(Judgement::Lost { first, last, counts });
+    }
 }
 
 impl LossHistory {
@@ -69,7 +99,39 @@ impl LossHistory {
             holes: VecDeque::new(),
             settled: Events::default(),
             events: Events::default(),
+            filtered: options.loss_filter.map(|kind| {
+                let filter = Filter::new(kind, &options.uddj.clone().unwrap_or_default());
+                Box::new(Filtered { filter, judgements: VecDeque::new() })
+            }),
         }
+    }
+
+    /// A packet of data has come that is newer than all before: the filter sees it first.
+    pub(crate) fn see(&mut self, seen: &Seen) {
+        if let Some(filtered) = &mut self.filtered {
+            filtered.filter.on_packet(seen);
+        }
+    }
+
+    /// Whether there is congestion that no loss has told of.
+    pub(crate) fn poll_early(&mut self) -> bool {
+        self.filtered.as_mut().is_some_and(|filtered| {
+            let early = filtered.filter.poll_early();
+            if early {
+                filtered.tell(Judgement::Early);
+            }
+            early
+        })
+    }
+
+    pub(crate) fn on_channel_loss(&mut self, number: u64) {
+        if let Some(filtered) = &mut self.filtered {
+            filtered.filter.on_channel_loss(number);
+        }
+    }
+
+    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.filtered.as_mut()?.judgements.pop_front()
     }
 
     /// The highest number received.
@@ -136,6 +198,7 @@ impl LossHistory {
                 above: 0,
                 declared: false,
                 marked: false,
+                excused: false,
             });
         }
         self.non_data = self.non_data.saturating_add(without_data);
@@ -261,7 +324,9 @@ impl LossHistory {
         let mut any = false;
         for (i, hole) in self.holes.iter_mut().enumerate() {
             let newly = !hole.declared && (hole.above >= self.loss_after || marked.is_some_and(|marked| i <= marked));
-            hole.declared |= newly;
+            if newly {
+                settle(hole, &mut self.filtered);
+            }
             any |= newly;
             if newly || anew && hole.declared {
                 self.events.fold(self.rule, hole);
@@ -270,7 +335,7 @@ impl LossHistory {
         while self.holes.len() > HOLES {
             if let Some(mut hole) = self.holes.pop_front() {
                 if !hole.declared {
-                    hole.declared = true;
+                    settle(&mut hole, &mut self.filtered);
                     self.events.fold(self.rule, &hole);
                 }
                 self.settled.fold(self.rule, &hole);

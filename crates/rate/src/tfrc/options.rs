@@ -1,5 +1,7 @@
 //! What TFRC is told: its options, and their presets.
 
+use crate::contract::Need;
+use crate::loss_filter::{LossFilterKind, UddjOptions};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate};
 
 /// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
@@ -36,6 +38,12 @@ pub struct TfrcOptions {
     pub counter_samples: CounterSamples,
     /// Reports in a round trip, for both of the other ways (k of RFC 5348 section 6; ns-2 `NumFeedback_`).
     pub reports_per_rtt: u8,
+    /// Which losses count; absent: all of them. It needs the sender's clock on data packets.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub loss_filter: Option<LossFilterKind>,
+    /// For `loss_filter = "uddj"`; absent: as the paper has it.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub uddj: Option<UddjOptions>,
 
     /// What s is.
     pub segment: Segment,
@@ -387,11 +395,27 @@ impl Options for TfrcOptions {
         positive("tcp_tick", !self.tcp_tick.is_zero())?;
         positive("max_rate", self.max_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
-        positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))
+        positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))?;
+        match &self.uddj {
+            Some(_) if self.loss_filter != Some(LossFilterKind::Uddj) => {
+                Err(OptionError::new("uddj", "without `loss_filter = \"uddj\"` these are of no use: write it, too"))
+            }
+            Some(uddj) => uddj.check(),
+            None => Ok(()),
+        }
     }
 }
 
 impl TfrcOptions {
+    /// What a filter of losses needs of its carrier.
+    pub(crate) fn needs(&self) -> &'static [Need] {
+        match self.loss_filter {
+            None => &[],
+            Some(LossFilterKind::Oracle) => &[Need::ChannelLosses],
+            Some(_) => &[Need::SenderClock, Need::RoundTrip],
+        }
+    }
+
     /// RFC 5348 and 4342. Where they leave a choice: history discounting is on (RFC 5348 section 5.5), s is measured, and
     /// holes whose fate is open are left out of the open interval, as RFC 4342 section 6.1 has it; so both forms of
     /// feedback say the same.
@@ -409,6 +433,8 @@ impl TfrcOptions {
             feedback: FeedbackClock::Timer,
             counter_samples: CounterSamples::EachStep,
             reports_per_rtt: 1,
+            loss_filter: None,
+            uddj: None,
             segment: Segment::Average,
             rtt_filter: 0.9,
             handshake_rtt_counts: false,

@@ -8,7 +8,8 @@ use super::events::Arrival;
 use super::losses::{Change, LossHistory};
 use super::options::{FeedbackClock, FirstInterval, LossEvents, Segment, TfrcOptions};
 use super::segment::SegmentSize;
-use crate::contract::{Received, ReceiverContext, ReceiverHalf, Timing};
+use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf, Timing};
+use crate::loss_filter::Seen;
 use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
@@ -202,7 +203,30 @@ impl TfrcReceiver {
     /// Adds the packet to the history; says what that changed.
     fn add(&mut self, now: Instant, packet: &Received) -> Change {
         let (rule, arrival) = (self.rule(), self.arrival(now, packet));
-        self.history.get_or_insert_with(|| LossHistory::new(&self.options, rule)).on_packet(&arrival)
+        let history = self.history.get_or_insert_with(|| LossHistory::new(&self.options, rule));
+        if self.options.loss_filter.is_none() {
+            return history.on_packet(&arrival);
+        }
+        Self::add_filtered(history, now, packet, &arrival)
+    }
+
+    /// The same where a filter sees the packet first, and may find congestion in it.
+    #[cold]
+    #[inline(never)]
+    fn add_filtered(history: &mut LossHistory, now: Instant, packet: &Received, arrival: &Arrival) -> Change {
+        let newest = history.highest().is_none_or(|highest| packet.number > highest);
+        if packet.data
+            && newest
+            && let Some(timing) = packet.timing
+        {
+            let (number, size) = (packet.number, packet.size.count());
+            history.see(&Seen { number, came: now, sent: timing.sent, size, rtt: packet.rtt });
+        }
+        let change = history.on_packet(arrival);
+        if history.poll_early() && history.mark(arrival).new_event {
+            return Change { new_event: true, ..change };
+        }
+        change
     }
 
     /// Whether a data packet that changed nothing makes a report due.
@@ -300,6 +324,17 @@ impl ReceiverHalf for TfrcReceiver {
         let had_losses = history.has_losses();
         let change = history.mark(&arrival);
         self.on_loss(now, change, had_losses);
+    }
+
+    fn on_channel_loss(&mut self, number: u64) {
+        // What is lost before anything has come leaves no gap.
+        if let Some(history) = &mut self.history {
+            history.on_channel_loss(number);
+        }
+    }
+
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.history.as_mut()?.poll_judgement()
     }
 
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {

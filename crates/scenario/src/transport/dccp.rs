@@ -19,6 +19,7 @@ const CCIDS: &[(u8, &str, &str)] = &[
     (4, "dccp-4", "tfrc-sp"),
     (248, "dccp-248", "udpm"),
     (249, "dccp-249", "spacing"),
+    (250, "dccp-250", "tfrc-filtered"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
     let mut kinds = [""; CCIDS.len()];
@@ -30,6 +31,8 @@ const KINDS: [&str; CCIDS.len()] = {
     kinds
 };
 
+/// The first CCID for experiments (RFC 4340 section 19.5).
+const EXPERIMENTS: u8 = 248;
 /// Headers in front of data: those that a write's size on the wire counts, and at most with common options.
 const DATA_HEADERS: Bytes = Bytes::new(36);
 const OTHER_HEADERS: u64 = 60;
@@ -101,8 +104,17 @@ impl TransportOptions for Controlled<DccpOptions> {
         Self::read(controller, options).map(|options| options.agreed(*ccid))
     }
 
+    /// CCIDs of the RFCs tell their senders of every loss, and their data has no room for a clock.
     fn check(&self) -> Result<(), OptionError> {
-        self.check_both()
+        self.check_both()?;
+        let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
+        if self.controller.judges_losses() && ccid < EXPERIMENTS {
+            let message = format!(
+                "CCID {ccid} tells its sender of every loss (RFC 4342 section 8.6): for a filter take ccid = 250"
+            );
+            return Err(OptionError::new("loss_filter", message).within("controller"));
+        }
+        Ok(())
     }
 
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

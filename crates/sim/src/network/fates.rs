@@ -67,6 +67,9 @@ impl<O: Observer> Network<O> {
         let packet = self.packets.get(handle);
         if packet.forward {
             self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+            if self.judges() {
+                self.note_loss(handle, cause);
+            }
         }
         self.ended.dropped += 1;
         self.packets.remove(handle);

@@ -55,6 +55,7 @@ impl<O: Observer> Simulation<'_, O> {
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                 }
                 summary.connection_failure = flow.transport.failure();
+                summary.losses_judged = self.network.judged_summary(flow.id);
                 if flow.transport.open_sessions().is_some() {
                     // Also if none has come yet.
                     summary.sessions.get_or_insert_default();

@@ -9,8 +9,8 @@ use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::{
-    Due, Inbound, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender, SenderContext,
-    Status, TfrcReport, TimedReport, Timing,
+    Due, Inbound, Judgement, Losses, Outbound, Received, Receiver, ReceiverContext, Report, ReportForm, Sender,
+    SenderContext, Status, TfrcReport, TimedReport, Timing,
 };
 use headway_record::ns2::PacketType;
 use headway_scenario::{AgentOptions, Controlled};
@@ -78,6 +78,14 @@ impl Carrier for Agent {
         let Body::Numbered(datagram) = &packet.body else { return 0 };
         self.receiver.handle(now, sent, packet.ecn, datagram);
         datagram.data.payload
+    }
+
+    fn on_channel_loss(&mut self, number: u64) {
+        self.receiver.inbound.on_channel_loss(number);
+    }
+
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.receiver.inbound.poll_judgement()
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use headway_media::{Backlog, Source, SourceOptions};
-use headway_rate::Status;
+use headway_rate::{Judgement, Status};
 use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_scenario::Flow;
 use headway_tcp::{Counters, Sender};
@@ -64,6 +64,14 @@ pub(crate) trait Carrier: Sized {
 
     /// A packet has come to the receiving end, of the other's clock `sent`; returns the data bytes that are the application's.
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32;
+
+    /// The channel has taken a packet to the receiving end.
+    fn on_channel_loss(&mut self, _number: u64) {}
+
+    /// What the receiving end has made of losses.
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        None
+    }
 
     /// The next frame that has come whole, where packets do not say which frame they are of.
     fn poll_frame(&mut self) -> Option<WrittenFrame> {

@@ -8,7 +8,7 @@ use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use crate::transport::dccp::ends::{Client, Server};
 use headway_media::{Backlog, Source};
-use headway_rate::Status;
+use headway_rate::{Judgement, Status};
 use headway_record::WrittenFrame;
 use headway_units::{Instant, Moment};
 
@@ -70,6 +70,12 @@ impl Clocked {
     #[inline(never)]
     pub(super) fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         self.inner.deliver(self.clocks.receiver.read(now), self.clocks.sender.read(sent), packet)
+    }
+    pub(super) fn on_channel_loss(&mut self, number: u64) {
+        self.inner.on_channel_loss(number);
+    }
+    pub(super) fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.inner.poll_judgement()
     }
     pub(super) fn poll_frame(&mut self) -> Option<WrittenFrame> {
         self.inner.poll_frame()

@@ -20,7 +20,7 @@ use carrier::Carrier;
 use clocked::Clocked;
 use dccp::ends::{Client, Server};
 use headway_media::{Backlog, Source, SourceOptions};
-use headway_rate::Status;
+use headway_rate::{Judgement, Status};
 use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_scenario::Transport as Options;
 use headway_units::{Instant, Moment};
@@ -149,6 +149,12 @@ impl Transport {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         each!(self, carrier => carrier.deliver(now, sent, packet))
+    }
+    pub(crate) fn on_channel_loss(&mut self, number: u64) {
+        each!(self, carrier => carrier.on_channel_loss(number));
+    }
+    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
+        each!(self, carrier => carrier.poll_judgement())
     }
     #[inline]
     pub(crate) fn poll_frame(&mut self) -> Option<WrittenFrame> {

@@ -1,0 +1,140 @@
+//! UDDJ-TFRC ("uni-directional delay jitter based TFRC for wired-wireless networks"): a loss is the congestion's while the bottleneck is busy, which the
+//! differences of one-way delays tell. Of packets P(i-1), P(i) that went din and came dout apart, with the queueing delay b:
+//!
+//! ```text
+//! UDD = dout - din                                                           (2)
+//! busy: UDD + b > 0                                                          (7)
+//! b = b + UDD if busy, else max(0, UDD)                                      (8), Lindley's recursion
+//! F = sum of dout over busy gaps / sum of din;  congestion flag: F > 1       (10), (11)
+//! ```
+//! The first b is what the first run of negative jitters drains. A lost packet makes a longer gap: its jitters add up (figure 2).
+
+use super::floor_line::FloorLine;
+use super::{LossFilter, Seen, UddjAction, UddjOptions, UddjUpdate};
+use headway_units::Instant;
+
+/// The congestion flag, and what it is computed of. Times in ns.
+#[derive(Clone, Debug)]
+pub(crate) struct Uddj {
+    options: UddjOptions,
+    last: Option<Seen>,
+    /// None until the first jitter that is not negative.
+    queue: Option<f64>,
+    draining: Draining,
+    /// The sums of F since it was computed last.
+    busy_out: f64,
+    all_in: f64,
+    computed: Option<Instant>,
+    flag: bool,
+    early: bool,
+    floor: FloorLine,
+}
+
+/// The gaps of the first run of negative jitters: all but the last of them were busy.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draining {
+    outs: f64,
+    last_out: f64,
+    ins: f64,
+}
+
+impl Uddj {
+    pub(super) fn new(options: &UddjOptions) -> Self {
+        Self {
+            options: options.clone(),
+            last: None,
+            queue: None,
+            draining: Draining::default(),
+            busy_out: 0.0,
+            all_in: 0.0,
+            computed: None,
+            flag: false,
+            early: false,
+            floor: FloorLine::default(),
+        }
+    }
+
+    /// What of the gap is the queue's: equal sizes, clocks that agree.
+    fn jitter(&self, last: &Seen, seen: &Seen) -> f64 {
+        let mut jitter = seen.delay_ns().wrapping_sub(last.delay_ns()) as f64;
+        if let Some(rate) = self.options.bottleneck {
+            let bits = (seen.size as f64 - last.size as f64) * 8.0;
+            jitter -= bits / rate.bits_per_second() as f64 * 1e9;
+        }
+        if self.options.remove_skew {
+            jitter -= self.floor.slope() * seen.came.since(last.came).as_nanos() as f64;
+        }
+        jitter
+    }
+
+    /// A gap between two packets.
+    fn gap(&mut self, jitter: f64, input: f64) {
+        let output = input + jitter;
+        let Some(queue) = &mut self.queue else {
+            if jitter < 0.0 {
+                self.draining.outs += output;
+                self.draining.last_out = output;
+                self.draining.ins += input;
+                return;
+            }
+            // Its queue has been drained to the end, (8) for each of them.
+            self.busy_out += self.draining.outs - self.draining.last_out;
+            self.all_in += self.draining.ins;
+            self.queue = Some(0.0);
+            return self.gap(jitter, input);
+        };
+        let sum = *queue + jitter;
+        let busy = sum > 0.0 || sum == 0.0 && self.options.busy_at_zero;
+        *queue = sum.max(0.0);
+        self.busy_out += if busy { output } else { 0.0 };
+        self.all_in += input;
+    }
+
+    /// The flag anew, of the gaps since the last time.
+    fn compute(&mut self) {
+        let enough = if self.options.margin > 0.0 {
+            self.all_in > 0.0 && self.busy_out >= (1.0 - self.options.margin) * self.all_in
+        } else {
+            self.busy_out > self.all_in
+        };
+        let queue = self.queue.unwrap_or(0.0);
+        self.flag = enough && queue >= self.options.floor.as_nanos() as f64;
+        (self.busy_out, self.all_in) = (0.0, 0.0);
+    }
+}
+
+impl LossFilter for Uddj {
+    fn on_packet(&mut self, seen: &Seen) {
+        if self.options.remove_skew {
+            self.floor.add(seen);
+        }
+        let Some(last) = self.last.replace(*seen) else {
+            self.computed = Some(seen.came);
+            return;
+        };
+        let input = seen.sent.as_nanos().saturating_sub(last.sent.as_nanos()) as f64;
+        self.gap(self.jitter(&last, seen), input);
+        let round = seen.rtt.is_some_and(|rtt| self.computed.is_none_or(|at| seen.came.since(at) >= rtt));
+        if round {
+            self.computed = Some(seen.came);
+        }
+        if round || self.options.update == UddjUpdate::Packet {
+            self.compute();
+            self.early = round && self.flag && self.options.action == UddjAction::FilterAndEarly;
+        }
+    }
+
+    fn counts(&mut self, _: u64, _: u64) -> bool {
+        if self.options.update == UddjUpdate::RoundTripAndLoss {
+            self.compute();
+        }
+        self.flag
+    }
+
+    fn poll_early(&mut self) -> bool {
+        std::mem::take(&mut self.early)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The paper's rules by its vectors (tests/data/uddj.json), and the options.
+
+use super::super::seen;
+use super::*;
+use headway_units::{Duration, Rate};
+use serde_json::Value;
+
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("../../../tests/data/uddj.json")).unwrap()
+}
+
+/// Nanoseconds of a value, or of each of a list of them.
+fn nanos(value: &Value) -> u64 {
+    (value.as_f64().unwrap() * 1e9).round() as u64
+}
+
+fn at(nanos: u64) -> Instant {
+    Instant::ZERO + Duration::from_nanos(nanos)
+}
+
+fn packet(number: u64, sent: u64, came: u64) -> Seen {
+    Seen { sent: at(sent), came: at(came), ..seen(number, 0, 0) }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-3
+}
+
+/// A filter that has seen the packets of a vector, and what it held after each but the first: the queueing delay in ns, if it knew it.
+fn fed(vector: &Value, options: &UddjOptions) -> (Uddj, Vec<Option<f64>>) {
+    let mut filter = Uddj::new(options);
+    let (mut sent, mut came) = (1_000_000_000, 9_000_000_000);
+    filter.on_packet(&packet(0, sent, came));
+    let gaps = vector["dout"].as_array().unwrap().iter().enumerate();
+    let held = gaps.map(|(gap, dout)| {
+        let din = vector["din"].get(gap).unwrap_or(&vector["din"]);
+        (sent, came) = (sent + nanos(din), came + nanos(dout));
+        filter.on_packet(&packet(gap as u64 + 1, sent, came));
+        filter.queue
+    });
+    let held = held.collect();
+    (filter, held)
+}
+
+/// uddj.recursion.*, uddj.lost-packet: queueing delays as soon as the first one is known, F, and the flag. Standing queues are not seen.
+#[test]
+fn the_recursion_and_the_flag_are_those_of_the_vectors() {
+    let vectors = vectors();
+    let recursions = vectors.as_object().unwrap().iter();
+    let recursions = recursions.filter(|(id, _)| id.starts_with("uddj.recursion.") || *id == "uddj.lost-packet");
+    let mut count = 0;
+    for (id, vector) in recursions {
+        let (mut filter, held) = fed(vector, &UddjOptions::default());
+        for (beta, held) in vector["beta"].as_array().unwrap().iter().zip(held) {
+            assert!(held.is_none_or(|held| near(held, nanos(beta) as f64)), "{id}: {held:?} {beta}");
+        }
+        assert!(filter.queue.is_some(), "{id}");
+        let f = filter.busy_out / filter.all_in;
+        assert!((f - vector["F"].as_f64().unwrap()).abs() < 1e-8, "{id}: {f}");
+        filter.compute();
+        assert_eq!(filter.flag, vector["flag"].as_bool().unwrap(), "{id}");
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}
+
+/// Where the first queue is known, a standing one has F = 1: a margin sees it, the strict test does not.
+#[test]
+fn a_margin_sees_a_standing_queue() {
+    let vectors = vectors();
+    for (margin, flag) in [(0.0, false), (0.02, true)] {
+        let (mut filter, _) =
+            fed(&vectors["uddj.recursion.standing-queue"], &UddjOptions { margin, ..UddjOptions::default() });
+        filter.queue = Some(6e6);
+        (filter.busy_out, filter.all_in) = (0.0, 0.0);
+        for _ in 0..10 {
+            filter.gap(0.0, 2e6);
+        }
+        filter.compute();
+        assert_eq!(filter.flag, flag);
+    }
+}
+
+/// uddj.lindley: both branches of (8) are max(0, b + UDD).
+#[test]
+fn equation_8_is_lindleys_recursion() {
+    for row in vectors()["uddj.lindley"].as_array().unwrap() {
+        let [beta, udd, next] = ["beta", "udd", "next"].map(|key| row[key].as_f64().unwrap() * 1e9);
+        let mut filter = Uddj::new(&UddjOptions::default());
+        filter.queue = Some(beta);
+        filter.gap(udd, 5e6);
+        assert!(near(filter.queue.unwrap(), next), "{row}");
+    }
+}
+
+/// Figure 2: without the packet that the channel took, the queueing delay is what it was.
+#[test]
+fn figure_2_a_lost_packet_makes_a_longer_gap() {
+    let vectors = vectors();
+    let (_, held) = fed(&vectors["uddj.lost-packet"], &UddjOptions::default());
+    let without_loss = vectors["uddj.lost-packet"]["beta_without_loss"].as_array().unwrap();
+    let last = without_loss.last().unwrap();
+    assert!(near(held.last().unwrap().unwrap(), nanos(last) as f64));
+}
+
+/// Figure 3: bursts of cross traffic fill single gaps, and leave others idle. Each gap by itself is congestion, F over all of them is not.
+#[test]
+fn figure_3_single_gaps_err_and_f_does_not() {
+    let burst = |update| {
+        let mut filter = Uddj::new(&UddjOptions { update, ..UddjOptions::default() });
+        let mut flags = Vec::new();
+        // 1000 B each 2 ms through 10 Mb/s; a burst of 1250 B of others each second gap: 80 % of the rate.
+        for number in 0..40_u64 {
+            let wait = if number % 2 == 1 { 1_000_000 } else { 0 };
+            let round = (number % 20 == 19).then_some(Duration::from_millis(1));
+            filter.on_packet(&Seen {
+                rtt: round,
+                ..packet(number, 2_000_000 * number, 2_000_000 * number + 5_000_000 + wait)
+            });
+            flags.push(filter.flag);
+        }
+        flags
+    };
+    let [single, together] = [UddjUpdate::Packet, UddjUpdate::RoundTrip].map(burst);
+    assert_eq!(single.iter().filter(|flag| **flag).count(), 20);
+    assert!(together.iter().all(|flag| !flag));
+}
+
+/// Section 2.3: "updated every round-trip time or if packet loss was detected".
+#[test]
+fn the_flag_is_computed_each_round_trip_and_at_losses() {
+    for (update, at_loss) in [(UddjUpdate::RoundTripAndLoss, true), (UddjUpdate::RoundTrip, false)] {
+        let mut filter = Uddj::new(&UddjOptions { update, ..UddjOptions::default() });
+        let grows = |number: u64| Seen {
+            rtt: Some(Duration::from_millis(50)),
+            ..packet(number, 2_000_000 * number, 2_400_000 * number)
+        };
+        (0..10).for_each(|number| filter.on_packet(&grows(number)));
+        assert!(!filter.flag && !filter.poll_early());
+        assert_eq!(filter.counts(3, 3), at_loss);
+        // The sums begin anew: with no gap since there is no congestion.
+        assert!(!filter.counts(3, 3));
+        (10..40).for_each(|number| filter.on_packet(&grows(number)));
+        assert!(filter.flag && filter.poll_early() && !filter.poll_early());
+    }
+}
+
+/// Filter only: nobody hears of a flag without a loss. A floor: nor below it.
+#[test]
+fn action_and_floor() {
+    let fed = |options: UddjOptions| {
+        let mut filter = Uddj::new(&options);
+        // 0.4 ms more each time: 16 ms at the end.
+        for number in 0..=40 {
+            filter.on_packet(&Seen {
+                rtt: Some(Duration::from_millis(48)),
+                ..packet(number, 2_000_000 * number, 2_400_000 * number)
+            });
+        }
+        (filter.flag, filter.poll_early())
+    };
+    let default = UddjOptions::default;
+    assert_eq!(fed(default()), (true, true));
+    assert_eq!(fed(UddjOptions { action: UddjAction::Filter, ..default() }), (true, false));
+    assert_eq!(fed(UddjOptions { floor: Duration::from_millis(10), ..default() }), (true, true));
+    assert_eq!(fed(UddjOptions { floor: Duration::from_millis(30), ..default() }), (false, false));
+}
+
+/// Sizes: 1500 B take 0.8 ms longer than 500 B at 10 Mb/s, which is no queue's.
+#[test]
+fn the_bottlenecks_rate_takes_sizes_out_of_the_jitter() {
+    for (bottleneck, most) in [(None, 800_000.0), (Some(Rate::from_bits_per_second(10_000_000)), 0.0)] {
+        let mut filter = Uddj::new(&UddjOptions { bottleneck, ..UddjOptions::default() });
+        for number in 0..20_u64 {
+            let size = if number % 2 == 0 { 500 } else { 1500 };
+            filter.on_packet(&Seen { size, ..packet(number, 2_000_000 * number, 2_000_000 * number + 800 * size) });
+            assert!(filter.queue.is_none_or(|queue| queue <= most + 1e-3), "{:?}", filter.queue);
+        }
+        assert!(near(filter.queue.unwrap(), most));
+    }
+}
+
+/// 50 ppm make 50 us of a second, for ever; the line below all delays has them.
+#[test]
+fn skew_looks_like_a_queue_until_it_is_removed() {
+    let queue_after = |remove_skew, seconds: u64| {
+        let mut filter = Uddj::new(&UddjOptions { remove_skew, ..UddjOptions::default() });
+        for number in 0..seconds * 100 {
+            let sent = 10_000_000 * number;
+            filter.on_packet(&packet(number, sent, sent + 5_000_000 + sent / 20_000));
+        }
+        filter.queue.unwrap()
+    };
+    assert!(near(queue_after(false, 60), 2_999_500.0));
+    // Before the slope is known, eight stretches of half a second.
+    assert!(queue_after(true, 60) < 250_000.0, "{}", queue_after(true, 60));
+}
+
+#[test]
+fn options_are_checked() {
+    let wrong = |options: UddjOptions| options.check().unwrap_err().key;
+    assert_eq!(wrong(UddjOptions { margin: 1.0, ..UddjOptions::default() }), "margin");
+    assert_eq!(wrong(UddjOptions { margin: f64::NAN, ..UddjOptions::default() }), "margin");
+    assert_eq!(
+        wrong(UddjOptions { bottleneck: Some(Rate::from_bits_per_second(0)), ..UddjOptions::default() }),
+        "bottleneck"
+    );
+    UddjOptions::default().check().unwrap();
+}
