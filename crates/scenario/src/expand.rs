@@ -129,6 +129,7 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
                     overhead: table.overhead,
                     queue: Arc::clone(&queue),
                     loss: loss.clone(),
+                    policer: table.policer,
                     two_events,
                     by_flow: table.by_flow,
                 });

@@ -25,6 +25,7 @@ mod off;
 mod overrides;
 mod path;
 mod plan;
+mod policer;
 mod problem;
 mod reach;
 mod read;

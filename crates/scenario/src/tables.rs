@@ -2,7 +2,7 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
@@ -142,6 +142,9 @@ pub(crate) struct LinkTable {
     /// What the channel loses, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Chosen<LossOptions>>,
+    /// What is dropped before the queue for its rate, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policer: Option<PolicerOptions>,
 }
 
 /// The queue of a link that names none.

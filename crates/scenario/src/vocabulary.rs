@@ -6,7 +6,7 @@ use crate::off::{Key, Keys};
 use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::SchemaRegistry;
 use schemars::JsonSchema;
@@ -23,6 +23,7 @@ pub(crate) struct Vocabulary {
     pub(crate) host: Keys,
     pub(crate) clock: Keys,
     pub(crate) link: Keys,
+    pub(crate) policer: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
@@ -42,6 +43,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     host: keys_of::<HostOptions>(),
     clock: keys_of::<ClockOptions>(),
     link: keys_of::<LinkTable>(),
+    policer: keys_of::<PolicerOptions>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),
