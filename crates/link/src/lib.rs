@@ -18,7 +18,7 @@ mod unmarked;
 pub use common::{Common, Config};
 pub use host::{Host, HostOptions};
 pub use link::{Delivery, Link, Offer, Transmission};
-pub use loss::LossOptions;
+pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
 pub use queue::QueueOptions;

@@ -1,11 +1,12 @@
-//! What a `[[link]]` has around its queue: `policer`.
+//! What a `[[link]]` has around its queue: `loss`, `policer`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod common;
 
-use common::{OneTrace, changed};
-use headway_scenario::load;
-use headway_units::Bytes;
+use common::{OneTrace, SMALL, changed};
+use headway_link::{LossOptions, LossTrace};
+use headway_scenario::{Files, Loaded, load};
+use headway_units::{Bytes, Probability};
 
 const POLICED: &str = "\"10ms\"\npolicer = { rate = \"1Mbps\", burst = \"15kB\" }";
 
@@ -43,4 +44,72 @@ fn what_is_wrong_with_a_policer_is_told_with_its_place() {
     }
     let small = "\"10ms\"\nmtu = \"1500B\"\npolicer = { rate = \"1Mbps\", burst = \"1500B\" }";
     changed("\"10ms\"", small).unwrap();
+}
+
+/// `losses.txt`, and nothing else.
+struct Losses(&'static str);
+
+impl Files for Losses {
+    fn read(&self, path: &str, _: u64) -> Result<String, String> {
+        if path == "losses.txt" { Ok(self.0.to_owned()) } else { Err("there is no such file".to_owned()) }
+    }
+}
+
+fn with_loss(loss: &str, text: &'static str) -> Result<Loaded, String> {
+    let scenario = SMALL.replace("\"10ms\"", &format!("\"10ms\"\nloss = {loss}"));
+    load("small.toml", &scenario, &[], &Losses(text)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn runs_of_losses_are_written_in_two_ways() {
+    for (written, key) in [
+        ("mean = \"2%\", run = 4", "run = 4"),
+        ("mean = 0.02, run = 1.5, place = \"after-transmission\"", "run = 1.5"),
+        ("to_bad = \"1%\", to_good = 0.2, loss_bad = 0.5", "loss_bad = 0.5"),
+    ] {
+        let loaded = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap();
+        assert!(loaded.resolved_toml.contains(key), "{}", loaded.resolved_toml);
+        let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+        assert_eq!(again.scenario, loaded.scenario);
+    }
+    for (written, expected) in [
+        ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run too"),
+        ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
+        ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad says in another way what mean and run say"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is not a probability"),
+        ("p = 0.1", "link[0].loss: unknown key \"p\""),
+    ] {
+        let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();
+        assert!(error.contains(expected), "{written}:\n{error}");
+    }
+}
+
+const TRACE: &str = "{ kind = \"trace\", file = \"losses.txt\" }";
+
+#[test]
+fn a_loss_trace_is_read_beside_the_scenario() {
+    let loaded = with_loss(TRACE, "001\n").unwrap();
+    for link in &loaded.scenario.links {
+        let Some(LossOptions::Trace(options)) = link.loss.as_deref() else { panic!("{:?}", link.loss) };
+        assert_eq!(options.trace.as_deref(), Some(&LossTrace::Packets(vec![false, false, true])));
+    }
+    assert!(loaded.resolved_toml.contains("file = \"losses.txt\""), "{}", loaded.resolved_toml);
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &Losses("001\n")).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+    let steps = with_loss(TRACE, "1,0.25\n").unwrap();
+    let Some(LossOptions::Trace(options)) = steps.scenario.links[0].loss.as_deref() else { panic!("another kind") };
+    let Some(LossTrace::Steps(steps)) = options.trace.as_deref() else { panic!("{options:?}") };
+    assert_eq!(steps[0].1, Probability::new(0.25).unwrap());
+}
+
+#[test]
+fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
+    let error = with_loss(TRACE, "001\n0x1\n").unwrap_err();
+    let expected = "small.toml:8:33: link[0].loss.file: \"losses.txt\" is no loss trace: line 2: \"0x1\" is neither packets, such as 00100, nor a step";
+    assert!(error.contains(expected), "{error}");
+    assert_eq!(error.matches("link[").count(), 1, "{error}");
+    let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
+    assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
+    let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
+    assert!(error.contains("link[0].loss.file: a trace loss needs a file, such as \"losses.txt\""), "{error}");
 }
