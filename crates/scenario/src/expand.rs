@@ -8,7 +8,7 @@ use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
-use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, NodeTable, ScenarioTable, StartTable};
+use crate::tables::{AttackerTable, Events, FlowTable, Instead, LinkTable, NodeTable, ScenarioTable, StartTable};
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
 use headway_link::LossOptions;
@@ -111,6 +111,12 @@ fn links(
         let Some(pairs) = pairs(reader, &between, [a, b], &table.between) else { continue };
         let queue = Arc::new(table.queue.options.clone());
         let loss = table.loss.as_ref().map(|loss| loss_of(reader, &path.key("loss"), &loss.options, traces));
+        let reverse = table.reverse.as_ref();
+        let loss_back = Instead::or(reverse.and_then(|reverse| reverse.loss.as_ref()), loss.clone(), |loss| {
+            loss_of(reader, &path.key("reverse").key("loss"), &loss.options, traces)
+        });
+        let policer_back =
+            Instead::or(reverse.and_then(|reverse| reverse.policer.as_ref()), table.policer, |policer| *policer);
         let directions = if table.one_way { 1 } else { 2 };
         if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
             reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
@@ -118,8 +124,8 @@ fn links(
         }
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let ways = [(a, b), (b, a)];
-            for (from, to) in ways.into_iter().take(directions) {
+            let ways = [(a, b, &loss, table.policer), (b, a, &loss_back, policer_back)];
+            for (from, to, loss, policer) in ways.into_iter().take(directions) {
                 let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
@@ -136,7 +142,7 @@ fn links(
                     overhead: table.overhead,
                     queue: Arc::clone(&queue),
                     loss: loss.clone(),
-                    policer: table.policer,
+                    policer,
                     two_events,
                     by_flow: table.by_flow,
                 });

@@ -30,6 +30,7 @@ mod problem;
 mod reach;
 mod read;
 mod reader;
+mod reverse;
 mod schema;
 mod suggest;
 mod tables;

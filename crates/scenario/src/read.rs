@@ -170,6 +170,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
     let policer = crate::policer::read(&mut open, mtu);
+    let reverse = crate::reverse::read(&mut open, dialect, mtu);
     Some(LinkTable {
         name,
         between: between?,
@@ -184,6 +185,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         queue: queue?,
         loss,
         policer,
+        reverse,
     })
 }
 

@@ -3,7 +3,9 @@
 use crate::clock::ClockOptions;
 use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
-use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use crate::tables::{
+    AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
+};
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
@@ -24,6 +26,7 @@ pub(crate) struct Vocabulary {
     pub(crate) clock: Keys,
     pub(crate) link: Keys,
     pub(crate) policer: Keys,
+    pub(crate) reverse: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
@@ -44,6 +47,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     clock: keys_of::<ClockOptions>(),
     link: keys_of::<LinkTable>(),
     policer: keys_of::<PolicerOptions>(),
+    reverse: keys_of::<ReverseTable>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),

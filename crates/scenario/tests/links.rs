@@ -1,4 +1,4 @@
-//! What a `[[link]]` has around its queue: `loss`, `policer`.
+//! What a `[[link]]` has around its queue: `loss`, `policer`, and what of that is otherwise on the way back: `reverse`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use common::{OneTrace, SMALL, changed};
 use headway_link::{LossOptions, LossTrace};
 use headway_scenario::{Files, Loaded, load};
-use headway_units::{Bytes, Probability};
+use headway_units::{Bytes, Probability, Registry};
 
 const POLICED: &str = "\"10ms\"\npolicer = { rate = \"1Mbps\", burst = \"15kB\" }";
 
@@ -112,4 +112,65 @@ fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
     assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
     let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
     assert!(error.contains("link[0].loss.file: a trace loss needs a file, such as \"losses.txt\""), "{error}");
+}
+
+/// The kinds of loss and the policed rates (Mb/s), there and back, of a link with these lines.
+fn both_ways(lines: &str) -> [(Option<&'static str>, Option<u64>); 2] {
+    let loaded = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap();
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+    assert_eq!(again.resolved_toml, loaded.resolved_toml);
+    let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
+    [there, back].map(|link| {
+        let rate = link.policer.map(|policer| policer.rate.bits_per_second() / 1_000_000);
+        (link.loss.as_deref().map(Registry::kind), rate)
+    })
+}
+
+#[test]
+fn each_direction_may_have_its_own_loss_and_policer() {
+    const LOSS: &str = "loss = { kind = \"bernoulli\", probability = 0.1 }";
+    const OTHER: &str = "loss = { kind = \"gilbert-elliott\", mean = 0.1, run = 2 }";
+    const POLICER: &str = "policer = { rate = \"1Mbps\", burst = \"15kB\" }";
+    let (random, runs) = (Some("bernoulli"), Some("gilbert-elliott"));
+    for (lines, expected) in [
+        (LOSS.to_owned(), [(random, None), (random, None)]),
+        (format!("{LOSS}\nreverse = {{ loss = false }}"), [(random, None), (None, None)]),
+        (format!("reverse = {{ {LOSS} }}"), [(None, None), (random, None)]),
+        (format!("{LOSS}\nreverse = {{ {OTHER} }}"), [(random, None), (runs, None)]),
+        (format!("{POLICER}\nreverse = {{ policer = false }}"), [(None, Some(1)), (None, None)]),
+        (format!("{LOSS}\n{POLICER}\nreverse = {{ loss = false }}"), [(random, Some(1)), (None, Some(1))]),
+        (
+            format!("{POLICER}\nreverse = {{ policer = {{ rate = \"2Mbps\", burst = \"15kB\" }} }}"),
+            [(None, Some(1)), (None, Some(2))],
+        ),
+        (format!("{LOSS}\nreverse = {{}}"), [(random, None), (random, None)]),
+    ] {
+        assert_eq!(both_ways(&lines), expected, "{lines}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
+    for (lines, expected) in [
+        ("one_way = true\nreverse = { loss = false }", "link[0].reverse: a link with one_way = true has no way back"),
+        ("reverse = { los = false }", "link[0].reverse: unknown key \"los\"; did you mean \"loss\"?"),
+        ("reverse = { loss = true }", "link[0].reverse.loss: the loss is a table"),
+        (
+            "reverse = { loss = { kind = \"bernouli\" } }",
+            "link[0].reverse.loss.kind: unknown loss \"bernouli\"; did you mean",
+        ),
+        (
+            "reverse = { policer = { rate = \"1Mbps\", burst = \"1B\" } }",
+            "link[0].reverse.policer.burst: a packet of 1.5kB",
+        ),
+        (
+            "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
+            "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
+        ),
+        ("reverse = true", "link[0].reverse: this must be a table with the keys loss, policer"),
+    ] {
+        let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
+        assert!(error.contains(expected), "{lines}:\n{error}");
+    }
 }
