@@ -182,7 +182,7 @@ impl Common {
     /// Whether the channel loses the packet that has been transmitted and is at the far end at `now`.
     #[inline]
     pub(crate) fn loses_behind(&mut self, now: Instant) -> bool {
-        self.takers.as_mut().is_some_and(|takers| takers.lose(Place::AfterTransmission, now))
+        self.takers.as_mut().is_some_and(|takers| takers.behind(now))
     }
 
     /// The average that the discipline keeps, as of the last arrival.
@@ -205,6 +205,11 @@ impl Takers {
     }
 
     #[cold]
+    fn behind(&mut self, now: Instant) -> bool {
+        self.lose(Place::AfterTransmission, now)
+    }
+
+    #[inline]
     fn lose(&mut self, place: Place, now: Instant) -> bool {
         match &mut self.loss {
             Some((loss, at, random)) if *at == place => loss.loses(now, random),
