@@ -5,8 +5,10 @@
 //! ```toml
 //! # --set link[0].rate=1bps
 //! # packet|codec_type=video|dts_time=0|size=9000
+//! # lost 0010
 //! ```
-//! The first is an override, the second a line of the media trace, which every `file` names.
+//! The first is an override, the second a line of the media trace, which every `file` names; but the third is one of the trace of losses, where the
+//! name begins with "loss".
 
 use headway_record::{SeriesTable, Summary};
 use headway_scenario::{Files, Override, Scenario, Transport, load, plan};
@@ -56,12 +58,16 @@ fn comments<'a>(text: &'a str, start: &'static str) -> impl Iterator<Item = &'a 
     text.lines().filter_map(move |line| line.strip_prefix(start))
 }
 
-/// The one file that there is stands in the scenario's comments.
+/// The files that there are stand in the scenario's comments.
 struct Comments<'a>(&'a str);
 
 impl Files for Comments<'_> {
-    fn read(&self, _: &str, limit: u64) -> Result<String, String> {
-        let text: String = comments(self.0, "# packet").map(|line| format!("packet{line}\n")).collect();
+    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
+        let text: String = if path.starts_with("loss") {
+            comments(self.0, "# lost ").map(|line| format!("{line}\n")).collect()
+        } else {
+            comments(self.0, "# packet").map(|line| format!("packet{line}\n")).collect()
+        };
         match text.len() as u64 {
             0 => Err("there is no such file".to_owned()),
             length if length > limit => Err(format!("it is larger than {limit} bytes")),

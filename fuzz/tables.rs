@@ -123,6 +123,10 @@ impl Writer<'_, '_> {
             let loss = self.loss()?;
             self.bare("loss", &loss);
         }
+        if self.u.ratio(1, 8)? {
+            let rate = self.one(RATES)?;
+            self.bare("policer", &format!("{{ rate = \"{rate}\", burst = \"10kB\" }}"));
+        }
         if self.u.ratio(1, 2)? {
             self.text.push_str("[link.queue]\nkind = \"droptail\"\n");
             self.maybe("limit", QUEUES)?;
@@ -137,7 +141,7 @@ impl Writer<'_, '_> {
     /// A loss model, in one line: the link's other keys come behind it.
     fn loss(&mut self) -> Result<String> {
         let place = self.one(&["before-queue", "after-transmission"])?;
-        let keys = match self.u.int_in_range(0..=2)? {
+        let keys = match self.u.int_in_range(0..=3)? {
             0 => {
                 let (probability, other) = (self.one(PROBABILITIES)?, self.one(PROBABILITIES)?);
                 let at = self.one(DELAYS)?;
@@ -151,6 +155,18 @@ impl Writer<'_, '_> {
                 let changes = format!(", changes = [{{ packet = {packet}, every = {other} }}]");
                 let [burst, first, changes] = [self.perhaps(burst)?, self.perhaps(first)?, self.perhaps(changes)?];
                 format!("\"periodic\", every = {every}{burst}{first}{changes}")
+            }
+            2 => {
+                if self.u.arbitrary()? {
+                    let (mean, run) = (self.one(PROBABILITIES)?, self.one(&PACKETS[1..])?);
+                    format!("\"gilbert-elliott\", mean = {mean}, run = {run}")
+                } else {
+                    let [to_bad, to_good] = [self.one(PROBABILITIES)?, self.one(PROBABILITIES)?];
+                    let [good, bad] = [self.one(PROBABILITIES)?, self.one(PROBABILITIES)?];
+                    let [good, bad] = [format!(", loss_good = {good}"), format!(", loss_bad = {bad}")];
+                    let [good, bad] = [self.perhaps(good)?, self.perhaps(bad)?];
+                    format!("\"gilbert-elliott\", to_bad = {to_bad}, to_good = {to_good}{good}{bad}")
+                }
             }
             _ => {
                 let (first, more) =

@@ -1,10 +1,11 @@
 //! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
 
 use crate::loss::{Loss, LossOptions, Place};
+use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
 use crate::unmarked::Unmarked;
-use headway_units::{Bytes, Duration, Instant, Random, Rate, Step, Ties};
+use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
 use std::collections::VecDeque;
 
 /// What a link is.
@@ -23,6 +24,8 @@ pub struct Config {
     pub queue: QueueOptions,
     /// What the channel loses.
     pub loss: Option<LossOptions>,
+    /// What is dropped before the queue for its rate.
+    pub policer: Option<PolicerOptions>,
     /// Forces an event at the end of each transmission even where none is needed.
     pub two_events: bool,
     /// Who comes first of what is alike to the last bit.
@@ -30,11 +33,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether links of this configuration may share a [`Common`]: neither their queue nor their channel remembers anything.
+    /// Whether links of this configuration may share a [`Common`]: neither their queue nor what is around it remembers anything.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
+        let bare = self.loss.is_none() && self.policer.is_none();
         match &self.queue {
-            QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && self.loss.is_none(),
+            QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
             QueueOptions::Red(_) => false,
         }
     }
@@ -66,11 +70,18 @@ pub struct Common {
     queue_random: Random,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
     pub(crate) refused_s: f64,
-    loss: Option<(Loss, Place, Random)>,
+    takers: Option<Box<Takers>>,
     /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
     pub(crate) order: Option<VecDeque<Handle>>,
     /// The waiting packets that the discipline may mark, where it may.
     pub(crate) unmarked: Option<Box<Unmarked>>,
+}
+
+/// What takes packets apart from the queue. Most links have none of it.
+#[derive(Debug)]
+struct Takers {
+    loss: Option<(Loss, Place, Random)>,
+    policer: Option<Policer>,
 }
 
 /// A link's random stream.
@@ -82,7 +93,7 @@ impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, overhead, queue, loss, two_events, ties } = config;
+        let Config { rate, delay, mtu, overhead, queue, loss, policer, two_events, ties } = config;
         let facts = LinkFacts { rate: *rate, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
@@ -90,6 +101,8 @@ impl Common {
             let place = loss.place();
             (loss, place, random(seed, name, "loss"))
         });
+        let policer = policer.as_ref().map(Policer::new);
+        let any = loss.is_some() || policer.is_some();
         let mut common = Self {
             rate: *rate,
             delay: *delay,
@@ -101,7 +114,7 @@ impl Common {
             discipline: Discipline::new(queue, facts),
             queue_random: random(seed, name, "queue"),
             refused_s: 0.0,
-            loss,
+            takers: any.then(|| Box::new(Takers { loss, policer })),
             order: (!queue.decides_at_arrival()).then(VecDeque::new),
             unmarked: queue.unmarked().map(Box::new),
         };
@@ -160,18 +173,16 @@ impl Common {
         self.discipline.fits(waiting, arrival)
     }
 
-    /// Whether the channel loses the packet that passes `place` at `now`.
+    /// What takes the packet that comes to the queue at `now`, if anything does.
     #[inline]
-    pub(crate) fn loses(&mut self, place: Place, now: Instant) -> bool {
-        self.loss.is_some() && self.loses_one(place, now)
+    pub(crate) fn takes_before_queue(&mut self, bytes: u32, now: Instant) -> Option<DropCause> {
+        self.takers.as_mut()?.before_queue(bytes, now)
     }
 
-    #[cold]
-    fn loses_one(&mut self, place: Place, now: Instant) -> bool {
-        match &mut self.loss {
-            Some((loss, at, random)) if *at == place => loss.loses(now, random),
-            _ => false,
-        }
+    /// Whether the channel loses the packet that has been transmitted and is at the far end at `now`.
+    #[inline]
+    pub(crate) fn loses_behind(&mut self, now: Instant) -> bool {
+        self.takers.as_mut().is_some_and(|takers| takers.behind(now))
     }
 
     /// The average that the discipline keeps, as of the last arrival.
@@ -179,5 +190,30 @@ impl Common {
     #[inline]
     pub fn average(&self) -> Option<f64> {
         self.discipline.average()
+    }
+}
+
+impl Takers {
+    /// The policer never sees what the channel has lost.
+    #[cold]
+    fn before_queue(&mut self, bytes: u32, now: Instant) -> Option<DropCause> {
+        if self.lose(Place::BeforeQueue, now) {
+            return Some(DropCause::Channel);
+        }
+        let policer = self.policer.as_mut()?;
+        (!policer.passes(bytes, now)).then_some(DropCause::Policer)
+    }
+
+    #[cold]
+    fn behind(&mut self, now: Instant) -> bool {
+        self.lose(Place::AfterTransmission, now)
+    }
+
+    #[inline]
+    fn lose(&mut self, place: Place, now: Instant) -> bool {
+        match &mut self.loss {
+            Some((loss, at, random)) if *at == place => loss.loses(now, random),
+            _ => false,
+        }
     }
 }

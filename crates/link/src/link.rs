@@ -1,4 +1,4 @@
-//! One direction of a link: loss, queue, transmitter, propagation.
+//! One direction of a link: loss, policer, queue, transmitter, propagation.
 //!
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
@@ -18,7 +18,6 @@ mod told;
 pub use told::{Delivery, Offer, Transmission};
 
 use crate::common::{Common, Pace, random};
-use crate::loss::Place;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Verdict};
 use headway_units::{Accumulator, Bytes, Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
@@ -121,11 +120,11 @@ impl Link {
         let (bytes, ecn, dscp) = pool
             .slot(packet)
             .map_or((0, Ecn::NotEct, Dscp::CS0), |Slot { item, .. }| (item.size(), item.ecn(), item.dscp()));
-        if bytes > common.mtu {
-            return Offer::Dropped(DropCause::TooBig);
-        }
-        if common.loses(Place::BeforeQueue, now.at) {
-            return Offer::Dropped(DropCause::Channel);
+        let taken = if bytes > common.mtu { Some(DropCause::TooBig) } else { common.takes_before_queue(bytes, now.at) };
+        if let Some(cause) = taken {
+            // It does not come to the queue; who looks at the queue now shall see it as it is.
+            self.settle(common, pool, now);
+            return Offer::Dropped(cause);
         }
         let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn, dscp };
         let surely_fits = self.waiting < uncounted && common.fits(self.waiting(), arrival);
@@ -417,7 +416,7 @@ impl Link {
         if packet == self.last {
             self.last = Handle::NONE;
         }
-        if common.loses(Place::AfterTransmission, now.at) {
+        if common.loses_behind(now.at) {
             return Some(Delivery::Lost(packet));
         }
         Some(Delivery::Arrived(packet))

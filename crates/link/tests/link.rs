@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::queue::{droptail, red};
-use headway_link::{Common, Config, Delivery, Item, Link, LossOptions, Offer, Pool, QueueOptions, Transmission, loss};
+use headway_link::{
+    Common, Config, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, Transmission, loss,
+};
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
     Rate, Threshold, Ties,
@@ -17,6 +19,7 @@ fn config(rate: &str, queue: QueueOptions) -> Config {
         overhead: Bytes::new(0),
         queue,
         loss: None,
+        policer: None,
         two_events: false,
         ties: Ties::Drawn,
     }
@@ -336,6 +339,27 @@ fn channel_loss_takes_time_only_after_the_transmission() {
     assert_eq!((after.lost, after.transmissions.len()), (vec![0, 1], 2));
 }
 
+/// 1 Mb/s and a burst of 2000 B: of five packets of 1000 B at once the channel takes the first, which takes no tokens, and what is too large takes none
+/// either; two pass, and 8 ms later one more does.
+#[test]
+fn the_policer_stands_between_the_channel_and_the_queue() {
+    let mut config = config("2Mbps", droptail(1));
+    config.mtu = Some(Bytes::new(1000));
+    let list = loss::list::Options { packets: vec![0], ..loss::list::Options::preset(Dialect::Rfc) };
+    config.loss = Some(LossOptions::List(list));
+    config.policer = Some(PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(2000) });
+    let packets = [0, 0, 0, 0, 0, 0, 8, 8].map(ms).into_iter().zip([1000, 1001, 1000, 1000, 1000, 1000, 1000, 1000]);
+    let seen = drive(&config, &packets.collect::<Vec<_>>());
+    let policed = [4, 5, 7].map(|id| (id, DropCause::Policer));
+    assert_eq!(seen.drops, [&[(0, DropCause::Channel), (1, DropCause::TooBig)], &policed[..]].concat());
+    assert_eq!(seen.transmissions.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [2, 3, 6]);
+    // What passes may still find the queue full.
+    config.policer = Some(PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(4000) });
+    let seen = drive(&config, &[0; 6].map(|at| (ms(at), 1000)));
+    let full = [3, 4].map(|id| (id, DropCause::QueueFull));
+    assert_eq!(seen.drops, [&[(0, DropCause::Channel)], &full[..], &[(5, DropCause::Policer)]].concat());
+}
+
 fn class_strategy() -> impl Strategy<Value = Vec<red::Class>> {
     use red::OnCongestion::{Drop, MarkHead, MarkTail};
     let action = prop_oneof![Just(Drop), Just(MarkTail), Just(MarkHead)];
@@ -476,6 +500,8 @@ proptest! {
         rate in prop_oneof![Just("2Mbps"), Just("3Mbps"), Just("1Gbps"), Just("900Gbps")],
         gaps in prop::collection::vec((0u64..5, prop_oneof![Just(250u64), Just(500), Just(1000), 40u64..1500]), 1..120),
         lossy: bool,
+        policed: bool,
+        before: bool,
     ) {
         let mut now = 0;
         let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
@@ -483,10 +509,12 @@ proptest! {
         if lossy {
             one.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
                 probability: Probability::new(0.2).unwrap(),
-                place: loss::Place::AfterTransmission,
+                place: if before { loss::Place::BeforeQueue } else { loss::Place::AfterTransmission },
                 changes: Vec::new(),
             }));
         }
+        one.mtu = before.then(|| Bytes::new(1200));
+        one.policer = policed.then(|| PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(1500) });
         let two = Config { two_events: true, ..one.clone() };
         let (one, two) = (drive(&one, &packets), drive(&two, &packets));
         prop_assert_eq!(one, two);

@@ -66,9 +66,9 @@ mod tests {
         let mut counts = DropCounts::default();
         counts.add(DropCause::Early);
         let json = serde_json::to_string(&counts).unwrap();
-        assert_eq!(json, r#"{"queue_full":0,"early":1,"channel":0,"too_big":0,"host":0}"#);
+        assert_eq!(json, r#"{"queue_full":0,"early":1,"channel":0,"too_big":0,"host":0,"policer":0}"#);
         assert_eq!(serde_json::from_str::<DropCounts>(&json).unwrap(), counts);
         let message = serde_json::from_str::<DropCounts>(r#"{"gremlins":1}"#).unwrap_err().to_string();
-        assert!(message.contains("known are queue_full, early, channel, too_big, host"), "{message}");
+        assert!(message.contains("known are queue_full, early, channel, too_big, host, policer"), "{message}");
     }
 }

@@ -189,7 +189,8 @@ fn the_summary_has_the_agreed_names() {
         "early": 0,
         "channel": 0,
         "too_big": 0,
-        "host": 0
+        "host": 0,
+        "policer": 0
       },
       "in_flight_packets": 0,
       "throughput_bps": 8000.0,

@@ -8,9 +8,10 @@ use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
-use crate::tables::{AttackerTable, Events, FlowTable, LinkTable, NodeTable, ScenarioTable, StartTable};
+use crate::tables::{AttackerTable, Events, FlowTable, Instead, LinkTable, NodeTable, ScenarioTable, StartTable};
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
+use headway_link::LossOptions;
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant, Ties};
 use std::collections::BTreeSet;
@@ -34,7 +35,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         return None;
     }
     let names = Names::of(reader, &tables.node, &tables.link);
-    let links = links(reader, &tables.link, &names, tables.ties)?;
+    let links = links(reader, &tables.link, &names, tables.ties, traces)?;
     let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
     let attackers = attackers(reader, &tables.attacker, &names, &flows);
     let series = tables.record.series;
@@ -69,7 +70,13 @@ fn of_nodes<T: Clone>(
     all
 }
 
-fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Ties) -> Option<Vec<Link>> {
+fn links(
+    reader: &mut Reader<'_>,
+    tables: &[LinkTable],
+    names: &Names,
+    ties: Ties,
+    traces: &mut Traces<'_>,
+) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut handles = BTreeSet::new();
     let mut taken = BTreeSet::new();
@@ -103,7 +110,13 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
         };
         let Some(pairs) = pairs(reader, &between, [a, b], &table.between) else { continue };
         let queue = Arc::new(table.queue.options.clone());
-        let loss = table.loss.as_ref().map(|loss| Arc::new(loss.options.clone()));
+        let loss = table.loss.as_ref().map(|loss| loss_of(reader, &path.key("loss"), &loss.options, traces));
+        let reverse = table.reverse.as_ref();
+        let loss_back = Instead::or(reverse.and_then(|reverse| reverse.loss.as_ref()), loss.clone(), |loss| {
+            loss_of(reader, &path.key("reverse").key("loss"), &loss.options, traces)
+        });
+        let policer_back =
+            Instead::or(reverse.and_then(|reverse| reverse.policer.as_ref()), table.policer, |policer| *policer);
         let directions = if table.one_way { 1 } else { 2 };
         if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
             reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
@@ -111,8 +124,8 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
         }
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let ways = [(a, b), (b, a)];
-            for (from, to) in ways.into_iter().take(directions) {
+            let ways = [(a, b, &loss, table.policer), (b, a, &loss_back, policer_back)];
+            for (from, to, loss, policer) in ways.into_iter().take(directions) {
                 let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
@@ -129,6 +142,7 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
                     overhead: table.overhead,
                     queue: Arc::clone(&queue),
                     loss: loss.clone(),
+                    policer,
                     two_events,
                     by_flow: table.by_flow,
                 });
@@ -136,6 +150,15 @@ fn links(reader: &mut Reader<'_>, tables: &[LinkTable], names: &Names, ties: Tie
         }
     }
     Some(links)
+}
+
+/// What the channel loses, with the trace that it names; if that cannot be read, it is told.
+fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: &mut Traces<'_>) -> Arc<LossOptions> {
+    let mut loss = written.clone();
+    if let LossOptions::Trace(options) = &mut loss {
+        options.trace = traces.loss(reader, &path.key("file"), &options.file);
+    }
+    Arc::new(loss)
 }
 
 /// How many replicas a table with these two nodes makes.
@@ -169,7 +192,7 @@ fn flows(
         let path = Path::default().key("flow").index(index);
         let ends =
             [("from", &table.from), ("to", &table.to)].map(|(key, name)| names.find(reader, &path.key(key), name));
-        let trace = table.source.options.file().map(|file| traces.read(reader, &path, file));
+        let trace = table.source.options.file().map(|file| traces.media(reader, &path.key("source").key("file"), file));
         let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
         let trace = trace.flatten();
 

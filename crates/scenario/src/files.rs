@@ -3,8 +3,11 @@
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::quoted;
+use headway_link::LossTrace;
 use headway_media::Trace;
+use headway_units::Bytes;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// Where the files that a scenario names come from.
@@ -30,35 +33,64 @@ impl Files for NoFiles {
 /// The most text of all traces of one scenario together.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Media traces, each read once.
+/// What the files hold that a scenario names, each read once.
 pub(crate) struct Traces<'a> {
     files: &'a dyn Files,
     /// How many bytes more may be read.
     left: u64,
-    /// `None` for one that could not be read, which was told.
-    read: BTreeMap<String, Option<Arc<Trace>>>,
+    media: Known<Trace>,
+    losses: Known<LossTrace>,
 }
+
+/// By the file's name; `None` for one that could not be read, which was told.
+type Known<T> = BTreeMap<String, Option<Arc<T>>>;
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self { files, left: MOST_BYTES, read: BTreeMap::new() }
+        Self { files, left: MOST_BYTES, media: Known::new(), losses: Known::new() }
     }
 
-    /// The trace of the flow at `path`; `None` if it could not be read.
-    pub(crate) fn read(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Trace>> {
-        if let Some(trace) = self.read.get(file) {
-            return trace.clone();
+    /// The media trace that the key at `path` names; `None` if it could not be read.
+    pub(crate) fn media(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Trace>> {
+        if let Some(known) = self.media.get(file) {
+            return known.clone();
         }
-        let trace = self.fresh(file).map_err(|message| reader.wrong(&path.key("source").key("file"), message)).ok();
-        let trace = trace.map(Arc::new);
-        self.read.insert(file.to_owned(), trace.clone());
-        trace
+        let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", Trace::parse);
+        known(&mut self.media, reader, path, file, trace)
     }
 
-    fn fresh(&mut self, file: &str) -> Result<Trace, String> {
-        let limit = Trace::LARGEST_TEXT.count().min(self.left);
+    /// The loss trace that the key at `path` names; `None` if it could not be read.
+    pub(crate) fn loss(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<LossTrace>> {
+        if let Some(known) = self.losses.get(file) {
+            return known.clone();
+        }
+        let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", LossTrace::parse);
+        known(&mut self.losses, reader, path, file, trace)
+    }
+
+    fn fresh<T, E: Display>(
+        &mut self,
+        file: &str,
+        largest: Bytes,
+        what: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, String> {
+        let limit = largest.count().min(self.left);
         let text = self.files.read(file, limit).map_err(|why| format!("cannot read \"{}\": {why}", quoted(file)))?;
         self.left = self.left.saturating_sub(text.len() as u64);
-        Trace::parse(&text).map_err(|error| format!("\"{}\" is no trace: {error}", quoted(file)))
+        parse(&text).map_err(|error| format!("\"{}\" is no {what}: {error}", quoted(file)))
     }
+}
+
+/// Tells what is wrong, and remembers that it was told.
+fn known<T>(
+    all: &mut Known<T>,
+    reader: &mut Reader<'_>,
+    path: &Path,
+    file: &str,
+    trace: Result<T, String>,
+) -> Option<Arc<T>> {
+    let trace = trace.map_err(|message| reader.wrong(path, message)).ok().map(Arc::new);
+    all.insert(file.to_owned(), trace.clone());
+    trace
 }

@@ -4,7 +4,7 @@ use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct Link {
     pub queue: Arc<QueueOptions>,
     /// What the channel loses.
     pub loss: Option<Arc<LossOptions>>,
+    /// What is dropped before the queue for its rate.
+    pub policer: Option<PolicerOptions>,
     /// Whether the link must be simulated with a departure event of its own, besides the arrival.
     pub two_events: bool,
     /// Whether the record counts by flow there.

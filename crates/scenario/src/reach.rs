@@ -105,6 +105,7 @@ mod tests {
             overhead: Bytes::new(0),
             queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap().into(),
             loss: None,
+            policer: None,
             two_events: false,
             by_flow: false,
         }

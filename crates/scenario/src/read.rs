@@ -169,6 +169,8 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         None => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(chosen),
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
+    let policer = crate::policer::read(&mut open, mtu);
+    let reverse = crate::reverse::read(&mut open, dialect, mtu);
     Some(LinkTable {
         name,
         between: between?,
@@ -182,6 +184,8 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         dialect: own_dialect,
         queue: queue?,
         loss,
+        policer,
+        reverse,
     })
 }
 

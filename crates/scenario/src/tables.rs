@@ -2,7 +2,7 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
@@ -142,6 +142,45 @@ pub(crate) struct LinkTable {
     /// What the channel loses, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Chosen<LossOptions>>,
+    /// What is dropped before the queue for its rate, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policer: Option<PolicerOptions>,
+    /// What is otherwise on the way back, from the second end to the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reverse: Option<ReverseTable>,
+}
+
+/// What is otherwise on the way back of a link; what is absent is the same both ways.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ReverseTable {
+    /// What the channel loses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<Instead<Chosen<LossOptions>>>,
+    /// What is dropped before the queue for its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policer: Option<Instead<PolicerOptions>>,
+}
+
+/// Something else, or `false` for nothing.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Instead<T> {
+    /// There is none.
+    Off(bool),
+    /// There is this.
+    Is(T),
+}
+
+impl<T> Instead<T> {
+    /// What there is: what is made of this, or `both` where nothing is written.
+    pub(crate) fn or<U>(instead: Option<&Self>, both: Option<U>, of: impl FnOnce(&T) -> U) -> Option<U> {
+        match instead {
+            None => both,
+            Some(Self::Off(_)) => None,
+            Some(Self::Is(this)) => Some(of(this)),
+        }
+    }
 }
 
 /// The queue of a link that names none.

@@ -3,10 +3,12 @@
 use crate::clock::ClockOptions;
 use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
-use crate::tables::{AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, UniformTable};
+use crate::tables::{
+    AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
+};
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, QueueOptions};
+use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::SchemaRegistry;
 use schemars::JsonSchema;
@@ -23,6 +25,8 @@ pub(crate) struct Vocabulary {
     pub(crate) host: Keys,
     pub(crate) clock: Keys,
     pub(crate) link: Keys,
+    pub(crate) policer: Keys,
+    pub(crate) reverse: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
@@ -42,6 +46,8 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     host: keys_of::<HostOptions>(),
     clock: keys_of::<ClockOptions>(),
     link: keys_of::<LinkTable>(),
+    policer: keys_of::<PolicerOptions>(),
+    reverse: keys_of::<ReverseTable>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),

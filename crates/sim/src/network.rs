@@ -105,6 +105,7 @@ impl<O: Observer> Network<O> {
                 overhead: link.overhead,
                 queue: (*link.queue).clone(),
                 loss: link.loss.as_deref().cloned(),
+                policer: link.policer,
                 two_events: link.two_events || O::WATCHES,
                 ties: scenario.ties,
             };

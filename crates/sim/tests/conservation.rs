@@ -25,6 +25,8 @@ const LOSSES: [&str; 3] = [
     r#"loss = { kind = "bernoulli", probability = 0.05 }"#,
     r#"loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }"#,
 ];
+/// What else stands before a link's queue.
+const POLICERS: [&str; 3] = ["", "", r#"policer = { rate = "700kbps", burst = "3kB" }"#];
 const TRANSPORTS: [&str; 9] = [
     r#"transport = { kind = "udp" }
        source = { kind = "cbr", rate = "1Mbps", size = "1000B" }"#,
@@ -64,8 +66,9 @@ fn network() -> impl Strategy<Value = String> {
         prop_oneof![Just("0s"), Just("700ms")],
         prop_oneof![Just("drawn"), Just("scheduled")],
         prop::collection::btree_set(0usize..7, 0..4),
+        prop::collection::vec(0usize..3, 9),
     )
-        .prop_map(|(links, flows, seed, measure_from, ties, hosts)| {
+        .prop_map(|(links, flows, seed, measure_from, ties, hosts, policers)| {
             let mut text = format!(
                 "duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\nties = \"{ties}\"\n"
             );
@@ -82,8 +85,8 @@ fn network() -> impl Strategy<Value = String> {
                     continue;
                 }
                 text += &format!(
-                    "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nby_flow = true\nqueue = {}\n{}\n",
-                    QUEUES[*queue], LOSSES[*loss]
+                    "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nby_flow = true\nqueue = {}\n{}\n{}\n",
+                    QUEUES[*queue], LOSSES[*loss], POLICERS[policers[number]]
                 );
             }
             for (number, (from, to, transport, start)) in flows.iter().enumerate() {

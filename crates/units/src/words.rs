@@ -89,11 +89,13 @@ pub enum DropCause {
     TooBig,
     /// The host that it had reached had no room for it.
     Host,
+    /// It was above the rate and burst that the link's policer lets through.
+    Policer,
 }
 
 impl DropCause {
     /// Every cause, in order.
-    pub const ALL: [Self; 5] = [Self::QueueFull, Self::Early, Self::Channel, Self::TooBig, Self::Host];
+    pub const ALL: [Self; 6] = [Self::QueueFull, Self::Early, Self::Channel, Self::TooBig, Self::Host, Self::Policer];
 
     /// As written in records.
     #[must_use]
@@ -104,6 +106,7 @@ impl DropCause {
             Self::Channel => "channel",
             Self::TooBig => "too_big",
             Self::Host => "host",
+            Self::Policer => "policer",
         }
     }
 }

@@ -1,8 +1,13 @@
 //! What the channel loses by itself, congestion apart.
 
 pub mod bernoulli;
+pub mod gilbert_elliott;
 pub mod list;
 pub mod periodic;
+mod recorded;
+pub mod trace;
+
+pub use recorded::{LossTrace, LossTraceError, LossTraceProblem};
 
 use headway_units::{Instant, Random, registry};
 use serde::{Deserialize, Serialize};
@@ -14,8 +19,10 @@ registry! {
     machine Loss;
     what "loss"; dispatch each;
     "bernoulli" => Bernoulli(bernoulli::Options, bernoulli::Bernoulli),
+    "gilbert-elliott" => GilbertElliott(gilbert_elliott::Options, gilbert_elliott::GilbertElliott),
     "list" => List(list::Options, list::List),
     "periodic" => Periodic(periodic::Options, periodic::Periodic),
+    "trace" => Trace(trace::Options, trace::Trace),
 }
 
 /// Where on the link a packet is lost.
@@ -34,8 +41,10 @@ impl Loss {
     pub fn new(options: &LossOptions) -> Self {
         match options {
             LossOptions::Bernoulli(options) => Self::Bernoulli(bernoulli::Bernoulli::new(options)),
+            LossOptions::GilbertElliott(options) => Self::GilbertElliott(gilbert_elliott::GilbertElliott::new(options)),
             LossOptions::List(options) => Self::List(list::List::new(options)),
             LossOptions::Periodic(options) => Self::Periodic(periodic::Periodic::new(options)),
+            LossOptions::Trace(options) => Self::Trace(trace::Trace::new(options)),
         }
     }
 
@@ -49,8 +58,10 @@ impl Loss {
     pub fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
         match self {
             Self::Bernoulli(loss) => loss.loses(now, random),
+            Self::GilbertElliott(loss) => loss.loses(random),
             Self::List(loss) => loss.loses(),
             Self::Periodic(loss) => loss.loses(),
+            Self::Trace(loss) => loss.loses(now, random),
         }
     }
 }

@@ -1,0 +1,188 @@
+//! A policer: a token bucket that drops at once what comes above a rate, but for bursts.
+//!
+//! The bucket holds `burst` bytes of tokens at most, at the start too, and fills at `rate` all the time. A packet that finds its own size in tokens takes
+//! them and passes; another one is dropped and takes none. So over any time t at most `burst` + `rate` t passes, and nothing waits (`tc police`;
+//! RFC 2475 section 2.3.3.4). Nothing is coloured: the meters of RFC 2697 and RFC 2698 are something else.
+//!
+//! Tokens are counted in 1e-9 bit, of which a rate in whole bit/s gains whole ones each nanosecond: nothing is ever rounded.
+
+use headway_units::{Bytes, Instant, OptionError, Rate};
+use serde::{Deserialize, Serialize};
+
+/// What a policer lets through. Sizes are those of IP packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicerOptions {
+    /// The rate in the long run, more than 0bps.
+    pub rate: Rate,
+    /// How much may come at once on top of it: at least the link's mtu, or 1500B without one; at most 2GB.
+    pub burst: Bytes,
+}
+
+/// What Ethernet carries, where a link has no MTU of its own.
+const LARGEST_PACKET: Bytes = Bytes::new(1500);
+/// A full bucket is below 2^64 tokens.
+const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
+const TOKENS_A_BYTE: u64 = 8_000_000_000;
+
+impl PolicerOptions {
+    /// Ranges that the types do not already keep, for a link with that MTU.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it and what would be right.
+    pub fn check(&self, mtu: Option<Bytes>) -> Result<(), OptionError> {
+        if self.rate.is_zero() {
+            return Err(OptionError::new(
+                "rate",
+                "a policer of 0bps passes nothing for long: write a rate such as \"2Mbps\"",
+            ));
+        }
+        let least = mtu.unwrap_or(LARGEST_PACKET);
+        if self.burst < least {
+            let message = format!(
+                "a packet of {least} would never pass a burst of {}: write {least} at least, or a smaller mtu for the link",
+                self.burst
+            );
+            return Err(OptionError::new("burst", message));
+        }
+        if self.burst > LARGEST_BURST {
+            return Err(OptionError::new("burst", format!("{} is out of range: at most {LARGEST_BURST}", self.burst)));
+        }
+        Ok(())
+    }
+}
+
+/// A running policer.
+#[derive(Debug)]
+pub(crate) struct Policer {
+    /// Tokens a nanosecond.
+    rate: u64,
+    /// Tokens of a full bucket.
+    most: u64,
+    tokens: u64,
+    /// When `tokens` was so.
+    at: Instant,
+}
+
+impl Policer {
+    /// Full, at time zero.
+    pub(crate) fn new(options: &PolicerOptions) -> Self {
+        let most = options.burst.count().saturating_mul(TOKENS_A_BYTE);
+        Self { rate: options.rate.bits_per_second(), most, tokens: most, at: Instant::ZERO }
+    }
+
+    /// Whether the packet that comes at `now` passes.
+    pub(crate) fn passes(&mut self, bytes: u32, now: Instant) -> bool {
+        // What saturates is more than a full bucket.
+        let gained = self.rate.saturating_mul(now.since(self.at).as_nanos());
+        self.tokens = self.tokens.saturating_add(gained).min(self.most);
+        self.at = now;
+        let Some(left) = self.tokens.checked_sub(u64::from(bytes).saturating_mul(TOKENS_A_BYTE)) else { return false };
+        self.tokens = left;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn policer(rate: &str, burst: u64) -> Policer {
+        Policer::new(&PolicerOptions { rate: rate.parse().unwrap(), burst: Bytes::new(burst) })
+    }
+
+    /// 1 Mb/s is a packet of 1000 B each 8 ms. Of five at once three find tokens in a full bucket of 3000 B; 8 ms later one more does, and a nanosecond
+    /// sooner it does not.
+    #[test]
+    fn a_full_bucket_passes_a_burst_and_then_the_rate() {
+        let mut bucket = policer("1Mbps", 3000);
+        let at_once: Vec<_> = (0..5).map(|_| bucket.passes(1000, Instant::from_secs(1))).collect();
+        assert_eq!(at_once, [true, true, true, false, false]);
+        assert!(!bucket.passes(1000, Instant::from_nanos(1_007_999_999)));
+        assert!(bucket.passes(1000, Instant::from_nanos(1_008_000_000)));
+        assert!(!bucket.passes(1, Instant::from_nanos(1_008_000_000)));
+        // 5 ms are 625 B: a packet of that size, and not one of 626 B, which leaves what there is.
+        assert!(!bucket.passes(626, Instant::from_millis(1013)));
+        assert!(bucket.passes(625, Instant::from_millis(1013)));
+    }
+
+    /// Packets of 1000 B at 3 Mb/s, 8/3 ms apart, through 2 Mb/s and 10 kB, 60 s: 10 kB and 15 MB are tokens for 15010 of the 22500.
+    #[test]
+    fn two_thirds_of_half_as_much_again_pass() {
+        let mut bucket = policer("2Mbps", 10_000);
+        let passed = (0..22_500u64).filter(|n| bucket.passes(1000, Instant::from_nanos(n * 8_000_000 / 3))).count();
+        // The last comes 8/3 ms before the 60 s are over, and one more may be part-filled.
+        assert!((15_008..=15_010).contains(&passed), "{passed}");
+    }
+
+    /// A bucket fills to the brim and no further, however long nothing comes and whatever the rate.
+    #[test]
+    fn a_silence_fills_the_bucket_and_no_more() {
+        let mut bucket = policer("18000000Tbps", 2_000_000_000);
+        assert!(bucket.passes(2_000_000_000, Instant::ZERO));
+        let later = Instant::from_secs(1_000_000);
+        assert!(bucket.passes(2_000_000_000, later));
+        assert!(!bucket.passes(1, later));
+        assert!(!bucket.passes(u32::MAX, Instant::from_secs(2_000_000)));
+    }
+
+    #[test]
+    fn a_packet_must_fit_into_the_bucket() {
+        let check = |rate: &str, burst, mtu: Option<u64>| {
+            let options = PolicerOptions { rate: rate.parse().unwrap(), burst: Bytes::new(burst) };
+            options.check(mtu.map(Bytes::new)).map_err(|error| (error.key, error.message))
+        };
+        assert_eq!(check("1Mbps", 1500, None), Ok(()));
+        assert_eq!(check("1Mbps", 200, Some(200)), Ok(()));
+        for (rate, burst, mtu, key, part) in [
+            ("0bps", 1500, None, "rate", "passes nothing"),
+            (
+                "1Mbps",
+                1499,
+                None,
+                "burst",
+                "a packet of 1.5kB would never pass a burst of 1.499kB: write 1.5kB at least",
+            ),
+            ("1Mbps", 1500, Some(9000), "burst", "a packet of 9kB would never pass"),
+            ("1Mbps", 2_000_000_001, None, "burst", "at most 2GB"),
+        ] {
+            let (found, message) = check(rate, burst, mtu).unwrap_err();
+            assert_eq!(found, key, "{message}");
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    proptest! {
+        /// Over any time t at most burst + rate t passes, to the last token; and who stays within that from the start is never dropped.
+        #[test]
+        fn never_more_than_burst_and_rate(
+            rate in 1u64..20_000_000_000,
+            burst in 1500u64..100_000,
+            packets in prop::collection::vec((0u64..3_000_000, 1u32..1501), 1..80),
+        ) {
+            let rate_bps = Rate::from_bits_per_second(rate);
+            let mut bucket = Policer::new(&PolicerOptions { rate: rate_bps, burst: Bytes::new(burst) });
+            let mut now = 0;
+            // When, and how many tokens passed at that instant.
+            let mut passed: Vec<(u64, u128)> = Vec::new();
+            for (gap, bytes) in packets {
+                now += gap;
+                let cost = u128::from(bytes) * 8_000_000_000;
+                let full = u128::from(burst) * 8_000_000_000;
+                // With this packet no time that ends here holds more than it may.
+                let room = |passed: &[(u64, u128)]| (0..=passed.len()).all(|first| {
+                    let begin = passed.get(first).map_or(now, |(at, _)| *at);
+                    let within: u128 = passed[first..].iter().map(|(_, cost)| cost).sum();
+                    within + cost <= full + u128::from(rate) * u128::from(now - begin)
+                });
+                let fits = room(&passed);
+                let passes = bucket.passes(bytes, Instant::from_nanos(now));
+                prop_assert_eq!(passes, fits);
+                if passes {
+                    passed.push((now, cost));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a `[[link]]` has around its queue: `loss`, `policer`, and what of that is otherwise on the way back: `reverse`.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use common::{OneTrace, SMALL, changed};
+use headway_link::{LossOptions, LossTrace};
+use headway_scenario::{Files, Loaded, load};
+use headway_units::{Bytes, Probability, Registry};
+
+const POLICED: &str = "\"10ms\"\npolicer = { rate = \"1Mbps\", burst = \"15kB\" }";
+
+#[test]
+fn a_policer_is_there_each_way_and_stays_when_resolved() {
+    let loaded = changed("\"10ms\"", POLICED).unwrap();
+    let policers: Vec<_> = loaded.scenario.links.iter().map(|link| link.policer.unwrap()).collect();
+    assert_eq!(policers[0], policers[1]);
+    assert_eq!((policers[0].rate.bits_per_second(), policers[0].burst), (1_000_000, Bytes::new(15_000)));
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+}
+
+#[test]
+fn what_is_wrong_with_a_policer_is_told_with_its_place() {
+    for (from, to, expected) in [
+        ("burst", "bursts", "small.toml:8:29: link[0].policer: unknown key \"bursts\"; did you mean \"burst\"?"),
+        (", burst = \"15kB\"", "", "link[0].policer: the key \"burst\" is missing; write it like burst = \"15kB\""),
+        ("rate = \"1Mbps\", ", "", "link[0].policer: the key \"rate\" is missing; write it like rate = \"1Mbps\""),
+        ("\"1Mbps\"", "\"0bps\"", "link[0].policer.rate: a policer of 0bps passes nothing for long"),
+        ("\"15kB\"", "\"1kB\"", "link[0].policer.burst: a packet of 1.5kB would never pass a burst of 1kB"),
+        (
+            "\"15kB\" }",
+            "\"8kB\" }\nmtu = \"9000B\"",
+            "link[0].policer.burst: a packet of 9kB would never pass a burst of 8kB",
+        ),
+        (
+            "{ rate = \"1Mbps\", burst = \"15kB\" }",
+            "true",
+            "link[0].policer: this must be a table with the keys burst, rate",
+        ),
+    ] {
+        let error = changed("\"10ms\"", &POLICED.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+    let small = "\"10ms\"\nmtu = \"1500B\"\npolicer = { rate = \"1Mbps\", burst = \"1500B\" }";
+    changed("\"10ms\"", small).unwrap();
+}
+
+/// `losses.txt`, and nothing else.
+struct Losses(&'static str);
+
+impl Files for Losses {
+    fn read(&self, path: &str, _: u64) -> Result<String, String> {
+        if path == "losses.txt" { Ok(self.0.to_owned()) } else { Err("there is no such file".to_owned()) }
+    }
+}
+
+fn with_loss(loss: &str, text: &'static str) -> Result<Loaded, String> {
+    let scenario = SMALL.replace("\"10ms\"", &format!("\"10ms\"\nloss = {loss}"));
+    load("small.toml", &scenario, &[], &Losses(text)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn runs_of_losses_are_written_in_two_ways() {
+    for (written, key) in [
+        ("mean = \"2%\", run = 4", "run = 4"),
+        ("mean = 0.02, run = 1.5, place = \"after-transmission\"", "run = 1.5"),
+        ("to_bad = \"1%\", to_good = 0.2, loss_bad = 0.5", "loss_bad = 0.5"),
+    ] {
+        let loaded = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap();
+        assert!(loaded.resolved_toml.contains(key), "{}", loaded.resolved_toml);
+        let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+        assert_eq!(again.scenario, loaded.scenario);
+    }
+    for (written, expected) in [
+        ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run too"),
+        ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
+        ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad says in another way what mean and run say"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is not a probability"),
+        ("p = 0.1", "link[0].loss: unknown key \"p\""),
+    ] {
+        let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();
+        assert!(error.contains(expected), "{written}:\n{error}");
+    }
+}
+
+const TRACE: &str = "{ kind = \"trace\", file = \"losses.txt\" }";
+
+#[test]
+fn a_loss_trace_is_read_beside_the_scenario() {
+    let loaded = with_loss(TRACE, "001\n").unwrap();
+    for link in &loaded.scenario.links {
+        let Some(LossOptions::Trace(options)) = link.loss.as_deref() else { panic!("{:?}", link.loss) };
+        assert_eq!(options.trace.as_deref(), Some(&LossTrace::Packets(vec![false, false, true])));
+    }
+    assert!(loaded.resolved_toml.contains("file = \"losses.txt\""), "{}", loaded.resolved_toml);
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &Losses("001\n")).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+    let steps = with_loss(TRACE, "1,0.25\n").unwrap();
+    let Some(LossOptions::Trace(options)) = steps.scenario.links[0].loss.as_deref() else { panic!("another kind") };
+    let Some(LossTrace::Steps(steps)) = options.trace.as_deref() else { panic!("{options:?}") };
+    assert_eq!(steps[0].1, Probability::new(0.25).unwrap());
+}
+
+#[test]
+fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
+    let error = with_loss(TRACE, "001\n0x1\n").unwrap_err();
+    let expected = "small.toml:8:33: link[0].loss.file: \"losses.txt\" is no loss trace: line 2: \"0x1\" is neither packets, such as 00100, nor a step";
+    assert!(error.contains(expected), "{error}");
+    assert_eq!(error.matches("link[").count(), 1, "{error}");
+    let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
+    assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
+    let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
+    assert!(error.contains("link[0].loss.file: a trace loss needs a file, such as \"losses.txt\""), "{error}");
+}
+
+/// The kinds of loss and the policed rates (Mb/s), there and back, of a link with these lines.
+fn both_ways(lines: &str) -> [(Option<&'static str>, Option<u64>); 2] {
+    let loaded = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap();
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+    assert_eq!(again.scenario, loaded.scenario);
+    assert_eq!(again.resolved_toml, loaded.resolved_toml);
+    let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
+    [there, back].map(|link| {
+        let rate = link.policer.map(|policer| policer.rate.bits_per_second() / 1_000_000);
+        (link.loss.as_deref().map(Registry::kind), rate)
+    })
+}
+
+#[test]
+fn each_direction_may_have_its_own_loss_and_policer() {
+    const LOSS: &str = "loss = { kind = \"bernoulli\", probability = 0.1 }";
+    const OTHER: &str = "loss = { kind = \"gilbert-elliott\", mean = 0.1, run = 2 }";
+    const POLICER: &str = "policer = { rate = \"1Mbps\", burst = \"15kB\" }";
+    let (random, runs) = (Some("bernoulli"), Some("gilbert-elliott"));
+    for (lines, expected) in [
+        (LOSS.to_owned(), [(random, None), (random, None)]),
+        (format!("{LOSS}\nreverse = {{ loss = false }}"), [(random, None), (None, None)]),
+        (format!("reverse = {{ {LOSS} }}"), [(None, None), (random, None)]),
+        (format!("{LOSS}\nreverse = {{ {OTHER} }}"), [(random, None), (runs, None)]),
+        (format!("{POLICER}\nreverse = {{ policer = false }}"), [(None, Some(1)), (None, None)]),
+        (format!("{LOSS}\n{POLICER}\nreverse = {{ loss = false }}"), [(random, Some(1)), (None, Some(1))]),
+        (
+            format!("{POLICER}\nreverse = {{ policer = {{ rate = \"2Mbps\", burst = \"15kB\" }} }}"),
+            [(None, Some(1)), (None, Some(2))],
+        ),
+        (format!("{LOSS}\nreverse = {{}}"), [(random, None), (random, None)]),
+    ] {
+        assert_eq!(both_ways(&lines), expected, "{lines}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
+    for (lines, expected) in [
+        ("one_way = true\nreverse = { loss = false }", "link[0].reverse: a link with one_way = true has no way back"),
+        ("reverse = { los = false }", "link[0].reverse: unknown key \"los\"; did you mean \"loss\"?"),
+        ("reverse = { loss = true }", "link[0].reverse.loss: the loss is a table"),
+        (
+            "reverse = { loss = { kind = \"bernouli\" } }",
+            "link[0].reverse.loss.kind: unknown loss \"bernouli\"; did you mean",
+        ),
+        (
+            "reverse = { policer = { rate = \"1Mbps\", burst = \"1B\" } }",
+            "link[0].reverse.policer.burst: a packet of 1.5kB",
+        ),
+        (
+            "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
+            "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
+        ),
+        ("reverse = true", "link[0].reverse: this must be a table with the keys loss, policer"),
+    ] {
+        let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
+        assert!(error.contains(expected), "{lines}:\n{error}");
+    }
+}
