@@ -1,6 +1,7 @@
 //! What window growths have in common.
 
 use crate::options::{AckCounting, Increase, Rules};
+use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
 /// The congestion window and the slow-start threshold, in segments.
@@ -44,8 +45,11 @@ pub(crate) trait Growth {
     /// Sees an acknowledgement that may not open the window: in recovery, or when the application is the limit.
     fn hold(&mut self, _acked: Acked) {}
 
-    /// What remains of `base` (cwnd or FlightSize) after a loss in a window of `cwnd`.
-    fn decrease(&mut self, cwnd: f64, base: f64) -> f64;
+    /// What remains of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`; `cut` says what told of it.
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64;
+
+    /// SACK's recovery is over.
+    fn recovered(&mut self, _window: &mut Window) {}
 
     /// The retransmission timer ran out.
     fn timed_out(&mut self) {}

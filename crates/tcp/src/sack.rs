@@ -164,6 +164,7 @@ impl Board {
         if self.prr.take().is_some() {
             state.window.cwnd = state.window.ssthresh;
         }
+        state.recovered();
         // What SACK told of before has been counted by the rate reduction.
         state.accept_counting(ack, state.rules.grow_on_exit.then_some(delivered));
     }
