@@ -1,6 +1,7 @@
 //! What window growths have in common.
 
 use crate::options::{AckCounting, Increase, Rules};
+use crate::segment::Segment;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
@@ -39,6 +40,10 @@ pub(crate) trait Growth {
 
     fn new(rules: &Rules) -> Self;
 
+    /// Sees every acknowledgement before anything is made of it, duplicates too. `una` is the number that was waited for before it,
+    /// `max` one past the highest sent.
+    fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {}
+
     /// Opens the window.
     fn grow(&mut self, window: &mut Window, acked: Acked);
 
@@ -47,6 +52,11 @@ pub(crate) trait Growth {
 
     /// What remains of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`; `cut` says what told of it.
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64;
+
+    /// What cwnd, which was `cwnd`, becomes where [`Growth::decrease`] left `reduced`, unless a timeout closes it.
+    fn settle(&self, _cwnd: f64, reduced: f64) -> f64 {
+        reduced
+    }
 
     /// SACK's recovery is over.
     fn recovered(&mut self, _window: &mut Window) {}

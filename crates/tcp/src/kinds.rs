@@ -10,6 +10,7 @@ use crate::segment::Segment;
 use crate::sender::{Counters, Flow};
 use crate::tahoe::Tahoe;
 use crate::vegas::{Vegas, VegasRecovery};
+use crate::westwood::Westwood;
 use headway_units::{
     Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
 };
@@ -74,6 +75,7 @@ kinds! {
     "tcp-newreno"  => NewReno(NewReno, Aimd),
     "tcp-sack"     => Sack(Sack, Aimd),
     "tcp-cubic"    => Cubic(Sack, Cubic),
+    "tcp-westwood" => Westwood(Sack, Westwood),
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
 }
 

@@ -9,6 +9,7 @@
 
 mod aimd;
 mod arizona;
+mod bandwidth;
 mod cubic;
 mod growth;
 mod hystart;
@@ -29,9 +30,12 @@ mod sink;
 mod state;
 mod tahoe;
 mod vegas;
+mod westwood;
 
 pub use kinds::{Sender, TcpOptions};
-pub use options::{AckCounting, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules};
+pub use options::{
+    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+};
 pub use segment::{SackBlocks, Segment};
 pub use sender::Counters;
 pub use sink::Sink;

@@ -139,6 +139,11 @@ pub struct Rules {
     pub vegas_beta: u32,
     /// Above so many it leaves slow start.
     pub vegas_gamma: u32,
+
+    /// How Westwood estimates its bandwidth.
+    pub bandwidth_filter: BandwidthFilter,
+    /// T of the `tustin` filter (Mascolo and others 2001).
+    pub bandwidth_time_constant: Duration,
 }
 
 /// Which Vegas `tcp-vegas` is.
@@ -149,6 +154,16 @@ pub enum VegasRules {
     Arizona,
     /// Linux's: only the window's growth, over SACK's recovery.
     Linux,
+}
+
+/// How Westwood estimates its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandwidthFilter {
+    /// Westwood+: a sample a round trip, smoothed twice (Linux).
+    Plus,
+    /// Westwood of 2001: a sample an acknowledgement, through a filter of two poles.
+    Tustin,
 }
 
 /// What a loss halves.
@@ -322,6 +337,11 @@ impl Rules {
         }
         if self.vegas_alpha > self.vegas_beta {
             return fail("vegas_alpha", format!("{} is more than vegas_beta, {}", self.vegas_alpha, self.vegas_beta));
+        }
+        let (least, most) = (Duration::from_millis(1), Duration::from_secs(1000));
+        if !(least..=most).contains(&self.bandwidth_time_constant) {
+            let constant = self.bandwidth_time_constant;
+            return fail("bandwidth_time_constant", format!("{constant} is out of range: from {least} to {most}"));
         }
         Ok(())
     }

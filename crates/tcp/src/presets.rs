@@ -1,6 +1,8 @@
 //! The defaults of [`Rules`] under each dialect.
 
-use crate::options::{AckCounting, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules};
+use crate::options::{
+    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+};
 use headway_units::{Bytes, Dialect, Duration, QueueSize, RtoFloor};
 
 impl Rules {
@@ -72,6 +74,8 @@ impl Rules {
             vegas_alpha: 2,
             vegas_beta: 4,
             vegas_gamma: 1,
+            bandwidth_filter: BandwidthFilter::Plus,
+            bandwidth_time_constant: Duration::from_millis(500),
         }
     }
 

@@ -108,6 +108,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         state.burst = 0;
         state.peer_sent = ack.sent;
         state.counters.acks += 1;
+        state.observe(ack);
         if ack.ece && state.rules.ecn {
             state.echo_of_congestion(ack);
         }

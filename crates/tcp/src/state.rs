@@ -202,7 +202,8 @@ impl<G: Growth> State<G> {
 
     /// Halves ssthresh and cwnd.
     pub(crate) fn halve(&mut self, cut: Cut) {
-        self.window.cwnd = self.reduce(cut);
+        let reduced = self.reduce(cut);
+        self.window.cwnd = self.growth.settle(self.window.cwnd, reduced);
         self.last_cut = cut;
         self.cwr_due = true;
     }
@@ -334,6 +335,11 @@ impl<G: Growth> State<G> {
         }
     }
 
+    /// Shows the growth an acknowledgement, whatever it is.
+    #[inline]
+    pub(crate) fn observe(&mut self, ack: &Segment) {
+        self.growth.observe(self.now, self.una, self.max, ack);
+    }
     /// Tells the growth that SACK's recovery is over.
     pub(crate) fn recovered(&mut self) {
         self.growth.recovered(&mut self.window);
