@@ -2,6 +2,7 @@
 
 use crate::aimd::Aimd;
 use crate::cubic::Cubic;
+use crate::jtcp::Jtcp;
 use crate::newreno::NewReno;
 use crate::options::Rules;
 use crate::reno::Reno;
@@ -77,6 +78,7 @@ kinds! {
     "tcp-cubic"    => Cubic(Sack, Cubic),
     "tcp-westwood" => Westwood(Sack, Westwood),
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
+    "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
 }
 
 /// Options of a TCP connection: which kind, and its rules.

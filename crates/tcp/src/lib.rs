@@ -13,6 +13,7 @@ mod bandwidth;
 mod cubic;
 mod growth;
 mod hystart;
+mod jtcp;
 mod kinds;
 mod newreno;
 mod options;

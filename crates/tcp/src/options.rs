@@ -144,6 +144,9 @@ pub struct Rules {
     pub bandwidth_filter: BandwidthFilter,
     /// T of the `tustin` filter (Mascolo and others 2001).
     pub bandwidth_time_constant: Duration,
+
+    /// JTCP's k: a loss is congestion if the jitter ratio is above k / cwnd.
+    pub jitter_threshold: f64,
 }
 
 /// Which Vegas `tcp-vegas` is.
@@ -342,6 +345,9 @@ impl Rules {
         if !(least..=most).contains(&self.bandwidth_time_constant) {
             let constant = self.bandwidth_time_constant;
             return fail("bandwidth_time_constant", format!("{constant} is out of range: from {least} to {most}"));
+        }
+        if !(0.0..=1e6).contains(&self.jitter_threshold) {
+            return fail("jitter_threshold", format!("{} must be from 0 to 1e6", self.jitter_threshold));
         }
         Ok(())
     }

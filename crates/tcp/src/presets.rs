@@ -76,6 +76,7 @@ impl Rules {
             vegas_gamma: 1,
             bandwidth_filter: BandwidthFilter::Plus,
             bandwidth_time_constant: Duration::from_millis(500),
+            jitter_threshold: 1.0,
         }
     }
 

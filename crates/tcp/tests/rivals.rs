@@ -1,4 +1,4 @@
-//! Vegas and Westwood for what they were made for.
+//! Vegas, Westwood and JTCP for what they were made for.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -109,5 +109,29 @@ fn westwood_leaves_a_full_link() {
         let ssthresh: Vec<_> = late.map(|window| window.2).collect();
         let (least, most) = ssthresh.iter().fold((f64::MAX, 0f64), |(a, b), &c| (a.min(c), b.max(c)));
         assert!(least >= product - 3.0 && most <= product + 3.0, "{dialect:?}: {least} to {most}, not near {product}");
+    }
+}
+
+/// Random losses in an idle link are no congestion: JTCP keeps its window, NewReno halves.
+#[test]
+fn jtcp_outruns_newreno_on_a_lossy_link() {
+    for dialect in DIALECTS {
+        let newreno = alone(&lossy(1.0), &preset("tcp-newreno", dialect)).flows[0].sink.received_segments();
+        let jtcp = alone(&lossy(1.0), &preset("tcp-jtcp", dialect)).flows[0].sink.received_segments();
+        assert!(jtcp * 2 > newreno * 3, "{dialect:?}: {jtcp} beside {newreno}");
+    }
+}
+
+/// A full queue is congestion: each acknowledged at once, all but few losses at a bottleneck halve the window.
+#[test]
+fn jtcp_halves_at_a_full_queue() {
+    for dialect in DIALECTS {
+        let mut options = preset("tcp-jtcp", dialect);
+        options.rules_mut().delayed_ack = None;
+        let outcome = alone(&dumbbell("2Mbps", "10ms", 20), &options);
+        let flow = &outcome.flows[0];
+        let halvings = flow.windows.windows(2).filter(|pair| pair[1].1 < 0.6 * pair[0].1).count() as u64;
+        let losses = flow.sender.counters().fast_recoveries;
+        assert!(losses > 10 && halvings * 10 >= losses * 9, "{dialect:?}: {halvings} of {losses}");
     }
 }
