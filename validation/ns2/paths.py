@@ -44,7 +44,9 @@ def draw_tcp(draw, senders, from_node, start):
     if fate < 0.25:
         flow["segments"] = draw.randint(1, 500)
     elif fate < 0.35:
-        flow["stop"] = f"{draw.uniform(2, 6):.4f}"
+        stop = draw.uniform(2, 6)
+        # One that came before the start is none.
+        flow["stop"] = f"{stop:.4f}" if stop > float(start) else ""
     if draw.random() < 0.3:
         flow["delay"] = draw.choice(["0.1", "0.1", "0.04", "0.2"])
     # What differs from ns-2's default, by chance each.
