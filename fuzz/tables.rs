@@ -25,7 +25,8 @@ const WINDOWS: &[&str] =
     &["1packets", "2packets", "3packets", "15packets", "1000packets", "1000000packets", "1073741824packets", "64kB"];
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
 const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
-const TCP: &[&str] = &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic"];
+const TCP: &[&str] =
+    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp"];
 const BOOLEANS: &[&str] = &["true", "false"];
 
 impl<'a> Arbitrary<'a> for Tables {
@@ -334,6 +335,14 @@ impl Writer<'_, '_> {
             }
         }
         self.maybe_bare("dupack_threshold", &["1", "2", "3", "100", "4294967295"])?;
+        self.maybe("syn_size", SIZES)?;
+        self.maybe("vegas", &["arizona", "linux"])?;
+        self.maybe_bare("vegas_alpha", &["0", "1", "4294967295"])?;
+        self.maybe_bare("vegas_beta", &["0", "3", "4294967295"])?;
+        self.maybe_bare("vegas_gamma", &["0", "1", "4294967295"])?;
+        self.maybe("bandwidth_filter", &["plus", "tustin"])?;
+        self.maybe("bandwidth_time_constant", &["1ms", "500ms", "1000s"])?;
+        self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
         self.maybe("halving", &["window", "flight"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
         self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;

@@ -31,6 +31,8 @@ def cases():
         for whole in ({}, {"precisionReduce": 0}):
             yield {**PATH, "what": "marked", "flows": [tcp(kind, ecn=1, windowInit=20, **whole)], "lost": {1: LOST},
                    "limits": [10000, 6, 50, 10000], "red": {"threshold": 3, "weight": "1", "ecn": True}}
+    for more in ({}, {"delay": "0.1"}, {"segments": 300, "window": 7}):
+        yield {**PATH, "what": "vegas", "flows": [{**tcp("tcp-vegas"), **more}], "lost": {0: [0, *LOST]}}
     yield {**PATH, "what": "rates", "flows": [cbr("1600", 1000, "0.1", "9", [("1", "2500"), ("3.003", "400"), ("6", "800")])]}
     # As doubles are summed, the packet due at 4.01 s comes before the change.
     yield {**PATH, "what": "rates", "flows": [cbr("800", 1000, "0.01", "9", [("4.01", "400")])]}

@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # ns-2 rounds to 1 us, Headway to 1 ns and then to 1 us.
 TOLERANCE_US = 2
 SENDERS = {"tcp-tahoe": "Agent/TCP", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
+AGENTS = {**SENDERS, "tcp-vegas": "Agent/TCP/Vegas"}
 
 
 # What is varied. Each draw makes one case: links, the queue under test, flows.
@@ -34,16 +35,18 @@ def draw_links(draw, case):
     case["red"] = None
 
 
-def draw_tcp(draw, from_node, start):
+def draw_tcp(draw, senders, from_node, start):
     """One TCP flow."""
-    flow = {"kind": draw.choice(list(SENDERS)), "from": from_node, "start": start, "stop": "",
+    flow = {"kind": draw.choice(senders), "from": from_node, "start": start, "stop": "",
             "window": draw.choice([1, 2, 3, 4, 5, 8, 12, 15, 20, 25, 30, 40, 60, 100, 300, 1000]),
             "payload": draw.choice([1000, 1000, 1000, 500, 1460, 200]), "segments": 0, "options": {}}
     fate = draw.random()
     if fate < 0.25:
         flow["segments"] = draw.randint(1, 500)
     elif fate < 0.35:
-        flow["stop"] = f"{draw.uniform(2, 6):.4f}"
+        stop = draw.uniform(2, 6)
+        # One that came before the start is none.
+        flow["stop"] = f"{stop:.4f}" if stop > float(start) else ""
     if draw.random() < 0.3:
         flow["delay"] = draw.choice(["0.1", "0.1", "0.04", "0.2"])
     # What differs from ns-2's default, by chance each.
@@ -54,6 +57,9 @@ def draw_tcp(draw, from_node, start):
             flow["options"][key] = draw.choice(values)
     if flow["kind"] == "tcp-newreno" and draw.random() < 0.3:
         flow["options"]["newreno_changes1"] = 0
+    if flow["kind"] == "tcp-vegas":
+        # Behind the end of a transfer ns-2's Vegas answers a duplicate with a segment that nobody wrote.
+        flow["segments"], flow["stop"] = 0, ""
     return flow
 
 
@@ -68,7 +74,7 @@ def draw_cbr(draw, case):
     return flows
 
 
-def draw_case(draw):
+def draw_case(draw, senders):
     """One run: what kind it is, and all its parameters."""
     case = {"duration": draw.choice([8, 10, 15])}
     draw_links(draw, case)
@@ -81,10 +87,10 @@ def draw_case(draw):
             draw_red(draw, case)
     elif what < 0.3:
         case["what"] = "two-tcp"
-        case["flows"] = [draw_tcp(draw, 0, "0"), draw_tcp(draw, 4, f"{draw.uniform(0, 3):.4f}")]
+        case["flows"] = [draw_tcp(draw, senders, 0, "0"), draw_tcp(draw, senders, 4, f"{draw.uniform(0, 3):.4f}")]
     else:
         case["what"] = "tcp"
-        case["flows"] = [draw_tcp(draw, 0, draw.choice(["0", "0", "0.1", "0.7301"]))]
+        case["flows"] = [draw_tcp(draw, senders, 0, draw.choice(["0", "0", "0.1", "0.7301"]))]
         if what > 0.85:
             case["what"] = "tcp-red"
             draw_red(draw, case)
@@ -128,8 +134,10 @@ def run_ns(case, folder):
         sack = "/Sack1" if flow["kind"] == "tcp-sack" else ""
         sink = "Agent/TCPSink" + sack + ("/DelAck" if "delay" in flow else "")
         options = " ".join(f"{key}_ {value}" for key, value in flow["options"].items())
-        flows.append(f"agent {SENDERS[flow['kind']]} sink {sink} from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
-                     f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {options}}} segments {flow['segments']} "
+        # To ns-2's Vegas the SYN is the first of the segments.
+        segments = flow["segments"] + (1 if flow["segments"] and flow["kind"] == "tcp-vegas" else 0)
+        flows.append(f"agent {AGENTS[flow['kind']]} sink {sink} from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
+                     f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {options}}} segments {segments} "
                      f"delay {{{flow.get('delay', '')}}}")
     trace, phases = folder / "ns.tr", folder / "phases.txt"
     subprocess.run(["ns", HERE / "path.tcl", trace, phases, str(case["duration"]),
@@ -146,9 +154,15 @@ def transport(flow, phase):
     # With timestamps ns-2 counts 10 B more in data, but not in the SYN nor in acknowledgements.
     header = 40
     segment = flow["payload"] + header + (10 if "timestamps" in options else 0)
+    vegas = flow["kind"] == "tcp-vegas"
+    if vegas:
+        # Without headers, whatever is in them.
+        segment = flow["payload"]
     tick = float(options.get("tcpTick", "0.01"))
     keys = {"kind": f'"{flow["kind"]}"', "window": f'"{flow["window"]}packets"', "segment": f'"{segment}B"',
             "header": f'"{header}B"', "tick": f'"{round(tick * 1e9)}ns"', "clock_phase": f'"{round(phase * tick * 1e9)}ns"'}
+    if vegas:
+        keys["syn_size"] = f'"{segment}B"'
     if "timestamps" in options:
         keys["timestamps"] = "true"
     if "maxburst" in options:
@@ -167,7 +181,8 @@ def transport(flow, phase):
         keys["dupack_threshold"] = options["numdupacks"]
     if "newreno_changes1" in options:
         keys["partial_ack_timer"] = '"slow-but-steady"'
-    if "ecn" in options:
+    # ns-2's Vegas never says that it knows ECN.
+    if "ecn" in options and not vegas:
         keys["ecn"] = "true"
     if "delay" in flow:
         keys["delayed_ack"] = f'"{flow["delay"]}s"'
@@ -280,9 +295,11 @@ def check(headway, number, case, folder):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """Draws and compares so many runs; those in `folder` are removed unless they are kept."""
-    draw = random.Random(seed)
-    return compare_all(headway, (draw_case(draw) for _ in range(runs)), folder, keep, show)
+    """Draws and compares so many runs, and half as many of Vegas; those in `folder` are removed unless they are kept."""
+    draw, vegas = random.Random(seed), random.Random(f"vegas {seed}")
+    drawn = [draw_case(draw, list(SENDERS)) for _ in range(runs)]
+    drawn += [draw_case(vegas, ["tcp-vegas"]) for _ in range(runs // 2)]
+    return compare_all(headway, drawn, folder, keep, show)
 
 
 def compare_all(headway, drawn, folder, keep, show):

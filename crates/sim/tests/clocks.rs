@@ -142,10 +142,14 @@ fn a_coarse_clock_wakes_its_node_at_its_ticks() {
     assert_eq!([0, 1, 2, 3].map(in_tick), [3, 3, 3, 4]);
 }
 
-const TRANSPORTS: [&str; 10] = [
+const TRANSPORTS: [&str; 14] = [
     "kind = \"tcp-newreno\"",
     "kind = \"tcp-sack\", dialect = \"linux\"",
     "kind = \"tcp-cubic\"",
+    "kind = \"tcp-westwood\"",
+    "kind = \"tcp-vegas\"",
+    "kind = \"tcp-vegas\", dialect = \"ns2\"",
+    "kind = \"tcp-jtcp\"",
     "kind = \"tfrc\"",
     "kind = \"tcp-like\"",
     "kind = \"udpm\"",

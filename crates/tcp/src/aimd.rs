@@ -8,6 +8,7 @@
 
 use crate::growth::{Acked, Growth, Step, Window};
 use crate::options::Rules;
+use crate::state::Cut;
 
 /// Reno's window growth.
 #[derive(Clone, Debug)]
@@ -25,11 +26,18 @@ impl Growth for Aimd {
             self.step.avoid(window, left, window.cwnd);
         }
     }
-    fn decrease(&mut self, _cwnd: f64, base: f64) -> f64 {
+    fn decrease(&mut self, _cut: Cut, _cwnd: f64, base: f64) -> f64 {
         self.step.reset(false);
         base / 2.0
     }
     fn timed_out(&mut self) {
         self.step.reset(true);
+    }
+}
+
+impl Aimd {
+    /// Opens the window in slow start alone.
+    pub(crate) fn slow_start(&mut self, window: &mut Window, segments: u64) {
+        self.step.slow_start(window, segments);
     }
 }

@@ -13,6 +13,7 @@
 use crate::growth::{Acked, Growth, Step, Window};
 use crate::hystart::HyStart;
 use crate::options::Rules;
+use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
 /// CUBIC.
@@ -88,7 +89,7 @@ impl Growth for Cubic {
         self.held_since.get_or_insert(acked.now);
     }
 
-    fn decrease(&mut self, cwnd: f64, base: f64) -> f64 {
+    fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.epoch = None;
         self.held_since = None;
         self.step.reset(false);
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn the_cubic_function() {
         let mut cubic = cubic(|_| {});
-        assert_eq!(cubic.decrease(100.0, 100.0), 70.0);
+        assert_eq!(cubic.decrease(Cut::DupAcks, 100.0, 100.0), 70.0);
         cubic.begin_epoch(Instant::ZERO, 70.0);
         assert!((cubic.k - 4.2172).abs() < 5e-5);
         for (t, window) in [(0.0, 70.0), (2.0, 95.640), (cubic.k, 100.0), (6.0, 102.267)] {
@@ -193,7 +194,7 @@ mod tests {
     fn the_window_follows_the_curve() {
         let mut cubic = cubic(|rules| rules.reno_friendly = false);
         let rtt = Duration::from_millis(100);
-        let mut window = Window { cwnd: cubic.decrease(100.0, 100.0), ssthresh: 70.0 };
+        let mut window = Window { cwnd: cubic.decrease(Cut::DupAcks, 100.0, 100.0), ssthresh: 70.0 };
         for round in 0..60u64 {
             let start = Instant::ZERO + rtt * round;
             let count = window.cwnd as u64;
@@ -211,7 +212,7 @@ mod tests {
     fn the_reno_friendly_region() {
         let mut cubic = cubic(|_| {});
         let rtt = Duration::from_millis(1);
-        let mut window = Window { cwnd: cubic.decrease(20.0, 20.0), ssthresh: 14.0 };
+        let mut window = Window { cwnd: cubic.decrease(Cut::DupAcks, 20.0, 20.0), ssthresh: 14.0 };
         let mut now = Instant::ZERO;
         let mut round = |window: &mut Window| {
             let before = window.cwnd;
@@ -247,9 +248,9 @@ mod tests {
     fn fast_convergence() {
         for (on, plateau) in [(true, 80.0 * 0.85), (false, 80.0)] {
             let mut cubic = cubic(|rules| rules.fast_convergence = on);
-            cubic.decrease(100.0, 100.0);
+            cubic.decrease(Cut::DupAcks, 100.0, 100.0);
             assert_eq!(cubic.w_max, 100.0);
-            cubic.decrease(80.0, 80.0);
+            cubic.decrease(Cut::DupAcks, 80.0, 80.0);
             assert!((cubic.w_max - plateau).abs() < 1e-9);
         }
     }
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn a_timeout_starts_at_the_plateau() {
         let mut cubic = cubic(|_| {});
-        cubic.decrease(100.0, 100.0);
+        cubic.decrease(Cut::DupAcks, 100.0, 100.0);
         cubic.timed_out();
         cubic.begin_epoch(Instant::ZERO, 35.0);
         assert_eq!((cubic.k, cubic.w_max), (0.0, 35.0));
@@ -269,7 +270,7 @@ mod tests {
     fn application_limited_time_does_not_count() {
         let mut cubic = cubic(|_| {});
         let rtt = Duration::from_millis(10);
-        cubic.decrease(100.0, 100.0);
+        cubic.decrease(Cut::DupAcks, 100.0, 100.0);
         let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
         cubic.grow(&mut window, acked(Instant::from_secs(1), 1, rtt));
         cubic.hold(acked(Instant::from_secs(2), 1, rtt));

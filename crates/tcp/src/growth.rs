@@ -1,6 +1,8 @@
 //! What window growths have in common.
 
 use crate::options::{AckCounting, Increase, Rules};
+use crate::segment::Segment;
+use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
 /// The congestion window and the slow-start threshold, in segments.
@@ -38,14 +40,26 @@ pub(crate) trait Growth {
 
     fn new(rules: &Rules) -> Self;
 
+    /// Sees every acknowledgement before anything is made of it, duplicates too. `una` is the number that was waited for before it,
+    /// `max` one past the highest sent.
+    fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {}
+
     /// Opens the window.
     fn grow(&mut self, window: &mut Window, acked: Acked);
 
     /// Sees an acknowledgement that may not open the window: in recovery, or when the application is the limit.
     fn hold(&mut self, _acked: Acked) {}
 
-    /// What remains of `base` (cwnd or FlightSize) after a loss in a window of `cwnd`.
-    fn decrease(&mut self, cwnd: f64, base: f64) -> f64;
+    /// What remains of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`; `cut` says what told of it.
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64;
+
+    /// What cwnd, which was `cwnd`, becomes where [`Growth::decrease`] left `reduced`, unless a timeout closes it.
+    fn settle(&self, _cwnd: f64, reduced: f64) -> f64 {
+        reduced
+    }
+
+    /// SACK's recovery is over.
+    fn recovered(&mut self, _window: &mut Window) {}
 
     /// The retransmission timer ran out.
     fn timed_out(&mut self) {}

@@ -2,6 +2,7 @@
 
 use crate::aimd::Aimd;
 use crate::cubic::Cubic;
+use crate::jtcp::Jtcp;
 use crate::newreno::NewReno;
 use crate::options::Rules;
 use crate::reno::Reno;
@@ -9,6 +10,8 @@ use crate::sack::Sack;
 use crate::segment::Segment;
 use crate::sender::{Counters, Flow};
 use crate::tahoe::Tahoe;
+use crate::vegas::{Vegas, VegasRecovery};
+use crate::westwood::Westwood;
 use headway_units::{
     Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
 };
@@ -67,12 +70,15 @@ macro_rules! kinds {
 
 kinds! {
     ($)
-    // kind          variant   loss recovery, window growth
-    "tcp-tahoe"   => Tahoe(Tahoe, Aimd),
-    "tcp-reno"    => Reno(Reno, Aimd),
-    "tcp-newreno" => NewReno(NewReno, Aimd),
-    "tcp-sack"    => Sack(Sack, Aimd),
-    "tcp-cubic"   => Cubic(Sack, Cubic),
+    // kind           variant  loss recovery, window growth
+    "tcp-tahoe"    => Tahoe(Tahoe, Aimd),
+    "tcp-reno"     => Reno(Reno, Aimd),
+    "tcp-newreno"  => NewReno(NewReno, Aimd),
+    "tcp-sack"     => Sack(Sack, Aimd),
+    "tcp-cubic"    => Cubic(Sack, Cubic),
+    "tcp-westwood" => Westwood(Sack, Westwood),
+    "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
+    "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
 }
 
 /// Options of a TCP connection: which kind, and its rules.
@@ -254,7 +260,7 @@ mod tests {
                 assert_eq!(TcpOptions::deserialize(kind, text).unwrap(), options);
             }
         }
-        assert!(TcpOptions::preset("tcp-vegas", Dialect::Rfc).is_none());
+        assert!(TcpOptions::preset("tcp-fack", Dialect::Rfc).is_none());
     }
 
     #[test]

@@ -8,12 +8,16 @@
 #![forbid(unsafe_code)]
 
 mod aimd;
+mod arizona;
+mod bandwidth;
 mod cubic;
 mod growth;
 mod hystart;
+mod jtcp;
 mod kinds;
 mod newreno;
 mod options;
+mod presets;
 mod prr;
 mod ranges;
 mod reno;
@@ -26,9 +30,13 @@ mod sender;
 mod sink;
 mod state;
 mod tahoe;
+mod vegas;
+mod westwood;
 
 pub use kinds::{Sender, TcpOptions};
-pub use options::{AckCounting, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules};
+pub use options::{
+    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+};
 pub use segment::{SackBlocks, Segment};
 pub use sender::Counters;
 pub use sink::Sink;

@@ -1,6 +1,6 @@
-//! What a TCP connection is told: one set of rules for all kinds, and its three presets.
+//! What a TCP connection is told: one set of rules for all kinds. `presets.rs` has its defaults.
 
-use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor};
+use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor};
 
 /// The rules of a sender and its sink. Sizes are IP bytes on the wire; windows are in segments (a size in bytes counts
 /// as so many payloads). Defaults are the preset of the kind and dialect.
@@ -11,8 +11,11 @@ pub struct Rules {
     pub window: QueueSize,
     /// A full data segment on the wire, headers included.
     pub segment: Bytes,
-    /// Headers of a data segment, and the size of the SYN.
+    /// Headers of a data segment.
     pub header: Bytes,
+    /// The SYN on the wire; absent: as `header` (ns-2's Vegas sends one of full size).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syn_size: Option<Bytes>,
     /// An acknowledgement without SACK blocks.
     pub ack_size: Bytes,
     /// What each SACK block adds to an acknowledgement.
@@ -127,6 +130,43 @@ pub struct Rules {
     pub reno_friendly_alpha_rises: bool,
     /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
     pub hystart: bool,
+
+    /// Which Vegas `tcp-vegas` is.
+    pub vegas: VegasRules,
+    /// Below so many segments in the queue Vegas opens its window.
+    pub vegas_alpha: u32,
+    /// Above so many it closes it.
+    pub vegas_beta: u32,
+    /// Above so many it leaves slow start.
+    pub vegas_gamma: u32,
+
+    /// How Westwood estimates its bandwidth.
+    pub bandwidth_filter: BandwidthFilter,
+    /// T of the `tustin` filter (Mascolo and others 2001).
+    pub bandwidth_time_constant: Duration,
+
+    /// JTCP's k: a loss is congestion if the jitter ratio is above k / cwnd.
+    pub jitter_threshold: f64,
+}
+
+/// Which Vegas `tcp-vegas` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasRules {
+    /// The University of Arizona's, with its own fine-grained retransmission, as ns-2's Agent/TCP/Vegas has it.
+    Arizona,
+    /// Linux's: only the window's growth, over SACK's recovery.
+    Linux,
+}
+
+/// How Westwood estimates its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandwidthFilter {
+    /// Westwood+: a sample a round trip, smoothed twice (Linux).
+    Plus,
+    /// Westwood of 2001: a sample an acknowledgement, through a filter of two poles.
+    Tustin,
 }
 
 /// What a loss halves.
@@ -207,130 +247,6 @@ pub enum Restart {
 }
 
 impl Rules {
-    /// What all kinds have in common under a dialect; each kind's file lays its own over it.
-    pub(crate) fn preset(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Rfc => Self::rfc(),
-            Dialect::Ns2 => Self::ns2(),
-            Dialect::Linux => Self::linux(),
-        }
-    }
-
-    /// RFC 5681, 6298, 3042, 3465, 6928, 7323 off. Delayed acknowledgements are on, as RFC 1122 section 4.2.3.2 asks
-    /// ("SHOULD"), with the 200 ms that most implementations of that text use.
-    fn rfc() -> Self {
-        Self {
-            window: QueueSize::Packets(10_000),
-            segment: Bytes::new(1500),
-            header: Bytes::new(40),
-            ack_size: Bytes::new(40),
-            sack_block_size: Bytes::new(8),
-            sack_blocks: 0,
-            initial_window: QueueSize::Packets(10),
-            initial_window_bytes: Some(Bytes::new(14_600)),
-            initial_ssthresh: None,
-            min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(60),
-            initial_rto: Duration::from_secs(1),
-            syn_loss_rto: Some(Duration::from_secs(3)),
-            rto_floor: RtoFloor::Rto,
-            tick: Duration::from_millis(1),
-            clock_phase: Duration::ZERO,
-            timestamps: false,
-            timestamps_reset_backoff: true,
-            dupack_threshold: 3,
-            limited_transmit: true,
-            halving: Halving::Flight,
-            halved_window: HalvedWindow::Ssthresh,
-            exit_recovery_fix: true,
-            grow_on_exit: false,
-            partial_window_deflation: true,
-            partial_ack_timer: PartialAckTimer::Impatient,
-            recovery_burst: None,
-            pipe: Pipe::Scoreboard,
-            proportional_rate_reduction: false,
-            rack: false,
-            keep_sack_after_timeout: false,
-            ack_counting: AckCounting::Segments,
-            slow_start_limit: 2,
-            increase: Increase::Fractional,
-            grow_when_limited: false,
-            restart_after_idle: Restart::InitialWindow,
-            max_burst: None,
-            overhead: Duration::ZERO,
-            ecn: false,
-            ecn_on_retransmission: false,
-            delayed_ack: Some(Duration::from_millis(200)),
-            quick_acks: 0,
-            quick_acks_after_gap: 0,
-            delay_duplicates: false,
-            cubic_scale: 0.4,
-            beta: 0.7,
-            fast_convergence: true,
-            reno_friendly: true,
-            reno_friendly_alpha_rises: true,
-            hystart: false,
-        }
-    }
-
-    /// ns-2.35, tcl/lib/ns-default.tcl.
-    fn ns2() -> Self {
-        Self {
-            window: QueueSize::Packets(20),
-            segment: Bytes::new(1040),
-            initial_window: QueueSize::Packets(2),
-            initial_window_bytes: None,
-            min_rto: Duration::from_millis(200),
-            initial_rto: Duration::from_secs(3),
-            syn_loss_rto: None,
-            tick: Duration::from_millis(10),
-            clock_phase: NS2_CLOCK_PHASE,
-            timestamps_reset_backoff: false,
-            halving: Halving::Window,
-            halved_window: HalvedWindow::Fractional,
-            exit_recovery_fix: false,
-            grow_on_exit: true,
-            recovery_burst: Some(QueueSize::Packets(2)),
-            pipe: Pipe::Counted,
-            ack_counting: AckCounting::Acks,
-            grow_when_limited: true,
-            restart_after_idle: Restart::One,
-            ecn_on_retransmission: true,
-            delayed_ack: None,
-            delay_duplicates: true,
-            ..Self::rfc()
-        }
-    }
-
-    /// Linux 6.1 with its default sysctls.
-    fn linux() -> Self {
-        Self {
-            header: Bytes::new(52),
-            ack_size: Bytes::new(52),
-            initial_window_bytes: None,
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(120),
-            rto_floor: RtoFloor::Variance,
-            tick: Duration::from_micros(1),
-            timestamps: true,
-            halving: Halving::Window,
-            proportional_rate_reduction: true,
-            rack: true,
-            keep_sack_after_timeout: true,
-            slow_start_limit: u32::MAX,
-            increase: Increase::Whole,
-            restart_after_idle: Restart::Decay,
-            delayed_ack: Some(Duration::from_millis(40)),
-            // A Linux sink acknowledged nearly each of the first 3000 segments, as its window grew (6.1, 10 Mb/s).
-            quick_acks: 3000,
-            quick_acks_after_gap: 16,
-            beta: 717.0 / 1024.0,
-            reno_friendly_alpha_rises: false,
-            hystart: true,
-            ..Self::rfc()
-        }
-    }
-
     /// A size as segments, one at least.
     pub(crate) fn segments(&self, size: QueueSize) -> u64 {
         match size {
@@ -359,6 +275,7 @@ impl Rules {
             ("ack_size", self.ack_size),
             ("header", self.header),
             ("sack_block_size", self.sack_block_size),
+            ("syn_size", self.syn_size.unwrap_or(self.header)),
         ] {
             if size > largest {
                 return fail(key, format!("{size} is more than an IP packet holds: at most {largest}"));
@@ -375,6 +292,9 @@ impl Rules {
         }
         if self.ack_size.count() == 0 {
             return fail("ack_size", "0B is no packet: it must be at least 1B".into());
+        }
+        if self.syn_size.is_some_and(|size| size.count() == 0) {
+            return fail("syn_size", "0B is no packet: it must be at least 1B".into());
         }
         if usize::from(self.sack_blocks) > crate::SackBlocks::MAX {
             return fail("sack_blocks", format!("{} blocks do not fit: from 0 to 3", self.sack_blocks));
@@ -418,10 +338,17 @@ impl Rules {
         if !(self.cubic_scale > 0.0 && self.cubic_scale <= 1e6) {
             return fail("cubic_scale", format!("{} must be above 0 and at most 1e6", self.cubic_scale));
         }
+        if self.vegas_alpha > self.vegas_beta {
+            return fail("vegas_alpha", format!("{} is more than vegas_beta, {}", self.vegas_alpha, self.vegas_beta));
+        }
+        let (least, most) = (Duration::from_millis(1), Duration::from_secs(1000));
+        if !(least..=most).contains(&self.bandwidth_time_constant) {
+            let constant = self.bandwidth_time_constant;
+            return fail("bandwidth_time_constant", format!("{constant} is out of range: from {least} to {most}"));
+        }
+        if !(0.0..=1e6).contains(&self.jitter_threshold) {
+            return fail("jitter_threshold", format!("{} must be from 0 to 1e6", self.jitter_threshold));
+        }
         Ok(())
     }
 }
-
-/// ns-2 starts each agent's clock at a random point of a tick. This is the draw that an only agent gets under
-/// `ns-random 1`: the second number of that stream (0.5558807) times 10 ms.
-const NS2_CLOCK_PHASE: Duration = Duration::from_nanos(5_558_807);

@@ -164,6 +164,7 @@ impl Board {
         if self.prr.take().is_some() {
             state.window.cwnd = state.window.ssthresh;
         }
+        state.recovered();
         // What SACK told of before has been counted by the rate reduction.
         state.accept_counting(ack, state.rules.grow_on_exit.then_some(delivered));
     }
@@ -270,6 +271,71 @@ impl Board {
             self.count_sent();
         } else {
             self.count_resent(state, seq);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::{Acked, Window};
+    use crate::sender::Flow;
+    use crate::{Sink, TcpOptions};
+    use headway_units::{Duration, Instant, Random, Registry};
+
+    /// Counts what it sees, and shows it in the window when a recovery is over.
+    struct Witness {
+        seen: u32,
+    }
+
+    impl Growth for Witness {
+        fn new(_rules: &Rules) -> Self {
+            Self { seen: 0 }
+        }
+        fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {
+            self.seen += 1;
+        }
+        fn grow(&mut self, _window: &mut Window, _acked: Acked) {}
+        fn decrease(&mut self, cut: Cut, _cwnd: f64, base: f64) -> f64 {
+            assert_eq!(cut, Cut::DupAcks);
+            base / 2.0
+        }
+        fn settle(&self, cwnd: f64, _reduced: f64) -> f64 {
+            assert_eq!(cwnd, 10.0);
+            7.0
+        }
+        fn recovered(&mut self, window: &mut Window) {
+            assert_eq!(window.cwnd, 7.0);
+            window.cwnd = 77.0;
+            window.ssthresh = f64::from(self.seen);
+        }
+    }
+
+    /// Either recovery shows a growth every acknowledgement, duplicates too, and tells it of its end.
+    #[test]
+    fn a_growth_sees_all_of_a_recovery() {
+        for pipe in [Pipe::Counted, Pipe::Scoreboard] {
+            let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
+            (options.rules_mut().pipe, options.rules_mut().delayed_ack) = (pipe, None);
+            let mut flow = Flow::<Sack, Witness>::new(&options.rules, Random::new(1, "witness"));
+            let mut sink = Sink::new(&options);
+            flow.write(Instant::ZERO, 100);
+            let mut now = Instant::ZERO;
+            while flow.state.window.cwnd != 77.0 {
+                now += Duration::from_millis(100);
+                assert!(now < Instant::from_secs(2), "{pipe:?}: no recovery");
+                let sent: Vec<_> = std::iter::from_fn(|| flow.poll_transmit(now)).collect();
+                for segment in sent.into_iter().filter(|segment| segment.seq != 3 || segment.retransmission) {
+                    if flow.state.window.cwnd == 77.0 {
+                        break;
+                    }
+                    sink.handle(now, &segment);
+                    flow.handle(now, &sink.poll_transmit(now).unwrap());
+                }
+            }
+            // One for each segment that arrived.
+            assert_eq!(flow.state.counters.acks, flow.state.una, "{pipe:?}");
+            assert_eq!(flow.state.window.ssthresh, flow.state.counters.acks as f64, "{pipe:?}");
         }
     }
 }

@@ -96,6 +96,7 @@ impl Counted {
             self.recovering = false;
             self.timed_out = false;
             state.advance(ack);
+            state.recovered();
             self.clear();
         } else if ack.seq > state.una {
             state.una = ack.seq;

@@ -50,6 +50,13 @@ pub(crate) trait Recovery {
     /// The retransmission timer ran out; the window is cut afterwards, by [`State::time_out`].
     fn on_timeout<G: Growth>(&mut self, state: &mut State<G>);
 
+    /// The same with all that follows.
+    fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
+        self.on_timeout(state);
+        state.time_out();
+        state.release();
+    }
+
     /// The number that may be sent next, if the window allows one.
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         state.next_in_window()
@@ -57,6 +64,10 @@ pub(crate) trait Recovery {
     /// `seq`, the answer of [`Recovery::next`], is being sent.
     fn sent<G: Growth>(&mut self, state: &mut State<G>, _seq: u64) {
         state.nxt += 1;
+    }
+    /// Makes the packet of `seq`, which is sent now.
+    fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
+        state.output(seq)
     }
 }
 
@@ -97,6 +108,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         state.burst = 0;
         state.peer_sent = ack.sent;
         state.counters.acks += 1;
+        state.observe(ack);
         if ack.ece && state.rules.ecn {
             state.echo_of_congestion(ack);
         }
@@ -116,9 +128,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         }
         if state.retransmit_at <= now {
             state.retransmit_at = Instant::FAR_FUTURE;
-            self.recovery.on_timeout(state);
-            state.time_out();
-            state.release();
+            self.recovery.time_out(state);
         }
     }
 
@@ -126,7 +136,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         let state = &mut self.state;
         state.now = now;
         if let Some(seq) = state.take_pending() {
-            return Some(state.output(seq));
+            return Some(self.recovery.output(state, seq));
         }
         if state.burst == 0 || state.release_at != Instant::FAR_FUTURE {
             return None;
@@ -137,6 +147,6 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         }
         state.burst -= 1;
         self.recovery.sent(state, seq);
-        Some(state.output(seq))
+        Some(self.recovery.output(state, seq))
     }
 }

@@ -189,9 +189,9 @@ impl<G: Growth> State<G> {
     }
 
     /// Reduces ssthresh and returns what the window may come down to.
-    fn reduce(&mut self) -> f64 {
+    fn reduce(&mut self, cut: Cut) -> f64 {
         let base = self.halving_base();
-        let reduced = self.growth.decrease(self.window.cwnd, base);
+        let reduced = self.growth.decrease(cut, self.window.cwnd, base);
         self.window.ssthresh = reduced.floor().max(2.0);
         match self.rules.halved_window {
             HalvedWindow::Ssthresh => self.window.ssthresh,
@@ -202,14 +202,15 @@ impl<G: Growth> State<G> {
 
     /// Halves ssthresh and cwnd.
     pub(crate) fn halve(&mut self, cut: Cut) {
-        self.window.cwnd = self.reduce();
+        let reduced = self.reduce(cut);
+        self.window.cwnd = self.growth.settle(self.window.cwnd, reduced);
         self.last_cut = cut;
         self.cwr_due = true;
     }
     /// Halves ssthresh, and leaves one segment.
     pub(crate) fn collapse(&mut self, cut: Cut) {
         let before = self.window.ssthresh;
-        self.reduce();
+        self.reduce(cut);
         // A fast recovery sends beyond cwnd for what has left the network. That is part of FlightSize until it is
         // acknowledged in sequence, but no load: taken literally, RFC 5681 equation 4 would let a timeout in a long
         // NewReno recovery raise ssthresh several times over. Within one loss event it does not rise.
@@ -253,6 +254,10 @@ impl<G: Growth> State<G> {
         }
     }
 
+    /// The timer waits twice as long.
+    pub(crate) fn back_off(&mut self) {
+        self.rto.back_off(&self.rules);
+    }
     /// A round-trip sample or a partial acknowledgement shows that the path works.
     pub(crate) fn reset_back_off(&mut self) {
         self.rto.reset_back_off();
@@ -330,6 +335,15 @@ impl<G: Growth> State<G> {
         }
     }
 
+    /// Shows the growth an acknowledgement, whatever it is.
+    #[inline]
+    pub(crate) fn observe(&mut self, ack: &Segment) {
+        self.growth.observe(self.now, self.una, self.max, ack);
+    }
+    /// Tells the growth that SACK's recovery is over.
+    pub(crate) fn recovered(&mut self) {
+        self.growth.recovered(&mut self.window);
+    }
     /// Tells the growth of a partial acknowledgement.
     pub(crate) fn hold(&mut self, acked: Acked) {
         self.growth.hold(acked);
@@ -389,7 +403,7 @@ impl<G: Growth> State<G> {
             self.collapse(Cut::Timeout);
         }
         self.growth.timed_out();
-        self.rto.back_off(&self.rules);
+        self.back_off();
         self.restart_timer();
         self.timed = NO_SEGMENT;
         self.go_back();
@@ -453,7 +467,7 @@ impl<G: Growth> State<G> {
             self.restart_timer();
         }
         self.last_sent = self.now;
-        let size = if seq == 0 { self.rules.header } else { self.rules.segment };
+        let size = if seq == 0 { self.rules.syn_size.unwrap_or(self.rules.header) } else { self.rules.segment };
         Segment {
             seq,
             sent: self.now,

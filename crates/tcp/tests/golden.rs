@@ -14,10 +14,12 @@ tahoe   30       no  2/62    8/68     18.9/141  23.61/241 33.28/516 15 0 1
 reno    30       no  16.32/74 18.23/107 23.08/207 27.94/331 37.57/646 15 0 1
 newreno 30       no  16.32/74 18.23/107 23.08/207 27.94/331 37.57/646 15 0 1
 sack    30       no  16.26/74 18.18/107 23.04/207 27.84/329 37.49/644 15 0 1
+vegas   30       no  12/29   10/49    13.69/100 18.49/175 28.31/400 2  0 1
 tahoe   30,33,34 no  2/32    8/66     18.9/139  23.61/239 33.28/514 15 0 5
 reno    30,33,34 no  15.56/32 1/32    8.788/92  13.33/142 22.98/317 7  1 4
 newreno 30,33,34 no  15.5/32 7.945/99 12.39/144 17.14/214 26.76/425 7  1 18
 sack    30,33,34 no  16.01/70 17.9/102 22.6/197 27.4/317  37.16/632 15 0 3
+vegas   30,33,34 no  12/29   15.11/32 10.09/73  15.06/133 25.03/328 2  0 3
 tahoe   30       yes 1/29    3/50     9.062/77  11.24/121 15.77/243 8  0 1
 reno    30       yes 8.5/29  9.073/56 11.25/100 13.52/156 18.08/300 8  0 1
 newreno 30       yes 8.5/29  9.073/56 11.25/100 13.52/156 18.08/300 8  0 1
@@ -73,6 +75,9 @@ fn packets_through_one_bottleneck() {
         assert_eq!(outcome.flows[0].sender.acknowledged() - 1, acknowledged, "{kind}");
         assert_eq!(outcome.drops.len(), 57, "{kind}");
     }
+    let flow = (options("vegas", 200), Instant::ZERO, u64::MAX / 2);
+    let outcome = run(&dumbbell("1Mbps", "20ms", 50)[..2], &[flow], Instant::ZERO, Instant::from_secs(20));
+    assert_eq!((outcome.flows[0].sender.acknowledged() - 1, outcome.drops.len()), (2473, 0), "vegas");
 }
 
 /// 40 packets, then silence: cwnd 42 at 0.4 s; the timer runs on and leaves 1 by 1 s, ssthresh as it was.

@@ -102,6 +102,11 @@ cases! {
     sack_halves_in_whole_segments "sack-whole-halves",
     tahoe_is_marked_down_to_no_segment "tahoe-window-of-none",
     newreno_resends_with_half_a_segment "newreno-half-a-segment",
+    vegas_in_a_short_queue "vegas-short-queue",
+    vegas_many_losses_in_a_window "vegas-lost-burst",
+    vegas_delayed_acknowledgements_and_losses "vegas-delack-lost",
+    vegas_loses_its_syn "vegas-lost-syn",
+    vegas_deflates_to_no_window "vegas-window-of-none",
 }
 
 /// Every recorded file is a test.

@@ -3,7 +3,7 @@
 
 mod path;
 
-use headway_tcp::{SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_tcp::{SackBlocks, Segment, Sender, Sink, TcpOptions, VegasRules};
 use headway_units::{Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use path::{dumbbell, run};
 use proptest::prelude::*;
@@ -64,7 +64,9 @@ proptest! {
             counters.sent,
             flow.sink.received_segments() + 1 + flow.sink.duplicates() + outcome.drops.len() as u64
         );
-        prop_assert!(flow.windows.iter().all(|&(_, cwnd, ssthresh)| cwnd >= 1.0 && ssthresh >= 2.0));
+        // ns-2's Vegas deflates to nothing where it has not reduced since a timeout (ns2.rs, `vegas-window-of-none`).
+        let least = if options.kind() == "tcp-vegas" && options.rules.vegas == VegasRules::Arizona { 0.0 } else { 1.0 };
+        prop_assert!(flow.windows.iter().all(|&(_, cwnd, ssthresh)| cwnd >= least && ssthresh >= 2.0));
     }
 
     /// Any sequence of acknowledgements, timeouts and writes: no panic, at most a window in flight, nothing invented.

@@ -1,0 +1,192 @@
+//! JTCP (Wu and Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", 2004), reconstructed: a loss counts as congestion only
+//! if the queue was growing.
+//!
+//! ```text
+//! D(i, j) = (R_j - R_i) - (S_j - S_i)           S: when a segment was sent, R: when its acknowledgement was
+//! Jr = sum D / (R_n - R_1)                      over a window of acknowledgements
+//! loss:  congestion, if Jr > k / cwnd and more than a round trip has passed since the last reduction: as Reno
+//!        else immediate recovery: ssthresh = cwnd, which stays
+//! ```
+//! The differences of one window add up to (R_n - R_1) - (S_n - S_1), each on one clock. Only acknowledgements of new data
+//! tell: a duplicate echoes an old timestamp (RFC 7323 section 4.3).
+
+use crate::aimd::Aimd;
+use crate::growth::{Acked, Growth, Window};
+use crate::options::Rules;
+use crate::segment::Segment;
+use crate::state::Cut;
+use headway_units::{Dialect, Duration, Instant};
+
+/// Reno that asks the jitter.
+#[derive(Clone, Debug)]
+pub(crate) struct Jtcp {
+    reno: Aimd,
+    k: f64,
+    now: Instant,
+    srtt: Duration,
+    reduced_at: Option<Instant>,
+    /// The acknowledgement that began this window: R and S.
+    began: Option<(Instant, Instant)>,
+    /// The window ends when a number above this is waited for.
+    window_end: u64,
+    /// Of the last whole window.
+    jitter_ratio: f64,
+}
+
+impl Growth for Jtcp {
+    fn adjust(rules: &mut Rules, _dialect: Dialect) {
+        // What it measures comes in that option.
+        rules.timestamps = true;
+    }
+
+    fn new(rules: &Rules) -> Self {
+        Self {
+            reno: Aimd::new(rules),
+            k: rules.jitter_threshold,
+            now: Instant::ZERO,
+            srtt: Duration::ZERO,
+            reduced_at: None,
+            began: None,
+            window_end: 0,
+            jitter_ratio: 0.0,
+        }
+    }
+
+    fn observe(&mut self, now: Instant, una: u64, max: u64, ack: &Segment) {
+        self.now = now;
+        if una == 0 || ack.seq <= una || ack.seq <= self.window_end {
+            return;
+        }
+        if let Some((received, sent)) = self.began {
+            let (received, sent) = (ack.sent.since(received), ack.echo.since(sent));
+            if !received.is_zero() {
+                self.jitter_ratio = 1.0 - sent.as_secs_f64() / received.as_secs_f64();
+            }
+        }
+        self.began = Some((ack.sent, ack.echo));
+        self.window_end = max;
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        self.srtt = acked.srtt;
+        self.reno.grow(window, acked);
+    }
+
+    fn hold(&mut self, acked: Acked) {
+        self.srtt = acked.srtt;
+    }
+
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
+        let settled = self.reduced_at.is_none_or(|at| self.now.since(at) > self.srtt);
+        if cut == Cut::DupAcks && !(settled && self.jitter_ratio > self.k / cwnd) {
+            return cwnd;
+        }
+        self.reduced_at = Some(self.now);
+        self.reno.decrease(cut, cwnd, base)
+    }
+
+    fn timed_out(&mut self) {
+        self.reno.timed_out();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use crate::segment::SackBlocks;
+    use headway_units::{Ecn, Registry};
+
+    fn ack(seq: u64, received: u64, sent: u64) -> Segment {
+        Segment {
+            seq,
+            sent: Instant::from_millis(received),
+            echo: Instant::from_millis(sent),
+            sack: SackBlocks::default(),
+            size: 40,
+            ecn: Ecn::NotEct,
+            is_ack: true,
+            ece: false,
+            cwr: false,
+            retransmission: false,
+        }
+    }
+
+    /// Windows of ten segments sent 10 ms apart that arrive `spacing` ms apart, by a receiver's clock that is ahead by `offset` ms.
+    fn after_windows(spacing: u64, offset: u64) -> Jtcp {
+        let mut jtcp = Jtcp::new(&TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap().rules);
+        for n in 1..=31 {
+            jtcp.observe(Instant::from_millis(500 + spacing * n), n, n + 10, &ack(n + 1, offset + spacing * n, 10 * n));
+        }
+        jtcp
+    }
+
+    /// Ten segments sent over 100 ms and received over 125 ms: D adds up to 25 ms, Jr = 25/125 = 0.2. Spaced as they were sent: 0. An
+    /// offset between the clocks is in no difference.
+    #[test]
+    fn the_jitter_ratio_is_the_share_of_time_that_was_queued() {
+        for (spacing, ratio) in [(10, 0.0), (20, 0.5)] {
+            for offset in [0, 1_000_000] {
+                let jtcp = after_windows(spacing, offset);
+                assert!((jtcp.jitter_ratio - ratio).abs() < 1e-12, "{spacing}, {offset}: {}", jtcp.jitter_ratio);
+            }
+        }
+        let mut jtcp = after_windows(10, 0);
+        let end = jtcp.window_end;
+        let (received, sent) = jtcp.began.unwrap();
+        let last = Segment {
+            sent: received + Duration::from_millis(125),
+            echo: sent + Duration::from_millis(100),
+            ..ack(end + 1, 0, 0)
+        };
+        jtcp.observe(Instant::from_secs(9), end, end + 10, &last);
+        assert!((jtcp.jitter_ratio - 0.2).abs() < 1e-12);
+    }
+
+    /// A duplicate's old timestamp is not news, however late it comes.
+    #[test]
+    fn duplicates_tell_nothing() {
+        let mut jtcp = after_windows(10, 0);
+        for n in 0..40 {
+            jtcp.observe(Instant::from_secs(5), 32, 42, &ack(32, 5_000 + n, 310));
+        }
+        assert_eq!(jtcp.jitter_ratio, 0.0);
+    }
+
+    /// Jr = 0.5 is above 1/cwnd from three segments on, and not at two. A loss with less keeps the window; a timeout and a mark never do.
+    #[test]
+    fn a_loss_is_congestion_if_the_queue_grew() {
+        for (spacing, cwnd, left) in [(20, 10.0, 5.0), (20, 3.0, 1.5), (20, 2.0, 2.0), (10, 10.0, 10.0)] {
+            let mut jtcp = after_windows(spacing, 0);
+            assert_eq!(jtcp.decrease(Cut::DupAcks, cwnd, cwnd), left, "{spacing}, {cwnd}");
+        }
+        for cut in [Cut::Timeout, Cut::Ecn] {
+            assert_eq!(after_windows(10, 0).decrease(cut, 10.0, 10.0), 5.0, "{cut:?}");
+        }
+    }
+
+    /// k scales the threshold: 0.5 > 8/cwnd from 17 segments on.
+    #[test]
+    fn the_threshold_is_an_option() {
+        let mut options = TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap();
+        options.rules_mut().jitter_threshold = 8.0;
+        for (cwnd, left) in [(16.0, 16.0), (17.0, 8.5)] {
+            let mut jtcp = after_windows(20, 0);
+            jtcp.k = Jtcp::new(&options.rules).k;
+            assert_eq!(jtcp.decrease(Cut::DupAcks, cwnd, cwnd), left);
+        }
+    }
+
+    /// Within a round trip of a reduction, a loss belongs to the same congestion.
+    #[test]
+    fn one_reduction_a_round_trip() {
+        let mut jtcp = after_windows(20, 0);
+        let acked = |now| Acked { now, segments: 1, una: 40, max: 50, rtt: None, srtt: Duration::from_millis(300) };
+        jtcp.hold(acked(jtcp.now));
+        assert_eq!(jtcp.decrease(Cut::DupAcks, 10.0, 10.0), 5.0);
+        jtcp.now += Duration::from_millis(300);
+        assert_eq!(jtcp.decrease(Cut::DupAcks, 10.0, 10.0), 10.0);
+        jtcp.now += Duration::from_nanos(1);
+        assert_eq!(jtcp.decrease(Cut::DupAcks, 10.0, 10.0), 5.0);
+    }
+}

@@ -1,0 +1,147 @@
+//! The defaults of [`Rules`] under each dialect.
+
+use crate::options::{
+    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+};
+use headway_units::{Bytes, Dialect, Duration, QueueSize, RtoFloor};
+
+impl Rules {
+    /// What all kinds have in common under a dialect; each kind's file lays its own over it.
+    pub(crate) fn preset(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Rfc => Self::rfc(),
+            Dialect::Ns2 => Self::ns2(),
+            Dialect::Linux => Self::linux(),
+        }
+    }
+
+    /// RFC 5681, 6298, 3042, 3465, 6928, 7323 off. Delayed acknowledgements are on, as RFC 1122 section 4.2.3.2 asks
+    /// ("SHOULD"), with the 200 ms that most implementations of that text use.
+    fn rfc() -> Self {
+        Self {
+            window: QueueSize::Packets(10_000),
+            segment: Bytes::new(1500),
+            header: Bytes::new(40),
+            syn_size: None,
+            ack_size: Bytes::new(40),
+            sack_block_size: Bytes::new(8),
+            sack_blocks: 0,
+            initial_window: QueueSize::Packets(10),
+            initial_window_bytes: Some(Bytes::new(14_600)),
+            initial_ssthresh: None,
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            initial_rto: Duration::from_secs(1),
+            syn_loss_rto: Some(Duration::from_secs(3)),
+            rto_floor: RtoFloor::Rto,
+            tick: Duration::from_millis(1),
+            clock_phase: Duration::ZERO,
+            timestamps: false,
+            timestamps_reset_backoff: true,
+            dupack_threshold: 3,
+            limited_transmit: true,
+            halving: Halving::Flight,
+            halved_window: HalvedWindow::Ssthresh,
+            exit_recovery_fix: true,
+            grow_on_exit: false,
+            partial_window_deflation: true,
+            partial_ack_timer: PartialAckTimer::Impatient,
+            recovery_burst: None,
+            pipe: Pipe::Scoreboard,
+            proportional_rate_reduction: false,
+            rack: false,
+            keep_sack_after_timeout: false,
+            ack_counting: AckCounting::Segments,
+            slow_start_limit: 2,
+            increase: Increase::Fractional,
+            grow_when_limited: false,
+            restart_after_idle: Restart::InitialWindow,
+            max_burst: None,
+            overhead: Duration::ZERO,
+            ecn: false,
+            ecn_on_retransmission: false,
+            delayed_ack: Some(Duration::from_millis(200)),
+            quick_acks: 0,
+            quick_acks_after_gap: 0,
+            delay_duplicates: false,
+            cubic_scale: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: true,
+            reno_friendly_alpha_rises: true,
+            hystart: false,
+            vegas: VegasRules::Linux,
+            vegas_alpha: 2,
+            vegas_beta: 4,
+            vegas_gamma: 1,
+            bandwidth_filter: BandwidthFilter::Plus,
+            bandwidth_time_constant: Duration::from_millis(500),
+            jitter_threshold: 1.0,
+        }
+    }
+
+    /// ns-2.35, tcl/lib/ns-default.tcl.
+    fn ns2() -> Self {
+        Self {
+            window: QueueSize::Packets(20),
+            segment: Bytes::new(1040),
+            initial_window: QueueSize::Packets(2),
+            initial_window_bytes: None,
+            min_rto: Duration::from_millis(200),
+            initial_rto: Duration::from_secs(3),
+            syn_loss_rto: None,
+            tick: Duration::from_millis(10),
+            clock_phase: NS2_CLOCK_PHASE,
+            timestamps_reset_backoff: false,
+            halving: Halving::Window,
+            halved_window: HalvedWindow::Fractional,
+            exit_recovery_fix: false,
+            grow_on_exit: true,
+            recovery_burst: Some(QueueSize::Packets(2)),
+            pipe: Pipe::Counted,
+            ack_counting: AckCounting::Acks,
+            grow_when_limited: true,
+            restart_after_idle: Restart::One,
+            ecn_on_retransmission: true,
+            delayed_ack: None,
+            delay_duplicates: true,
+            vegas: VegasRules::Arizona,
+            vegas_alpha: 1,
+            vegas_beta: 3,
+            ..Self::rfc()
+        }
+    }
+
+    /// Linux 6.1 with its default sysctls.
+    fn linux() -> Self {
+        Self {
+            header: Bytes::new(52),
+            ack_size: Bytes::new(52),
+            initial_window_bytes: None,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            rto_floor: RtoFloor::Variance,
+            tick: Duration::from_micros(1),
+            timestamps: true,
+            halving: Halving::Window,
+            proportional_rate_reduction: true,
+            rack: true,
+            keep_sack_after_timeout: true,
+            slow_start_limit: u32::MAX,
+            increase: Increase::Whole,
+            restart_after_idle: Restart::Decay,
+            delayed_ack: Some(Duration::from_millis(40)),
+            // A Linux sink acknowledged nearly each of the first 3000 segments, as its window grew (6.1, 10 Mb/s).
+            quick_acks: 3000,
+            quick_acks_after_gap: 16,
+            beta: 717.0 / 1024.0,
+            reno_friendly_alpha_rises: false,
+            hystart: true,
+            ..Self::rfc()
+        }
+    }
+}
+
+/// ns-2 starts each agent's clock at a random point of a tick. This is the draw that an only agent gets under
+/// `ns-random 1`: the second number of that stream (0.5558807) times 10 ms.
+const NS2_CLOCK_PHASE: Duration = Duration::from_nanos(5_558_807);

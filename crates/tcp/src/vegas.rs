@@ -1,0 +1,344 @@
+//! TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995), as Linux has it
+//! (net/ipv4/tcp_vegas.c): the window follows what is queued, not what is lost. Once a round trip, with its least RTT:
+//!
+//! ```text
+//! diff = cwnd (RTT - baseRTT) / baseRTT          segments in the queue; baseRTT is the least RTT of all
+//! slow start:  diff > gamma:  cwnd = min(cwnd, floor(cwnd baseRTT / RTT) + 1), ssthresh = min(ssthresh, cwnd)
+//! avoidance:   diff > beta:   cwnd -= 1, ssthresh = min(ssthresh, cwnd);   diff < alpha: cwnd += 1
+//! then         cwnd = max(cwnd, 2), ssthresh = max(ssthresh, 3/4 cwnd)
+//! ```
+//! As Reno, it opens in slow start, in rounds with fewer than three samples, and from a loss to the end of its recovery; a loss
+//! halves. A silence starts baseRTT anew. `arizona.rs` is the other Vegas.
+
+use crate::aimd::Aimd;
+use crate::arizona::Arizona;
+use crate::growth::{Acked, Growth, Window};
+use crate::options::{Increase, Rules, VegasRules};
+use crate::sack::Sack;
+use crate::segment::Segment;
+use crate::sender::Recovery;
+use crate::state::{Cut, State};
+use headway_units::{Bytes, Dialect, Duration};
+
+/// Linux's Vegas.
+#[derive(Clone, Debug)]
+pub(crate) struct Vegas {
+    reno: Aimd,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    whole: bool,
+    phase: Phase,
+    base_rtt: Duration,
+    /// The least of this round.
+    round_rtt: Duration,
+    round_samples: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The next acknowledgement begins a round.
+    Starting,
+    /// The round ends when a number above this is waited for.
+    Round(u64),
+    /// The window was reduced, and nothing was acknowledged since.
+    Reduced,
+    /// All sent before the reduction is acknowledged when this is waited for.
+    Recovering(u64),
+}
+
+impl Growth for Vegas {
+    fn new(rules: &Rules) -> Self {
+        Self {
+            reno: Aimd::new(rules),
+            alpha: f64::from(rules.vegas_alpha),
+            beta: f64::from(rules.vegas_beta),
+            gamma: f64::from(rules.vegas_gamma),
+            whole: rules.increase == Increase::Whole,
+            phase: Phase::Round(1),
+            base_rtt: Duration::MAX,
+            round_rtt: Duration::MAX,
+            round_samples: 0,
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        self.follow(acked);
+        let Phase::Round(end) = self.phase else {
+            self.reno.grow(window, acked);
+            return;
+        };
+        if acked.una <= end {
+            if window.in_slow_start() {
+                self.reno.slow_start(window, acked.segments);
+            }
+            return;
+        }
+        if self.round_samples <= 2 {
+            self.reno.grow(window, acked);
+        } else {
+            self.judge(window, acked);
+        }
+        self.begin_round(acked.max);
+    }
+
+    fn hold(&mut self, acked: Acked) {
+        self.follow(acked);
+    }
+
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
+        self.phase = Phase::Reduced;
+        self.reno.decrease(cut, cwnd, base)
+    }
+
+    fn recovered(&mut self, _window: &mut Window) {
+        self.phase = Phase::Starting;
+    }
+
+    fn timed_out(&mut self) {
+        self.reno.timed_out();
+    }
+
+    fn resumed(&mut self, _silence: Duration) {
+        self.base_rtt = Duration::MAX;
+        self.phase = Phase::Starting;
+    }
+}
+
+impl Vegas {
+    fn begin_round(&mut self, max: u64) {
+        self.phase = Phase::Round(max);
+        self.round_rtt = Duration::MAX;
+        self.round_samples = 0;
+    }
+
+    /// Takes in a round trip, and whether a reduction is over.
+    fn follow(&mut self, acked: Acked) {
+        if let Some(rtt) = acked.rtt {
+            let rtt = rtt.max(Duration::from_nanos(1));
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round_rtt = self.round_rtt.min(rtt);
+            self.round_samples += 1;
+        }
+        if self.phase == Phase::Reduced {
+            self.phase = Phase::Recovering(acked.max);
+        }
+        match self.phase {
+            Phase::Recovering(end) if acked.una < end => {}
+            Phase::Recovering(_) | Phase::Starting => self.begin_round(acked.max),
+            Phase::Round(_) | Phase::Reduced => {}
+        }
+    }
+
+    fn judge(&mut self, window: &mut Window, acked: Acked) {
+        let (base, rtt) = (self.base_rtt.as_nanos() as f64, self.round_rtt.as_nanos() as f64);
+        let diff = window.cwnd * (rtt - base) / base;
+        // The kernel's integers: between beta and beta + 1 it stays.
+        let diff = if self.whole { diff.floor() } else { diff };
+        if window.in_slow_start() && diff > self.gamma {
+            window.cwnd = window.cwnd.min((window.cwnd * base / rtt).floor() + 1.0);
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if window.in_slow_start() {
+            self.reno.slow_start(window, acked.segments);
+        } else if diff > self.beta {
+            window.cwnd -= 1.0;
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if diff < self.alpha {
+            window.cwnd += 1.0;
+        }
+        window.cwnd = window.cwnd.max(2.0);
+        window.ssthresh = window.ssthresh.max((window.cwnd * 0.75).floor());
+    }
+}
+
+/// What recovers beneath either Vegas.
+#[derive(Clone, Debug)]
+pub(crate) enum VegasRecovery {
+    Arizona(Arizona),
+    Linux(Sack),
+}
+
+impl Recovery for VegasRecovery {
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        if dialect == Dialect::Ns2 {
+            // `VegasTcpAgent::output` adds no headers, and sends a SYN of full size.
+            rules.segment = Bytes::new(1000);
+            rules.syn_size = Some(Bytes::new(1000));
+            // It draws once more than the others before its clock starts: the third number of `ns-random 1`, times 10 ms.
+            rules.clock_phase = Duration::from_nanos(142_047);
+        } else {
+            Sack::adjust(rules, dialect);
+            // A round is judged by three samples at least.
+            rules.timestamps = true;
+        }
+    }
+
+    fn new(rules: &Rules) -> Self {
+        match rules.vegas {
+            VegasRules::Arizona => Self::Arizona(Arizona::new(rules)),
+            VegasRules::Linux => Self::Linux(Sack::new(rules)),
+        }
+    }
+
+    fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        match self {
+            Self::Arizona(arizona) => arizona.on_ack(state, ack),
+            Self::Linux(sack) => sack.on_ack(state, ack),
+        }
+    }
+    fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
+        match self {
+            Self::Arizona(arizona) => arizona.on_timeout(state),
+            Self::Linux(sack) => sack.on_timeout(state),
+        }
+    }
+    fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
+        match self {
+            Self::Arizona(arizona) => arizona.time_out(state),
+            Self::Linux(sack) => sack.time_out(state),
+        }
+    }
+    fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
+        match self {
+            Self::Arizona(arizona) => arizona.next(state),
+            Self::Linux(sack) => sack.next(state),
+        }
+    }
+    fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
+        match self {
+            Self::Arizona(arizona) => arizona.sent(state, seq),
+            Self::Linux(sack) => sack.sent(state, seq),
+        }
+    }
+    fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
+        match self {
+            Self::Arizona(arizona) => arizona.output(state, seq),
+            Self::Linux(sack) => sack.output(state, seq),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::{Instant, Registry};
+
+    fn vegas(dialect: Dialect) -> Vegas {
+        Vegas::new(&TcpOptions::preset("tcp-vegas", dialect).unwrap().rules)
+    }
+
+    /// A round of ten acknowledgements with this round trip, in ms, and the first of the next.
+    fn round(vegas: &mut Vegas, window: &mut Window, from: u64, rtt: u64) -> u64 {
+        for una in from + 1..=from + 10 {
+            let rtt = Duration::from_millis(rtt);
+            let max = from + 10;
+            vegas.grow(window, Acked { now: Instant::ZERO, segments: 1, una, max, rtt: Some(rtt), srtt: rtt });
+        }
+        from + 10
+    }
+
+    /// baseRTT 100 ms and 20 segments: 20 (RTT - 100)/100 in the queue. Below 2 the window grows by one, above 4 it shrinks by one.
+    #[test]
+    fn the_window_follows_the_queue() {
+        for (rtt, cwnd) in [(100, 21.0), (109, 21.0), (110, 20.0), (120, 20.0), (121, 19.0), (300, 19.0)] {
+            let mut vegas = vegas(Dialect::Rfc);
+            let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
+            let una = round(&mut vegas, &mut window, 1, 100);
+            window = Window { cwnd: 20.0, ssthresh: 2.0 };
+            let una = round(&mut vegas, &mut window, una, rtt);
+            window = Window { cwnd: 20.0, ssthresh: 2.0 };
+            // The first of the next round judges this one.
+            let acked = Acked {
+                now: Instant::ZERO,
+                segments: 1,
+                una: una + 1,
+                max: una + 20,
+                rtt: Some(Duration::from_millis(rtt)),
+                srtt: Duration::from_millis(rtt),
+            };
+            vegas.grow(&mut window, acked);
+            assert_eq!(window.cwnd, cwnd, "{rtt} ms");
+            assert_eq!(window.ssthresh, (cwnd * 0.75).floor(), "tcp_current_ssthresh");
+        }
+    }
+
+    /// More than gamma, 1, in the queue ends slow start at what the empty path carries, and one: 20 x 100/106 = 18.87, 19.
+    /// With 20 x 5/100 = 1 it goes on.
+    #[test]
+    fn slow_start_ends_before_the_queue_fills() {
+        for (rtt, cwnd, slow) in [(105, 21.0, true), (106, 19.0, false)] {
+            let mut vegas = vegas(Dialect::Rfc);
+            let mut window = Window { cwnd: 1.0, ssthresh: 1000.0 };
+            let una = round(&mut vegas, &mut window, 1, 100);
+            let una = round(&mut vegas, &mut window, una, rtt);
+            window.cwnd = 20.0;
+            round(&mut vegas, &mut Window { ..window }, una, rtt);
+            let mut judged = Window { cwnd: 20.0, ssthresh: 1000.0 };
+            (vegas.base_rtt, vegas.round_rtt) = (Duration::from_millis(100), Duration::from_millis(rtt));
+            let rtt = Duration::from_millis(rtt);
+            let acked = Acked { now: Instant::ZERO, segments: 1, una, max: una, rtt: Some(rtt), srtt: rtt };
+            vegas.judge(&mut judged, acked);
+            assert_eq!((judged.cwnd, judged.in_slow_start()), (cwnd, slow), "{rtt:?}");
+        }
+    }
+
+    /// Linux counts in integers: 20 x 24/100 = 4.8 is 4, not above beta.
+    #[test]
+    fn linux_counts_whole_segments() {
+        for (dialect, cwnd) in [(Dialect::Linux, 20.0), (Dialect::Rfc, 19.0)] {
+            let mut vegas = vegas(dialect);
+            (vegas.base_rtt, vegas.round_rtt) = (Duration::from_millis(100), Duration::from_millis(124));
+            let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
+            let rtt = Duration::from_millis(124);
+            vegas.judge(
+                &mut window,
+                Acked { now: Instant::ZERO, segments: 1, una: 9, max: 9, rtt: Some(rtt), srtt: rtt },
+            );
+            assert_eq!(window.cwnd, cwnd, "{dialect:?}");
+        }
+    }
+
+    /// Fewer than three samples in a round are no measure, and a loss stops measuring until all sent before it is acknowledged: meanwhile
+    /// the window grows as Reno's.
+    #[test]
+    fn without_a_measure_it_is_reno() {
+        let ms = Duration::from_millis;
+        let acked = |una, max, rtt| Acked { now: Instant::ZERO, segments: 1, una, max, rtt, srtt: ms(100) };
+        let mut vegas = vegas(Dialect::Rfc);
+        let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
+        vegas.grow(&mut window, acked(2, 12, Some(ms(100))));
+        assert!((window.cwnd - 10.1).abs() < 1e-12, "a round of one sample");
+        vegas.grow(&mut window, acked(12, 22, Some(ms(500))));
+        assert!((window.cwnd - 10.1).abs() < 1e-12, "within a round");
+        vegas.grow(&mut window, acked(13, 22, Some(ms(500))));
+        assert!((window.cwnd - 10.1 - 1.0 / 10.1).abs() < 1e-12, "a round of two");
+        assert_eq!(vegas.decrease(Cut::Timeout, 20.0, 20.0), 10.0);
+        window.cwnd = 10.0;
+        for una in 14..23 {
+            let before = window.cwnd;
+            vegas.grow(&mut window, acked(una, 23, Some(ms(500))));
+            assert!((window.cwnd - before - 1.0 / before).abs() < 1e-12, "{una}");
+        }
+        vegas.grow(&mut window, acked(23, 33, Some(ms(500))));
+        let before = window.cwnd;
+        for una in 24..=33 {
+            vegas.grow(&mut window, acked(una, 43, Some(ms(500))));
+        }
+        assert_eq!(window.cwnd, before, "in a round nothing moves");
+        vegas.grow(&mut window, acked(34, 43, Some(ms(500))));
+        assert_eq!(window.cwnd, before - 1.0, "and its end does");
+    }
+
+    /// `tcp_vegas_init`: a silence starts baseRTT anew.
+    #[test]
+    fn a_silence_forgets_the_base() {
+        let mut vegas = vegas(Dialect::Linux);
+        let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
+        let una = round(&mut vegas, &mut window, 1, 100);
+        assert_eq!(vegas.base_rtt, Duration::from_millis(100));
+        vegas.resumed(Duration::from_secs(1));
+        round(&mut vegas, &mut window, una, 140);
+        assert_eq!(vegas.base_rtt, Duration::from_millis(140));
+    }
+}

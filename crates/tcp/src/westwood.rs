@@ -1,0 +1,184 @@
+//! TCP Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001) and Westwood+ (Grieco and Mascolo 2004; Mascolo, Grieco, Ferorelli,
+//! Camarda and Piscitelli 2004; Linux net/ipv4/tcp_westwood.c): the window opens as Reno's, and a loss leaves what the path carried.
+//!
+//! ```text
+//! loss:      ssthresh = max(2, BWE RTTmin), cwnd = min(cwnd, ssthresh)
+//! its end:   the same once more, and cwnd = ssthresh      (Westwood+)
+//! timeout:   ssthresh likewise, cwnd = 1, and RTTmin begins anew with the next round trip that is measured
+//! ```
+//! BWE, in segments per second, is that of `bandwidth.rs`. A duplicate acknowledgement counts as a segment; the cumulative one behind it
+//! counts without those.
+
+use crate::aimd::Aimd;
+use crate::bandwidth::Bandwidth;
+use crate::growth::{Acked, Growth, Window};
+use crate::options::{BandwidthFilter, Rules};
+use crate::segment::Segment;
+use crate::state::Cut;
+use headway_units::{Duration, Instant};
+
+/// Either Westwood.
+#[derive(Clone, Debug)]
+pub(crate) struct Westwood {
+    reno: Aimd,
+    bandwidth: Bandwidth,
+    plus: bool,
+    /// Segments that duplicates have counted and no cumulative acknowledgement has yet.
+    accounted: u64,
+    rtt: Option<Duration>,
+    min_rtt: Duration,
+    restart: bool,
+}
+
+impl Growth for Westwood {
+    fn new(rules: &Rules) -> Self {
+        Self {
+            reno: Aimd::new(rules),
+            bandwidth: Bandwidth::new(rules),
+            plus: rules.bandwidth_filter == BandwidthFilter::Plus,
+            accounted: 0,
+            rtt: None,
+            min_rtt: Duration::ZERO,
+            restart: true,
+        }
+    }
+
+    fn observe(&mut self, now: Instant, una: u64, _max: u64, ack: &Segment) {
+        if una == 0 {
+            self.bandwidth.start(now);
+        } else if ack.seq >= una {
+            let segments = self.count(ack.seq - una);
+            self.bandwidth.acknowledged(now, segments, self.rtt);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        self.measure(acked);
+        self.reno.grow(window, acked);
+    }
+
+    fn hold(&mut self, acked: Acked) {
+        self.measure(acked);
+    }
+
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
+        self.reno.decrease(cut, cwnd, base);
+        self.carried()
+    }
+
+    fn settle(&self, cwnd: f64, reduced: f64) -> f64 {
+        cwnd.min(reduced)
+    }
+
+    fn recovered(&mut self, window: &mut Window) {
+        if self.plus {
+            window.ssthresh = self.carried().floor();
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    fn timed_out(&mut self) {
+        self.restart = true;
+        self.reno.timed_out();
+    }
+}
+
+impl Westwood {
+    /// What the path carries in its shortest round trip, in segments.
+    fn carried(&self) -> f64 {
+        (self.bandwidth.rate() * self.min_rtt.as_secs_f64()).max(2.0)
+    }
+
+    fn measure(&mut self, acked: Acked) {
+        if let Some(rtt) = acked.rtt {
+            self.rtt = Some(rtt);
+            self.min_rtt = if self.restart { rtt } else { self.min_rtt.min(rtt) };
+            self.restart = false;
+        }
+    }
+
+    /// How many segments have arrived, by an acknowledgement that moves on by `advance`.
+    fn count(&mut self, advance: u64) -> u64 {
+        match advance {
+            0 => {
+                self.accounted += 1;
+                1
+            }
+            1 => 1,
+            _ if self.accounted >= advance => {
+                self.accounted -= advance;
+                1
+            }
+            _ => advance - std::mem::take(&mut self.accounted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::{Dialect, Registry};
+
+    fn westwood(filter: BandwidthFilter) -> Westwood {
+        let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
+        options.rules_mut().bandwidth_filter = filter;
+        Westwood::new(&options.rules)
+    }
+
+    /// AckedCount of the paper of 2001: three duplicates count at once; of the four segments that then arrive in one acknowledgement
+    /// only one is news. Five duplicates ahead of three leave two to be set against the next.
+    #[test]
+    fn duplicates_count_and_are_counted_once() {
+        let mut westwood = westwood(BandwidthFilter::Plus);
+        let counted: Vec<_> = [0, 0, 0, 4, 2, 1].map(|advance| westwood.count(advance)).into();
+        assert_eq!(counted, [1, 1, 1, 1, 2, 1]);
+        let counted: Vec<_> = [0, 0, 0, 0, 0, 3, 4, 4].map(|advance| westwood.count(advance)).into();
+        assert_eq!(counted, [1, 1, 1, 1, 1, 1, 2, 4]);
+    }
+
+    /// 100 segments a second with RTTmin 200 ms are 20 segments, whatever the window was; a smaller one stays.
+    #[test]
+    fn a_loss_leaves_what_the_path_carries() {
+        let options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
+        let mut sender = crate::Sender::new(&options, headway_units::Random::new(1, "test"));
+        let mut template = crate::Sink::new(&options);
+        sender.write(Instant::ZERO, 10);
+        let syn = sender.poll_transmit(Instant::ZERO).unwrap();
+        template.handle(Instant::ZERO, &syn);
+        let ack = template.poll_transmit(Instant::ZERO).unwrap();
+
+        for filter in [BandwidthFilter::Plus, BandwidthFilter::Tustin] {
+            let mut westwood = westwood(filter);
+            westwood.observe(Instant::ZERO, 0, 1, &ack);
+            assert_eq!(westwood.decrease(Cut::DupAcks, 50.0, 50.0), 2.0, "nothing is known");
+            let mut window = Window { cwnd: 60.0, ssthresh: 60.0 };
+            for una in 1..2000 {
+                let now = Instant::from_millis(10 * una);
+                westwood.observe(now, una, una + 60, &Segment { seq: una + 1, ..ack });
+                let rtt = Duration::from_millis(if una == 700 { 200 } else { 600 });
+                let acked = Acked { now, segments: 1, una: una + 1, max: una + 60, rtt: Some(rtt), srtt: rtt };
+                westwood.hold(acked);
+            }
+            let left = westwood.decrease(Cut::DupAcks, 60.0, 60.0);
+            assert!((left - 20.0).abs() < 0.2, "{filter:?}: {left}");
+            assert_eq!((westwood.settle(60.0, left), westwood.settle(7.0, left)), (left, 7.0));
+            westwood.recovered(&mut window);
+            let after = if filter == BandwidthFilter::Plus { left.floor() } else { 60.0 };
+            assert_eq!((window.cwnd, window.ssthresh), (after, after));
+            // RTTmin restarts with the next round trip: 600 ms.
+            westwood.timed_out();
+            assert_eq!(westwood.decrease(Cut::Timeout, 60.0, 60.0), left);
+            let rtt = Duration::from_millis(600);
+            westwood.hold(Acked {
+                now: Instant::from_secs(20),
+                segments: 1,
+                una: 2000,
+                max: 2001,
+                rtt: Some(rtt),
+                srtt: rtt,
+            });
+            assert!((westwood.decrease(Cut::Timeout, 60.0, 60.0) - 3.0 * left).abs() < 1e-9);
+        }
+    }
+}

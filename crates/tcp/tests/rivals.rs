@@ -1,0 +1,137 @@
+//! Vegas, Westwood and JTCP for what they were made for.
+#![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
+
+mod path;
+
+use headway_tcp::{BandwidthFilter, TcpOptions, VegasRules};
+use headway_units::{Dialect, Instant, Registry};
+use path::{Hop, Limit, Outcome, dumbbell, hop, run};
+
+const DIALECTS: [Dialect; 3] = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
+
+fn preset(kind: &str, dialect: Dialect) -> TcpOptions {
+    let mut options = TcpOptions::preset(kind, dialect).unwrap();
+    options.rules_mut().window = "1000packets".parse().unwrap();
+    options
+}
+
+/// One endless flow, 60 s, the queue from 20 s on.
+fn alone(hops: &[Hop], options: &TcpOptions) -> Outcome {
+    let flow = (options.clone(), Instant::ZERO, u64::MAX / 2);
+    run(hops, &[flow], Instant::from_secs(20), Instant::from_secs(60))
+}
+
+/// 10 Mb/s, 50 ms each way, so many of 100 packets lost at random: the queue stays empty.
+fn lossy(percent: f64) -> Vec<Hop> {
+    let mut link = hop("10Mbps", "50ms", Limit::Ns2(1000));
+    link.loss = percent / 100.0;
+    vec![link]
+}
+
+/// Alone it keeps alpha to beta segments in the queue, in either Vegas, fills the link, and loses nothing (the packet in transmission
+/// counts, and the one that a round trip may be ahead). Each segment is acknowledged at once: behind a pair the round trip is longer by one.
+#[test]
+fn vegas_keeps_a_few_segments_waiting() {
+    for dialect in DIALECTS {
+        let mut options = preset("tcp-vegas", dialect);
+        options.rules_mut().delayed_ack = None;
+        let outcome = alone(&dumbbell("2Mbps", "10ms", 50), &options);
+        let (alpha, beta) = (f64::from(options.rules.vegas_alpha), f64::from(options.rules.vegas_beta));
+        let queue = outcome.mean_queue;
+        assert!((alpha..=beta + 2.0).contains(&queue), "{dialect:?}: {queue} segments in the queue");
+        assert!(outcome.drops.is_empty(), "{dialect:?}: {:?}", outcome.drops);
+        // 2 Mb/s for 60 s less what slow start leaves idle.
+        assert!(outcome.sent_bytes as f64 * 8.0 > 0.97 * 2e6 * 60.0, "{dialect:?}: {}", outcome.sent_bytes);
+    }
+}
+
+/// Every packet of ns-2's Vegas has 1000 B, its SYN too (`VegasTcpAgent::output`).
+#[test]
+fn vegas_sends_packets_of_one_size() {
+    let mut sender =
+        headway_tcp::Sender::new(&preset("tcp-vegas", Dialect::Ns2), headway_units::Random::new(1, "size"));
+    sender.write(Instant::ZERO, 1);
+    assert_eq!(sender.poll_transmit(Instant::ZERO).unwrap().size, 1000);
+    let mut options = preset("tcp-reno", Dialect::Ns2);
+    let size = |options: &TcpOptions| {
+        let mut sender = headway_tcp::Sender::new(options, headway_units::Random::new(1, "size"));
+        sender.write(Instant::ZERO, 1);
+        sender.poll_transmit(Instant::ZERO).unwrap().size
+    };
+    assert_eq!(size(&options), 40);
+    options.rules_mut().syn_size = Some("60B".parse().unwrap());
+    assert_eq!(size(&options), 60);
+}
+
+/// Either Vegas can be had in each dialect, through losses and delayed acknowledgements.
+#[test]
+fn either_vegas_runs_in_each_dialect() {
+    for dialect in DIALECTS {
+        for vegas in [VegasRules::Arizona, VegasRules::Linux] {
+            let mut options = preset("tcp-vegas", dialect);
+            let rules = options.rules_mut();
+            (rules.vegas, rules.timestamps, rules.sack_blocks) = (vegas, true, 3);
+            rules.delayed_ack = Some("100ms".parse().unwrap());
+            let outcome = alone(&lossy(0.1), &options);
+            let sink = &outcome.flows[0].sink;
+            assert!(sink.received_segments() > 5_000, "{dialect:?} {vegas:?}: {}", sink.received_segments());
+        }
+    }
+}
+
+/// Random losses: Westwood knows what the path carries, SACK halves. Both estimates get at least half as much again through 1 % (Mascolo and
+/// others 2001 report gains of up to 550 %).
+#[test]
+fn westwood_outruns_reno_on_a_lossy_link() {
+    for dialect in DIALECTS {
+        let sack = alone(&lossy(1.0), &preset("tcp-sack", dialect)).flows[0].sink.received_segments();
+        for filter in [BandwidthFilter::Plus, BandwidthFilter::Tustin] {
+            let mut options = preset("tcp-westwood", dialect);
+            options.rules_mut().bandwidth_filter = filter;
+            let westwood = alone(&lossy(1.0), &options).flows[0].sink.received_segments();
+            assert!(westwood * 2 > sack * 3, "{dialect:?} {filter:?}: {westwood} beside {sack}");
+        }
+    }
+}
+
+/// Behind a full queue BWE RTTmin is the bandwidth-delay product: 2 Mb/s, 28 ms and a segment. So a loss leaves the link full and the queue empty,
+/// whatever the window had grown to.
+#[test]
+fn westwood_leaves_a_full_link() {
+    for dialect in DIALECTS {
+        let mut options = preset("tcp-westwood", dialect);
+        options.rules_mut().timestamps = true;
+        let outcome = alone(&dumbbell("2Mbps", "10ms", 20), &options);
+        let segment = options.rules.segment.count() as f64 * 8.0;
+        let product = 2e6 * 0.028 / segment + 2.0;
+        let flow = &outcome.flows[0];
+        let late = flow.windows.iter().filter(|window| window.0 > 20_000_000_000);
+        let ssthresh: Vec<_> = late.map(|window| window.2).collect();
+        let (least, most) = ssthresh.iter().fold((f64::MAX, 0f64), |(a, b), &c| (a.min(c), b.max(c)));
+        assert!(least >= product - 3.0 && most <= product + 3.0, "{dialect:?}: {least} to {most}, not near {product}");
+    }
+}
+
+/// Random losses in an idle link are no congestion: JTCP keeps its window, NewReno halves.
+#[test]
+fn jtcp_outruns_newreno_on_a_lossy_link() {
+    for dialect in DIALECTS {
+        let newreno = alone(&lossy(1.0), &preset("tcp-newreno", dialect)).flows[0].sink.received_segments();
+        let jtcp = alone(&lossy(1.0), &preset("tcp-jtcp", dialect)).flows[0].sink.received_segments();
+        assert!(jtcp * 2 > newreno * 3, "{dialect:?}: {jtcp} beside {newreno}");
+    }
+}
+
+/// A full queue is congestion: each acknowledged at once, all but few losses at a bottleneck halve the window.
+#[test]
+fn jtcp_halves_at_a_full_queue() {
+    for dialect in DIALECTS {
+        let mut options = preset("tcp-jtcp", dialect);
+        options.rules_mut().delayed_ack = None;
+        let outcome = alone(&dumbbell("2Mbps", "10ms", 20), &options);
+        let flow = &outcome.flows[0];
+        let halvings = flow.windows.windows(2).filter(|pair| pair[1].1 < 0.6 * pair[0].1).count() as u64;
+        let losses = flow.sender.counters().fast_recoveries;
+        assert!(losses > 10 && halvings * 10 >= losses * 9, "{dialect:?}: {halvings} of {losses}");
+    }
+}
