@@ -35,8 +35,9 @@ pub use spacing_equation::SpacingEquationOptions;
 pub use spacing_fixed::{Apart, SpacingFixedOptions, SpacingFixedSender};
 pub use tcp_like::{AckRatioRule, Restart, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
 pub use tfrc::{
-    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
-    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver, TfrcSender,
+    CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
+    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver,
+    TfrcSender,
 };
 pub use tfrc_filtered::TfrcFilteredOptions;
 pub use tfrc_sp::TfrcSpOptions;

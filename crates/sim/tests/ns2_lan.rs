@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::means::{Mean, Verdict};
 use common::{data, fields, run};
 use headway_record::{LinkSummary, Summary};
 use std::collections::BTreeMap;
@@ -93,47 +94,6 @@ fn metrics(summary: &Summary, n: usize) -> Metrics {
     ]
 }
 
-fn mean_and_variance(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0))
-}
-
-/// Half the Welch 95 % interval of the difference of two means (Student's quantile by Cornish and Fisher).
-fn welch(a: &[f64], b: &[f64]) -> f64 {
-    let (va, vb) = (mean_and_variance(a).1 / a.len() as f64, mean_and_variance(b).1 / b.len() as f64);
-    if va + vb == 0.0 {
-        return 0.0;
-    }
-    let v = (va + vb) * (va + vb) / (va * va / (a.len() as f64 - 1.0) + vb * vb / (b.len() as f64 - 1.0));
-    let z: f64 = 1.959_964;
-    let t = z + z * (z * z + 1.0) / (4.0 * v) + z * (5.0 * z * z * z * z + 16.0 * z * z + 3.0) / (96.0 * v * v);
-    t * (va + vb).sqrt()
-}
-
-/// What ten runs a side say of two means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// The Welch interval of their difference lies inside the margin.
-    Agree,
-    /// It reaches across it: more runs would tell.
-    Undecided,
-    /// It lies outside.
-    Differ,
-}
-
-/// Whether two means agree within a margin, which is a part of ns-2's.
-fn verdict(ours: &[f64], theirs: &[f64], relative: f64) -> Verdict {
-    assert!(ours.len().min(theirs.len()) >= 10, "fewer runs prove nothing");
-    let (mean, reference) = (mean_and_variance(ours).0, mean_and_variance(theirs).0);
-    let (off, chance, margin) = ((mean - reference).abs(), welch(ours, theirs), relative * reference);
-    match (off + chance <= margin, off - chance > margin) {
-        (true, _) => Verdict::Agree,
-        (_, true) => Verdict::Differ,
-        _ => Verdict::Undecided,
-    }
-}
-
 /// Ten runs of mean 100 and standard deviation 1: t of 18 degrees is 2.101, half the interval 2.101 sqrt(1 / 10 + 1 / 10) = 0.94.
 #[test]
 fn noise_does_not_agree() {
@@ -149,12 +109,12 @@ fn noise_does_not_agree() {
         // The means are the same, and nothing is known.
         (around(100.0, 10.0), Verdict::Undecided),
     ] {
-        assert_eq!(verdict(&ours, &theirs, 0.02), expected, "{ours:?}");
+        assert_eq!(Mean::of(&ours).verdict(&Mean::of(&theirs), 0.02), expected, "{ours:?}");
     }
 }
 
 fn compare_means(ours: &[f64], theirs: &[f64]) -> String {
-    let (mean, reference) = (mean_and_variance(ours).0, mean_and_variance(theirs).0);
+    let (mean, reference) = (Mean::of(ours).mean, Mean::of(theirs).mean);
     format!("{mean:.4} {reference:.4} ({:+.2} %)", 100.0 * (mean - reference) / reference)
 }
 
@@ -189,7 +149,7 @@ fn means_over_ten_runs_agree() {
             let a: Vec<f64> = ours.iter().map(|m| m[number]).collect();
             let b: Vec<f64> = runs.iter().map(|(_, m)| m[number]).collect();
             let relative = if *name == "loss_data" || *name == "retransmitted" { 0.10 } else { 0.02 };
-            let verdict = verdict(&a, &b, relative);
+            let verdict = Mean::of(&a).verdict(&Mean::of(&b), relative);
             write!(line, "  {name} {}", compare_means(&a, &b)).unwrap();
             verdicts.push((verdict, format!("{cell:?} {name}: {}, margin {relative}", compare_means(&a, &b))));
         }
@@ -303,8 +263,8 @@ fn chance_is_welchs_width() {
         |mean: f64, swing: f64| -> Vec<f64> { (0..10).map(|run| mean + swing * f64::from(run % 2 * 2 - 1)).collect() };
     // The series ends after two terms: 0.15 % too narrow at 11 degrees.
     for (a, b, expected) in [(1.0, 1.0, 0.9904), (1.0, 3.0, 2.3207), (3.0, 1.0, 2.3207)] {
-        let found = welch(&runs(100.0, a), &runs(103.0, b));
+        let found = Mean::of(&runs(100.0, a)).welch(&Mean::of(&runs(103.0, b)));
         assert!((found / expected - 1.0).abs() < 0.002, "{found} is not {expected}");
     }
-    assert_eq!(welch(&runs(1.0, 0.0), &runs(2.0, 0.0)), 0.0);
+    assert_eq!(Mean::of(&runs(1.0, 0.0)).welch(&Mean::of(&runs(2.0, 0.0))), 0.0);
 }

@@ -11,7 +11,7 @@
 //! As long as fewer than 8 intervals are closed, section 5.4 sums k terms with `I_0` and section 5.5 k + 1; each is done
 //! as it is written.
 
-use super::options::TfrcOptions;
+use super::options::{DiscountKept, TfrcOptions};
 
 /// Intervals remembered: the open one, eight that count, and one more, which counts in the discount factor that the newest
 /// closed one had when it was open.
@@ -46,6 +46,9 @@ pub(crate) struct Average {
     discounting: bool,
     threshold: f64,
     whole: bool,
+    kept: DiscountKept,
+    /// DF of the last average.
+    last: f64,
     /// Of the intervals averaged last, the newest first.
     discounts: Vec<(u64, f64)>,
     /// Used again.
@@ -59,6 +62,8 @@ impl Average {
             discounting: options.discounting,
             threshold: options.discount_threshold,
             whole: options.whole_intervals,
+            kept: options.discount_kept,
+            last: 1.0,
             discounts: Vec::new(),
             spare: Vec::new(),
         }
@@ -70,6 +75,7 @@ impl Average {
         let intervals = intervals.get(..INTERVALS).unwrap_or(intervals);
         if intervals.len() < 2 {
             self.discounts.clear();
+            self.last = 1.0;
             return 0.0;
         }
         let mut mean = if self.discounting {
@@ -85,7 +91,8 @@ impl Average {
     }
 
     /// Takes over the discount factors, and multiplies them by what each interval that has closed since earned while it
-    /// was open: its own length says how much, since the factor only falls while `I_0` grows.
+    /// was open: its own length says how much, since the factor only falls while `I_0` grows. Or the last average does,
+    /// of which one that had not begun by then has no part.
     fn follow(&mut self, intervals: &[Interval]) {
         let known = std::mem::replace(&mut self.discounts, std::mem::take(&mut self.spare));
         let factor = |start| known.iter().find(|known| known.0 == start).map_or(1.0, |known| known.1);
@@ -94,7 +101,11 @@ impl Average {
         let is_known = |interval: &Interval| known.iter().any(|known| known.0 == interval.start);
         let closed_since = intervals.iter().position(is_known).unwrap_or(0);
         for newly_closed in (1..=closed_since).rev() {
-            let df = self.general(newly_closed, intervals).0;
+            let df = match self.kept {
+                DiscountKept::Closed => self.general(newly_closed, intervals).0,
+                DiscountKept::Averaged if newly_closed == closed_since => self.last,
+                DiscountKept::Averaged => 1.0,
+            };
             self.discounts[newly_closed + 1..].iter_mut().for_each(|discount| discount.1 *= df);
         }
         self.spare = known;
@@ -112,8 +123,9 @@ impl Average {
         (if open > 2.0 * mean { (2.0 * mean / open).max(self.threshold) } else { 1.0 }, mean)
     }
 
-    fn discounted(&self, intervals: &[Interval], open_counts: bool) -> f64 {
+    fn discounted(&mut self, intervals: &[Interval], open_counts: bool) -> f64 {
         let (df, closed) = self.general(0, intervals);
+        self.last = df;
         if !open_counts {
             return closed;
         }
@@ -235,6 +247,31 @@ mod tests {
                 literal.loss();
                 starts.insert(0, count as u64 + 1);
                 starts.truncate(N + 2);
+            }
+        }
+    }
+
+    /// ns-2's `mult_factor_`. Eight intervals of 100 and an open one of 250: DF = 2 * 100 / 250 = 0.8. That closes at 300, which would earn
+    /// 2/3: the closed ones weigh 1 and 5 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2), so (300 + 5 * 0.8 * 100) / (1 + 5 * 0.8) = 140, or
+    /// (300 + 5 * 2/3 * 100) / (1 + 5 * 2/3) = 1900 / 13. If one of 200 has come and gone too, it takes nothing
+    /// from the older ones: (200 + 300 + 4 * 0.8 * 100) / (2 + 4 * 0.8) = 820 / 5.2; by lengths neither, 200 being below twice their mean.
+    #[test]
+    fn what_stays_of_a_discount() {
+        let list = |newer: &[f64]| -> Vec<Interval> {
+            let lengths: Vec<f64> = newer.iter().copied().chain([100.0; 8]).collect();
+            let starts = (1..=lengths.len() as u64).rev();
+            lengths.iter().zip(starts).map(|(&length, start)| Interval { start, length }).collect()
+        };
+        for (kept, expected) in [
+            (DiscountKept::Averaged, [140.0, 820.0 / 5.2]),
+            (DiscountKept::Closed, [1900.0 / 13.0, (500.0 + 800.0 / 3.0) / (2.0 + 8.0 / 3.0)]),
+        ] {
+            for (newer, mean) in [&[0.0, 300.0][..], &[0.0, 200.0, 300.0]].into_iter().zip(expected) {
+                let options = TfrcOptions { discount_kept: kept, ..TfrcOptions::preset(Dialect::Ns2) };
+                let mut average = Average::new(&options);
+                average.loss_event_rate(&list(&[250.0]), true);
+                let p = average.loss_event_rate(&list(newer), true);
+                assert!((p * mean - 1.0).abs() < 1e-12, "{kept:?} {newer:?}: {} instead of {mean}", 1.0 / p);
             }
         }
     }

@@ -27,8 +27,8 @@ mod vectors;
 
 pub use context::TfrcContext;
 pub use options::{
-    CounterSamples, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback, OpenInterval,
-    Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
+    CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
+    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcOptions,
 };
 pub use receiver::TfrcReceiver;
 pub use sender::TfrcSender;

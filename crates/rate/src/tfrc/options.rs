@@ -27,6 +27,8 @@ pub struct TfrcOptions {
     pub discounting: bool,
     /// The least general discount factor (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`), up to 1.
     pub discount_threshold: f64,
+    /// What of a closed interval's discount factor stays with those before it.
+    pub discount_kept: DiscountKept,
     /// The average is a moving one, in which the newest interval weighs so much, from 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
@@ -143,6 +145,20 @@ pub enum OpenInterval {
     ToHighest,
     /// From the packet after `S_A` to the highest number received: the loss counts in the interval that it ends (ns-2).
     AfterLoss,
+}
+
+/// By which discount factor an interval that has closed lets those before it weigh less for good (RFC 5348 section 5.5, `DF_i * DF`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum DiscountKept {
+    /// That of its whole length.
+    Closed,
+    /// That of the last average before it closed, which is up to a round trip older (ns-2 `mult_factor_`).
+    Averaged,
 }
 
 /// The length of the interval before the first loss: the inverse of the equation at some receive rate.
@@ -428,6 +444,7 @@ impl TfrcOptions {
             first_interval: FirstInterval::GreatestRate,
             discounting: true,
             discount_threshold: 0.25,
+            discount_kept: DiscountKept::Closed,
             moving_average: None,
             whole_intervals: false,
             feedback: FeedbackClock::Timer,
@@ -476,6 +493,7 @@ impl TfrcOptions {
             open_interval: OpenInterval::AfterLoss,
             first_interval: FirstInterval::LastRtt,
             discount_threshold: 0.5,
+            discount_kept: DiscountKept::Averaged,
             feedback: FeedbackClock::Arrival,
             segment: Segment::Full,
             rtt_filter: 0.95,

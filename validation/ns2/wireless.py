@@ -1,0 +1,229 @@
+"""A flow over wires and a wireless link that loses packets by chance, beside constant rates, by ns-2 (wireless.tcl) and by Headway in the dialect ns2.
+
+Drawn are the loss rate, delays, queues and load; kinds of flow and networks go in turn, so that a few cells have all of them. Starts and the phase of TCP's
+clock are told to both programs. What is compared is the throughput at the receiver from 20 to 220 s.
+
+Told: the lost packets are drawn once, and told too. Each run must be the same within 0.5 %, which a window at either end may make: ns-2's sink of TCP
+counts what came in order, Headway what came for the first time.
+
+Cells: each program draws its own losses, and the means are compared: the whole Welch 95 % interval of their difference must lie within 5 % of ns-2's.
+Runs are added until that interval is narrow, whatever the difference. Each cell has seeds of its own, so that what chance does to one it does not to all.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+
+from common import program, student
+import agreement
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-wireless"
+DURATION_S, WARM_S = 220, 20
+PACKET, HEADER = 1000, 40
+MARGIN, TOLD_MARGIN = 0.05, 0.005
+# With half an interval of 1 %, chance alone makes no cell miss the margin.
+ENOUGH, LEAST_RUNS, MOST_RUNS = 0.01, 20, 320
+
+# Of the wires, all together, and of the wireless link, in ms.
+DELAYS = {"A": (10, 10), "B": (45, 5)}
+# What goes where beside the flow, and how fast, in Mb/s. single: S - R1 ~ D. The others: S - R1 - R2 - R3 - R4 ~ D, joined hop by hop, or one a hop.
+LOADS = {"single": (2, [("r1", "d")] * 3), "path": (2, [("r1", "r4"), ("r2", "r4"), ("r3", "r4")]),
+         "onehop.2": (2, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]), "onehop.6": (6, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")])}
+# t_RTO of ns-2's TFRC is about a round trip as it comes; tfrc.4R has it as RFC 5348 section 3.1.
+FLOWS = {"tfrc": "Agent/TFRC", "tfrc.4R": "Agent/TFRC", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
+
+# More packets than the wireless link carries in a run.
+MOST_PACKETS = 300_000
+
+Cell = collections.namedtuple("Cell", "flow network delays limit loss")
+# Starts in whole ns.
+Draw = collections.namedtuple("Draw", "flow cbrs")
+
+
+def name(cell):
+    return f"{cell.flow} {cell.network} {cell.delays} q{cell.limit} p{cell.loss:g}"
+
+
+def cells(count, seed):
+    """Each kind of flow in each network, again and again; no two are the same."""
+    draw = random.Random(seed)
+    networks, found = {}, []
+    while len(found) < count:
+        flow = list(FLOWS)[len(found) % len(FLOWS)]
+        if not networks.get(flow):
+            networks[flow] = draw.sample(list(LOADS), len(LOADS))
+        loss = 0.0 if draw.random() < 0.1 else float(f"{0.005 * 16 ** draw.random():.2g}")
+        found.append(Cell(flow, networks[flow].pop(), draw.choice(list(DELAYS)), draw.choice([50, 50, 10, 20, 100]), loss))
+    return found
+
+
+def told_cells(seed):
+    """Each kind of flow in each network once, and in which of its packets are lost."""
+    drawn = random.Random(f"told {seed}")
+    for flow in FLOWS:
+        for network in LOADS:
+            # More losses than these are too long a word of a command.
+            cell = Cell(flow, network, drawn.choice(list(DELAYS)), drawn.choice([10, 20, 50, 100]), float(f"{0.005 * 6 ** drawn.random():.2g}"))
+            yield cell, [packet for packet in range(MOST_PACKETS) if drawn.random() < cell.loss]
+
+
+def draw(seed):
+    starts = random.Random(seed)
+    return Draw(starts.randrange(10**9), [starts.randrange(10**8) for _ in range(3)])
+
+
+def links(cell):
+    """(from, to, Mb/s, ms, packets), from the sender to the receiver. The last is wireless."""
+    wired, wireless = DELAYS[cell.delays]
+    names = ["s", "r1", "d"] if cell.network == "single" else ["s", "r1", "r2", "r3", "r4", "d"]
+    hops = list(zip(names, names[1:]))
+    return [(one, other, 100 if one == "s" else 10, wireless if other == "d" else wired / (len(hops) - 1), cell.limit) for one, other in hops]
+
+
+def four_round_trips_s(cell):
+    return 8 * sum(DELAYS[cell.delays]) / 1000
+
+
+def dithered(cell):
+    """Without losses even rates lock their phases with the flow's, and what it gets is left to the starts."""
+    return cell.loss == 0
+
+
+def seconds(ns):
+    return f"{ns // 10**9}.{ns % 10**9:09}"
+
+
+def run_ns(cell, drawn, seed, lost):
+    """The throughput in Mb/s; the phase of a TCP's clock."""
+    mbps, ways = LOADS[cell.network]
+    settings = {"tfrc": ["tcp_tick_", 0.01], "tfrc.4R": ["tcp_tick_", 0.01, "minrto_", four_round_trips_s(cell)]}.get(cell.flow, [])
+    cbrs = [(*way, mbps, seconds(start)) for way, start in zip(ways, drawn.cbrs)]
+    def listed(rows):
+        return " ".join("{" + " ".join(map(str, row)) + "}" for row in rows)
+    words = [seed, DURATION_S, WARM_S, listed(links(cell)), " ".join(map(str, lost or [cell.loss])), listed(cbrs), int(dithered(cell)),
+             " ".join(map(str, [FLOWS[cell.flow], seconds(drawn.flow), *settings]))]
+    done = subprocess.run(["ns", HERE / "wireless.tcl", *map(str, words)], check=True, stdout=subprocess.PIPE, text=True)
+    said = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    return 8e-6 * int(said["bytes"]) / (DURATION_S - WARM_S), said["clock_phase"]
+
+
+def transport(cell, phase):
+    if cell.flow.startswith("tfrc"):
+        least = f', min_rto = "{four_round_trips_s(cell)}s"' if cell.flow == "tfrc.4R" else ""
+        return f'kind = "tfrc", datagram = "{PACKET}B", header = "0B", controller = {{ tcp_tick = "10ms"{least} }}'
+    return f'kind = "{cell.flow}", segment = "{PACKET}B", header = "{HEADER}B", window = "1000packets", clock_phase = "{round(float(phase) * 10_000_000)}ns"'
+
+
+def scenario(cell, drawn, seed, phase, lost):
+    text = [f'name = "wireless"\nduration = "{DURATION_S}s"\nmeasure_from = "{WARM_S}s"\nseed = {seed}\ndialect = "ns2"\nrecord.series = false\n']
+    for one, other, mbps, ms, packets in links(cell):
+        common = f'rate = "{mbps}Mbps"\ndelay = "{round(ms * 1000)}us"\nqueue = {{ kind = "droptail", limit = "{packets}packets" }}\n'
+        if other == "d":
+            common = f'one_way = true\n{common}'
+            text.append(f'[[link]]\nbetween = ["d", "{one}"]\n{common}')
+            model = f'kind = "list", packets = {lost}' if lost else f'kind = "bernoulli", probability = {cell.loss}'
+            common += f'loss = {{ {model}, place = "after-transmission" }}\n'
+        text.append(f'[[link]]\nbetween = ["{one}", "{other}"]\n{common}')
+    text.append(f'[[flow]]\nname = "flow"\nfrom = "s"\nto = "d"\nstart = "{drawn.flow}ns"\ntransport = {{ {transport(cell, phase)} }}\nsource = {{ kind = "ftp" }}\n')
+    mbps, ways = LOADS[cell.network]
+    for number, ((one, other), start) in enumerate(zip(ways, drawn.cbrs), 1):
+        text.append(f'[[flow]]\nname = "cbr{number}"\nfrom = "{one}"\nto = "{other}"\nstart = "{start}ns"\ntransport = {{ kind = "udp", datagram = "{PACKET}B" }}\n'
+                    f'source = {{ kind = "cbr", rate = "{mbps}Mbps", size = "{PACKET}B", dither = {str(dithered(cell)).lower()} }}\n')
+    return "".join(text)
+
+
+def run_headway(headway, cell, drawn, seed, phase, lost, folder):
+    """The throughput in Mb/s; of TCP, as ns-2's sink counts it, each segment once and with headers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "wireless.toml"
+    path.write_text(scenario(cell, drawn, seed, phase, lost))
+    flow = program.simulate(headway, path, folder / "record")["flows"][0]
+    shutil.rmtree(folder)
+    if cell.flow.startswith("tfrc"):
+        return flow["throughput_bps"] / 1e6
+    return flow["goodput_bps"] / 1e6 * PACKET / (PACKET - HEADER)
+
+
+def run(headway, cell, seed, folder):
+    """The throughput by ns-2 and by Headway."""
+    drawn = draw(seed)
+    theirs, phase = run_ns(cell, drawn, seed, ())
+    return theirs, run_headway(headway, cell, drawn, seed, phase, (), folder)
+
+
+def run_told(headway, cell, lost, seed, folder):
+    """A case, and what an ordinary test needs to do the same."""
+    drawn = draw(seed)
+    theirs, phase = run_ns(cell, drawn, seed, lost)
+    ours = run_headway(headway, cell, drawn, seed, phase, lost, folder)
+    case = {"name": f"wireless.told {name(cell)}", "cell": name(cell), "metric": "mbps", "pass": abs(ours - theirs) <= TOLD_MARGIN * theirs,
+            "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours), "bound": f"{100 * TOLD_MARGIN:g} %"}
+    return cell, case, (drawn, phase, lost)
+
+
+def judge(cell, ns2, headway):
+    theirs, ours, chance = statistics.fmean(ns2), statistics.fmean(headway), student.welch(ns2, headway)
+    off = abs(ours - theirs)
+    verdict = "agree" if off + chance <= MARGIN * theirs else "differ" if off - chance > MARGIN * theirs else "undecided"
+    return {"name": f"wireless {name(cell)}", "cell": name(cell), "metric": "mbps", "pass": verdict == "agree", "verdict": verdict, "runs": len(ns2),
+            "ns2": theirs, "ns2_ci95": student.interval(ns2), "ns2_sd": statistics.stdev(ns2), "headway": ours, "headway_ci95": student.interval(headway),
+            "difference_percent": agreement.percent(theirs, ours), "chance_percent": 100 * chance / theirs, "bound": f"{100 * MARGIN:g} %, chance included"}
+
+
+def compare(headway, count, seed, folder, show):
+    """The told cells; then so many others, each with its case."""
+    # A process of ns-2 and one of ours at most for each core.
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
+        told = list(pool.map(lambda one: run_told(headway, *one[1], one[0], folder / f"told-{one[0]}"), enumerate(told_cells(seed), 1)))
+        for _, case, _ in told if show else ():
+            print(f"{case['cell']:36} told {case['ns2']:>17.4f} {case['headway']:>17.4f} {case['difference_percent']:>+7.3f} %"
+                  f"{'' if case['pass'] else '  MISSED'}", flush=True)
+        found = []
+        if show:
+            print(f"{'cell':36} {'runs':>4} {'ns-2':>17} {'headway':>17} {'difference':>16}")
+        for number, cell in enumerate(cells(count, seed), 1):
+            values, runs = [], LEAST_RUNS
+            while len(values) < runs:
+                seeds = range(1000 * number + len(values) + 1, 1000 * number + runs + 1)
+                values += pool.map(lambda one: run(headway, cell, one, folder / f"{number}-{one}"), seeds)
+                case = judge(cell, *zip(*values))
+                if case["chance_percent"] > 100 * ENOUGH:
+                    runs = min(2 * runs, MOST_RUNS)
+            found.append((cell, case))
+            if show:
+                print(line(case), flush=True)
+    if show:
+        print(f"{sum(case['pass'] for _, case, _ in told)} of {len(told)} told runs and {sum(case['pass'] for _, case in found)} of {len(found)} cells agree", flush=True)
+    return told, found
+
+
+def line(case):
+    return (f"{case['cell']:36} {case['runs']:>4} {case['ns2']:>8.4f} ± {case['ns2_ci95']:.4f} {case['headway']:>8.4f} ± {case['headway_ci95']:.4f} "
+            f"{case['difference_percent']:>+7.2f} ± {case['chance_percent']:.2f} %{'' if case['pass'] else '  ' + case['verdict'].upper()}")
+
+
+def store(version, told, found):
+    """Writes ns-2's figures to where an ordinary test reads them: the told runs of one network, and all means."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    head = [f"# {version}: throughput at the receiver from {WARM_S} to {DURATION_S} s. What the columns mean is said in validation/ns2/wireless.py,",
+            "# which made them: `validation/ns2/run --only wireless --store`."]
+    def columns(cell):
+        return [cell.flow, cell.network, cell.delays, str(cell.limit), f"{cell.loss:g}"]
+    runs = [*head, "flow,network,delays,limit_packets,loss,start_ns,cbr_starts_ns,clock_phase,lost,mbps"]
+    for cell, case, (drawn, phase, lost) in told:
+        if cell.network == "path":
+            # Those behind the last packet do not matter.
+            came = 1.3 * case["ns2"] * DURATION_S / (8e-6 * PACKET)
+            row = [str(drawn.flow), " ".join(map(str, drawn.cbrs)), phase, " ".join(str(packet) for packet in lost if packet < came), f"{case['ns2']:.6g}"]
+            runs.append(",".join(columns(cell) + row))
+    means = [*head, "flow,network,delays,limit_packets,loss,runs,mean_mbps,sd_mbps"]
+    means += [",".join([*columns(cell), str(case["runs"]), f"{case['ns2']:.6g}", f"{case['ns2_sd']:.4g}"]) for cell, case in found]
+    for file, text in (("told.csv", runs), ("cells.csv", means)):
+        (DATA / file).write_text("".join(f"{row}\n" for row in text))
+    return DATA
