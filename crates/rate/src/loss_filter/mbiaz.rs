@@ -62,7 +62,9 @@ mod tests {
             [(1, 1599, true), (1, 1600, false), (1, 1799, false), (1, 1800, true), (2, 2400, false), (2, 2600, true)]
         {
             let mut mbiaz = Mbiaz::default();
-            [(0, 0), (1, 800), (2, 1700)].map(|(number, came)| mbiaz.on_packet(&seen(number, 0, came)));
+            [(0, 0), (1, 800), (2, 1700)]
+                .into_iter()
+                .for_each(|(number, came)| mbiaz.on_packet(&seen(number, 0, came)));
             mbiaz.on_packet(&seen(3 + missing, 0, 1700 + apart));
             assert_eq!(mbiaz.counts(3, 2 + missing), counts, "{missing} {apart}");
         }
@@ -72,7 +74,7 @@ mod tests {
     #[test]
     fn without_a_least_time_all_counts() {
         let mut mbiaz = Mbiaz::default();
-        [(0, 0), (2, 800)].map(|(number, came)| mbiaz.on_packet(&seen(number, 0, came)));
+        [(0, 0), (2, 800)].into_iter().for_each(|(number, came)| mbiaz.on_packet(&seen(number, 0, came)));
         assert!(mbiaz.counts(1, 1));
     }
 }

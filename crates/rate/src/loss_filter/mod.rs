@@ -62,6 +62,7 @@ macro_rules! filters {
     ($( $Kind:ident($filter:ty) ),+ $(,)?) => {
         /// A running filter.
         #[derive(Debug)]
+        #[expect(clippy::large_enum_variant, reason = "it lies in a box of its own")]
         pub(crate) enum Filter { $( $Kind($filter) ),+ }
 
         impl Filter {

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_run_counts_unless_all_of_it_was_the_channels() {
         let mut oracle = Oracle::default();
-        [3, 4, 9].map(|number| oracle.on_channel_loss(number));
+        [3, 4, 9].into_iter().for_each(|number| oracle.on_channel_loss(number));
         assert_eq!(
             [(3, 3), (3, 4), (3, 5), (8, 9), (9, 9), (1, 2)].map(|(first, last)| oracle.counts(first, last)),
             [false, false, true, true, false, true]

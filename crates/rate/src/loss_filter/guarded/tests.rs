@@ -63,7 +63,7 @@ fn saw(number: u64) -> u64 {
 /// The channel takes 1 of 20, whatever the queue.
 #[test]
 fn losses_at_all_delays_alike_do_not_count() {
-    let (counted, all) = run(100_000, saw, |number| drawn(number) % 20 == 0);
+    let (counted, all) = run(100_000, saw, |number| drawn(number).is_multiple_of(20));
     assert!(all > 2000 && counted * 50 < all, "{counted} of {all}");
 }
 
@@ -77,7 +77,7 @@ fn losses_at_the_top_of_the_queue_count() {
 /// Both: of the channel's 1 % hardly any counts, of the queue's 20 % at its top all.
 #[test]
 fn both_are_told_apart() {
-    let channel = |number| drawn(number) % 100 == 0;
+    let channel = |number| drawn(number).is_multiple_of(100);
     let top = |number| saw(number) > 19_000 && number % 5 == 0;
     let (of_channel, _) = run(100_000, saw, channel);
     let (counted, all) = run(100_000, saw, |number| channel(number) || top(number));
@@ -89,7 +89,7 @@ fn both_are_told_apart() {
 /// Where nothing ever waits, delays say nothing.
 #[test]
 fn without_delays_all_losses_count() {
-    let (counted, all) = run(50_000, |_| 0, |number| drawn(number) % 50 == 0);
+    let (counted, all) = run(50_000, |_| 0, |number| drawn(number).is_multiple_of(50));
     assert_eq!(counted, all);
 }
 
@@ -97,6 +97,6 @@ fn without_delays_all_losses_count() {
 #[test]
 fn what_was_is_forgotten() {
     let queue = |number: u64| if number < 20_000 { saw(number) } else { 40_000 };
-    let (counted, all) = run(100_000, queue, |number| drawn(number) % 50 == 0);
+    let (counted, all) = run(100_000, queue, |number| drawn(number).is_multiple_of(50));
     assert!(all > 500 && counted * 100 > all * 95, "{counted} of {all}");
 }
