@@ -1,16 +1,20 @@
-//! A filter of losses that goes by the path alone (ours): a loss is the congestion's as far as losses are more frequent where queues are longer.
+//! A filter of losses that goes by the path alone (ours): a loss is the congestion's as far as losses are more frequent where queues are longer, or where more
+//! is sent.
 //!
-//! Packets are sorted by the queueing delay around them, in classes of which each is twice as wide as the one before. Of a class with l losses, where
-//! shorter queues had L losses among N packets, the channel explains
+//! Packets are sorted by the queueing delay around them, in classes of which each is twice as wide as the one before. Of a class with l losses among n
+//! packets, where shorter queues had L losses among N packets, the channel explains
 //!
 //! ```text
-//! E = n L / N,  with chance E + 3 sqrt(E + E^2 / L)      n: packets of the class
+//! E = n L / N,  with chance E + 3 sqrt(E + E^2 / L)
 //! counted: min(1, 2 (1 - E / l)) of its losses
 //! ```
 //! A loss in the shortest queues is judged by what longer ones say of them: where these lose no more, queues have no part in it. Where delays say
-//! nothing (there are no shorter queues, and hardly longer ones) all losses count, as for TFRC: what the filter lets through, it has seen to be no queue's.
+//! nothing (there are no shorter queues, and hardly longer ones) all losses count, as for TFRC: what the filter lets through, it has seen to be no
+//! queue's. The same is asked of the pace of sending (`paces`), and the greater part counts.
 
+use super::counts::Counts;
 use super::gaps::Gaps;
+use super::paces::Paces;
 use super::queueing::Queueing;
 use super::{LossFilter, Seen, UddjOptions};
 use headway_units::{Duration, Instant};
@@ -25,35 +29,8 @@ const SHORTER: f64 = 1.0 / 16.0;
 const LONGER: f64 = 1.0 / 4.0;
 /// And if they are so many.
 const FEWEST: f64 = 16.0;
-/// Standard deviations of a count that may be chance.
-const CHANCE: f64 = 3.0;
-/// Where the channel explains less than the inverse of this, all losses count.
-const GAIN: f64 = 2.0;
 /// The round trip as long as nobody says it.
 const UNKNOWN_RTT: Duration = Duration::from_millis(200);
-
-/// What came and what was lost at some queueing delays; older packets weigh less.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    came: f64,
-    lost: f64,
-}
-
-impl Counts {
-    fn with(self, other: Self) -> Self {
-        Self { came: self.came + other.came, lost: self.lost + other.lost }
-    }
-
-    /// Which part of its losses is to count, where `base` is what the channel does.
-    fn beyond(self, base: Self) -> f64 {
-        if self.lost <= 0.0 {
-            return 0.0;
-        }
-        let expected = base.lost / base.came * self.came;
-        let variance = if base.lost > 0.0 { expected + expected * expected / base.lost } else { 0.0 };
-        (GAIN * (1.0 - (expected + CHANCE * variance.sqrt()) / self.lost)).clamp(0.0, 1.0)
-    }
-}
 
 /// What was seen of late.
 #[derive(Clone, Debug)]
@@ -63,6 +40,7 @@ pub(crate) struct Guarded {
     /// The queueing delays of the last two packets, if they came one right after the other.
     row: [Option<Duration>; 2],
     classes: [Counts; CLASSES],
+    paces: Paces,
     faded: Option<Instant>,
     /// What is to count of the losses that were let through.
     owed: f64,
@@ -75,6 +53,7 @@ impl Guarded {
             queueing: Queueing::default(),
             row: [None; 2],
             classes: [Counts::default(); CLASSES],
+            paces: Paces::default(),
             faded: None,
             owed: 0.0,
         }
@@ -91,16 +70,12 @@ impl Guarded {
             return;
         }
         self.faded = Some(seen.came);
-        for class in &mut self.classes {
-            class.came *= 1.0 - 1.0 / MEMORY as f64;
-            class.lost *= 1.0 - 1.0 / MEMORY as f64;
-        }
+        self.classes.iter_mut().for_each(|class| class.fade(1.0 - 1.0 / MEMORY as f64));
     }
 
     /// Which part of the losses counts that have such a queue around them.
     fn part(&self, class: usize) -> f64 {
-        let sum = |classes: &[Counts]| classes.iter().fold(Counts::default(), |sum, class| sum.with(*class));
-        let (shorter, longer) = (sum(&self.classes[..class]), sum(&self.classes[class + 1..]));
+        let (shorter, longer) = (Counts::sum(&self.classes[..class]), Counts::sum(&self.classes[class + 1..]));
         let own = self.classes[class];
         let all = shorter.with(own).with(longer).came;
         let tells = |counts: Counts, share: f64| counts.came >= FEWEST.max(share * all);
@@ -116,7 +91,7 @@ impl Guarded {
     fn judge(&mut self, queue: Duration) -> bool {
         let class = Self::class(queue);
         self.classes[class].lost += 1.0;
-        self.owed += self.part(class);
+        self.owed += self.part(class).max(self.paces.lose());
         let counts = self.owed >= 1.0;
         if counts {
             self.owed -= 1.0;
@@ -129,6 +104,7 @@ impl LossFilter for Guarded {
     fn on_packet(&mut self, seen: &Seen) {
         self.fade(seen);
         let queue = self.queueing.add(seen);
+        self.paces.add(seen);
         let missing = self.gaps.before(seen);
         if missing > 0 {
             let before = self.row[1].unwrap_or(queue);

@@ -4,12 +4,14 @@
 //! A filter sees each packet of data that is newer than all before, then is asked about each run of lost ones as it is declared lost. A
 //! mark is congestion whatever a filter says.
 
+mod counts;
 mod floor_line;
 mod gaps;
 mod guarded;
 mod mbiaz;
 mod options;
 mod oracle;
+mod paces;
 mod queueing;
 mod spike;
 mod uddj;

@@ -1,29 +1,12 @@
 use super::super::seen;
 use super::*;
 
-const fn counts(came: f64, lost: f64) -> Counts {
-    Counts { came, lost }
-}
-
 /// Up to 50 us, up to 100, up to 200 ...
 #[test]
 fn classes_double() {
     let classes = [0, 50, 51, 100, 101, 200, 201, 25_600, 51_200, 10_000_000]
         .map(|micros| Guarded::class(Duration::from_micros(micros)));
     assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 9, 10, 15]);
-}
-
-/// 1 % everywhere explains what there is. Without losses in short queues, those in long ones count, all of them. 100 where the channel
-/// makes 10, with chance 10 + 3 sqrt(10 + 100/10) = 23.4: more than half is beyond it, and all count. 30: 2 (1 - 23.4/30) = 0.44 of them.
-#[test]
-fn what_the_channel_explains_does_not_count() {
-    let base = counts(1000.0, 10.0);
-    assert_eq!(counts(1000.0, 10.0).beyond(base), 0.0);
-    assert_eq!(counts(1000.0, 3.0).beyond(counts(1000.0, 0.0)), 1.0);
-    assert_eq!(counts(1000.0, 100.0).beyond(base), 1.0);
-    let part = counts(1000.0, 30.0).beyond(base);
-    let worked = 2.0 * (1.0 - (10.0 + 3.0 * 20.0_f64.sqrt()) / 30.0);
-    assert!((part - worked).abs() < 1e-12 && (part - 0.439).abs() < 0.001, "{part}");
 }
 
 /// Feeds packets of 1 ms distance, of which the n-th waits `queue(n)` us and is lost if `lost(n)`; returns how many losses of the last half counted, and how
