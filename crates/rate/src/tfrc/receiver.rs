@@ -128,7 +128,9 @@ impl TfrcReceiver {
         let Some(history) = &self.history else { return 0.0 };
         let intervals = &mut self.averaged;
         let open_counts = history.intervals(self.first_interval, self.options.short_intervals, intervals);
-        if self.options.first_interval == FirstInterval::SinceReport && history.remembers_first() {
+        // Linux leaves out the open interval until a second loss comes, which behind a filter none may do.
+        let as_linux = self.options.first_interval == FirstInterval::SinceReport && self.options.loss_filter.is_none();
+        if as_linux && history.remembers_first() {
             match &mut intervals[..] {
                 // For Linux it is so however short the first one is. That is not copied: an outage makes it one packet, and p stays 1.
                 [open, first] if first.length >= 4.0 || open.length <= first.length => open.length = 0.0,
