@@ -57,6 +57,39 @@ fn tfrc_sp() {
     compare("tfrc-sp", &[TFRC, include_str!("../../../docs/src/rate/tfrc-sp.md")], &[]);
 }
 
+/// What `tfrc-filtered` has beside TFRC's presets.
+#[test]
+fn tfrc_filtered() {
+    for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        let preset = |kind| serde_json::to_value(ControllerOptions::preset(kind, dialect).unwrap()).unwrap();
+        let (mut filtered, mut plain) = (preset("tfrc-filtered"), preset("tfrc"));
+        assert_eq!(filtered.as_object_mut().unwrap().remove("loss_filter"), Some("guarded".into()));
+        plain["kind"] = "tfrc-filtered".into();
+        assert_eq!(filtered, plain, "{dialect}");
+    }
+}
+
+/// The table of `uddj` is its default.
+#[test]
+fn uddj() {
+    let page = include_str!("../../../docs/src/rate/loss-filters.md");
+    let table = page.split("| key in `uddj` |").nth(1).unwrap().split("\n\n").next().unwrap();
+    let default = serde_json::to_value(headway_rate::UddjOptions::default()).unwrap();
+    let mut told = 0;
+    for row in table.lines().filter_map(|row| row.strip_prefix("| `")) {
+        let (key, rest) = row.split_once("` | ").unwrap();
+        let cell = rest.split(" | ").next().unwrap().trim_matches(['`', '"']);
+        match default.get(key) {
+            Some(Value::String(text)) => assert_eq!(cell, text, "{key}"),
+            Some(Value::Number(number)) => assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{key}"),
+            Some(other) => assert_eq!(cell, other.to_string(), "{key}"),
+            None => assert_eq!(cell, "–", "{key}"),
+        }
+        told += 1;
+    }
+    assert_eq!(told, 7);
+}
+
 #[test]
 fn tcp_like() {
     compare("tcp-like", &[include_str!("../../../docs/src/rate/tcp-like.md")], &[]);
