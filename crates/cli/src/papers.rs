@@ -12,7 +12,8 @@ use crate::progress::Progress;
 use crate::reuse::Reuse;
 use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
-    Traces, Values, charts, inferred_markdown, markdown, measure, plain, trace, verdicts_markdown, verdicts_plain,
+    Score, Traces, Values, charts, inferred_markdown, markdown, measure, plain, scorecard, scorecard_plain, trace,
+    verdicts_markdown, verdicts_plain,
 };
 use headway_scenario::hint;
 use serde::Serialize;
@@ -115,6 +116,7 @@ struct Checked<'a> {
     claims: Vec<&'a Judgement>,
     counts: BTreeMap<&'static str, usize>,
     papers: Vec<CheckedPaper<'a>>,
+    scorecard: Vec<Score>,
 }
 
 #[derive(Serialize)]
@@ -171,7 +173,10 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
             *counts.entry(verdict).or_default() += count;
         }
         let papers = all.iter().map(CheckedPaper::of).collect();
-        output::json(&Checked { claims: all.iter().flat_map(|results| &results.claims).collect(), counts, papers })?;
+        let claims = all.iter().flat_map(|results| &results.claims).collect();
+        output::json(&Checked { claims, counts, papers, scorecard: scorecard(&all) })?;
+    } else if all.len() > 1 {
+        output::text(&scorecard_plain(&scorecard(&all)))?;
     }
     let fallen: Vec<String> = (all.iter().flat_map(|results| &results.claims))
         .filter(|judged| !judged.is_acceptable())

@@ -15,6 +15,18 @@ pub enum Class {
     Contradictory,
 }
 
+impl Class {
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Derivable => "derivable",
+            Self::NeedsAssumption => "needs-assumption",
+            Self::Contradictory => "contradictory",
+        }
+    }
+}
+
 /// What sort of claim it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -176,7 +176,6 @@ pub fn verdicts_plain(results: &Results) -> String {
 
 fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     let short = |number: Option<f64>| number.map_or(NONE.to_owned(), shortest);
-    let class = serde_json::to_value(judged.class).ok().and_then(|class| Some(class.as_str()?.to_owned()));
     let ours = match (judged.value, judged.ci95) {
         (Some(value), Some(ci95)) if ci95 > 0.0 => format!("{} ± {}", shortest(value), two_digits(ci95)),
         (value, _) => short(value),
@@ -185,7 +184,7 @@ fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     if with_words {
         cells.push(judged.statement.clone());
     }
-    cells.push(class.unwrap_or_default());
+    cells.push(judged.class.name().to_owned());
     cells.push(if judged.fitted { "yes" } else { "" }.to_owned());
     cells.extend([short(judged.paper_value), short(judged.ns2_value), ours]);
     if with_words {
@@ -198,7 +197,7 @@ fn two_digits(number: f64) -> String {
     format!("{number:.1e}").parse::<f64>().unwrap_or(number).to_string()
 }
 
-fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         let escaped: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
         format!("| {} |\n", escaped.join(" | "))
@@ -213,7 +212,7 @@ fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-fn plain_table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn plain_table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(head);
