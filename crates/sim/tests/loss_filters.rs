@@ -214,3 +214,64 @@ fn no_filter_notices_an_offset() {
         }
     }
 }
+
+/// [`GUARDED`] goes by delays above the least of late, to which 100 ppm add 1 ms in its memory of 256 round trips.
+#[test]
+fn guarded_survives_skew() {
+    let guarded = filtered(GUARDED);
+    let exact = with_clock(&guarded, "").mbps();
+    for clock in ["skew = \"100ppm\"", "skew = \"-100ppm\"", "drift = \"100ppm/h\"", "granularity = \"4ms\""] {
+        let clocked = with_clock(&guarded, &format!("clock = {{ {clock} }}")).mbps();
+        near(clocked, exact, 0.05, clock);
+    }
+}
+
+/// UDDJ's flag is F > 1 (its equation 11): what one clock gains in a gap is enough, and congestion counts each round trip. A slope that is known to some ppm
+/// still leaves that much; with a floor, too, a flag needs a queue.
+#[test]
+fn uddj_survives_skew_with_its_line_and_a_floor_alone() {
+    let skew = "clock = { skew = \"100ppm\" }";
+    let options = ["", "remove_skew = true", "remove_skew = true, floor = \"3ms\""];
+    let [plain, line, both] = options.map(|uddj| {
+        let uddj = filtered(&format!("loss_filter = \"uddj\", uddj = {{ {uddj} }}"));
+        [with_clock(&uddj, "").mbps(), with_clock(&uddj, skew).mbps()]
+    });
+    assert!(plain[0] > 2.5 && plain[1] < 0.1, "{plain:?}");
+    assert!(line[0] > 2.5 && line[1] < 0.1, "{line:?}");
+    assert!(both[0] > 2.5, "{both:?}");
+    near(both[1], both[0], 0.05, "with a line and a floor");
+}
+
+/// 1000 B and 200 B by turns: what they take on the links differs, and is no queue. `bottleneck` takes it out if it stands for all links of the way, 1/(1/10 + 1/100)
+/// Mb/s; if it is the slowest link's alone, what is left has the same sign, and no jitter is too small for UDDJ.
+#[test]
+fn packets_of_two_sizes_jitter() {
+    let run = |payload: &str, bottleneck: &str| {
+        let filter = filtered(&format!("loss_filter = \"uddj\", uddj = {{ action = \"filter\"{bottleneck} }}"));
+        let path = Path { loss: 0.03, transport: &filter, ..WIRELESS };
+        let source = format!("kind = \"cbr\", rate = \"8Mbps\", payload = \"{payload}\"");
+        let text = path.text().replace("kind = \"ftp\"", &source);
+        common::run(&common::scenario(&text), ()).summary.flows.remove(0).throughput_bps / 1e6
+    };
+    let even = run("1000B", "");
+    let [unknown, slowest, all] =
+        ["", ", bottleneck = \"10Mbps\"", ", bottleneck = \"9090909bps\""].map(|rate| run("1200B", rate));
+    assert!(unknown < 0.8 * even && slowest < 0.8 * even, "{even} {unknown} {slowest}");
+    near(all, even, 0.05, "with the rate of all links");
+}
+
+/// Twice the one-way delay is UDPm's round, here: 10 s more are 20 s between two steps.
+#[test]
+fn udpm_takes_a_clock_that_is_ahead_for_a_long_way() {
+    let udpm = |round_trip: &str| {
+        format!(
+            "kind = \"udpm\", datagram = \"1000B\", controller = {{ decide = \"round-trip\", round_trip = \"{round_trip}\" }}"
+        )
+    };
+    for (round_trip, survives) in [("measured", true), ("one-way", false), ("least-one-way", false)] {
+        let udpm = udpm(round_trip);
+        let [exact, ahead] = ["", "clock = { offset = \"10s\" }"].map(|clock| with_clock(&udpm, clock).mbps());
+        assert_eq!(ahead > 0.95 * exact, survives, "{round_trip}: {ahead} and {exact}");
+        assert_eq!(ahead < 0.5 * exact, !survives, "{round_trip}: {ahead} and {exact}");
+    }
+}
