@@ -219,6 +219,7 @@ mod tests {
         assert_eq!(windows.awl(), Seq48::new(10) - 99);
         assert_eq!(windows.number_sent(Seq48::new(10)), 211);
         assert_eq!(windows.number_received(Seq48::new(4)), 305);
+        assert_eq!(windows.received_at(305), Seq48::new(4));
     }
 
     /// Every row of the tables of section 7.5.3, at both ends of each window and one step beyond.
