@@ -62,10 +62,11 @@ impl Body {
         }
     }
 
-    /// A datagram's number, where its receiver goes by numbers of packets.
+    /// The number of a packet of data, where its receiver goes by numbers of packets.
     pub(crate) fn number(&self) -> Option<u64> {
         match self {
             Self::Numbered(datagram) => Some(datagram.number),
+            Self::Dccp(packet) if packet.data.payload > 0 => Some(packet.seq.value()),
             _ => None,
         }
     }

@@ -10,7 +10,8 @@ use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-const TRANSPORTS: [(&str, &str); 11] = [
+/// Without UDDJ, which keeps some of its senders down by itself: any growth of a delay is congestion to it (`docs/src/clocks-survey.md`).
+const TRANSPORTS: [(&str, &str); 13] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -22,6 +23,8 @@ const TRANSPORTS: [(&str, &str); 11] = [
     ("spacing", "kind = \"spacing\", line_rate = \"100Mbps\""),
     ("ccid 249", "kind = \"dccp\", ccid = 249, connection = { line_rate = \"100Mbps\" }"),
     ("spacing-equation", "kind = \"spacing-equation\""),
+    ("tfrc guarded", "kind = \"tfrc\", controller = { loss_filter = \"guarded\" }"),
+    ("ccid 250", "kind = \"dccp\", ccid = 250"),
 ];
 
 const QUEUES: [&str; 12] = [

@@ -58,7 +58,7 @@ use acknowledge::Acknowledge;
 use event::Events;
 use feature_slot::Side;
 use forward::Forward;
-use headway_rate::Run;
+use headway_rate::{Judgement, Run};
 use headway_units::{Duration, Entropy, Instant, Seq48};
 use mtu::PathMtu;
 use negotiation::Negotiation;
@@ -237,6 +237,18 @@ impl Connection {
     /// come. The number under which data went is in [`Outgoing::packet`].
     pub fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
         self.forward.take_arrivals()
+    }
+
+    /// What the controller of the peer's data has made of losses since the last call, the oldest first, if it tells them apart. The numbers are the
+    /// peer's sequence numbers. Nobody has to ask.
+    pub fn poll_judgement(&mut self) -> Option<Judgement> {
+        let number = |number| self.windows.received_at(number).value();
+        Some(match self.reverse.poll_judgement()? {
+            Judgement::Lost { first, last, counts } => {
+                Judgement::Lost { first: number(first), last: number(last), counts }
+            }
+            Judgement::Early => Judgement::Early,
+        })
     }
 
     /// When [`Self::handle_timeout`] is to be called.

@@ -2,7 +2,7 @@
 
 use crate::ccid::Room;
 use crate::{OptionArea, OptionWriter, Timestamp};
-use headway_rate::{Due, Inbound, Received, Receiver, ReceiverContext, Timing, Wrapped};
+use headway_rate::{Due, Inbound, Judgement, Received, Receiver, ReceiverContext, Timing, Wrapped};
 use headway_units::{Duration, Instant};
 
 /// The longest report.
@@ -63,6 +63,10 @@ impl Reverse {
     /// The data of a packet that has come turned out to be corrupt.
     pub(super) fn on_corrupt(&mut self, now: Instant, number: u64) {
         self.controller.on_corrupt(now, number);
+    }
+    /// What the controller has made of losses.
+    pub(super) fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.controller.poll_judgement()
     }
     /// How long ago the newest packet came.
     pub(super) fn held(&self, now: Instant) -> Duration {

@@ -155,6 +155,10 @@ impl SeqWindows {
     pub(crate) const fn number_received(&self, seq: Seq48) -> u64 {
         self.gsr_number.saturating_sub(self.gsr.distance_from(seq))
     }
+    /// The sequence number of a packet that came, or was lost, under this 64-bit number.
+    pub(crate) fn received_at(&self, number: u64) -> Seq48 {
+        self.gsr - self.gsr_number.saturating_sub(number)
+    }
     /// The 64-bit number of a sent packet.
     pub(crate) const fn number_sent(&self, seq: Seq48) -> u64 {
         self.sent.saturating_sub(1).saturating_sub(self.gss.distance_from(seq))
@@ -215,6 +219,7 @@ mod tests {
         assert_eq!(windows.awl(), Seq48::new(10) - 99);
         assert_eq!(windows.number_sent(Seq48::new(10)), 211);
         assert_eq!(windows.number_received(Seq48::new(4)), 305);
+        assert_eq!(windows.received_at(305), Seq48::new(4));
     }
 
     /// Every row of the tables of section 7.5.3, at both ends of each window and one step beyond.

@@ -14,7 +14,7 @@ use crate::packet::{Body, Envelope, Packet};
 use crate::send_queue::SendQueue;
 use ends::{Client, Server, pair};
 use headway_media::{Backlog, Source, SourceOptions};
-use headway_rate::Status;
+use headway_rate::{Judgement, Status};
 use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::Instant;
@@ -81,6 +81,10 @@ impl Carrier for Dccp {
     fn deliver(&mut self, now: Instant, _: Instant, packet: &Packet) -> u32 {
         let Body::Dccp(dccp) = &packet.body else { return 0 };
         self.server.handle(now, packet.ecn, dccp)
+    }
+
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.server.poll_judgement()
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use headway_dccp::{
     ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
-use headway_rate::{Next, Status};
+use headway_rate::{Judgement, Next, Status};
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
 use std::net::Ipv4Addr;
@@ -239,6 +239,11 @@ impl Server {
             _ => 0,
         };
         (verdict, payload)
+    }
+
+    /// What the receiver has made of losses, under the sequence numbers of the client's packets.
+    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
+        self.connection.as_mut()?.poll_judgement()
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {

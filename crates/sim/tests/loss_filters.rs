@@ -1,0 +1,277 @@
+//! Filters of losses over a wireless link: who fills it, who makes room, the same over DCCP, and under clocks that differ.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod common;
+
+use headway_record::FlowSummary;
+use headway_scenario::NoFiles;
+use headway_units::DropCause;
+
+/// Flows through 100 Mb/s and a wireless link of 10 Mb/s, a round trip of 40 ms; the first of them is judged.
+struct Path<'a> {
+    dialect: &'a str,
+    loss: f64,
+    queue: u32,
+    /// The receiver's.
+    clock: &'a str,
+    transport: &'a str,
+    beside: &'a str,
+}
+
+/// Three constant rates of 2 Mb/s, with gaps drawn anew, from the router on.
+const CONSTANT: &str = "[[flow]]\nname = \"constant\"\ncount = 3\nfrom = \"router\"\nto = \"receiver\"\nstart = { uniform = [\"0s\", \"100ms\"] }\n\
+    transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"2Mbps\", size = \"1000B\", dither = true }\n";
+const RENO: &str = "[[flow]]\nname = \"reno\"\nfrom = \"sender\"\nto = \"receiver\"\nstart = { uniform = [\"0s\", \"1s\"] }\n\
+    transport = { kind = \"tcp-reno\", segment = \"1000B\", window = \"1000packets\" }\nsource = { kind = \"ftp\" }\n";
+const TFRC: &str = "kind = \"tfrc\", datagram = \"1000B\", header = \"0B\"";
+
+const WIRELESS: Path<'static> =
+    Path { dialect: "rfc", loss: 0.0, queue: 50, clock: "", transport: TFRC, beside: CONSTANT };
+
+impl Path<'_> {
+    fn text(&self) -> String {
+        let Self { dialect, loss, queue, clock, transport, beside } = self;
+        format!(
+            r#"duration = "120s"
+measure_from = "20s"
+dialect = "{dialect}"
+record = {{ series = false }}
+[[node]]
+name = "receiver"
+{clock}
+[[link]]
+between = ["sender", "router"]
+rate = "100Mbps"
+delay = "10ms"
+queue = {{ kind = "droptail", limit = "1000packets" }}
+[[link]]
+between = ["router", "receiver"]
+one_way = true
+rate = "10Mbps"
+delay = "10ms"
+queue = {{ kind = "droptail", limit = "{queue}packets" }}
+loss = {{ kind = "bernoulli", probability = {loss:?}, place = "after-transmission" }}
+[[link]]
+between = ["receiver", "router"]
+one_way = true
+rate = "10Mbps"
+delay = "10ms"
+[[flow]]
+name = "main"
+from = "sender"
+to = "receiver"
+start = {{ uniform = ["0s", "1s"] }}
+transport = {{ {transport} }}
+source = {{ kind = "ftp" }}
+{beside}"#
+        )
+    }
+
+    fn run(&self) -> FlowSummary {
+        common::run(&common::scenario(&self.text()), ()).summary.flows.remove(0)
+    }
+
+    fn mbps(&self) -> f64 {
+        self.run().throughput_bps / 1e6
+    }
+
+    fn refused(&self) -> String {
+        headway_scenario::load("test.toml", &self.text(), &[], &NoFiles).unwrap_err().to_string()
+    }
+}
+
+fn filtered(filter: &str) -> String {
+    format!("{TFRC}, controller = {{ {filter} }}")
+}
+
+/// The same over DCCP; an MTU of 1000 B makes packets as large.
+fn over_dccp(filter: &str) -> String {
+    format!("kind = \"dccp\", ccid = 250, connection = {{ mtu = \"1000B\" }}, controller = {{ {filter} }}")
+}
+
+const GUARDED: &str = "loss_filter = \"guarded\"";
+const ZIGZAG: &str = "loss_filter = \"zigzag\"";
+const SPIKE: &str = "loss_filter = \"spike\"";
+const ORACLE: &str = "loss_filter = \"oracle\"";
+const UDDJ: &str = "loss_filter = \"uddj\", uddj = { action = \"filter\" }";
+
+/// What became of packets.
+#[derive(Debug)]
+struct Lost {
+    channel: u64,
+    queue_full: u64,
+}
+
+impl Lost {
+    fn of(flow: &FlowSummary) -> Self {
+        let [channel, queue_full] = [DropCause::Channel, DropCause::QueueFull].map(|cause| flow.lost_packets.of(cause));
+        Self { channel, queue_full }
+    }
+}
+
+/// Of `a` and `b` none is larger than the other by more than so much.
+fn near(a: f64, b: f64, within: f64, what: &str) {
+    assert!(a <= b * (1.0 + within) && b <= a * (1.0 + within), "{what}: {a} and {b}");
+}
+
+/// Wireless-TFRC of the UDDJ paper "can distinguish all channel loss": below the rate at which the queue is full, and where the channel loses nothing.
+/// A loss that is declared after the end of the run, or of a packet that went before it was measured, is not in both counts.
+#[test]
+fn the_oracle_is_never_wrong() {
+    let transport = filtered("loss_filter = \"oracle\", max_rate = \"3Mbps\"");
+    let flow = Path { loss: 0.03, transport: &transport, ..WIRELESS }.run();
+    let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
+    assert_eq!((lost.queue_full, judged.channel_counted, judged.queue_counted, judged.queue_filtered), (0, 0, 0, 0));
+    assert!(lost.channel > 800 && lost.channel - judged.channel_filtered <= 3, "{lost:?} {judged:?}");
+
+    let flow = Path { transport: &filtered(ORACLE), ..WIRELESS }.run();
+    let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
+    assert_eq!((lost.channel, judged.queue_filtered, judged.channel_counted, judged.channel_filtered), (0, 0, 0, 0));
+    assert!(lost.queue_full > 50 && lost.queue_full - judged.queue_counted <= 3, "{lost:?} {judged:?}");
+}
+
+/// Of both kinds at once it filters none of the queue's, and counts no channel's but those in a row with one of the queue's: the row is one loss
+/// event in any case (RFC 5348 section 5.2).
+#[test]
+fn the_oracle_counts_a_row_with_any_of_the_queues() {
+    let flow = Path { loss: 0.03, transport: &filtered(ORACLE), ..WIRELESS }.run();
+    let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
+    assert_eq!(judged.queue_filtered, 0);
+    assert!(lost.queue_full - judged.queue_counted <= 3, "{lost:?} {judged:?}");
+    assert!(lost.channel - judged.channel_filtered - judged.channel_counted <= 3, "{lost:?} {judged:?}");
+    // One of the channel's stands beside one of the queue's, before or behind it, with chance 2 p.
+    assert!(judged.channel_counted as f64 <= 2.0 * 0.03 * 2.0 * judged.queue_counted as f64, "{judged:?}");
+}
+
+/// Constant rates leave 4 of 10 Mb/s, of which 3 % are lost. The equation allows a flow that counts each of those 1.2 Mb/s.
+#[test]
+fn guarded_fills_a_lossy_link_and_tfrc_does_not() {
+    let residual = 4.0 * 0.97;
+    let guarded = Path { loss: 0.03, transport: &filtered(GUARDED), ..WIRELESS }.mbps();
+    let tfrc = Path { loss: 0.03, ..WIRELESS }.mbps();
+    assert!(guarded >= 0.95 * residual, "{guarded}");
+    assert!(tfrc < 0.95 * residual, "{tfrc}");
+}
+
+/// Where only a short queue loses, which says least by its delays, the filter lets through little.
+#[test]
+fn guarded_leaves_reno_its_room() {
+    let beside = Path { queue: 5, beside: RENO, ..WIRELESS };
+    let guarded = Path { transport: &filtered(GUARDED), ..beside }.mbps();
+    assert!(guarded <= 1.5 * beside.mbps(), "{guarded} {}", beside.mbps());
+}
+
+/// What a filter goes by travels on packets of data: a Timestamp (RFC 4340 section 13.1) and the sender's round trip. What the receiver makes of losses is
+/// told of the same ones that the path has lost. UDDJ is not there: it counts what Timestamps round off, 10 us.
+#[test]
+fn over_dccp_a_filter_does_the_same() {
+    for (dialect, filters) in [("rfc", [GUARDED, ZIGZAG]), ("ns2", [GUARDED, ZIGZAG]), ("linux", [SPIKE, ZIGZAG])] {
+        for filter in filters {
+            let path = Path { dialect, loss: 0.01, ..WIRELESS };
+            let bare = Path { transport: &filtered(filter), ..path }.mbps();
+            let flow = Path { transport: &over_dccp(filter), ..path }.run();
+            near(flow.throughput_bps / 1e6, bare, 0.05, &format!("{dialect} {filter}"));
+            let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
+            let judged_losses =
+                [judged.channel_counted + judged.channel_filtered, judged.queue_counted + judged.queue_filtered];
+            for (lost, judged) in [lost.channel, lost.queue_full].into_iter().zip(judged_losses) {
+                assert!(lost.abs_diff(judged) <= 5 + lost / 100, "{dialect} {filter}: {lost} {judged}");
+            }
+        }
+    }
+}
+
+/// RFC 4342 section 8.6: a receiver of CCID 3 tells of every loss. And no packet says what has lost others.
+#[test]
+fn what_dccp_cannot_do_is_refused() {
+    let ccid3 = format!("kind = \"dccp\", ccid = 3, controller = {{ {GUARDED} }}");
+    let told = Path { transport: &ccid3, ..WIRELESS }.refused();
+    assert!(
+        told.contains("CCID 3 tells its sender of every loss (RFC 4342 section 8.6): for a filter take ccid = 250"),
+        "{told}"
+    );
+    let told = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();
+    assert!(
+        told.contains("the controller needs to be told which losses are the channel's, and nobody tells a connection"),
+        "{told}"
+    );
+}
+
+fn with_clock<'a>(filter: &'a str, clock: &'a str) -> Path<'a> {
+    Path { loss: 0.01, clock, transport: filter, ..WIRELESS }
+}
+
+/// A filter takes differences of delays: an offset is in none of them.
+#[test]
+fn no_filter_notices_an_offset() {
+    for filter in [GUARDED, ZIGZAG, SPIKE, ORACLE, UDDJ, "loss_filter = \"mbiaz\""] {
+        let filter = filtered(filter);
+        let exact = with_clock(&filter, "").run();
+        for offset in ["3ms", "-10s"] {
+            let ahead = with_clock(&filter, &format!("clock = {{ offset = \"{offset}\" }}")).run();
+            assert_eq!(ahead.received_packets, exact.received_packets, "{filter}, {offset}");
+            assert_eq!(ahead.losses_judged, exact.losses_judged, "{filter}, {offset}");
+        }
+    }
+}
+
+/// [`GUARDED`] goes by delays above the least of late, to which 100 ppm add 1 ms in its memory of 256 round trips.
+#[test]
+fn guarded_survives_skew() {
+    let guarded = filtered(GUARDED);
+    let exact = with_clock(&guarded, "").mbps();
+    for clock in ["skew = \"100ppm\"", "skew = \"-100ppm\"", "drift = \"100ppm/h\"", "granularity = \"4ms\""] {
+        let clocked = with_clock(&guarded, &format!("clock = {{ {clock} }}")).mbps();
+        near(clocked, exact, 0.05, clock);
+    }
+}
+
+/// UDDJ's flag is F > 1 (its equation 11): what one clock gains in a gap is enough, and congestion counts each round trip. A slope that is known to some ppm
+/// still leaves that much; with a floor, too, a flag needs a queue.
+#[test]
+fn uddj_survives_skew_with_its_line_and_a_floor_alone() {
+    let skew = "clock = { skew = \"100ppm\" }";
+    let options = ["", "remove_skew = true", "remove_skew = true, floor = \"3ms\""];
+    let [plain, line, both] = options.map(|uddj| {
+        let uddj = filtered(&format!("loss_filter = \"uddj\", uddj = {{ {uddj} }}"));
+        [with_clock(&uddj, "").mbps(), with_clock(&uddj, skew).mbps()]
+    });
+    assert!(plain[0] > 2.5 && plain[1] < 0.1, "{plain:?}");
+    assert!(line[0] > 2.5 && line[1] < 0.1, "{line:?}");
+    assert!(both[0] > 2.5, "{both:?}");
+    near(both[1], both[0], 0.05, "with a line and a floor");
+}
+
+/// 1000 B and 200 B by turns: what they take on the links differs, and is no queue. `bottleneck` takes it out if it stands for all links of the way, 1/(1/10 + 1/100)
+/// Mb/s; if it is the slowest link's alone, what is left has the same sign, and no jitter is too small for UDDJ.
+#[test]
+fn packets_of_two_sizes_jitter() {
+    let run = |payload: &str, bottleneck: &str| {
+        let filter = filtered(&format!("loss_filter = \"uddj\", uddj = {{ action = \"filter\"{bottleneck} }}"));
+        let path = Path { loss: 0.03, transport: &filter, ..WIRELESS };
+        let source = format!("kind = \"cbr\", rate = \"8Mbps\", payload = \"{payload}\"");
+        let text = path.text().replace("kind = \"ftp\"", &source);
+        common::run(&common::scenario(&text), ()).summary.flows.remove(0).throughput_bps / 1e6
+    };
+    let even = run("1000B", "");
+    let [unknown, slowest, all] =
+        ["", ", bottleneck = \"10Mbps\"", ", bottleneck = \"9090909bps\""].map(|rate| run("1200B", rate));
+    assert!(unknown < 0.8 * even && slowest < 0.8 * even, "{even} {unknown} {slowest}");
+    near(all, even, 0.05, "with the rate of all links");
+}
+
+/// Twice the one-way delay is UDPm's round, here: 10 s more are 20 s between two steps.
+#[test]
+fn udpm_takes_a_clock_that_is_ahead_for_a_long_way() {
+    let udpm = |round_trip: &str| {
+        format!(
+            "kind = \"udpm\", datagram = \"1000B\", controller = {{ decide = \"round-trip\", round_trip = \"{round_trip}\" }}"
+        )
+    };
+    for (round_trip, survives) in [("measured", true), ("one-way", false), ("least-one-way", false)] {
+        let udpm = udpm(round_trip);
+        let [exact, ahead] = ["", "clock = { offset = \"10s\" }"].map(|clock| with_clock(&udpm, clock).mbps());
+        assert_eq!(ahead > 0.95 * exact, survives, "{round_trip}: {ahead} and {exact}");
+        assert_eq!(ahead < 0.5 * exact, !survives, "{round_trip}: {ahead} and {exact}");
+    }
+}
