@@ -42,7 +42,8 @@ pub struct UddjOptions {
     pub busy_at_zero: bool,
     /// The flag is not set below this queueing delay.
     pub floor: Duration,
-    /// The bottleneck's rate, if it is known: what packets of different sizes take there is then taken out of the jitter.
+    /// The rate of the way, if it is known: what packets of different sizes take on it is then taken out of the jitter. Of links that pass
+    /// packets on whole it is 1 / (1 / rate + 1 / rate ..).
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub bottleneck: Option<Rate>,
     /// Whether what one clock gains on the other is taken out of the jitter.
