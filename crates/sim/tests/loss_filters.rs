@@ -10,6 +10,7 @@ use headway_units::DropCause;
 /// Flows through 100 Mb/s and a wireless link of 10 Mb/s, a round trip of 40 ms; the first of them is judged.
 struct Path<'a> {
     dialect: &'a str,
+    seed: u64,
     loss: f64,
     queue: u32,
     /// The receiver's.
@@ -26,15 +27,16 @@ const RENO: &str = "[[flow]]\nname = \"reno\"\nfrom = \"sender\"\nto = \"receive
 const TFRC: &str = "kind = \"tfrc\", datagram = \"1000B\", header = \"0B\"";
 
 const WIRELESS: Path<'static> =
-    Path { dialect: "rfc", loss: 0.0, queue: 50, clock: "", transport: TFRC, beside: CONSTANT };
+    Path { dialect: "rfc", seed: 1, loss: 0.0, queue: 50, clock: "", transport: TFRC, beside: CONSTANT };
 
 impl Path<'_> {
     fn text(&self) -> String {
-        let Self { dialect, loss, queue, clock, transport, beside } = self;
+        let Self { dialect, seed, loss, queue, clock, transport, beside } = self;
         format!(
             r#"duration = "120s"
 measure_from = "20s"
 dialect = "{dialect}"
+seed = {seed}
 record = {{ series = false }}
 [[node]]
 name = "receiver"
@@ -153,6 +155,19 @@ fn guarded_fills_a_lossy_link_and_tfrc_does_not() {
     assert!(tfrc < 0.95 * residual, "{tfrc}");
 }
 
+/// The same in each dialect and at the largest loss of the paper. In dialect linux the open interval was left out until a second loss came, which never did
+/// with the first of these seeds.
+#[test]
+fn guarded_fills_it_in_every_dialect() {
+    for dialect in ["rfc", "ns2", "linux"] {
+        for seed in [1, 2] {
+            let share =
+                Path { loss: 0.07, dialect, seed, transport: &filtered(GUARDED), ..WIRELESS }.mbps() / (4.0 * 0.93);
+            assert!(share > 0.95, "{dialect} {seed}: {share}");
+        }
+    }
+}
+
 /// Where only a short queue loses, which says least by its delays, the filter lets through little.
 #[test]
 fn guarded_leaves_reno_its_room() {
@@ -165,7 +180,7 @@ fn guarded_leaves_reno_its_room() {
 /// told of the same ones that the path has lost. UDDJ is not there: it counts what Timestamps round off, 10 us.
 #[test]
 fn over_dccp_a_filter_does_the_same() {
-    for (dialect, filters) in [("rfc", [GUARDED, ZIGZAG]), ("ns2", [GUARDED, ZIGZAG]), ("linux", [SPIKE, ZIGZAG])] {
+    for (dialect, filters) in [("rfc", [GUARDED, ZIGZAG]), ("ns2", [GUARDED, ZIGZAG]), ("linux", [GUARDED, ZIGZAG])] {
         for filter in filters {
             let path = Path { dialect, loss: 0.01, ..WIRELESS };
             let bare = Path { transport: &filtered(filter), ..path }.mbps();

@@ -60,6 +60,9 @@ impl<O: Observer> Network<O> {
         }
         judged.lost.push_back((number, channel, measured));
         if channel {
+            if judged.untold.len() == MOST {
+                judged.untold.pop_front();
+            }
             judged.untold.push_back(number);
         }
     }
