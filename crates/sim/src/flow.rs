@@ -176,12 +176,16 @@ impl Flow {
         let packet = network.packet(handle);
         if packet.forward {
             if network.judges() {
-                return self.on_packet_to_judge(now, handle, network);
+                self.tell_losses(network);
             }
+            let packet = network.packet(handle);
             let goodput = self.transport.deliver(now.at, packet.sent, packet);
             if goodput > 0 {
                 let complete = self.completed_by(packet);
                 self.count_frames(now.at, complete, network);
+            }
+            if network.judges() {
+                self.hear_judgements(now.at, network);
             }
             network.delivered(now.at, handle, goodput);
             self.acknowledge_at(now, now.at, network);
@@ -194,24 +198,20 @@ impl Flow {
         }
     }
 
-    /// The same where a receiver tells losses apart.
+    /// The receiver hears which packets the channel has taken, if it may know.
     #[cold]
-    #[inline(never)]
-    fn on_packet_to_judge<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
+    fn tell_losses<O: Observer>(&mut self, network: &mut Network<O>) {
         while let Some(number) = network.untold(self.id) {
             self.transport.on_channel_loss(number);
         }
-        let packet = network.packet(handle);
-        let goodput = self.transport.deliver(now.at, packet.sent, packet);
-        if goodput > 0 {
-            let complete = self.completed_by(packet);
-            self.count_frames(now.at, complete, network);
-        }
+    }
+
+    /// What the receiver has made of losses.
+    #[cold]
+    fn hear_judgements<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
         while let Some(judgement) = self.transport.poll_judgement() {
-            network.judged(now.at, self.id, judgement);
+            network.judged(now, self.id, judgement);
         }
-        network.delivered(now.at, handle, goodput);
-        self.acknowledge_at(now, now.at, network);
     }
 
     /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
