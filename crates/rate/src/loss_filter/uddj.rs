@@ -105,15 +105,17 @@ impl Uddj {
 
 impl LossFilter for Uddj {
     fn on_packet(&mut self, seen: &Seen) {
-        if self.options.remove_skew {
-            self.floor.add(seen);
-        }
+        let above = self.options.remove_skew.then(|| self.floor.add(seen));
         let Some(last) = self.last.replace(*seen) else {
             self.computed = Some(seen.came);
             return;
         };
         let input = seen.sent.as_nanos().saturating_sub(last.sent.as_nanos()) as f64;
         self.gap(self.jitter(&last, seen), input);
+        // The recursion never forgets what skew added before the line was known; no queue is longer than what is above the line.
+        if let (Some(queue), Some(above)) = (&mut self.queue, above) {
+            *queue = queue.min(above);
+        }
         let round = seen.rtt.is_some_and(|rtt| self.computed.is_none_or(|at| seen.came.since(at) >= rtt));
         if round {
             self.computed = Some(seen.came);
