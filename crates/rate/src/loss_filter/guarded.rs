@@ -10,13 +10,15 @@
 //! ```
 //! A loss in the shortest queues is judged by what longer ones say of them: where these lose no more, queues have no part in it. Where delays say
 //! nothing (there are no shorter queues, and hardly longer ones) all losses count, as for TFRC: what the filter lets through, it has seen to be no
-//! queue's. The same is asked of the pace of sending (`paces`), and the greater part counts.
+//! queue's. The same is asked of the pace of sending (`paces`). Nor is any loss let through while the queue stands (`standing`): then there is nothing to be
+//! gained by it, and flows that share the queue see the same of it. The greatest part counts.
 
 use super::counts::Counts;
 use super::gaps::Gaps;
 use super::paces::Paces;
 use super::queueing::Queueing;
-use super::{LossFilter, Seen, UddjOptions};
+use super::standing::Standing;
+use super::{LossFilter, Seen};
 use headway_units::{Duration, Instant};
 
 /// Classes of queueing delays; the first goes up to [`SHORTEST`], and each is twice as wide as the one before.
@@ -24,22 +26,22 @@ const CLASSES: usize = 16;
 const SHORTEST: Duration = Duration::from_micros(50);
 /// In so many round trips what was seen loses all but 1/e of its weight.
 pub(super) const MEMORY: u64 = 256;
-/// Shorter queues tell something if so much of all packets met them, and longer ones if this much did.
-const SHORTER: f64 = 1.0 / 16.0;
-const LONGER: f64 = 1.0 / 4.0;
+/// Shorter and longer queues tell something if so much of all packets met them.
+const SHARE: f64 = 1.0 / 16.0;
 /// And if they are so many.
 const FEWEST: f64 = 16.0;
 /// The round trip as long as nobody says it.
 const UNKNOWN_RTT: Duration = Duration::from_millis(200);
 
 /// What was seen of late.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Guarded {
     gaps: Gaps,
     queueing: Queueing,
     /// The queueing delays of the last two packets, if they came one right after the other.
     row: [Option<Duration>; 2],
     classes: [Counts; CLASSES],
+    standing: Standing,
     paces: Paces,
     faded: Option<Instant>,
     /// What is to count of the losses that were let through.
@@ -47,18 +49,6 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    pub(super) fn new(_: &UddjOptions) -> Self {
-        Self {
-            gaps: Gaps::default(),
-            queueing: Queueing::default(),
-            row: [None; 2],
-            classes: [Counts::default(); CLASSES],
-            paces: Paces::default(),
-            faded: None,
-            owed: 0.0,
-        }
-    }
-
     fn class(queue: Duration) -> usize {
         let widths = queue.as_nanos().saturating_sub(1) / SHORTEST.as_nanos();
         (u64::BITS - widths.leading_zeros()).min(CLASSES as u32 - 1) as usize
@@ -70,6 +60,7 @@ impl Guarded {
             return;
         }
         self.faded = Some(seen.came);
+        self.standing.fade(1.0 - 1.0 / MEMORY as f64);
         self.classes.iter_mut().for_each(|class| class.fade(1.0 - 1.0 / MEMORY as f64));
     }
 
@@ -78,10 +69,10 @@ impl Guarded {
         let (shorter, longer) = (Counts::sum(&self.classes[..class]), Counts::sum(&self.classes[class + 1..]));
         let own = self.classes[class];
         let all = shorter.with(own).with(longer).came;
-        let tells = |counts: Counts, share: f64| counts.came >= FEWEST.max(share * all);
-        if tells(shorter, SHORTER) {
+        let tells = |counts: Counts| counts.came >= FEWEST.max(SHARE * all);
+        if tells(shorter) {
             own.beyond(shorter)
-        } else if tells(longer, LONGER) && own.came + shorter.came > 0.0 {
+        } else if tells(longer) && own.came + shorter.came > 0.0 {
             longer.beyond(shorter.with(own))
         } else {
             1.0
@@ -91,7 +82,7 @@ impl Guarded {
     fn judge(&mut self, queue: Duration) -> bool {
         let class = Self::class(queue);
         self.classes[class].lost += 1.0;
-        self.owed += self.part(class).max(self.paces.lose());
+        self.owed += self.part(class).max(self.paces.lose()).max(self.standing.part());
         let counts = self.owed >= 1.0;
         if counts {
             self.owed -= 1.0;
@@ -104,6 +95,7 @@ impl LossFilter for Guarded {
     fn on_packet(&mut self, seen: &Seen) {
         self.fade(seen);
         let queue = self.queueing.add(seen);
+        self.standing.add(queue);
         self.paces.add(seen);
         let missing = self.gaps.before(seen);
         if missing > 0 {

@@ -7,7 +7,7 @@
 //! The packets behind are where they would be if the lost ones had been there: the wireless link is the slowest, and its queue was not empty.
 
 use super::gaps::Gaps;
-use super::{LossFilter, Seen, UddjOptions};
+use super::{LossFilter, Seen};
 use headway_units::{Duration, Instant};
 
 /// 1.25 in quarters; Biaz took 2.
@@ -22,10 +22,6 @@ pub(crate) struct Mbiaz {
 }
 
 impl Mbiaz {
-    pub(super) fn new(_: &UddjOptions) -> Self {
-        Self::default()
-    }
-
     fn is_channels(&self, apart: Duration, missing: u64) -> bool {
         let Some(least) = self.least else { return false };
         let (apart, least) = (u128::from(apart.as_nanos()), u128::from(least.as_nanos()));

@@ -14,6 +14,7 @@ mod oracle;
 mod paces;
 mod queueing;
 mod spike;
+mod standing;
 mod uddj;
 mod zigzag;
 
@@ -59,9 +60,9 @@ pub(crate) trait LossFilter {
     fn on_channel_loss(&mut self, _number: u64) {}
 }
 
-/// Makes of the lines below the filter that dispatches statically.
+/// Makes of the lines below the filter that dispatches statically, and how each begins.
 macro_rules! filters {
-    ($( $Kind:ident($filter:ty) ),+ $(,)?) => {
+    ($( $Kind:ident($filter:ty) = $begin:expr ),+ $(,)?) => {
         /// A running filter.
         #[derive(Debug)]
         #[expect(clippy::large_enum_variant, reason = "it lies in a box of its own")]
@@ -69,34 +70,45 @@ macro_rules! filters {
 
         impl Filter {
             pub(crate) fn new(kind: LossFilterKind, uddj: &UddjOptions) -> Self {
-                match kind { $( LossFilterKind::$Kind => Self::$Kind(<$filter>::new(uddj)) ),+ }
+                match kind {
+                    $( LossFilterKind::$Kind => {
+                        let begin: fn(&UddjOptions) -> $filter = $begin;
+                        Self::$Kind(begin(uddj))
+                    } ),+
+                }
             }
         }
 
-        impl LossFilter for Filter {
-            fn on_packet(&mut self, seen: &Seen) {
-                match self { $( Self::$Kind(filter) => filter.on_packet(seen) ),+ }
-            }
-            fn counts(&mut self, first: u64, last: u64) -> bool {
-                match self { $( Self::$Kind(filter) => filter.counts(first, last) ),+ }
-            }
-            fn poll_early(&mut self) -> bool {
-                match self { $( Self::$Kind(filter) => filter.poll_early() ),+ }
-            }
-            fn on_channel_loss(&mut self, number: u64) {
-                match self { $( Self::$Kind(filter) => filter.on_channel_loss(number) ),+ }
-            }
+        macro_rules! each {
+            ($value:expr, $name:ident => $body:expr) => {
+                match $value { $( Filter::$Kind($name) => $body ),+ }
+            };
         }
     };
 }
 
 filters! {
-    Uddj(uddj::Uddj),
-    Guarded(guarded::Guarded),
-    Zigzag(zigzag::Zigzag),
-    Mbiaz(mbiaz::Mbiaz),
-    Spike(spike::Spike),
-    Oracle(oracle::Oracle),
+    Uddj(uddj::Uddj) = uddj::Uddj::new,
+    Guarded(guarded::Guarded) = |_| Default::default(),
+    Zigzag(zigzag::Zigzag) = |_| Default::default(),
+    Mbiaz(mbiaz::Mbiaz) = |_| Default::default(),
+    Spike(spike::Spike) = |_| Default::default(),
+    Oracle(oracle::Oracle) = |_| Default::default(),
+}
+
+impl LossFilter for Filter {
+    fn on_packet(&mut self, seen: &Seen) {
+        each!(self, filter => filter.on_packet(seen));
+    }
+    fn counts(&mut self, first: u64, last: u64) -> bool {
+        each!(self, filter => filter.counts(first, last))
+    }
+    fn poll_early(&mut self) -> bool {
+        each!(self, filter => filter.poll_early())
+    }
+    fn on_channel_loss(&mut self, number: u64) {
+        each!(self, filter => filter.on_channel_loss(number));
+    }
 }
 
 /// A packet of 1000 B by its number, and when it went and came, in us.

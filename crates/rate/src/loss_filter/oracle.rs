@@ -1,7 +1,7 @@
 //! Wireless-TFRC of the UDDJ paper: "it can distinguish all channel loss from estimated loss events". Nobody can but a simulator, which tells the
 //! receiver of each packet that the channel takes.
 
-use super::{LossFilter, Seen, UddjOptions};
+use super::{LossFilter, Seen};
 use std::collections::BTreeSet;
 
 /// Losses that may still be asked about.
@@ -11,12 +11,6 @@ const MOST: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oracle {
     channel: BTreeSet<u64>,
-}
-
-impl Oracle {
-    pub(super) fn new(_: &UddjOptions) -> Self {
-        Self::default()
-    }
 }
 
 impl LossFilter for Oracle {

@@ -7,7 +7,7 @@
 //! ```
 
 use super::gaps::Gaps;
-use super::{LossFilter, Seen, UddjOptions};
+use super::{LossFilter, Seen};
 
 const BEGINS: f64 = 0.5;
 const ENDS: f64 = 1.0 / 3.0;
@@ -19,12 +19,6 @@ pub(crate) struct Spike {
     /// The least and the greatest delay, in ns.
     range: Option<(i64, i64)>,
     in_spike: bool,
-}
-
-impl Spike {
-    pub(super) fn new(_: &UddjOptions) -> Self {
-        Self::default()
-    }
 }
 
 impl LossFilter for Spike {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::gaps::Gaps;
-use super::{LossFilter, Seen, UddjOptions};
+use super::{LossFilter, Seen};
 
 const A: f64 = 1.0 / 32.0;
 
@@ -23,10 +23,6 @@ pub(crate) struct Zigzag {
 }
 
 impl Zigzag {
-    pub(super) fn new(_: &UddjOptions) -> Self {
-        Self::default()
-    }
-
     fn is_channels(&self, delay: f64, missing: u64) -> bool {
         let deviations = match missing {
             1 => 1.0,

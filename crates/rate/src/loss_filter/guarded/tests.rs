@@ -12,7 +12,7 @@ fn classes_double() {
 /// Feeds packets of 1 ms distance, of which the n-th waits `queue(n)` us and is lost if `lost(n)`; returns how many losses of the last half counted, and how
 /// many there were.
 fn run(packets: u64, queue: impl Fn(u64) -> u64, lost: impl Fn(u64) -> bool) -> (u64, u64) {
-    let mut filter = Guarded::new(&UddjOptions::default());
+    let mut filter = Guarded::default();
     let (mut counted, mut all) = (0, 0);
     let mut missing = None;
     for number in 0..packets {
