@@ -44,6 +44,10 @@ pub(crate) trait Growth {
     /// `max` one past the highest sent.
     fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {}
 
+    /// Sees every acknowledgement of the `fack` recovery once its number and its round trip are taken in, duplicates too; `fine`: it is new,
+    /// and nothing is wrong (CA_EVENT_FAST_ACK and CA_EVENT_SLOW_ACK of Linux 2.6).
+    fn acknowledged(&mut self, _acked: Acked, _fine: bool) {}
+
     /// Opens the window.
     fn grow(&mut self, window: &mut Window, acked: Acked);
 

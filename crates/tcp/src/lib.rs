@@ -11,6 +11,8 @@ mod aimd;
 mod arizona;
 mod bandwidth;
 mod cubic;
+mod fack;
+mod fack_board;
 mod growth;
 mod hystart;
 mod jtcp;

@@ -210,6 +210,8 @@ pub enum Pipe {
     Counted,
     /// From the scoreboard (RFC 6675 section 4).
     Scoreboard,
+    /// The same by the highest block, with the recovery and the estimate of the round trip of Linux 2.6 (ns-2 Agent/TCP/Linux).
+    Fack,
 }
 
 /// What makes the window grow.

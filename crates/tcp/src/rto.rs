@@ -11,7 +11,7 @@
 //! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
 //! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
 
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 use headway_units::{Duration, Instant, RtoFloor, TickedRoundTripEstimate};
 
 /// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).
@@ -49,7 +49,11 @@ impl Rto {
     }
 
     fn update(&mut self, rules: &Rules, ticks: i64) {
-        self.round_trip.sample(ticks);
+        if rules.pipe == Pipe::Fack {
+            self.round_trip.sample_linux(ticks);
+        } else {
+            self.round_trip.sample(ticks);
+        }
         let tick = rules.tick.as_nanos();
         let in_time = |ticks: i64| ticks.unsigned_abs().saturating_mul(tick);
         self.base = match rules.rto_floor {

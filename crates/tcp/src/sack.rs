@@ -8,8 +8,9 @@
 //! ```
 //! With `rack` (RFC 8985), in recovery: (0) first of all, retransmissions that were lost again; (1) holds for all below
 //! the highest received.
-//! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead.
+//! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead, with `pipe = "fack"` that of its Agent/TCP/Linux.
 
+use crate::fack::Fack;
 use crate::growth::Growth;
 use crate::options::{Pipe, Rules};
 use crate::prr::Prr;
@@ -21,11 +22,12 @@ use crate::state::{Cut, State};
 use headway_units::Dialect;
 use std::collections::VecDeque;
 
-/// SACK recovery of either sort.
+/// SACK recovery of each sort.
 #[derive(Clone, Debug)]
 pub(crate) enum Sack {
     Counted(Counted),
     Scoreboard(Board),
+    Fack(Fack),
 }
 
 /// RFC 6675's recovery.
@@ -74,6 +76,17 @@ impl Recovery for Sack {
                 overtaken: 0,
                 entered: 0,
             }),
+            Pipe::Fack => Self::Fack(Fack::new()),
+        }
+    }
+
+    fn first_window(rules: &Rules) -> u64 {
+        if rules.pipe == Pipe::Fack { rules.initial_window_segments() } else { 1 }
+    }
+    fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        // Fack sees it beside the acknowledgement's other news.
+        if !matches!(self, Self::Fack(_)) {
+            state.echo_of_congestion(ack);
         }
     }
 
@@ -81,24 +94,38 @@ impl Recovery for Sack {
         match self {
             Self::Counted(counted) => counted.on_ack(state, ack),
             Self::Scoreboard(board) => board.on_ack(state, ack),
+            Self::Fack(fack) => fack.on_ack(state, ack),
         }
     }
     fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
         match self {
             Self::Counted(counted) => counted.on_timeout(state),
             Self::Scoreboard(board) => board.on_timeout(state),
+            // All of it is in `time_out`.
+            Self::Fack(_) => {}
         }
+    }
+    fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
+        if let Self::Fack(fack) = self {
+            fack.time_out(state);
+            return;
+        }
+        self.on_timeout(state);
+        state.time_out();
+        state.release();
     }
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         match self {
             Self::Counted(counted) => counted.next(state),
             Self::Scoreboard(board) => board.next(state),
+            Self::Fack(fack) => fack.next(state),
         }
     }
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
         match self {
             Self::Counted(counted) => counted.sent(state, seq),
             Self::Scoreboard(board) => board.sent(state, seq),
+            Self::Fack(fack) => fack.sent(state, seq),
         }
     }
 }
@@ -311,10 +338,10 @@ mod tests {
         }
     }
 
-    /// Either recovery shows a growth every acknowledgement, duplicates too, and tells it of its end.
+    /// Each recovery shows a growth every acknowledgement, duplicates too, and tells it of its end.
     #[test]
     fn a_growth_sees_all_of_a_recovery() {
-        for pipe in [Pipe::Counted, Pipe::Scoreboard] {
+        for pipe in [Pipe::Counted, Pipe::Scoreboard, Pipe::Fack] {
             let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
             (options.rules_mut().pipe, options.rules_mut().delayed_ack) = (pipe, None);
             let mut flow = Flow::<Sack, Witness>::new(&options.rules, Random::new(1, "witness"));

@@ -44,6 +44,16 @@ pub(crate) trait Recovery {
 
     fn new(rules: &Rules) -> Self;
 
+    /// The window until the SYN is answered.
+    fn first_window(_rules: &Rules) -> u64 {
+        1
+    }
+
+    /// An acknowledgement says that the network is congested, and is yet to be taken in.
+    fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        state.echo_of_congestion(ack);
+    }
+
     /// An acknowledgement of something that was sent, old or new.
     fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment);
 
@@ -81,7 +91,7 @@ pub(crate) struct Flow<R, G> {
 
 impl<R: Recovery, G: Growth> Flow<R, G> {
     pub(crate) fn new(rules: &Arc<Rules>, random: Random) -> Self {
-        Self { recovery: R::new(rules), state: State::new(rules, random) }
+        Self { recovery: R::new(rules), state: State::new(rules, R::first_window(rules), random) }
     }
 
     pub(crate) fn write(&mut self, now: Instant, segments: u64) {
@@ -110,7 +120,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         state.counters.acks += 1;
         state.observe(ack);
         if ack.ece && state.rules.ecn {
-            state.echo_of_congestion(ack);
+            self.recovery.on_echo(state, ack);
         }
         self.recovery.on_ack(state, ack);
     }

@@ -79,7 +79,7 @@ pub(crate) struct State<G> {
 }
 
 impl<G: Growth> State<G> {
-    pub(crate) fn new(rules: &Arc<Rules>, random: Random) -> Self {
+    pub(crate) fn new(rules: &Arc<Rules>, cwnd: u64, random: Random) -> Self {
         let limit = rules.segments(rules.window);
         let ssthresh = rules.initial_ssthresh.map_or(limit, |size| rules.segments(size));
         Self {
@@ -88,7 +88,7 @@ impl<G: Growth> State<G> {
             nxt: 0,
             max: 0,
             end: 0,
-            window: Window { cwnd: 1.0, ssthresh: ssthresh as f64 },
+            window: Window { cwnd: cwnd as f64, ssthresh: ssthresh as f64 },
             now: Instant::ZERO,
             limit,
             inflation: 0,
@@ -272,11 +272,24 @@ impl<G: Growth> State<G> {
 
     /// Takes in the number of a new acknowledgement, and what it says about the round trip.
     pub(crate) fn advance(&mut self, ack: &Segment) -> Acked {
+        let segments = self.move_on(ack);
+        let rtt = self.measure(ack);
+        self.renew_timer();
+        self.acked(segments, rtt)
+    }
+    /// Takes in the number of an acknowledgement; answers how many segments it newly covers. What is not new is a duplicate, and still one.
+    pub(crate) fn move_on(&mut self, ack: &Segment) -> u64 {
         let segments = ack.seq - self.una;
-        self.dupacks = 0;
-        self.limited_sent = 0;
-        self.una = ack.seq;
-        self.nxt = self.nxt.max(self.una);
+        if segments > 0 {
+            self.dupacks = 0;
+            self.limited_sent = 0;
+            self.una = ack.seq;
+            self.nxt = self.nxt.max(self.una);
+        }
+        segments
+    }
+    /// Takes in what an acknowledgement says about the round trip, whose number has been taken in.
+    pub(crate) fn measure(&mut self, ack: &Segment) -> Option<Duration> {
         // While every acknowledgement of a window of one says "congested", the back-off stays.
         let congested = self.ecn_agreed && self.ecn_backoff && ack.ece;
         let mut rtt = None;
@@ -299,7 +312,10 @@ impl<G: Growth> State<G> {
                 rtt = Some(self.now.since(self.timed_at));
             }
         }
-        self.renew_timer();
+        rtt
+    }
+    /// What an acknowledgement that has been taken in tells a growth.
+    pub(crate) fn acked(&self, segments: u64, rtt: Option<Duration>) -> Acked {
         Acked { now: self.now, segments, una: self.una, max: self.max, rtt, srtt: self.rto.srtt(&self.rules) }
     }
 
@@ -339,6 +355,14 @@ impl<G: Growth> State<G> {
     #[inline]
     pub(crate) fn observe(&mut self, ack: &Segment) {
         self.growth.observe(self.now, self.una, self.max, ack);
+    }
+    /// Shows the growth an acknowledgement that has been taken in, whatever it is; `fine`: it is new, and nothing is wrong.
+    pub(crate) fn acknowledged(&mut self, acked: Acked, fine: bool) {
+        self.growth.acknowledged(acked, fine);
+    }
+    /// Opens the window.
+    pub(crate) fn grow(&mut self, acked: Acked) {
+        self.growth.grow(&mut self.window, acked);
     }
     /// Tells the growth that SACK's recovery is over.
     pub(crate) fn recovered(&mut self) {

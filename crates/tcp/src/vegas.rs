@@ -180,6 +180,12 @@ impl Recovery for VegasRecovery {
         }
     }
 
+    fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        match self {
+            Self::Arizona(arizona) => arizona.on_echo(state, ack),
+            Self::Linux(sack) => sack.on_echo(state, ack),
+        }
+    }
     fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
         match self {
             Self::Arizona(arizona) => arizona.on_ack(state, ack),

@@ -1,0 +1,146 @@
+//! The recovery of Linux 2.6 as ns-2's Agent/TCP/Linux has it (ns-2.35 tcp/tcp-linux.cc, `recv`, `tcp_fastretrans_alert`,
+//! `enter_loss`, `send_much`), over the scoreboard of `fack_board.rs`.
+//!
+//! ```text
+//! in flight   next to send - first missing - received above it - lost and not resent
+//! loss        something is found lost: ssthresh and cwnd as the growth says, and from the window of before one segment goes out for
+//!             two acknowledgements until what is in flight is down at cwnd (rate halving)
+//! its end     all sent before it is acknowledged: cwnd = ssthresh if it is less, then at most in flight + 3
+//! timeout     what was not received is lost, cwnd = 1; it ends as a loss does, unless more is found lost
+//! ```
+//! Each acknowledgement, a duplicate too, is a sample of the round trip if it has a timestamp, ends the back-off and restarts the
+//! timer. The SYN does not wait for its answer: data follows it at once (`delay_growth_` 0). Of Linux 2.6 the agent leaves out the states
+//! Disorder and CWR, undo, and F-RTO. A window never reaches beyond the receiver's, which the agent does not ask.
+
+use crate::fack_board::FackBoard;
+use crate::growth::Growth;
+use crate::segment::Segment;
+use crate::state::{Cut, State};
+
+/// `tcp_max_burst` of Linux: segments that the end of a recovery may release.
+const MAX_BURST: u64 = 3;
+
+/// `icsk_ca_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery,
+    Loss,
+}
+
+/// FACK recovery with rate halving.
+#[derive(Clone, Debug)]
+pub(crate) struct Fack {
+    board: FackBoard,
+    phase: Phase,
+    /// What may be in flight while the rate is being halved (`next_pkts_in_flight_`).
+    halving: u64,
+}
+
+impl Fack {
+    pub(crate) fn new() -> Self {
+        Self { board: FackBoard::new(), phase: Phase::Open, halving: 0 }
+    }
+
+    /// `packets_in_flight`.
+    fn in_flight<G: Growth>(&self, state: &State<G>) -> u64 {
+        (state.nxt - state.una).saturating_sub(self.board.gone())
+    }
+
+    /// `recv`.
+    pub(crate) fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
+        if ack.seq < state.una {
+            return;
+        }
+        let in_flight = self.in_flight(state);
+        let segments = state.move_on(ack);
+        let news = if ack.sack.is_empty() && self.board.is_empty() {
+            Default::default()
+        } else {
+            self.board.update(state.max, ack)
+        };
+        let rtt = state.measure(ack);
+        state.renew_timer();
+        state.dupacks += u32::from(segments == 0);
+
+        let echo = ack.ece && state.rules.ecn && ack.seq > 1;
+        let fine = self.phase == Phase::Open && segments > 0 && !news.sacked && !echo;
+        let acked = state.acked(segments, rtt);
+        state.acknowledged(acked, fine);
+        if segments > 0 {
+            let may_grow = self.phase != Phase::Recovery && (!echo || state.window.in_slow_start());
+            // `tcp_is_cwnd_limited`.
+            if may_grow && in_flight >= state.window.cwnd as u64 {
+                state.grow(acked);
+            } else {
+                state.hold(acked);
+            }
+        }
+        if !fine {
+            self.alert(state, news.lost, echo);
+        }
+        self.halving = self.halving.min(self.in_flight(state) + 1);
+        state.release();
+    }
+
+    /// `tcp_fastretrans_alert`.
+    fn alert<G: Growth>(&mut self, state: &mut State<G>, lost: bool, echo: bool) {
+        if self.phase != Phase::Open && state.una >= state.recover {
+            self.board.clear();
+            if self.phase == Phase::Recovery {
+                state.recovered();
+            }
+            if state.window.in_slow_start() {
+                // `tcp_moderate_cwnd`.
+                let most = self.in_flight(state) + MAX_BURST;
+                state.window.cwnd = state.window.ssthresh.min(most as f64);
+            }
+            (self.phase, self.halving) = (Phase::Open, 0);
+        } else if self.phase != Phase::Recovery && (lost || echo) {
+            state.recover = state.max;
+            self.halving = state.window.cwnd as u64;
+            state.halve(Cut::DupAcks);
+            state.counters.fast_recoveries += u64::from(lost);
+            state.counters.ecn_reductions += u64::from(!lost);
+            self.phase = Phase::Recovery;
+        }
+    }
+
+    /// `timeout` and `enter_loss`.
+    pub(crate) fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
+        let next = state.nxt;
+        if state.una == state.max {
+            state.time_out();
+            // `slowdown (CLOSE_CWND_INIT)`.
+            state.window.cwnd = state.rules.initial_window_segments() as f64;
+        } else {
+            state.time_out();
+            // What is resent, the scoreboard says.
+            state.nxt = next;
+            self.board.lose_all(state.una, next);
+            self.phase = Phase::Loss;
+        }
+        self.halving = 0;
+        state.dupacks = 0;
+        state.release();
+    }
+
+    /// `send_much`.
+    pub(crate) fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
+        let window = (state.window.cwnd as u64).min(state.limit).max(self.halving);
+        if self.in_flight(state) >= window {
+            return None;
+        }
+        let new = state.nxt < state.end && state.nxt < state.una + state.limit;
+        self.board.next_lost().or_else(|| new.then_some(state.nxt))
+    }
+
+    pub(crate) fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
+        if self.board.next_lost() == Some(seq) {
+            self.board.resend(state.nxt);
+        } else {
+            state.nxt = seq + 1;
+        }
+        self.halving = self.halving.min(self.in_flight(state).saturating_sub(1).max(1));
+    }
+}

@@ -1,0 +1,385 @@
+//! What Linux 2.6's sender knows of each segment, as ns-2's Agent/TCP/Linux has it (ns-2.35 tcp/scoreboard1.cc).
+//!
+//! ```text
+//! fack:  the highest segment that a block ever reported; all below it is in runs of segments with one mark each
+//! lost:  in flight, and four below fack or more
+//!        resent, and fack is where new data began when it was sent, or four resent after it have arrived before a fifth
+//! ```
+//! One pass over the runs, up to the last block's if nothing has changed beyond it: what it does not reach it marks another time.
+
+use crate::segment::Segment;
+
+/// `dupack_threshold + 1` of `UpdateScoreBoard`: segments above that make one lost.
+const REORDERING: u64 = 4;
+
+/// What happened to the segments of a run (`SKB_FLAG_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    InFlight,
+    Sacked,
+    Lost,
+    /// One segment, sent again as retransmission `order`, when `next` was to be sent next.
+    Resent {
+        next: u64,
+        order: i64,
+    },
+}
+
+/// Segments from `start` to below `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    start: u64,
+    end: u64,
+    mark: Mark,
+}
+
+/// What an acknowledgement told (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct News {
+    pub(crate) sacked: bool,
+    pub(crate) lost: bool,
+}
+
+/// `ScoreBoard1`.
+#[derive(Clone, Debug)]
+pub(crate) struct FackBoard {
+    runs: Vec<Run>,
+    /// One past `fack_`.
+    highest: u64,
+    /// Where the search for what is to be resent begins (`nxt_to_retrx_`).
+    cursor: Option<u64>,
+    /// The next retransmission's number, and that of the last that has arrived (`rtx_id_`, `acked_rtx_id_`).
+    order: i64,
+    arrived: i64,
+    /// `fack_out_`, `sack_out_`.
+    lost: u64,
+    sacked: u64,
+}
+
+impl FackBoard {
+    pub(crate) fn new() -> Self {
+        Self { runs: vec![], highest: 0, cursor: None, order: 0, arrived: -1, lost: 0, sacked: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+    /// Segments that are not in the network: received, or lost and not resent.
+    pub(crate) fn gone(&self) -> u64 {
+        self.lost + self.sacked
+    }
+
+    /// `ClearScoreBoard`.
+    pub(crate) fn clear(&mut self) {
+        self.runs.clear();
+        (self.highest, self.cursor, self.order, self.arrived, self.lost, self.sacked) = (0, None, 0, -1, 0, 0);
+    }
+
+    /// The lowest lost segment from the cursor on (`GetNextRetran`).
+    pub(crate) fn next_lost(&self) -> Option<u64> {
+        let from = self.cursor?;
+        self.runs.iter().find(|run| run.end > from && run.mark == Mark::Lost).map(|run| run.start)
+    }
+
+    /// That segment is sent again, with `next` to be sent next (`MarkRetran`).
+    pub(crate) fn resend(&mut self, next: u64) {
+        let Some(index) = self.next_lost().and_then(|lost| self.runs.iter().position(|run| run.start == lost)) else {
+            return;
+        };
+        self.split(index, self.runs[index].start + 1);
+        self.runs[index].mark = Mark::Resent { next, order: self.order };
+        self.order += 1;
+        self.count();
+    }
+
+    /// The timer ran out: what was not received is lost (`MarkLoss`).
+    pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
+        let known = self.runs.last().map_or(una, |run| run.end);
+        if known < next {
+            self.runs.push(Run { start: known, end: next, mark: Mark::InFlight });
+        }
+        for run in &mut self.runs {
+            if run.mark != Mark::Sacked {
+                run.mark = Mark::Lost;
+            }
+        }
+        self.runs.dedup_by(|run, before| {
+            let joins = before.mark == Mark::Lost && run.mark == Mark::Lost;
+            if joins {
+                before.end = run.end;
+            }
+            joins
+        });
+        self.cursor = self.runs.iter().find(|run| run.mark == Mark::Lost).map(|run| run.start);
+        (self.order, self.arrived) = (0, -1);
+        self.count();
+    }
+
+    /// Takes in an acknowledgement, `ack.seq` being the first that is missing (`UpdateScoreBoard`). Blocks that make no sense, above
+    /// what was sent, are ignored.
+    pub(crate) fn update(&mut self, max: u64, ack: &Segment) -> News {
+        let una = ack.seq;
+        let mut thorough = self.forget_below(una);
+        if self.runs.is_empty() {
+            self.clear();
+            thorough = false;
+        }
+        // A block may begin at the last segment acknowledged, or it is old.
+        let mut blocks: Vec<_> = ack
+            .sack
+            .iter(una)
+            .filter(|block| block.start + 1 >= una && block.start < block.end && block.end <= max)
+            .collect();
+        blocks.sort_by_key(|block| block.start);
+        if let Some(last) = blocks.last()
+            && self.highest < last.end
+        {
+            self.highest = last.end;
+            thorough = true;
+        }
+        if blocks.is_empty() && !thorough {
+            self.count();
+            return News::default();
+        }
+        if self.runs.is_empty() && una < self.highest {
+            self.runs.push(Run { start: una, end: self.highest, mark: Mark::InFlight });
+        }
+        let news = self.mark(&blocks, thorough);
+        self.count();
+        news
+    }
+
+    /// `CleanRtxQueue`; answers whether a retransmission later than all others has arrived.
+    fn forget_below(&mut self, una: u64) -> bool {
+        let mut later = false;
+        let gone = self.runs.partition_point(|run| run.end <= una);
+        for run in self.runs.drain(..gone) {
+            if let Mark::Resent { order, .. } = run.mark
+                && order > self.arrived
+            {
+                (self.arrived, later) = (order, true);
+            }
+        }
+        if let Some(first) = self.runs.first_mut() {
+            first.start = first.start.max(una);
+        }
+        later
+    }
+
+    /// The pass over the runs.
+    fn mark(&mut self, blocks: &[std::ops::Range<u64>], mut thorough: bool) -> News {
+        let mut news = News::default();
+        let (mut index, mut block) = (0, 0);
+        self.cursor = None;
+        while index < self.runs.len() && (block < blocks.len() || thorough) {
+            let Run { start, end, mark } = self.runs[index];
+            if mark != Mark::Sacked {
+                while blocks.get(block).is_some_and(|block| block.end <= start) {
+                    block += 1;
+                }
+                let near = blocks.get(block).filter(|block| block.start < end);
+                match near {
+                    Some(block) if block.start <= start => {
+                        self.split(index, block.end);
+                        if let Mark::Resent { order, .. } = mark {
+                            (self.arrived, thorough) = (order, true);
+                        }
+                        self.runs[index].mark = Mark::Sacked;
+                        news.sacked = true;
+                    }
+                    _ => {
+                        if let Some(block) = near {
+                            self.split(index, block.start);
+                        }
+                        news.lost |= self.judge(index);
+                    }
+                }
+            }
+            index = self.join_with_before(index) + 1;
+            if let Some(last) = self.runs.get(index - 1)
+                && index == self.runs.len()
+                && last.end < self.highest
+            {
+                self.runs.push(Run { start: last.end, end: self.highest, mark: Mark::InFlight });
+            }
+        }
+        news
+    }
+
+    /// Whether the run, or its lower part, has become lost.
+    fn judge(&mut self, index: usize) -> bool {
+        let Run { start, mark, .. } = self.runs[index];
+        let lost = match mark {
+            Mark::Sacked => return false,
+            Mark::Lost => false,
+            Mark::Resent { next, order } => {
+                if next >= self.highest && order + REORDERING as i64 >= self.arrived {
+                    return false;
+                }
+                true
+            }
+            Mark::InFlight => {
+                let lost_below = self.highest.saturating_sub(REORDERING);
+                if start >= lost_below {
+                    return false;
+                }
+                self.split(index, lost_below);
+                true
+            }
+        };
+        self.runs[index].mark = Mark::Lost;
+        self.cursor.get_or_insert(start);
+        lost
+    }
+
+    /// Cuts a run at `at`, if that is within it.
+    fn split(&mut self, index: usize, at: u64) {
+        let run = self.runs[index];
+        if run.start < at && at < run.end {
+            self.runs[index].end = at;
+            self.runs.insert(index + 1, Run { start: at, ..run });
+        }
+    }
+
+    /// Joins a run with that before it if they are marked alike; answers which it is in.
+    fn join_with_before(&mut self, index: usize) -> usize {
+        let mark = self.runs[index].mark;
+        if index == 0 || matches!(mark, Mark::Resent { .. }) || self.runs[index - 1].mark != mark {
+            return index;
+        }
+        self.runs[index - 1].end = self.runs[index].end;
+        self.runs.remove(index);
+        index - 1
+    }
+
+    fn count(&mut self) {
+        let of = |mark| self.runs.iter().filter(|run| run.mark == mark).map(|run| run.end - run.start).sum();
+        (self.lost, self.sacked) = (of(Mark::Lost), of(Mark::Sacked));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::SackBlocks;
+    use headway_units::{Ecn, Instant};
+    use proptest::prelude::*;
+
+    fn ack(seq: u64, blocks: &[(u64, u64)]) -> Segment {
+        let mut sack = SackBlocks::default();
+        for &(start, end) in blocks {
+            sack.push(start..end);
+        }
+        let (sent, echo) = (Instant::ZERO, Instant::ZERO);
+        Segment {
+            seq,
+            sent,
+            echo,
+            sack,
+            size: 40,
+            ecn: Ecn::NotEct,
+            is_ack: true,
+            ece: false,
+            cwr: false,
+            retransmission: false,
+        }
+    }
+
+    /// What an acknowledgement tells, how many segments are not in the network, and what is to be resent.
+    fn after(board: &mut FackBoard, seq: u64, blocks: &[(u64, u64)]) -> (bool, bool, u64, Option<u64>) {
+        let News { sacked, lost } = board.update(100, &ack(seq, blocks));
+        (sacked, lost, board.gone(), board.next_lost())
+    }
+
+    /// `UpdateScoreBoard`: 10 is lost when 14 has arrived, whatever of 11 to 13 has. The second hole is lost when 17 has, and a number that moves
+    /// on takes it along.
+    #[test]
+    fn four_segments_below_the_highest_block_is_lost() {
+        let mut board = FackBoard::new();
+        assert_eq!(after(&mut board, 10, &[(11, 12)]), (true, false, 1, None));
+        assert_eq!(after(&mut board, 10, &[(11, 14)]), (true, false, 3, None));
+        assert_eq!(after(&mut board, 10, &[(14, 15), (11, 12)]), (true, true, 5, Some(10)));
+        assert_eq!(after(&mut board, 10, &[(14, 15), (11, 12)]), (false, false, 5, Some(10)));
+        let mut board = FackBoard::new();
+        assert_eq!(after(&mut board, 10, &[(14, 15)]), (true, true, 2, Some(10)));
+        assert_eq!(after(&mut board, 10, &[(14, 18)]), (true, true, 8, Some(10)));
+        assert_eq!(after(&mut board, 12, &[(14, 18)]), (false, false, 6, Some(12)));
+        assert_eq!(after(&mut board, 18, &[]), (false, false, 0, None));
+        assert!(board.is_empty());
+    }
+
+    /// `MarkRetran`: what is sent again is in the network, and lost once more when a block has what was new behind it.
+    #[test]
+    fn a_retransmission_is_lost_when_later_data_has_arrived() {
+        let mut board = FackBoard::new();
+        after(&mut board, 10, &[(12, 16)]);
+        assert_eq!((board.gone(), board.next_lost()), (6, Some(10)));
+        board.resend(20);
+        assert_eq!((board.gone(), board.next_lost()), (5, Some(11)));
+        board.resend(21);
+        assert_eq!((board.gone(), board.next_lost()), (4, None));
+        assert_eq!(after(&mut board, 10, &[(12, 20)]), (true, false, 8, None));
+        assert_eq!(after(&mut board, 10, &[(12, 21)]), (true, true, 10, Some(10)));
+        assert_eq!(after(&mut board, 10, &[(12, 22)]), (true, true, 12, Some(10)));
+    }
+
+    /// The same when the fifth retransmission after it has arrived (`acked_rtx_id_`); the pass that hears of that finds it at the next
+    /// acknowledgement, for it comes by the lost one first.
+    #[test]
+    fn a_retransmission_is_lost_when_the_fifth_behind_it_has_arrived() {
+        let mut board = FackBoard::new();
+        after(&mut board, 10, &[(19, 20)]);
+        for hole in 10..16 {
+            assert_eq!(board.next_lost(), Some(hole));
+            board.resend(30);
+        }
+        assert_eq!(after(&mut board, 10, &[(14, 15), (19, 20)]), (true, false, 2, None));
+        assert_eq!(after(&mut board, 10, &[(14, 16), (19, 20)]), (true, false, 3, None));
+        assert_eq!(after(&mut board, 10, &[(14, 16), (19, 20)]), (false, true, 4, Some(10)));
+    }
+
+    /// `MarkLoss`: after a timeout all is lost but what was received; what was resent is, too.
+    #[test]
+    fn a_timeout_loses_all_but_what_was_received() {
+        let mut board = FackBoard::new();
+        board.lose_all(10, 14);
+        assert_eq!((board.gone(), board.next_lost()), (4, Some(10)));
+        board.clear();
+        after(&mut board, 10, &[(12, 16)]);
+        board.resend(20);
+        board.lose_all(10, 20);
+        assert_eq!((board.gone(), board.next_lost()), (10, Some(10)));
+        for hole in [10, 11, 16, 17, 18, 19] {
+            assert_eq!(board.next_lost(), Some(hole));
+            board.resend(20);
+        }
+        assert_eq!((board.gone(), board.next_lost()), (4, None));
+    }
+
+    proptest! {
+        /// Whatever is told: runs stand side by side from the first missing segment on, and no more than was sent is gone.
+        #[test]
+        fn the_runs_have_no_gaps(
+            steps in prop::collection::vec((0u64..4, prop::collection::vec((0u64..30, 0u64..9), 0..4), 0u8..6), 1..60),
+        ) {
+            let (mut board, mut una, mut next) = (FackBoard::new(), 10, 40);
+            for (further, blocks, step) in steps {
+                match step {
+                    0 => board.lose_all(una, next),
+                    1 => board.resend(next),
+                    _ => {
+                        una += further;
+                        next = next.max(una) + further;
+                        let blocks: Vec<_> = blocks.iter().map(|&(start, length)| (una + start, una + start + length)).collect();
+                        board.update(next, &ack(una, &blocks));
+                    }
+                }
+                prop_assert!(board.runs.first().is_none_or(|run| run.start == una));
+                prop_assert!(board.runs.iter().all(|run| run.start < run.end && run.end <= next));
+                prop_assert!(board.runs.windows(2).all(|pair| pair[0].end == pair[1].start));
+                prop_assert!(board.gone() <= next - una);
+                prop_assert!(board.next_lost().is_none_or(|lost| una <= lost && lost < next));
+            }
+        }
+    }
+}
