@@ -47,7 +47,7 @@ pub(crate) struct Tustin {
 impl Bandwidth {
     pub(crate) fn new(rules: &Rules) -> Self {
         match rules.bandwidth_filter {
-            BandwidthFilter::Plus => Self::Plus(Plus::default()),
+            BandwidthFilter::Plus | BandwidthFilter::Linux => Self::Plus(Plus::default()),
             BandwidthFilter::Tustin => Self::Tustin(Tustin {
                 constant: rules.bandwidth_time_constant.as_secs_f64(),
                 last: Instant::ZERO,

@@ -312,6 +312,28 @@ mod tests {
         assert!(text.get("initial_window_bytes").is_none());
     }
 
+    /// ns-2.35, tcl/lib/ns-default.tcl (Agent/TCP/Linux) and `install_congestion_control` of tcp/tcp-linux.cc.
+    #[test]
+    fn ns2_defaults_of_westwood() {
+        let mut options = TcpOptions::preset("tcp-westwood", Dialect::Ns2).unwrap();
+        let text = serde_json::to_value(&*options.rules).unwrap();
+        for (key, value) in [
+            ("pipe", "fack"),
+            ("bandwidth_filter", "linux"),
+            ("min_rto", "200ms"),
+            ("max_rto", "120s"),
+            ("initial_rto", "3s"),
+            ("tick", "1ms"),
+            ("clock_phase", "558.807us"),
+        ] {
+            assert_eq!(text[key], value, "{key}");
+        }
+        assert_eq!((&text["timestamps"], &text["timestamps_reset_backoff"]), (&false.into(), &true.into()));
+        // No other recovery tells the filter what it goes by.
+        options.rules_mut().pipe = crate::Pipe::Scoreboard;
+        assert_eq!(options.check().unwrap_err().key, "bandwidth_filter");
+    }
+
     #[test]
     fn the_schema_names_every_kind() {
         let schema = schemars::schema_for!(TcpOptions).to_value().to_string();

@@ -34,6 +34,7 @@ mod state;
 mod tahoe;
 mod vegas;
 mod westwood;
+mod westwood_linux;
 
 pub use kinds::{Sender, TcpOptions};
 pub use options::{

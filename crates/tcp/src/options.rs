@@ -167,6 +167,9 @@ pub enum BandwidthFilter {
     Plus,
     /// Westwood of 2001: a sample an acknowledgement, through a filter of two poles.
     Tustin,
+    /// Westwood+ in the integers of Linux 2.6, which halves ssthresh as Reno does; over `pipe = "fack"`, whose events it follows
+    /// (ns-2 Agent/TCP/Linux).
+    Linux,
 }
 
 /// What a loss halves.
@@ -342,6 +345,12 @@ impl Rules {
         }
         if self.vegas_alpha > self.vegas_beta {
             return fail("vegas_alpha", format!("{} is more than vegas_beta, {}", self.vegas_alpha, self.vegas_beta));
+        }
+        if self.bandwidth_filter == BandwidthFilter::Linux && self.pipe != Pipe::Fack {
+            return fail(
+                "bandwidth_filter",
+                "linux goes by what pipe = \"fack\" tells it: set both, or another filter".into(),
+            );
         }
         let (least, most) = (Duration::from_millis(1), Duration::from_secs(1000));
         if !(least..=most).contains(&self.bandwidth_time_constant) {

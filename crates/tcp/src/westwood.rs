@@ -7,19 +7,97 @@
 //! timeout:   ssthresh likewise, cwnd = 1, and RTTmin begins anew with the next round trip that is measured
 //! ```
 //! BWE, in segments per second, is that of `bandwidth.rs`. A duplicate acknowledgement counts as a segment; the cumulative one behind it
-//! counts without those.
+//! counts without those. With `bandwidth_filter = "linux"` all is as in `westwood_linux.rs`.
 
 use crate::aimd::Aimd;
 use crate::bandwidth::Bandwidth;
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{BandwidthFilter, Rules};
+use crate::options::{BandwidthFilter, Pipe, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Duration, Instant};
+use crate::westwood_linux::LinuxWestwood;
+use headway_units::{Dialect, Duration, Instant};
 
-/// Either Westwood.
+/// Each Westwood.
 #[derive(Clone, Debug)]
-pub(crate) struct Westwood {
+pub(crate) enum Westwood {
+    Published(Published),
+    Linux(LinuxWestwood),
+}
+
+impl Growth for Westwood {
+    /// ns-2.35's only Westwood is that of its Agent/TCP/Linux: tcl/lib/ns-default.tcl, and `install_congestion_control` for the tick.
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        if dialect == Dialect::Ns2 {
+            (rules.pipe, rules.bandwidth_filter) = (Pipe::Fack, BandwidthFilter::Linux);
+            rules.timestamps_reset_backoff = true;
+            rules.max_rto = Duration::from_secs(120);
+            rules.tick = Duration::from_millis(1);
+            // The clock's start was drawn when the tick was 10 ms.
+            rules.clock_phase = Duration::from_nanos(rules.clock_phase.as_nanos() % rules.tick.as_nanos());
+        }
+    }
+
+    fn new(rules: &Rules) -> Self {
+        match rules.bandwidth_filter {
+            BandwidthFilter::Linux => Self::Linux(LinuxWestwood::new(rules)),
+            BandwidthFilter::Plus | BandwidthFilter::Tustin => Self::Published(Published::new(rules)),
+        }
+    }
+
+    fn observe(&mut self, now: Instant, una: u64, max: u64, ack: &Segment) {
+        match self {
+            Self::Published(published) => published.observe(now, una, max, ack),
+            Self::Linux(linux) => linux.observe(now, una, max, ack),
+        }
+    }
+    fn acknowledged(&mut self, acked: Acked, fine: bool) {
+        match self {
+            Self::Published(published) => published.acknowledged(acked, fine),
+            Self::Linux(linux) => linux.acknowledged(acked, fine),
+        }
+    }
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        match self {
+            Self::Published(published) => published.grow(window, acked),
+            Self::Linux(linux) => linux.grow(window, acked),
+        }
+    }
+    fn hold(&mut self, acked: Acked) {
+        match self {
+            Self::Published(published) => published.hold(acked),
+            Self::Linux(linux) => linux.hold(acked),
+        }
+    }
+    fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
+        match self {
+            Self::Published(published) => published.decrease(cut, cwnd, base),
+            Self::Linux(linux) => linux.decrease(cut, cwnd, base),
+        }
+    }
+    fn settle(&self, cwnd: f64, reduced: f64) -> f64 {
+        match self {
+            Self::Published(published) => published.settle(cwnd, reduced),
+            Self::Linux(linux) => linux.settle(cwnd, reduced),
+        }
+    }
+    fn recovered(&mut self, window: &mut Window) {
+        match self {
+            Self::Published(published) => published.recovered(window),
+            Self::Linux(linux) => linux.recovered(window),
+        }
+    }
+    fn timed_out(&mut self) {
+        match self {
+            Self::Published(published) => published.timed_out(),
+            Self::Linux(linux) => linux.timed_out(),
+        }
+    }
+}
+
+/// The Westwoods of the papers.
+#[derive(Clone, Debug)]
+pub(crate) struct Published {
     reno: Aimd,
     bandwidth: Bandwidth,
     plus: bool,
@@ -30,7 +108,7 @@ pub(crate) struct Westwood {
     restart: bool,
 }
 
-impl Growth for Westwood {
+impl Growth for Published {
     fn new(rules: &Rules) -> Self {
         Self {
             reno: Aimd::new(rules),
@@ -83,7 +161,7 @@ impl Growth for Westwood {
     }
 }
 
-impl Westwood {
+impl Published {
     /// What the path carries in its shortest round trip, in segments.
     fn carried(&self) -> f64 {
         (self.bandwidth.rate() * self.min_rtt.as_secs_f64()).max(2.0)
@@ -120,10 +198,10 @@ mod tests {
     use crate::TcpOptions;
     use headway_units::{Dialect, Registry};
 
-    fn westwood(filter: BandwidthFilter) -> Westwood {
+    fn westwood(filter: BandwidthFilter) -> Published {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
         options.rules_mut().bandwidth_filter = filter;
-        Westwood::new(&options.rules)
+        Published::new(&options.rules)
     }
 
     /// AckedCount of the paper of 2001: three duplicates count at once; of the four segments that then arrive in one acknowledgement

@@ -107,6 +107,12 @@ cases! {
     vegas_delayed_acknowledgements_and_losses "vegas-delack-lost",
     vegas_loses_its_syn "vegas-lost-syn",
     vegas_deflates_to_no_window "vegas-window-of-none",
+    // Agent/TCP/Linux.
+    westwood_in_a_short_queue "westwood-q20",
+    westwood_loses_its_syn_and_more "westwood-lost",
+    westwood_many_losses_in_a_window "westwood-lost-burst",
+    westwood_delayed_acknowledgements_and_losses "westwood-delack-lost",
+    westwood_answers_ecn_and_loss "westwood-ecn",
 }
 
 /// Every recorded file is a test.

@@ -1,0 +1,234 @@
+//! Westwood+ as Linux 2.6.22 has it and ns-2's Agent/TCP/Linux runs it (ns-2.35 tcp/linux/src/tcp_westwood.c, and
+//! `tcp_reno_cong_avoid` of tcp_cong.c): in bytes, milliseconds and integers.
+//!
+//! ```text
+//! a sample of more than max(SRTT, 50 ms):  b = bytes / ms,   bw_ns_est = (7 bw_ns_est + b) >> 3,   bw_est = (7 bw_est + bw_ns_est) >> 3
+//!                                          both start at the first sample
+//! RTTmin     the least SRTT of all
+//! loss       ssthresh = max(2, cwnd / 2) as Reno's, cwnd = max(2, bw_est RTTmin / mss)
+//! timeout    ssthresh likewise
+//! ```
+//! The agent never tells of the end of a recovery (CA_EVENT_COMPLETE_CWR), at which Linux takes the estimate for ssthresh, nor of F-RTO, at
+//! which Linux forgets RTTmin. The window grows by the bytes that were acknowledged (`tcp_abc` 1), those in a recovery too.
+
+use crate::growth::{Acked, Growth, Window};
+use crate::options::Rules;
+use crate::state::Cut;
+
+/// TCP_WESTWOOD_RTT_MIN in ms: no shorter sample is taken.
+const SHORTEST: u64 = 50;
+/// TCP_WESTWOOD_INIT_RTT in ms.
+const INITIAL_RTT: u64 = 20_000;
+
+/// `struct westwood`, and `bytes_acked` of the socket.
+#[derive(Clone, Debug)]
+pub(crate) struct LinuxWestwood {
+    /// `mss_cache`.
+    mss: u64,
+    /// `snd_cwnd_clamp`.
+    most: f64,
+    started: bool,
+    /// `rtt_win_sx`, when this sample began, and `bk`, the bytes acknowledged since.
+    since: u64,
+    bytes: u64,
+    first: u64,
+    estimate: u64,
+    /// Bytes that duplicates have counted and no cumulative acknowledgement has yet.
+    accounted: u64,
+    /// SRTT in ms, and its least.
+    rtt: u64,
+    min_rtt: u64,
+    /// `bytes_acked`, in segments.
+    acked: u64,
+}
+
+impl Growth for LinuxWestwood {
+    fn new(rules: &Rules) -> Self {
+        Self {
+            mss: rules.payload().count().max(1),
+            most: rules.segments(rules.window) as f64,
+            started: false,
+            since: 0,
+            bytes: 0,
+            first: 0,
+            estimate: 0,
+            accounted: 0,
+            rtt: INITIAL_RTT,
+            min_rtt: u64::MAX,
+            acked: 0,
+        }
+    }
+
+    fn acknowledged(&mut self, acked: Acked, fine: bool) {
+        let now = acked.now.as_nanos() / 1_000_000;
+        self.acked += acked.segments;
+        if acked.segments > 0 {
+            // `tcp_westwood_pkts_acked`.
+            self.rtt = acked.srtt.as_nanos() / 1_000_000;
+        }
+        let mut segments = acked.segments;
+        if !self.started {
+            // `tcp_westwood_init` comes when the SYN's answer has been taken in.
+            (self.started, self.since, segments) = (true, now, 0);
+        }
+        self.update_window(now);
+        let covered = segments * self.mss;
+        self.bytes += if fine { covered } else { self.count(covered) };
+        self.min_rtt = self.min_rtt.min(self.rtt);
+    }
+
+    /// `tcp_reno_cong_avoid`.
+    fn grow(&mut self, window: &mut Window, _acked: Acked) {
+        let whole = if window.cwnd <= window.ssthresh {
+            self.acked > 0 && std::mem::take(&mut self.acked) > 0
+        } else {
+            let full = self.acked >= window.cwnd as u64;
+            self.acked -= if full { window.cwnd as u64 } else { 0 };
+            full
+        };
+        if whole && window.cwnd < self.most {
+            window.cwnd += 1.0;
+        }
+    }
+
+    /// `tcp_reno_ssthresh`.
+    fn decrease(&mut self, _cut: Cut, cwnd: f64, _base: f64) -> f64 {
+        self.acked = 0;
+        (cwnd / 2.0).floor().max(2.0)
+    }
+
+    /// `tcp_westwood_bw_rttmin`.
+    fn settle(&self, _cwnd: f64, _reduced: f64) -> f64 {
+        let carried = self.estimate.saturating_mul(self.min_rtt) / self.mss;
+        carried.max(2) as f64
+    }
+
+    fn timed_out(&mut self) {
+        self.acked = 0;
+    }
+}
+
+impl LinuxWestwood {
+    /// `westwood_update_window` and `westwood_filter`.
+    fn update_window(&mut self, now: u64) {
+        let time = now.saturating_sub(self.since);
+        if self.rtt == 0 || time <= self.rtt.max(SHORTEST) {
+            return;
+        }
+        let sample = self.bytes / time;
+        if (self.first, self.estimate) == (0, 0) {
+            (self.first, self.estimate) = (sample, sample);
+        } else {
+            self.first = (7 * self.first + sample) >> 3;
+            self.estimate = (7 * self.estimate + self.first) >> 3;
+        }
+        (self.bytes, self.since) = (0, now);
+    }
+
+    /// `westwood_acked_count`: how many bytes have arrived, by an acknowledgement that covers so many.
+    fn count(&mut self, covered: u64) -> u64 {
+        if covered == 0 {
+            self.accounted += self.mss;
+            return self.mss;
+        }
+        if covered == self.mss {
+            return covered;
+        }
+        if self.accounted >= covered {
+            self.accounted -= covered;
+            return self.mss;
+        }
+        covered - std::mem::take(&mut self.accounted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::{Dialect, Duration, Instant, Registry};
+
+    /// Segments of 1460 B of data, a window of 12.
+    fn westwood() -> LinuxWestwood {
+        let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
+        options.rules_mut().window = "12packets".parse().unwrap();
+        LinuxWestwood::new(&options.rules)
+    }
+
+    fn acked(millis: u64, segments: u64, srtt: u64) -> Acked {
+        let srtt = Duration::from_millis(srtt);
+        Acked { now: Instant::from_millis(millis), segments, una: 1, max: 1, rtt: Some(srtt), srtt }
+    }
+
+    /// `westwood_filter`: 14600 B in 110 ms are 132 B/ms; 16060 B in as long are 146: (7 x 132 + 146) >> 3 = 133, (7 x 132 + 133) >> 3 = 132.
+    /// `tcp_westwood_bw_rttmin`: 132 B/ms x 100 ms hold 9 segments, and later, with an SRTT of 60 ms once, 5.
+    #[test]
+    fn a_sample_a_round_trip_in_integers() {
+        let mut westwood = westwood();
+        let mut seen = vec![];
+        for millis in (0..=220).step_by(10) {
+            westwood.acknowledged(acked(millis, 1, 100), true);
+            if [100, 110, 210, 220].contains(&millis) {
+                seen.push((westwood.first, westwood.estimate, westwood.settle(50.0, 25.0)));
+            }
+        }
+        assert_eq!(seen, [(0, 0, 2.0), (132, 132, 9.0), (132, 132, 9.0), (133, 132, 9.0)]);
+        westwood.acknowledged(acked(230, 1, 60), true);
+        westwood.acknowledged(acked(240, 1, 100), true);
+        assert_eq!(westwood.settle(50.0, 25.0), 5.0);
+        // A timeout forgets neither (only F-RTO would).
+        westwood.timed_out();
+        assert_eq!(westwood.settle(50.0, 25.0), 5.0);
+    }
+
+    /// TCP_WESTWOOD_RTT_MIN: an SRTT of 10 ms, samples of more than 50 ms: 5 x 1460 B in 60 ms.
+    #[test]
+    fn no_short_sample() {
+        let mut westwood = westwood();
+        for millis in (0..=50).step_by(10) {
+            westwood.acknowledged(acked(millis, 1, 10), true);
+        }
+        assert_eq!(westwood.estimate, 0);
+        westwood.acknowledged(acked(60, 1, 10), true);
+        assert_eq!(westwood.estimate, 121);
+    }
+
+    /// `westwood_acked_count` when something is wrong, `westwood_fast_bw` when nothing is: that leaves alone what duplicates have counted.
+    #[test]
+    fn duplicates_count_and_are_counted_once() {
+        let mut westwood = westwood();
+        let mut bytes = |segments, fine| {
+            let before = westwood.bytes;
+            westwood.acknowledged(acked(1, segments, 100), fine);
+            (westwood.bytes - before) / 1460
+        };
+        // The SYN's answer is none of the data.
+        assert_eq!(bytes(1, true), 0);
+        let counted: Vec<_> = [0, 0, 0, 4, 2].map(|segments| bytes(segments, false)).into();
+        assert_eq!(counted, [1, 1, 1, 1, 2]);
+        let counted: Vec<_> = [0, 0, 0, 0, 0, 3].map(|segments| bytes(segments, false)).into();
+        assert_eq!(counted, [1, 1, 1, 1, 1, 1]);
+        assert_eq!([bytes(4, true), bytes(4, false)], [4, 2]);
+    }
+
+    /// `tcp_reno_cong_avoid` with `tcp_abc` 1: up to ssthresh, that included, one an acknowledgement; then one a window of segments, at most one
+    /// at once; never above `snd_cwnd_clamp`. `tcp_reno_ssthresh` begins the count anew.
+    #[test]
+    fn the_window_grows_by_what_is_acknowledged() {
+        let mut westwood = westwood();
+        let mut window = Window { cwnd: 5.0, ssthresh: 6.0 };
+        let mut after = |segments: &[u64]| {
+            for &segments in segments {
+                let acked = acked(1, segments, 100);
+                westwood.acknowledged(acked, true);
+                westwood.grow(&mut window, acked);
+            }
+            window.cwnd
+        };
+        assert_eq!([after(&[1]), after(&[4]), after(&[1; 6]), after(&[1])], [6.0, 7.0, 7.0, 8.0]);
+        assert_eq!([after(&[20]), after(&[1]), after(&[1])], [9.0, 10.0, 10.0]);
+        assert_eq!(after(&[40; 9]), 12.0);
+        assert_eq!([westwood.decrease(Cut::DupAcks, 9.0, 1.0), westwood.decrease(Cut::Timeout, 3.0, 1.0)], [4.0, 2.0]);
+        assert_eq!(westwood.acked, 0);
+    }
+}
