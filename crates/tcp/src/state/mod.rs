@@ -1,7 +1,9 @@
 //! What every sender keeps: sequence numbers, windows, timers, ECN, and the packets made from them.
 
+mod cuts;
+
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{HalvedWindow, Halving, Restart, Rules};
+use crate::options::{Restart, Rules};
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Counters;
@@ -180,52 +182,6 @@ impl<G: Growth> State<G> {
         self.limited_sent += 1;
     }
 
-    /// What a loss takes its share of.
-    fn halving_base(&self) -> f64 {
-        match self.rules.halving {
-            Halving::Window => (self.window.cwnd + self.inflation as f64).min(self.limit as f64),
-            Halving::Flight => self.flight().saturating_sub(u64::from(self.limited_sent)) as f64,
-        }
-    }
-
-    /// Reduces ssthresh and returns what the window may come down to.
-    fn reduce(&mut self, cut: Cut) -> f64 {
-        let base = self.halving_base();
-        let reduced = self.growth.decrease(cut, self.window.cwnd, base);
-        self.window.ssthresh = reduced.floor().max(2.0);
-        match self.rules.halved_window {
-            HalvedWindow::Ssthresh => self.window.ssthresh,
-            HalvedWindow::Fractional => reduced,
-            HalvedWindow::Whole => reduced.floor(),
-        }
-    }
-
-    /// Halves ssthresh and cwnd.
-    pub(crate) fn halve(&mut self, cut: Cut) {
-        let reduced = self.reduce(cut);
-        self.window.cwnd = self.growth.settle(self.window.cwnd, reduced);
-        self.last_cut = cut;
-        self.cwr_due = true;
-    }
-    /// Halves ssthresh, and leaves one segment.
-    pub(crate) fn collapse(&mut self, cut: Cut) {
-        let before = self.window.ssthresh;
-        self.reduce(cut);
-        // A fast recovery sends beyond cwnd for what has left the network. That is part of FlightSize until it is
-        // acknowledged in sequence, but no load: taken literally, RFC 5681 equation 4 would let a timeout in a long
-        // NewReno recovery raise ssthresh several times over. Within one loss event it does not rise.
-        if self.rules.halving == Halving::Flight && self.una < self.recover {
-            self.window.ssthresh = self.window.ssthresh.min(before);
-        }
-        self.close_to_one(cut);
-    }
-    /// Leaves one segment, and ssthresh as it is.
-    pub(crate) fn close_to_one(&mut self, cut: Cut) {
-        self.window.cwnd = 1.0;
-        self.last_cut = cut;
-        self.cwr_due = true;
-    }
-
     /// Starts a fast retransmit: everything sent up to now belongs to this loss event.
     pub(crate) fn begin_recovery(&mut self) {
         self.recover = self.max;
@@ -380,80 +336,6 @@ impl<G: Growth> State<G> {
         self.rules.grow_when_limited
             || flight >= self.window.cwnd.floor()
             || (self.window.in_slow_start() && 2.0 * flight > self.window.cwnd)
-    }
-
-    /// ECN-Echo: halves once a window (RFC 3168 section 6.1.2).
-    pub(crate) fn echo_of_congestion(&mut self, ack: &Segment) {
-        if ack.seq > self.recover || self.last_cut == Cut::Timeout {
-            self.recover = self.max;
-            if self.window.cwnd <= 1.0 {
-                // The window cannot shrink: the timer must (RFC 3168 section 6.1.2).
-                if self.ecn_backoff {
-                    self.rto.back_off(&self.rules);
-                } else {
-                    self.ecn_backoff = true;
-                }
-            } else {
-                self.ecn_backoff = false;
-            }
-            let before = self.window.cwnd;
-            self.halve(Cut::Ecn);
-            if self.rules.halved_window == HalvedWindow::Ssthresh {
-                // The least ssthresh is two segments, a window may be one.
-                self.window.cwnd = self.window.cwnd.min(before);
-            }
-            self.counters.ecn_reductions += 1;
-        }
-    }
-
-    /// The retransmission timer ran out (RFC 6298 steps 5.4 to 5.6).
-    pub(crate) fn time_out(&mut self) {
-        self.window.cwnd = self.window.cwnd.max(1.0);
-        if self.una == self.max {
-            // Nothing in flight: the window is stale, the estimate is not. The timer needs no second expiry.
-            self.recover = self.max;
-            self.close_to_one(Cut::Timeout);
-            self.timed = NO_SEGMENT;
-            self.go_back();
-            return;
-        }
-        self.recover = self.max;
-        self.syn_lost |= self.una == 0;
-        self.counters.timeouts += 1;
-        // After ECN the window was halved for this round trip already.
-        if self.last_cut == Cut::Ecn {
-            self.close_to_one(Cut::Timeout);
-        } else {
-            self.collapse(Cut::Timeout);
-        }
-        self.growth.timed_out();
-        self.back_off();
-        self.restart_timer();
-        self.timed = NO_SEGMENT;
-        self.go_back();
-    }
-
-    /// Data after a silence (RFC 5681 section 4.1).
-    pub(crate) fn resume(&mut self) {
-        if !self.opened || self.una < self.max {
-            return;
-        }
-        let silence = self.now.since(self.last_sent);
-        let timeout = self.rto.timeout(&self.rules);
-        let initial = (self.rules.initial_window_segments() as f64).min(self.window.cwnd);
-        match self.rules.restart_after_idle {
-            Restart::Keep | Restart::One => {}
-            Restart::InitialWindow if silence > timeout => self.window.cwnd = initial,
-            Restart::Decay if silence > timeout => {
-                self.window.ssthresh = self.window.ssthresh.max((self.window.cwnd * 0.75).floor());
-                let halvings = silence.as_nanos() / timeout.as_nanos().max(1);
-                for _ in 0..halvings.min(64) {
-                    self.window.cwnd = (self.window.cwnd / 2.0).floor().max(initial);
-                }
-            }
-            Restart::InitialWindow | Restart::Decay => {}
-        }
-        self.growth.resumed(silence);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
