@@ -10,7 +10,7 @@
 //! ```
 //! Each acknowledgement, a duplicate too, is a sample of the round trip if it has a timestamp, ends the back-off and restarts the
 //! timer. The SYN does not wait for its answer: data follows it at once (`delay_growth_` 0). Of Linux 2.6 the agent leaves out the states
-//! Disorder and CWR, undo, and F-RTO. A window never reaches beyond the receiver's, which the agent does not ask.
+//! Disorder and CWR, undo, and F-RTO. `window` bounds what is in flight, which is less than what is unacknowledged.
 
 use crate::fack_board::FackBoard;
 use crate::growth::Growth;
@@ -131,7 +131,7 @@ impl Fack {
         if self.in_flight(state) >= window {
             return None;
         }
-        let new = state.nxt < state.end && state.nxt < state.una + state.limit;
+        let new = state.nxt < state.end && state.nxt < state.una + state.rules.reach();
         self.board.next_lost().or_else(|| new.then_some(state.nxt))
     }
 

@@ -2,12 +2,16 @@
 
 use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor};
 
+/// Numbers travel as 32 bits in SACK blocks and are compared within half of that.
+const MOST_SEGMENTS: u64 = 1 << 30;
+
 /// The rules of a sender and its sink. Sizes are IP bytes on the wire; windows are in segments (a size in bytes counts
 /// as so many payloads). Defaults are the preset of the kind and dialect.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// The receiver's window, and with it the most that is ever in flight (ns-2 `window_`).
+    /// The receiver's window, and with it the most that is ever in flight (ns-2 `window_`). With `pipe = "fack"` what has been received behind a
+    /// hole does not count.
     pub window: QueueSize,
     /// A full data segment on the wire, headers included.
     pub segment: Bytes,
@@ -259,6 +263,11 @@ impl Rules {
             QueueSize::Bytes(bytes) => (bytes.count() / self.payload().count().max(1)).max(1),
         }
     }
+    /// How far ahead of the first missing segment another may be sent, and is taken.
+    pub(crate) fn reach(&self) -> u64 {
+        // Agent/TCP/Linux bounds by its window what is in the network; what waits behind a hole is beside it, and ns-2's sinks take any.
+        if self.pipe == Pipe::Fack { MOST_SEGMENTS } else { self.segments(self.window) }
+    }
     /// Bytes of data in a full segment.
     pub(crate) fn payload(&self) -> Bytes {
         Bytes::new(self.segment.count().saturating_sub(self.header.count()))
@@ -304,8 +313,7 @@ impl Rules {
         if usize::from(self.sack_blocks) > crate::SackBlocks::MAX {
             return fail("sack_blocks", format!("{} blocks do not fit: from 0 to 3", self.sack_blocks));
         }
-        // Numbers travel as 32 bits in SACK blocks and are compared within half of that.
-        let most = 1 << 30;
+        let most = MOST_SEGMENTS;
         for (key, size) in [("window", Some(self.window)), ("initial_window", Some(self.initial_window))]
             .into_iter()
             .chain([("initial_ssthresh", self.initial_ssthresh)])

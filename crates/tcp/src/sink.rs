@@ -101,7 +101,7 @@ impl Sink {
 
     /// A segment has arrived. Acknowledgements, and numbers beyond the window, are ignored.
     pub fn handle(&mut self, now: Instant, segment: &Segment) {
-        if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.segments(self.rules.window)) {
+        if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.reach()) {
             return;
         }
         let seq = segment.seq;

@@ -109,6 +109,7 @@ cases! {
     vegas_deflates_to_no_window "vegas-window-of-none",
     // Agent/TCP/Linux.
     westwood_in_a_short_queue "westwood-q20",
+    westwood_in_a_window_of_20 "westwood-window-20",
     westwood_loses_its_syn_and_more "westwood-lost",
     westwood_many_losses_in_a_window "westwood-lost-burst",
     westwood_delayed_acknowledgements_and_losses "westwood-delack-lost",
