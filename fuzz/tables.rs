@@ -340,13 +340,13 @@ impl Writer<'_, '_> {
         self.maybe_bare("vegas_alpha", &["0", "1", "4294967295"])?;
         self.maybe_bare("vegas_beta", &["0", "3", "4294967295"])?;
         self.maybe_bare("vegas_gamma", &["0", "1", "4294967295"])?;
-        self.maybe("bandwidth_filter", &["plus", "tustin"])?;
+        self.maybe("bandwidth_filter", &["plus", "tustin", "linux"])?;
         self.maybe("bandwidth_time_constant", &["1ms", "500ms", "1000s"])?;
         self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
         self.maybe("halving", &["window", "flight"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
         self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
-        self.maybe("pipe", &["counted", "scoreboard"])?;
+        self.maybe("pipe", &["counted", "scoreboard", "fack"])?;
         self.maybe("ack_counting", &["acks", "segments"])?;
         self.maybe_bare("slow_start_limit", &["1", "2", "4294967295"])?;
         self.maybe("increase", &["fractional", "whole"])?;
