@@ -6,6 +6,8 @@ clock are told to both programs. What is compared is the throughput at the recei
 Told: the lost packets are drawn once, and told too. Each run must be the same within 0.5 %, which a window at either end may make: ns-2's sink of TCP
 counts what came in order, Headway what came for the first time.
 
+Westwood is that of Agent/TCP/Linux (`select_ca westwood`) with timestamps. Its cells are not drawn but listed: from few losses to many, in each network.
+
 Cells: each program draws its own losses, and the means are compared: the whole Welch 95 % interval of their difference must lie within 5 % of ns-2's.
 Runs are added until that interval is narrow, whatever the difference. Each cell has seeds of its own, so that what chance does to one it does not to all.
 """
@@ -26,6 +28,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-wireless"
 DURATION_S, WARM_S = 220, 20
 PACKET, HEADER = 1000, 40
+# With timestamps a header is longer; the SYN's is not.
+TIMESTAMP = 10
 MARGIN, TOLD_MARGIN = 0.05, 0.005
 # With half an interval of 1 %, chance alone makes no cell miss the margin.
 ENOUGH, LEAST_RUNS, MOST_RUNS = 0.01, 20, 320
@@ -36,12 +40,18 @@ DELAYS = {"A": (10, 10), "B": (45, 5)}
 LOADS = {"single": (2, [("r1", "d")] * 3), "path": (2, [("r1", "r4"), ("r2", "r4"), ("r3", "r4")]),
          "onehop.2": (2, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]), "onehop.6": (6, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")])}
 # t_RTO of ns-2's TFRC is about a round trip as it comes; tfrc.4R has it as RFC 5348 section 3.1.
-FLOWS = {"tfrc": "Agent/TFRC", "tfrc.4R": "Agent/TFRC", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
+FLOWS = {"tfrc": "Agent/TFRC", "tfrc.4R": "Agent/TFRC", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1",
+         "tcp-westwood": "Agent/TCP/Linux"}
+DRAWN = [flow for flow in FLOWS if flow != "tcp-westwood"]
 
 # More packets than the wireless link carries in a run.
 MOST_PACKETS = 300_000
 
 Cell = collections.namedtuple("Cell", "flow network delays limit loss")
+WESTWOOD = [Cell("tcp-westwood", *cell) for cell in [
+    ("single", "A", 50, 0.02), ("single", "A", 50, 0.005), ("single", "A", 50, 0.035), ("single", "A", 50, 0.05), ("single", "A", 50, 0.08),
+    ("single", "B", 50, 0.01), ("single", "B", 50, 0.1), ("path", "A", 50, 0.0), ("path", "A", 10, 0.013), ("path", "B", 50, 0.01),
+    ("onehop.2", "B", 100, 0.0025), ("onehop.6", "A", 50, 0.03), ("onehop.6", "B", 50, 0.065)]]
 # Starts in whole ns.
 Draw = collections.namedtuple("Draw", "flow cbrs")
 
@@ -55,7 +65,7 @@ def cells(count, seed):
     draw = random.Random(seed)
     networks, found = {}, []
     while len(found) < count:
-        flow = list(FLOWS)[len(found) % len(FLOWS)]
+        flow = DRAWN[len(found) % len(DRAWN)]
         if not networks.get(flow):
             networks[flow] = draw.sample(list(LOADS), len(LOADS))
         loss = 0.0 if draw.random() < 0.1 else float(f"{0.005 * 16 ** draw.random():.2g}")
@@ -102,7 +112,8 @@ def seconds(ns):
 def run_ns(cell, drawn, seed, lost):
     """The throughput in Mb/s; the phase of a TCP's clock."""
     mbps, ways = LOADS[cell.network]
-    settings = {"tfrc": ["tcp_tick_", 0.01], "tfrc.4R": ["tcp_tick_", 0.01, "minrto_", four_round_trips_s(cell)]}.get(cell.flow, [])
+    settings = {"tfrc": ["tcp_tick_", 0.01], "tfrc.4R": ["tcp_tick_", 0.01, "minrto_", four_round_trips_s(cell)],
+                "tcp-westwood": ["timestamps_", "true", "packetSize_", PACKET - header(cell)]}.get(cell.flow, [])
     cbrs = [(*way, mbps, seconds(start)) for way, start in zip(ways, drawn.cbrs)]
     def listed(rows):
         return " ".join("{" + " ".join(map(str, row)) + "}" for row in rows)
@@ -113,11 +124,17 @@ def run_ns(cell, drawn, seed, lost):
     return 8e-6 * int(said["bytes"]) / (DURATION_S - WARM_S), said["clock_phase"]
 
 
+def header(cell):
+    return HEADER + TIMESTAMP if cell.flow == "tcp-westwood" else HEADER
+
+
 def transport(cell, phase):
     if cell.flow.startswith("tfrc"):
         least = f', min_rto = "{four_round_trips_s(cell)}s"' if cell.flow == "tfrc.4R" else ""
         return f'kind = "tfrc", datagram = "{PACKET}B", header = "0B", controller = {{ tcp_tick = "10ms"{least} }}'
-    return f'kind = "{cell.flow}", segment = "{PACKET}B", header = "{HEADER}B", window = "1000packets", clock_phase = "{round(float(phase) * 10_000_000)}ns"'
+    # Timestamps need no clock's phase.
+    clock = f'timestamps = true, syn_size = "{HEADER}B"' if cell.flow == "tcp-westwood" else f'clock_phase = "{round(float(phase) * 10_000_000)}ns"'
+    return f'kind = "{cell.flow}", segment = "{PACKET}B", header = "{header(cell)}B", window = "1000packets", {clock}'
 
 
 def scenario(cell, drawn, seed, phase, lost):
@@ -147,7 +164,7 @@ def run_headway(headway, cell, drawn, seed, phase, lost, folder):
     shutil.rmtree(folder)
     if cell.flow.startswith("tfrc"):
         return flow["throughput_bps"] / 1e6
-    return flow["goodput_bps"] / 1e6 * PACKET / (PACKET - HEADER)
+    return flow["goodput_bps"] / 1e6 * PACKET / (PACKET - header(cell))
 
 
 def run(headway, cell, seed, folder):
@@ -177,7 +194,7 @@ def judge(cell, ns2, headway):
 
 
 def compare(headway, count, seed, folder, show):
-    """The told cells; then so many others, each with its case."""
+    """The told cells; then so many drawn ones and Westwood's, each with its case."""
     # A process of ns-2 and one of ours at most for each core.
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
         told = list(pool.map(lambda one: run_told(headway, *one[1], one[0], folder / f"told-{one[0]}"), enumerate(told_cells(seed), 1)))
@@ -187,7 +204,7 @@ def compare(headway, count, seed, folder, show):
         found = []
         if show:
             print(f"{'cell':36} {'runs':>4} {'ns-2':>17} {'headway':>17} {'difference':>16}")
-        for number, cell in enumerate(cells(count, seed), 1):
+        for number, cell in enumerate(cells(count, seed) + WESTWOOD, 1):
             values, runs = [], LEAST_RUNS
             while len(values) < runs:
                 seeds = range(1000 * number + len(values) + 1, 1000 * number + runs + 1)

@@ -4,8 +4,8 @@
 #
 # LINKS: {from to Mb/s ms packets}, both ways. The last is the wireless one: what it carries towards its second end is lost there with probability
 # LOSS, so that it has used the link, or if LOSS is a list, these packets are, counted from 0. CBRS: {from to Mb/s start}, packets of 1000 B; with DITHER 1 each
-# gap is half to one and a half of the nominal. FLOW: {agent start settings..}, an agent's class, from the first link's first end to the wireless link's second.
-# Packets are 1000 B with headers.
+# gap is half to one and a half of the nominal. FLOW: {agent start settings..}, an agent's class, from the first link's first end to the wireless link's second;
+# Agent/TCP/Linux is Westwood. Packets are 1000 B with headers.
 
 source [file join [file dirname [info script]] clock.tcl]
 lassign $argv seed duration warm links loss cbrs dither flow
@@ -62,10 +62,14 @@ if {$class eq "Agent/TFRC"} {
     $source set useHeaders_ false
     set begins $source
 } else {
-    set receiver [new [expr {$class eq "Agent/TCP/Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
+    set receiver [new [expr {$class in {Agent/TCP/Sack1 Agent/TCP/Linux} ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
     $source set packetSize_ 960
     $source set window_ 1000
     note_clock $source
+    if {$class eq "Agent/TCP/Linux"} {
+        $receiver set ts_echo_rfc1323_ true
+        $ns at 0 "$source select_ca westwood"
+    }
     set begins [new Application/FTP]
     $begins attach-agent $source
 }
