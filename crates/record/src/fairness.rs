@@ -31,6 +31,14 @@ mod tests {
         assert_eq!(jain_index(&[1.0, 1.0, 1.0, 1.0]), Some(1.0));
         assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert!((jain_index(&[1.0, 2.0, 3.0, 4.0]).unwrap() - 0.833_333_333_333_333_4).abs() < 1e-15);
+        // The UDDJ paper's equation (13): 10^2/(4 * 28), 4^2/(2 * 8.5), 36^2/(8 * 204).
+        for (shares, index) in [
+            (&[4.0, 2.0, 2.0, 2.0][..], 0.892_857_143),
+            (&[2.5, 1.5], 0.941_176_471),
+            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 0.794_117_647),
+        ] {
+            assert!((jain_index(shares).unwrap() - index).abs() < 1e-9, "{shares:?}");
+        }
         assert_eq!(jain_index(&[]), None);
         assert_eq!(jain_index(&[0.0, 0.0]), None);
     }

@@ -64,6 +64,68 @@ fn the_recursion_and_the_flag_are_those_of_the_vectors() {
     assert_eq!(count, 7);
 }
 
+/// Equations (1) to (3): over three hops that take a fixed time each and one bottleneck with a queue, the jitter is the change of what packets waited there,
+/// and the recursion holds what the last one waited. The way is worked out here by itself: a FIFO of 10 Mb/s that others use, too.
+#[test]
+fn equations_1_to_3_the_jitter_is_the_change_of_the_bottlenecks_queue() {
+    const SERVICE: u64 = 800_000;
+    const HOPS: [u64; 3] = [10_000_000, 2_500_000, 80_000];
+    let mut filter = Uddj::new(&UddjOptions::default());
+    let (mut free, mut last) = (0_u64, None::<(u64, u64, u64)>);
+    let mut waits = Vec::new();
+    for number in 0..200_u64 {
+        let sent = number * 1_000_000 + (number * number * 7919) % 400_000;
+        // Others' packets, served before: for a while more than there is room for, then none.
+        let others = if number % 50 < 25 { number % 3 } else { 0 };
+        let arrives = sent + HOPS[0] + HOPS[1];
+        let begins = free.max(arrives) + others * SERVICE;
+        free = begins + SERVICE;
+        let (waited, came) = (begins - arrives, free + HOPS[2]);
+        filter.on_packet(&packet(number, sent, came));
+        if let Some((sent_before, came_before, waited_before)) = last {
+            let jitter = (came - came_before) as f64 - (sent - sent_before) as f64;
+            assert!(near(jitter, waited as f64 - waited_before as f64), "{number}");
+            // The first packet, which others delayed by nothing, has no queue; nor have those in an idle bottleneck.
+            assert!(near(filter.queue.unwrap_or(0.0), waited as f64), "{number}: {:?} {waited}", filter.queue);
+        }
+        waits.push(waited);
+        last = Some((sent, came, waited));
+    }
+    assert!(waits.contains(&0) && waits.iter().any(|wait| *wait > 10 * SERVICE), "{waits:?}");
+}
+
+/// Equation (7): busy if jitter and queue are above 0, not if below. Where they cancel the print is open: ">", or ">=" by `busy_at_zero`.
+#[test]
+fn equation_7_where_jitter_and_queue_cancel() {
+    for (jitter, strict, at_zero) in [(-2e6, true, true), (-3e6, false, true), (-4e6, false, false)] {
+        for (busy_at_zero, busy) in [(false, strict), (true, at_zero)] {
+            let mut filter = Uddj::new(&UddjOptions { busy_at_zero, ..UddjOptions::default() });
+            filter.queue = Some(3e6);
+            filter.gap(jitter, 5e6);
+            assert_eq!(filter.busy_out > 0.0, busy, "{jitter} {busy_at_zero}");
+        }
+    }
+}
+
+/// Section 2.2: the first run of negative jitters drains the first queue; a first positive jitter is the second packet's queue. A first jitter of 0, which the
+/// paper leaves out, is no queue.
+#[test]
+fn the_first_jitter_tells_the_first_queue() {
+    for (jitters, queue, busy_out) in [
+        // 5 ms drained in three gaps, of which the last found the queue empty: 3 and 2 ms out while busy.
+        (&[-1e6, -2e6, -2e6, 0.0][..], 0.0, 3e6 + 2e6),
+        (&[2e6], 2e6, 6e6),
+        (&[0.0], 0.0, 0.0),
+    ] {
+        let mut filter = Uddj::new(&UddjOptions::default());
+        for jitter in jitters {
+            filter.gap(*jitter, 4e6);
+        }
+        assert_eq!(filter.queue, Some(queue), "{jitters:?}");
+        assert!(near(filter.busy_out, busy_out), "{jitters:?}: {}", filter.busy_out);
+    }
+}
+
 /// Where the first queue is known, a standing one has F = 1: a margin sees it, the strict test does not.
 #[test]
 fn a_margin_sees_a_standing_queue() {
