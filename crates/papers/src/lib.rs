@@ -39,6 +39,7 @@ mod sfdps;
 mod statistics;
 mod tables;
 mod timeline;
+mod uddj_tfrc;
 mod udpm;
 mod verdict;
 

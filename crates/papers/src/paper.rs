@@ -3,7 +3,7 @@
 use crate::claims::{Claims, ClaimsError};
 use crate::metric::Metric;
 use crate::reference::{Reference, ReferenceError};
-use crate::{lan_queues, packet_spacing, sfdps, udpm};
+use crate::{lan_queues, packet_spacing, sfdps, uddj_tfrc, udpm};
 
 /// A paper, with the texts of its folder built in.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,23 @@ pub const PAPERS: &[Paper] = &[
             "rank-tfrc",
             "rank-udpm",
             "rank-tcp-like",
+        ]
+    ),
+    paper!(
+        "uddj-tfrc",
+        uddj_tfrc::METRICS,
+        [
+            "f4",
+            "f4-runs",
+            "f4-tcp",
+            "f5",
+            "f5-tcp",
+            "intra",
+            "intra-tcp",
+            "inter",
+            "inter-tcp",
+            "inter-cbr",
+            "inter-cbr-tcp",
         ]
     ),
 ];
