@@ -146,7 +146,7 @@ impl fmt::Display for Finding {
                 write!(f, "{what} is {} +- {}, {not}{bound}", short(*value), short(*ci95))
             }
             (Some(_), ..) => write!(f, "{what} has {runs} runs, and {FEWEST_RUNS} are the fewest"),
-            (None, ..) => write!(f, "{what} was not run"),
+            (None, ..) => write!(f, "{what} has no value: not run, or nothing happened that it measures"),
         }
     }
 }
