@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         let off = Off::take(&mut written, keys);
         let options = self.over_preset(kind, &preset, &written, &off, path)?;
         if let Err(error) = options.check() {
-            let path = error.table.map_or_else(|| path.clone(), |table| path.key(table));
+            let path = error.tables.iter().fold(path.clone(), |path, table| path.key(table));
             self.wrong(&path.key(error.key), error.message);
             return None;
         }

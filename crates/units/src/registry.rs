@@ -25,8 +25,8 @@ pub trait Options: Sized {
 pub struct OptionError {
     /// The key, as written in the scenario.
     pub key: &'static str,
-    /// The table within the options that the key stands in; `None`: among the options themselves.
-    pub table: Option<&'static str>,
+    /// The tables within the options that the key stands in, the outermost first; none: among the options themselves.
+    pub tables: Vec<&'static str>,
     /// What is wrong and what would be right, as a sentence part.
     pub message: String,
 }
@@ -34,13 +34,14 @@ pub struct OptionError {
 impl OptionError {
     /// `key` is wrong, because of `message`.
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, table: None, message: message.into() }
+        Self { key, tables: Vec::new(), message: message.into() }
     }
 
     /// The same, where the key stands in a table within the options.
     #[must_use]
-    pub fn within(self, table: &'static str) -> Self {
-        Self { table: Some(table), ..self }
+    pub fn within(mut self, table: &'static str) -> Self {
+        self.tables.insert(0, table);
+        self
     }
 }
 
