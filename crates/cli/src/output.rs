@@ -20,9 +20,9 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     text(&json)
 }
 
-/// Something for people, apart from the results.
+/// Something for people, apart from the results. Where nobody listens it is said all the same.
 pub(crate) fn note(text: &str) {
-    eprintln!("{}", lines(text));
+    let _ = writeln!(std::io::stderr(), "{}", lines(text));
 }
 
 /// Each line as it may be shown.
