@@ -242,6 +242,13 @@ fn what_dccp_cannot_do_is_refused() {
     );
 }
 
+/// A key of a table within the controller's is told by all of its tables.
+#[test]
+fn a_wrong_option_is_told_by_its_whole_name() {
+    let told = Path { transport: &filtered("loss_filter = \"uddj\", uddj = { margin = 2.0 }"), ..WIRELESS }.refused();
+    assert!(told.contains("transport.controller.uddj.margin: `margin` is 2"), "{told}");
+}
+
 fn with_clock<'a>(filter: &'a str, clock: &'a str) -> Path<'a> {
     Path { loss: 0.01, clock, transport: filter, ..WIRELESS }
 }

@@ -94,8 +94,9 @@ impl Guarded {
 impl LossFilter for Guarded {
     fn on_packet(&mut self, seen: &Seen) {
         self.fade(seen);
-        let queue = self.queueing.add(seen);
-        self.standing.add(queue);
+        let met = self.queueing.add(seen);
+        self.standing.add(met.above + met.below);
+        let queue = met.above;
         self.paces.add(seen);
         let missing = self.gaps.before(seen);
         if missing > 0 {

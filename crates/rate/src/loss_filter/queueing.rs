@@ -1,12 +1,14 @@
 //! The queueing delay on the way of a packet, from one-way delays of two clocks that may differ.
 //!
 //! How far a delay is above the least of late is a queue's; in that time clocks gain little on each other. But a queue that has stood all the while is in that
-//! least delay, too. The round trip knows of it, which is of one clock: it is what the least round trip of late has above the least of all. So
+//! least delay, too. The round trip knows of it, which is of one clock:
 //!
 //! ```text
-//! queueing delay = (delay - least delay of late) + (least round trip of late - least round trip)
+//! above = delay - least delay of late
+//! below = least round trip of late - least round trip
 //! ```
-//! A queue on the way back, or a longer path, is taken for one on the way there.
+//! What is below is the same for all packets of late, and says nothing of one beside another. It is a queue's on the way back as well, a longer path's, or what
+//! small packets of the handshake were faster.
 
 use super::Seen;
 use super::guarded::MEMORY;
@@ -32,9 +34,18 @@ pub(super) struct Queueing {
     least_rtt: Option<Duration>,
 }
 
+/// The queue that a packet has met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Met {
+    /// What its delay has above the least of late.
+    pub(super) above: Duration,
+    /// What has stood all the while, as far as the round trip knows.
+    pub(super) below: Duration,
+}
+
 impl Queueing {
-    /// A packet has come: its queueing delay.
-    pub(super) fn add(&mut self, seen: &Seen) -> Duration {
+    /// A packet has come.
+    pub(super) fn add(&mut self, seen: &Seen) -> Met {
         let rtt = seen.rtt.unwrap_or(Duration::ZERO);
         let least_rtt = self.least_rtt.map_or(rtt, |least| least.min(rtt));
         self.least_rtt = Some(least_rtt).filter(|rtt| !rtt.is_zero());
@@ -54,7 +65,7 @@ impl Queueing {
         let (least_delay, least_of_late) =
             late.fold((delay_ns, rtt), |least, stretch| (least.0.min(stretch.delay_ns), least.1.min(stretch.rtt)));
         let above = delay_ns.wrapping_sub(least_delay).max(0) as u64;
-        Duration::from_nanos(above) + least_of_late.saturating_sub(least_rtt)
+        Met { above: Duration::from_nanos(above), below: least_of_late.saturating_sub(least_rtt) }
     }
 }
 
@@ -73,7 +84,7 @@ mod tests {
         for ahead in [0, 700_000] {
             let mut queueing = Queueing::default();
             let found = [(1000, 6000), (2000, 11_000), (3000, 9000)]
-                .map(|(sent, came)| queueing.add(&seen_with(0, sent, came + ahead, 20)).as_nanos() / 1000);
+                .map(|(sent, came)| queueing.add(&seen_with(0, sent, came + ahead, 20)).above.as_nanos() / 1000);
             assert_eq!(found, [0, 4000, 1000]);
         }
     }
@@ -82,20 +93,25 @@ mod tests {
     #[test]
     fn a_standing_queue_stays_one() {
         let mut queueing = Queueing::default();
-        let mut last = Duration::ZERO;
+        let mut last = None;
         for number in 0..20_000 {
             let stands = number > 1000;
             let delay = if stands { 35_000 } else { 5000 };
-            last = queueing.add(&seen_with(number, 1000 * number, 1000 * number + delay, if stands { 50 } else { 20 }));
+            last = Some(queueing.add(&seen_with(
+                number,
+                1000 * number,
+                1000 * number + delay,
+                if stands { 50 } else { 20 },
+            )));
         }
-        assert_eq!(last, Duration::from_millis(30));
+        assert_eq!(last, Some(Met { above: Duration::ZERO, below: Duration::from_millis(30) }));
     }
 
     /// A clock that gains 100 ppm, a packet each 10 ms, no queue: the memory of 5 s holds half a millisecond of it.
     #[test]
     fn skew_adds_up_over_the_memory_alone() {
         let mut queueing = Queueing::default();
-        let most = (0..100_000).map(|n| queueing.add(&seen_with(n, 10_000 * n, 10_000 * n + 5000 + n, 20))).max();
+        let most = (0..100_000).map(|n| queueing.add(&seen_with(n, 10_000 * n, 10_000 * n + 5000 + n, 20)).above).max();
         let most = most.unwrap();
         assert!(most > Duration::from_micros(400) && most < Duration::from_micros(560), "{most}");
     }

@@ -12,7 +12,7 @@ use headway_units::Duration;
 /// Above, the queue empties.
 const EMPTIES: f64 = 0.5;
 /// Below, it stands.
-const STANDS: f64 = 0.35;
+const STANDS: f64 = 0.3;
 
 /// Moments of queueing delays; older packets weigh less.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,10 +65,10 @@ mod tests {
         assert_eq!(part((0..5000).map(|_| 40_000)), 1.0);
     }
 
-    /// Two queues, m - d and m + d: v = d / m. In the middle between 0.35 and 0.5 half counts.
+    /// Two queues, m - d and m + d: v = d / m. In the middle between 0.3 and 0.5 half counts.
     #[test]
     fn between_them_a_part_counts() {
-        let half = part((0..1000).map(|n| 40_000 - 17_000 + 34_000 * (n % 2)));
+        let half = part((0..1000).map(|n| 40_000 - 16_000 + 32_000 * (n % 2)));
         assert!((half - 0.5).abs() < 1e-9, "{half}");
     }
 
