@@ -150,14 +150,14 @@ mod tests {
         let agent = AgentOptions::preset(Dialect::Rfc);
         let keys = |carrier: &dyn Fn(Need) -> Result<(), OptionError>| {
             [Need::SenderClock, Need::RoundTrip, Need::LineRate, Need::Ect1]
-                .map(|need| carrier(need).err().map(|error| (error.table, error.key)))
+                .map(|need| carrier(need).err().map(|error| (error.tables, error.key)))
         };
-        let connection = Some("connection");
-        assert_eq!(keys(&|need| agent.fulfils(need)), [None, None, Some((None, "line_rate")), Some((None, "ecn"))]);
+        let connection = vec!["connection"];
+        assert_eq!(keys(&|need| agent.fulfils(need)), [None, None, Some((vec![], "line_rate")), Some((vec![], "ecn"))]);
         let rich = AgentOptions { line_rate: Some(Rate::from_bits_per_second(1_000_000)), ecn: true, ..agent };
         assert_eq!(keys(&|need| rich.fulfils(need)), [None, None, None, None]);
         let mut dccp = DccpOptions::preset(Dialect::Rfc);
-        assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, Some((connection, "line_rate")), None]);
+        assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, Some((connection.clone(), "line_rate")), None]);
         dccp.connection.line_rate = rich.line_rate;
         dccp.connection.passed_over_interval = 100;
         assert_eq!(keys(&|need| dccp.fulfils(need)), [None, None, None, Some((connection, "passed_over_interval"))]);
