@@ -1,6 +1,6 @@
 //! What is measured of a run: numbers with names and units.
 
-use headway_record::{SeriesTable, Summary};
+use headway_record::{FlowSummary, SeriesTable, Summary};
 use headway_scenario::Scenario;
 
 /// A finished run.
@@ -25,6 +25,11 @@ pub struct Metric {
     pub decimals: usize,
     /// The number; none where the run has no such thing.
     pub of: fn(&Outcome<'_>) -> Option<f64>,
+}
+
+/// The flows whose names begin so.
+pub(crate) fn flows<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
+    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
 }
 
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {

@@ -3,7 +3,7 @@
 //!
 //! Rates are of packets of 1500 B as they arrive, headers and all: the paper's receiver throughput.
 
-use crate::metric::{Metric, Outcome, mean};
+use crate::metric::{Metric, Outcome, flows, mean};
 use headway_record::{FlowSummary, GapSummary, LinkFlowSummary, LinkSummary, jain_index, metric as series};
 
 const PSA: &str = "psa";
@@ -22,18 +22,18 @@ const HALVED: f64 = 0.7;
 
 /// What the paper's runs are asked for.
 pub(crate) const METRICS: &[Metric] = &[
-    mbps("psa_mbps", |run| mean(&all(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect::<Vec<_>>())),
+    mbps("psa_mbps", |run| mean(&flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect::<Vec<_>>())),
     mbps("psa1_mbps", |run| Some(first(run, PSA)?.throughput_bps / 1e6)),
-    mbps("psa_low_mbps", |run| all(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::min)),
-    mbps("psa_high_mbps", |run| all(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::max)),
+    mbps("psa_low_mbps", |run| flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::min)),
+    mbps("psa_high_mbps", |run| flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).reduce(f64::max)),
     mbps("psa_sent_mbps", |run| {
         let seconds = run.summary.interval.to - run.summary.interval.from;
-        mean(&all(run, PSA).map(|flow| flow.sent_packets as f64 * PACKET * 8e-6 / seconds).collect::<Vec<_>>())
+        mean(&flows(run, PSA).map(|flow| flow.sent_packets as f64 * PACKET * 8e-6 / seconds).collect::<Vec<_>>())
     }),
     percent("psa_loss_pct", |run| loss(at_trunk(run, PSA))),
     // Of what was sent, what did not arrive, wherever it was lost.
     percent("psa_sent_loss_pct", |run| {
-        let count = |of: fn(&FlowSummary) -> u64| all(run, PSA).map(of).sum::<u64>() as f64;
+        let count = |of: fn(&FlowSummary) -> u64| flows(run, PSA).map(of).sum::<u64>() as f64;
         let sent = count(|flow| flow.sent_packets);
         (sent > 0.0).then(|| 100.0 * (1.0 - count(|flow| flow.received_packets) / sent))
     }),
@@ -69,19 +69,19 @@ pub(crate) const METRICS: &[Metric] = &[
         name: "psa_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| mean(&all(run, PSA).map(packets_rtt).collect::<Vec<_>>()),
+        of: |run| mean(&flows(run, PSA).map(packets_rtt).collect::<Vec<_>>()),
     },
     Metric {
         name: "psa_low_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| all(run, PSA).map(packets_rtt).reduce(f64::min),
+        of: |run| flows(run, PSA).map(packets_rtt).reduce(f64::min),
     },
     Metric {
         name: "psa_high_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| all(run, PSA).map(packets_rtt).reduce(f64::max),
+        of: |run| flows(run, PSA).map(packets_rtt).reduce(f64::max),
     },
     Metric { name: "psa_over_tcp", unit: "", decimals: 3, of: over_tcp },
     // How far from even, whichever way: the ratio or its inverse.
@@ -101,7 +101,7 @@ pub(crate) const METRICS: &[Metric] = &[
         decimals: 2,
         of: |run| {
             // Of the senders of which anything comes: of two that blast, one may be shut out by its phase.
-            let delays = all(run, PSA).filter_map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
+            let delays = flows(run, PSA).filter_map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
             mean(&delays.collect::<Vec<_>>())
         },
     },
@@ -116,7 +116,7 @@ pub(crate) const METRICS: &[Metric] = &[
     // Future work: bursts. Of the frames, each a burst, those that came whole; and when they had come.
     percent("bursts_whole_pct", |run| {
         let (mut written, mut complete) = (0, 0);
-        for frames in all(run, PSA).flat_map(|flow| flow.frames.values()) {
+        for frames in flows(run, PSA).flat_map(|flow| flow.frames.values()) {
             written += frames.written_frames;
             complete += frames.complete_frames;
         }
@@ -127,7 +127,7 @@ pub(crate) const METRICS: &[Metric] = &[
         unit: "ms",
         decimals: 1,
         of: |run| {
-            let delays = all(run, PSA)
+            let delays = flows(run, PSA)
                 .flat_map(|flow| flow.frames.values())
                 .map(|frames| Some(frames.delay_s.as_ref()?.p50 * 1e3));
             mean(&delays.collect::<Option<Vec<_>>>()?)
@@ -145,13 +145,8 @@ const fn percent(name: &'static str, of: Of) -> Metric {
     Metric { name, unit: "%", decimals: 3, of }
 }
 
-/// The flows whose names begin so.
-fn all<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
-    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
-}
-
 fn first<'a>(run: &Outcome<'a>, begins: &'static str) -> Option<&'a FlowSummary> {
-    all(run, begins).next()
+    flows(run, begins).next()
 }
 
 fn trunk<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
@@ -175,16 +170,16 @@ fn loss<'a>(flows: impl Iterator<Item = &'a LinkFlowSummary>) -> Option<f64> {
 
 /// What came in order, in whole packets.
 fn tcps(run: &Outcome<'_>) -> Vec<f64> {
-    all(run, TCP).map(|flow| flow.goodput_bps * PACKET / DATA / 1e6).collect()
+    flows(run, TCP).map(|flow| flow.goodput_bps * PACKET / DATA / 1e6).collect()
 }
 
 fn total(run: &Outcome<'_>) -> Option<f64> {
-    let spaced: f64 = all(run, PSA).map(|flow| flow.throughput_bps / 1e6).sum();
+    let spaced: f64 = flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).sum();
     Some(spaced + tcps(run).iter().sum::<f64>())
 }
 
 fn jain(run: &Outcome<'_>) -> Option<f64> {
-    jain_index(&all(run, PSA).map(|flow| flow.throughput_bps).collect::<Vec<_>>())
+    jain_index(&flows(run, PSA).map(|flow| flow.throughput_bps).collect::<Vec<_>>())
 }
 
 fn unbroken(run: &Outcome<'_>) -> Option<GapSummary> {
@@ -204,7 +199,7 @@ fn packets_rtt(flow: &FlowSummary) -> f64 {
 }
 
 fn over_tcp(run: &Outcome<'_>) -> Option<f64> {
-    let spaced: Vec<f64> = all(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect();
+    let spaced: Vec<f64> = flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect();
     Some(mean(&spaced)? / mean(&tcps(run))?)
 }
 
@@ -218,7 +213,7 @@ fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)
 
 /// Coefficients of variation over bins of 0.5 s.
 fn covs(run: &Outcome<'_>, begins: &'static str) -> Option<Vec<f64>> {
-    all(run, begins).map(|flow| flow.rate_cov).collect()
+    flows(run, begins).map(|flow| flow.rate_cov).collect()
 }
 
 /// Round trips in which a TCP's window grows from so many packets to so many.
@@ -239,7 +234,7 @@ fn halvings(run: &Outcome<'_>) -> Option<f64> {
         let fell = rates.windows(2).filter(|pair| pair[1].1 < HALVED * pair[0].1).count();
         Some(fell as f64 / ((rates.last()?.0 - rates.first()?.0) / RTT_S / 100.0))
     };
-    mean(&all(run, PSA).map(of).collect::<Option<Vec<_>>>()?)
+    mean(&flows(run, PSA).map(of).collect::<Option<Vec<_>>>()?)
 }
 
 /// Round trips from the later sender's start until both rates lie within 5 % of their mean; those to the end of the run, if they never do.

@@ -3,7 +3,7 @@
 //!
 //! Rates are of packets of 1000 B as they arrive, headers and all, as constant rates are counted: then "the optimal throughput is 4Mbps".
 
-use crate::metric::{Metric, Outcome, mean};
+use crate::metric::{Metric, Outcome, flows, mean};
 use headway_record::{FlowSummary, JudgedSummary, LinkSummary, jain_index};
 use headway_units::DropCause;
 
@@ -46,14 +46,14 @@ pub(crate) const METRICS: &[Metric] = &[
         name: "main_cov",
         unit: "",
         decimals: 3,
-        of: |run| mean(&all(run, MAIN).map(|flow| flow.rate_cov).collect::<Option<Vec<_>>>()?),
+        of: |run| mean(&flows(run, MAIN).map(|flow| flow.rate_cov).collect::<Option<Vec<_>>>()?),
     },
     Metric {
         name: "delay_ms",
         unit: "ms",
         decimals: 1,
         of: |run| {
-            let delays = all(run, MAIN).map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
+            let delays = flows(run, MAIN).map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
             mean(&delays.collect::<Option<Vec<_>>>()?)
         },
     },
@@ -79,17 +79,12 @@ const fn percent(name: &'static str, of: Of) -> Metric {
     Metric { name, unit: "%", decimals: 2, of }
 }
 
-/// The flows whose names begin so.
-fn all<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
-    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
-}
-
 fn sum(run: &Outcome<'_>, begins: &'static str, of: fn(&FlowSummary) -> u64) -> f64 {
-    all(run, begins).map(of).sum::<u64>() as f64
+    flows(run, begins).map(of).sum::<u64>() as f64
 }
 
 fn rates(run: &Outcome<'_>, begins: &'static str) -> Vec<f64> {
-    all(run, begins).map(|flow| flow.throughput_bps / 1e6).collect()
+    flows(run, begins).map(|flow| flow.throughput_bps / 1e6).collect()
 }
 
 /// p_w as it came out: of all that went over the wireless link, what the channel took.
@@ -107,7 +102,7 @@ fn allowed_packets(k: f64, rtt_s: f64, p_w: f64, p_c: f64) -> Option<f64> {
 
 /// The paper does not say k; the simplest form of TCP's equation has sqrt(3/2) (Mathis and others 1997).
 fn equation(run: &Outcome<'_>) -> Option<f64> {
-    let rtt_s = mean(&all(run, MAIN).map(|flow| Some(flow.rtt_s.as_ref()?.mean)).collect::<Option<Vec<_>>>()?)?;
+    let rtt_s = mean(&flows(run, MAIN).map(|flow| Some(flow.rtt_s.as_ref()?.mean)).collect::<Option<Vec<_>>>()?)?;
     let allowed = allowed_packets(1.5_f64.sqrt(), rtt_s, channel_loss(run)?, 0.0)?;
     Some(100.0 * mean(&rates(run, MAIN))? * 1e6 / PACKET_BITS / allowed)
 }
@@ -125,7 +120,7 @@ fn bottleneck<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
 /// What all receivers made of losses.
 fn judged(run: &Outcome<'_>) -> Option<JudgedSummary> {
     let mut all_judged = JudgedSummary::default();
-    for judged in all(run, MAIN).map(|flow| flow.losses_judged) {
+    for judged in flows(run, MAIN).map(|flow| flow.losses_judged) {
         let judged = judged?;
         all_judged.channel_counted += judged.channel_counted;
         all_judged.channel_filtered += judged.channel_filtered;

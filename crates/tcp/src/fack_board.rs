@@ -261,29 +261,8 @@ impl FackBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::SackBlocks;
-    use headway_units::{Ecn, Instant};
+    use crate::segment::ack;
     use proptest::prelude::*;
-
-    fn ack(seq: u64, blocks: &[(u64, u64)]) -> Segment {
-        let mut sack = SackBlocks::default();
-        for &(start, end) in blocks {
-            sack.push(start..end);
-        }
-        let (sent, echo) = (Instant::ZERO, Instant::ZERO);
-        Segment {
-            seq,
-            sent,
-            echo,
-            sack,
-            size: 40,
-            ecn: Ecn::NotEct,
-            is_ack: true,
-            ece: false,
-            cwr: false,
-            retransmission: false,
-        }
-    }
 
     /// What an acknowledgement tells, how many segments are not in the network, and what is to be resent.
     fn after(board: &mut FackBoard, seq: u64, blocks: &[(u64, u64)]) -> (bool, bool, u64, Option<u64>) {

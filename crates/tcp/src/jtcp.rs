@@ -94,22 +94,11 @@ impl Growth for Jtcp {
 mod tests {
     use super::*;
     use crate::TcpOptions;
-    use crate::segment::SackBlocks;
-    use headway_units::{Ecn, Registry};
+    use crate::segment;
+    use headway_units::Registry;
 
     fn ack(seq: u64, received: u64, sent: u64) -> Segment {
-        Segment {
-            seq,
-            sent: Instant::from_millis(received),
-            echo: Instant::from_millis(sent),
-            sack: SackBlocks::default(),
-            size: 40,
-            ecn: Ecn::NotEct,
-            is_ack: true,
-            ece: false,
-            cwr: false,
-            retransmission: false,
-        }
+        Segment { sent: Instant::from_millis(received), echo: Instant::from_millis(sent), ..segment::ack(seq, &[]) }
     }
 
     /// Windows of ten segments sent 10 ms apart that arrive `spacing` ms apart, by a receiver's clock that is ahead by `offset` ms.

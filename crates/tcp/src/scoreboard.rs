@@ -79,28 +79,8 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::SackBlocks;
-    use headway_units::{Ecn, Instant};
+    use crate::segment::ack;
     use proptest::prelude::*;
-
-    fn ack(seq: u64, blocks: &[(u64, u64)]) -> Segment {
-        let mut sack = SackBlocks::default();
-        for &(start, end) in blocks {
-            sack.push(start..end);
-        }
-        Segment {
-            seq,
-            sent: Instant::ZERO,
-            echo: Instant::ZERO,
-            sack,
-            size: 40,
-            ecn: Ecn::NotEct,
-            is_ack: true,
-            ece: false,
-            cwr: false,
-            retransmission: false,
-        }
-    }
 
     #[test]
     fn three_segments_above_make_a_loss() {

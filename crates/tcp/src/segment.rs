@@ -75,6 +75,27 @@ impl SackBlocks {
     }
 }
 
+/// An acknowledgement with these blocks, for tests of what reads it.
+#[cfg(test)]
+pub(crate) fn ack(seq: u64, blocks: &[(u64, u64)]) -> Segment {
+    let mut sack = SackBlocks::default();
+    for &(start, end) in blocks {
+        sack.push(start..end);
+    }
+    Segment {
+        seq,
+        sent: Instant::ZERO,
+        echo: Instant::ZERO,
+        sack,
+        size: 40,
+        ecn: Ecn::NotEct,
+        is_ack: true,
+        ece: false,
+        cwr: false,
+        retransmission: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
