@@ -88,7 +88,7 @@ pub use endpoint::{
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;
-pub use media_outbox::{GivenUp, MediaOutbox, next_of, told};
+pub use media_outbox::{Fate, GivenUp, MediaOutbox, Pushed, next_of, told};
 pub use number::SequenceNumber;
 pub use options::{
     AckRun, AckState, AckVector, Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets,

@@ -1,13 +1,17 @@
 //! A send queue as a connection's outbox: which datagram goes is decided when the controller lets one go, by the queue's rules.
 
-use crate::{Connection, Outbox};
-use headway_media::{Framing, Lost, Media, MediaHeader, NextMedia, SendQueue, SendQueueOptions, Told, Unsent};
-use headway_rate::{Arrival, Next, Run};
-use headway_units::{Bytes, Instant, Seq48};
-use std::collections::VecDeque;
+mod fates;
 
-/// Payloads that are kept for whoever asks what was given up: more than one call gives up. A queue that throws away keeps a thousand.
-const MOST_GIVEN_UP: usize = 1024;
+pub use fates::{Fate, GivenUp, Pushed};
+
+use crate::{Connection, Outbox};
+use fates::Ends;
+use headway_media::{
+    Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, SendQueue, SendQueueOptions, Settled, Told, Unsent,
+};
+use headway_rate::{Arrival, Next, Run};
+use headway_units::{Bytes, Duration, Instant, SendDrop, Seq48};
+use std::ops::Range;
 
 /// What a report tells of the packets from number `newest` downwards, in a send queue's words. A run that goes below 0 ends there.
 pub fn told(newest: u64, runs: &[Run]) -> impl Iterator<Item = Told> {
@@ -71,32 +75,32 @@ pub fn next_of(media: NextMedia) -> Next {
 /// assert_eq!((unsent.media.payload, unsent.cause), (vec![7; 1000], SendDrop::Expired));
 /// ```
 ///
-/// Where the queue's rules say `resend`, what the peer's Ack Vectors show lost waits again, if it can still arrive in time. Without Ack
-/// Vectors (RFC 4340 section 11.4; with CCID 3 unless they are asked for) nothing is ever found lost, and the newest 32,384 payloads
-/// would be kept for nothing: leave `resend` out there.
+/// Where the queue's rules say `resend`, what the peer's Ack Vectors show lost waits again, if it can still arrive in time. Who
+/// [follows](Self::follow) its datagrams hears by [`poll_fate`](Self::poll_fate) what became of each, by the number that `push` gave it.
+/// Without Ack Vectors (RFC 4340 section 11.4; with CCID 3 unless they are [asked for](crate::CcidController::ack_vectors)) nothing is ever
+/// found lost or delivered, and the newest 32,384 would be kept for nothing: leave both out there.
 ///
 /// A datagram is at most as long as [`Status::maximum_packet_size`](crate::Status::maximum_packet_size), or goes in fragments. What no
-/// packet can carry the connection takes and throws away, and says so
-/// ([`Event::DatagramTooLarge`](crate::Event::DatagramTooLarge)).
+/// packet can carry the connection refuses, and says so ([`Event::DatagramTooLarge`](crate::Event::DatagramTooLarge)).
 #[derive(Debug)]
 pub struct MediaOutbox<T> {
-    queue: SendQueue<T>,
+    queue: SendQueue<Pushed<T>>,
     framing: Framing,
+    /// How many were handed over.
+    pushed: u64,
     /// The datagram that goes.
-    taken: Option<Media<T>>,
-    /// The number from which the queue counts.
+    taken: Option<Media<Pushed<T>>>,
+    /// The number from which packets are counted.
     first: Option<Seq48>,
-    /// What nobody has asked for yet.
-    given_up: VecDeque<GivenUp<T>>,
+    outstanding: Outstanding<Flying<T>>,
+    ends: Ends<T>,
 }
 
-/// A datagram that will not arrive, as far as the sender knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GivenUp<T> {
-    /// It never went.
-    Unsent(Unsent<T>),
-    /// It went, was lost, and could not arrive in time any more.
-    Lost(Media<T>),
+/// A datagram that went. It is kept where it may have to go again.
+#[derive(Debug)]
+struct Flying<T> {
+    id: u64,
+    media: Option<Box<Media<Pushed<T>>>>,
 }
 
 impl<T: AsRef<[u8]>> MediaOutbox<T> {
@@ -106,50 +110,92 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         Self {
             queue: SendQueue::new(options),
             framing: Framing::default(),
+            pushed: 0,
             taken: None,
             first: None,
-            given_up: VecDeque::new(),
+            outstanding: Outstanding::default(),
+            ends: Ends::new(),
         }
     }
 
+    /// From now on [`poll_fate`](Self::poll_fate) tells what becomes of each datagram.
+    #[must_use]
+    pub fn follow(mut self) -> Self {
+        self.ends.follow();
+        self
+    }
+
     /// The application hands over a datagram. Its size is that of the payload, whatever it says. A full queue gives it up, or another
-    /// one for it.
-    pub fn push(&mut self, now: Instant, media: Media<T>) {
-        let size = Bytes::new(media.payload.as_ref().len() as u64);
-        let Self { queue, given_up, .. } = self;
-        queue.enqueue(now, Media { size, ..media }, &mut |unsent| keep(given_up, GivenUp::Unsent(unsent)));
+    /// one for it. Returns the number by which [`poll_fate`](Self::poll_fate) names it: 0, 1 and so on.
+    pub fn push(&mut self, now: Instant, media: Media<T>) -> u64 {
+        let (id, size) = (self.pushed, Bytes::new(media.payload.as_ref().len() as u64));
+        self.pushed += 1;
+        let Self { queue, ends, .. } = self;
+        let media = Media { size, ..media }.map(|payload| Pushed { id, payload });
+        queue.enqueue(now, media, &mut |unsent| ends.unsent(unsent));
+        id
+    }
+
+    /// How many datagrams were handed over: the number of the next one.
+    #[must_use]
+    pub const fn pushed(&self) -> u64 {
+        self.pushed
     }
 
     fn on_arrivals(&mut self, now: Instant, newest: Seq48, runs: &[Run]) {
         // What went before the first packet that we know of is none of ours.
         let Some(first) = self.first.filter(|first| !newest.is_before(*first)) else { return };
-        let Self { queue, given_up, .. } = self;
+        let Self { queue, ends, outstanding, .. } = self;
         let told = told(newest.distance_from(first), runs);
-        let (mut lost, mut unsent) = (Vec::new(), Vec::new());
-        let mut late = |found: Lost<'_, T>| {
-            if let Lost::Late(media) = found {
-                lost.push(media);
-            }
+        let mut lost = Vec::new();
+        // What has expired could not be sent again.
+        let waits = |flying: &Flying<T>| {
+            flying.media.as_ref().is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
         };
-        queue.report(now, told, &mut late, &mut |thrown| unsent.push(thrown));
-        lost.into_iter().for_each(|media| keep(given_up, GivenUp::Lost(media)));
-        unsent.into_iter().for_each(|thrown| keep(given_up, GivenUp::Unsent(thrown)));
+        outstanding.settle(told, waits, &mut |Flying { id, media }, settled| match (settled, media) {
+            (Settled::Lost, Some(media)) => lost.push(media),
+            (Settled::Lost, None) => ends.tell(id, Fate::Lost),
+            (Settled::Received, _) => ends.tell(id, Fate::Delivered),
+            (Settled::Untold, _) => ends.tell(id, Fate::Unknown),
+        });
+        for media in lost {
+            let (mut late, mut unsent) = (None, Vec::new());
+            let mut found = |found: Lost<'_, Pushed<T>>| {
+                if let Lost::Late(media) = found {
+                    late = Some(media);
+                }
+            };
+            queue.send_again(now, *media, &mut found, &mut |thrown| unsent.push(thrown));
+            late.into_iter().for_each(|media| ends.lost(media));
+            unsent.into_iter().for_each(|thrown| ends.unsent(thrown));
+        }
     }
 
     /// The next datagram that was given up, the first one first. Ask after each call: of those that nobody asks for the last 1024 are
     /// kept.
     pub fn poll_given_up(&mut self) -> Option<GivenUp<T>> {
-        self.given_up.pop_front()
+        self.ends.poll_given_up()
     }
 
-    /// What waits comes back, in the order in which it would have gone: so at the end of a connection.
+    /// What has become of a datagram, by the number that [`push`](Self::push) gave it, in the order in which it was found. Nothing unless
+    /// the outbox [follows](Self::follow). Ask after each call: of what nobody asks for the last 65,536 are kept.
+    pub fn poll_fate(&mut self) -> Option<(u64, Fate)> {
+        self.ends.poll_fate()
+    }
+
+    /// What waits comes back, in the order in which it would have gone: so at the end of a connection. Of what has gone no more will be
+    /// told.
     pub fn drain(&mut self) -> Vec<Media<T>> {
-        self.queue.drain()
+        let Self { queue, ends, outstanding, .. } = self;
+        outstanding.drain().for_each(|flying| ends.tell(flying.id, Fate::Unknown));
+        let waiting = queue.drain().into_iter();
+        let withdrawn = waiting.inspect(|media| ends.tell(media.payload.id, Fate::Withdrawn));
+        withdrawn.map(|media| media.map(|pushed| pushed.payload)).collect()
     }
 
     /// What waits.
     #[must_use]
-    pub const fn queue(&self) -> &SendQueue<T> {
+    pub const fn queue(&self) -> &SendQueue<Pushed<T>> {
         &self.queue
     }
 }
@@ -159,8 +205,9 @@ impl MediaOutbox<Vec<u8>> {
     /// [`MediaHeader`] and a part of the frame, and of which each is given up by itself: the receiver reads them by
     /// [`MediaHeader::decode`] and has the frame again from a [`Reassembly`](headway_media::Reassembly) for its kind. `largest` is at most
     /// [`Status::maximum_packet_size`](crate::Status::maximum_packet_size) and at least 9; a frame of more than 65,536 datagrams is several. A queue that holds fewer datagrams than a frame has never
-    /// brings it whole: its `limit` is to be larger than the largest frame.
-    pub fn push_frame(&mut self, now: Instant, frame: Media<impl AsRef<[u8]>>, largest: usize) {
+    /// brings it whole: its `limit` is to be larger than the largest frame. Returns the numbers of its datagrams.
+    pub fn push_frame(&mut self, now: Instant, frame: Media<impl AsRef<[u8]>>, largest: usize) -> Range<u64> {
+        let first = self.pushed;
         let Media { payload, kind, priority, created, expires, .. } = frame;
         let room = largest.saturating_sub(MediaHeader::LEN).max(1);
         let mut rest = payload.as_ref();
@@ -172,29 +219,34 @@ impl MediaOutbox<Vec<u8>> {
             let datagram = Media::new(created, [&header.to_bytes(), part].concat());
             self.push(now, Media { kind, priority, expires, fragment: Some(fragment), ..datagram });
             if rest.is_empty() {
-                return;
+                return first..self.pushed;
             }
         }
     }
 }
 
-fn keep<T>(given_up: &mut VecDeque<GivenUp<T>>, one: GivenUp<T>) {
-    if given_up.len() == MOST_GIVEN_UP {
-        given_up.pop_front();
-    }
-    given_up.push_back(one);
-}
-
 impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     fn sent(&mut self, number: Seq48) {
         let first = *self.first.get_or_insert(number);
-        if let Some(media) = self.taken.take() {
-            self.queue.sent(number.distance_from(first), media);
+        let Some(media) = self.taken.take() else { return };
+        let (id, resends) = (media.payload.id, self.queue.resends());
+        self.ends.tell(id, Fate::Sent(number));
+        if resends || self.ends.are_followed() {
+            let media = resends.then(|| Box::new(media));
+            let forgotten = self.outstanding.push(number.distance_from(first), Flying { id, media });
+            forgotten.into_iter().for_each(|flying| self.ends.tell(flying.id, Fate::Unknown));
         }
     }
 
-    /// Takes what the packet has told: the [round trip](Connection::take_rtt_sample), and where packets may be sent again the
-    /// [arrivals](Connection::take_arrivals).
+    /// The program has it back.
+    fn too_large(&mut self) {
+        if let Some(media) = self.taken.take() {
+            self.ends.unsent(Unsent { media, cause: SendDrop::Refused, lateness: Duration::ZERO });
+        }
+    }
+
+    /// Takes what the packet has told: the [round trip](Connection::take_rtt_sample), and where packets may be sent again or are followed
+    /// the [arrivals](Connection::take_arrivals).
     fn heard(&mut self, now: Instant, connection: &mut Connection) {
         if let Some(sample) = connection.take_rtt_sample() {
             self.queue.on_round_trip(sample);
@@ -202,7 +254,7 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
                 self.queue.set_round_trip(smoothed);
             }
         }
-        if self.queue.resends()
+        if (self.queue.resends() || self.ends.are_followed())
             && let Some((newest, runs)) = connection.take_arrivals()
         {
             self.on_arrivals(now, newest, runs);
@@ -217,9 +269,9 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
     }
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
-        let Self { queue, taken, given_up, .. } = self;
-        *taken = queue.dequeue(now, &mut |unsent| keep(given_up, GivenUp::Unsent(unsent)));
-        taken.as_ref().map(|media| media.payload.as_ref())
+        let Self { queue, taken, ends, .. } = self;
+        *taken = queue.dequeue(now, &mut |unsent| ends.unsent(unsent));
+        taken.as_ref().map(|media| media.payload.payload.as_ref())
     }
 }
 
@@ -346,7 +398,9 @@ mod tests {
     #[test]
     fn what_nobody_asks_for_is_bounded() {
         let mut outbox = outbox("fifo", false);
-        (0..2000u16).for_each(|n| outbox.push(NOW, Media::new(NOW, n.to_be_bytes().to_vec())));
+        for n in 0..2000u16 {
+            outbox.push(NOW, Media::new(NOW, n.to_be_bytes().to_vec()));
+        }
         let given_up: Vec<_> = std::iter::from_fn(|| outbox.poll_given_up()).collect();
         let Some(GivenUp::Unsent(oldest)) = given_up.first() else { panic!("most were refused") };
         assert_eq!((given_up.len(), oldest.media.payload.as_slice()), (1024, &[3, 208][..]));

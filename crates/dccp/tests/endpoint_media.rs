@@ -80,7 +80,9 @@ fn what_waits_at_the_end_comes_back() {
     let rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
     let mut outbox = MediaOutbox::new(&rules);
     let now = Instant::from_secs(1);
-    (0..5u8).for_each(|n| outbox.push(now, Media::new(now, vec![n])));
+    for n in 0..5u8 {
+        outbox.push(now, Media::new(now, vec![n]));
+    }
     let left: Vec<Vec<u8>> = outbox.drain().into_iter().map(|media| media.payload).collect();
     assert_eq!(left, (0..5u8).map(|n| vec![n]).collect::<Vec<_>>());
     assert!(outbox.queue().is_empty() && outbox.poll_given_up().is_none());

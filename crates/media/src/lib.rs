@@ -16,7 +16,10 @@ mod write;
 
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
 pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
-pub use queue::{Full, Late, Lost, Media, NextMedia, Order, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+pub use queue::{
+    Full, Late, Lost, Media, NextMedia, Order, Outstanding, Rules, SendQueue, SendQueueOptions, Settled, Told, Travel,
+    Unsent,
+};
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
 pub use source::exponential::ExponentialOptions;

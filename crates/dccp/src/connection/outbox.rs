@@ -24,6 +24,9 @@ pub trait Outbox {
     /// are done with the packet, an [`Endpoint`](crate::Endpoint) among them.
     fn sent(&mut self, _number: Seq48) {}
 
+    /// What was [taken](Self::take) last goes nowhere, for no packet can carry it.
+    fn too_large(&mut self) {}
+
     /// The connection has [handled](Connection::handle) a packet: there may be a round trip to learn, or what has come. Drivers say so, an
     /// [`Endpoint`](crate::Endpoint) among them.
     fn heard(&mut self, _now: Instant, _connection: &mut Connection) {}
@@ -43,6 +46,11 @@ impl<O: Outbox> Outbox for Option<O> {
     fn sent(&mut self, number: Seq48) {
         if let Some(outbox) = self {
             outbox.sent(number);
+        }
+    }
+    fn too_large(&mut self) {
+        if let Some(outbox) = self {
+            outbox.too_large();
         }
     }
     fn heard(&mut self, now: Instant, connection: &mut Connection) {

@@ -300,7 +300,9 @@ fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) ->
         if next.size <= LONGEST_DATAGRAM {
             return Some(next);
         }
-        outbox.take(now);
+        if outbox.take(now).is_some() {
+            outbox.too_large();
+        }
         events.push_back(Event::DatagramTooLarge(usize::try_from(next.size.count()).unwrap_or(usize::MAX)));
     }
     None

@@ -34,6 +34,13 @@ impl<T: AsRef<[u8]>> Media<T> {
 }
 
 impl<T> Media<T> {
+    /// The same with another payload.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Media<U> {
+        let Self { payload, size, kind, priority, created, expires, fragment } = self;
+        Media { payload: change(payload), size, kind, priority, created, expires, fragment }
+    }
+
     /// How late it would come if it went now on a way that takes `travel`: nothing if it comes in time. To come at the very
     /// instant at which it expires is in time.
     #[must_use]

@@ -22,12 +22,11 @@ pub use kinds::SendQueueOptions;
 pub use late::Late;
 pub use media::{Lost, Media, NextMedia, Unsent};
 pub use order::Order;
-pub use resend::Told;
+pub use resend::{Outstanding, Settled, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
 use crate::queue::late::Choice;
-use crate::queue::resend::Outstanding;
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, SendDrop};
@@ -84,7 +83,7 @@ pub struct SendQueue<T = ()> {
     waiting: Waiting<T>,
     way: Way,
     /// What was sent, where what is lost is sent again.
-    outstanding: Option<Outstanding<T>>,
+    outstanding: Option<Outstanding<Media<T>>>,
 }
 
 impl<T> SendQueue<T> {
@@ -196,13 +195,23 @@ impl<T> SendQueue<T> {
     ) {
         let Some(outstanding) = &mut self.outstanding else { return };
         let found = outstanding.report(now, told);
-        for media in found {
-            if media.lateness(now, self.travel(now)).is_zero() {
-                lost(Lost::Returns(&media));
-                self.enqueue(now, media, unsent);
-            } else {
-                lost(Lost::Late(media));
-            }
+        found.into_iter().for_each(|media| self.send_again(now, media, lost, unsent));
+    }
+
+    /// A packet that went is lost: it comes back if it can still arrive in time. For carriers that keep what is [outstanding](Outstanding)
+    /// themselves; [`report`](Self::report) does it for others.
+    pub fn send_again(
+        &mut self,
+        now: Instant,
+        media: Media<T>,
+        lost: &mut impl FnMut(Lost<'_, T>),
+        unsent: &mut impl FnMut(Unsent<T>),
+    ) {
+        if media.lateness(now, self.travel(now)).is_zero() {
+            lost(Lost::Returns(&media));
+            self.enqueue(now, media, unsent);
+        } else {
+            lost(Lost::Late(media));
         }
     }
 

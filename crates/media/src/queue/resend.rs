@@ -28,19 +28,32 @@ pub struct Told {
     pub received: bool,
 }
 
-/// Packets that were sent, and whose fate is open.
+/// Packets that were sent, and whose fate is open: each with what its sender knows it by.
+///
+/// At most 32,384 are kept, as many as two Ack Vector options tell of: of older ones no report speaks any more.
 #[derive(Debug)]
-pub(super) struct Outstanding<T> {
+pub struct Outstanding<P> {
     /// By their number.
-    packets: VecDeque<Sent<T>>,
+    packets: VecDeque<Sent<P>>,
     /// The greatest numbers that have come, the greatest first.
     newest: [Option<u64>; NUMDUPACK],
 }
 
+/// What became of a packet, as reports tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It has come.
+    Received,
+    /// A report has said that it had not come, and three later ones have.
+    Lost,
+    /// Reports no longer speak of it, and none has.
+    Untold,
+}
+
 #[derive(Debug)]
-struct Sent<T> {
+struct Sent<P> {
     number: u64,
-    media: Media<T>,
+    packet: P,
     fate: Fate,
 }
 
@@ -53,27 +66,33 @@ enum Fate {
     Received,
 }
 
-impl<T> Default for Outstanding<T> {
+impl<P> Default for Outstanding<P> {
     fn default() -> Self {
         Self { packets: VecDeque::new(), newest: [None; NUMDUPACK] }
     }
 }
 
-impl<T> Outstanding<T> {
-    /// The packet went under this number. Numbers grow: under one that does not nothing is kept.
-    pub(super) fn sent(&mut self, number: u64, media: Media<T>) {
+impl<P> Outstanding<P> {
+    /// The packet went under this number. Numbers grow: one under a number that does not is handed back, and so is the oldest where there
+    /// are too many. Of what is handed back nothing will be told.
+    pub fn push(&mut self, number: u64, packet: P) -> Option<P> {
         if self.packets.back().is_some_and(|last| last.number >= number) {
-            return;
+            return Some(packet);
         }
         // Where nothing is reported: the oldest is the likeliest to have expired.
-        if self.packets.len() == MOST {
-            self.packets.pop_front();
-        }
-        self.packets.push_back(Sent { number, media, fate: Fate::Open });
+        let oldest = if self.packets.len() == MOST { self.packets.pop_front() } else { None };
+        self.packets.push_back(Sent { number, packet, fate: Fate::Open });
+        oldest.map(|sent| sent.packet)
     }
 
-    /// A report has come. Returns the packets that it shows lost, each once, the oldest first.
-    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
+    /// A report has come. `settled` hears of each packet whose fate it shows, once, the oldest first. One of which reports no longer speak
+    /// stays as long as `waits` says.
+    pub fn settle(
+        &mut self,
+        told: impl IntoIterator<Item = Told>,
+        waits: impl Fn(&P) -> bool,
+        settled: &mut impl FnMut(P, Settled),
+    ) {
         let mut oldest_told = u64::MAX;
         for Told { numbers, received } in told {
             oldest_told = oldest_told.min(*numbers.start());
@@ -91,25 +110,24 @@ impl<T> Outstanding<T> {
             }
         }
         let [.., third] = self.newest;
-        let mut lost = Vec::new();
         // Once round: who stays goes to the back.
         for _ in 0..self.packets.len() {
             let Some(sent) = self.packets.pop_front() else { break };
-            let stays = match sent.fate {
-                Fate::Received => false,
-                Fate::Missing if third.is_some_and(|third| sent.number < third) => {
-                    lost.push(sent.media);
-                    continue;
+            match sent.fate {
+                Fate::Received => settled(sent.packet, Settled::Received),
+                Fate::Missing if third.is_some_and(|third| sent.number < third) => settled(sent.packet, Settled::Lost),
+                // The receiver no longer speaks of it.
+                Fate::Open if sent.number < oldest_told && !waits(&sent.packet) => {
+                    settled(sent.packet, Settled::Untold);
                 }
-                Fate::Missing => true,
-                // The receiver no longer speaks of it, and it could not be sent again.
-                Fate::Open => sent.number >= oldest_told || sent.media.expires.is_none_or(|expires| expires >= now),
-            };
-            if stays {
-                self.packets.push_back(sent);
+                Fate::Missing | Fate::Open => self.packets.push_back(sent),
             }
         }
-        lost
+    }
+
+    /// Nothing will be told any more: all that is open, the oldest first.
+    pub fn drain(&mut self) -> impl Iterator<Item = P> + '_ {
+        self.packets.drain(..).map(|sent| sent.packet)
     }
 
     fn note_newest(&mut self, numbers: &RangeInclusive<u64>) {
@@ -124,6 +142,27 @@ impl<T> Outstanding<T> {
                 }
             }
         }
+    }
+}
+
+/// Those of a queue, which keeps what it may have to send again.
+impl<T> Outstanding<Media<T>> {
+    /// The packet went under this number. What cannot be told of any more is dropped.
+    pub(super) fn sent(&mut self, number: u64, media: Media<T>) {
+        drop(self.push(number, media));
+    }
+
+    /// A report has come. Returns the packets that it shows lost, each once, the oldest first.
+    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
+        let mut lost = Vec::new();
+        // What has expired could not be sent again.
+        let waits = |media: &Media<T>| media.expires.is_none_or(|expires| expires >= now);
+        self.settle(told, waits, &mut |media, settled| {
+            if settled == Settled::Lost {
+                lost.push(media);
+            }
+        });
+        lost
     }
 }
 

@@ -10,7 +10,7 @@ fn packet(number: u64, expires: Option<Instant>) -> Media {
     Media { payload: (), size: Bytes::new(number), kind, priority: 0, created, expires, fragment: None }
 }
 
-fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<()> {
+fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<Media> {
     let mut outstanding = Outstanding::default();
     numbers.into_iter().for_each(|number| outstanding.sent(number, packet(number, None)));
     outstanding
@@ -21,7 +21,7 @@ fn told(numbers: RangeInclusive<u64>, received: bool) -> Told {
 }
 
 /// The numbers that a report shows lost: `report` has a letter for each number from 0, `+` received, `-` not, `.` untold.
-fn lost(outstanding: &mut Outstanding<()>, report: &str) -> Vec<u64> {
+fn lost(outstanding: &mut Outstanding<Media>, report: &str) -> Vec<u64> {
     let told = report.bytes().zip(0..).filter(|(letter, _)| *letter != b'.');
     let told = told.map(|(letter, number)| self::told(number..=number, letter == b'+'));
     outstanding.report(Instant::ZERO, told).iter().map(|media| media.size.count()).collect()
