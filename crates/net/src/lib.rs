@@ -1,7 +1,28 @@
 #![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
 
 mod clock;
+mod connection;
+mod driver;
+mod encoder;
+mod endpoint;
+mod entropy;
+mod mailbox;
+mod media;
+mod options;
+mod outbox;
 mod secure;
+mod socket;
+mod watched;
 
 pub use clock::Clock;
-pub use secure::{Plain, Secure, SecureError, SecureEvent};
+pub use connection::{Connection, SendError};
+pub use driver::SocketCounters;
+pub use encoder::{EncoderOptions, EncoderRate};
+pub use endpoint::{Endpoint, EndpointError};
+pub use headway_dccp::{Fate, Status};
+pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
+pub use mailbox::{Closed, Event};
+pub use media::Media;
+pub use options::Options;
+pub use secure::{Secure, SecureError, SecureEvent};

@@ -232,6 +232,12 @@ impl<O: Outbox + Default> Endpoint<O> {
         Some(&mut *self.slots.get_mut(index)?.connection)
     }
 
+    /// A connection's outbox.
+    #[must_use]
+    pub fn outbox(&self, handle: ConnectionHandle) -> Option<&O> {
+        Some(&self.slots.get(self.slots.index(handle)?)?.outbox)
+    }
+
     /// A connection's outbox, which may have something to send from now on.
     pub fn outbox_mut(&mut self, handle: ConnectionHandle) -> Option<&mut O> {
         let index = self.slots.index(handle)?;

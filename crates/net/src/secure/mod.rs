@@ -3,10 +3,6 @@
 //! A session is known by the [`Path`] by which it began. Above it nothing else is ever seen: a peer whose address changes, as behind a
 //! NAT that has forgotten it, keeps its name, and only this layer knows where its datagrams really go.
 
-mod plain;
-
-pub use plain::Plain;
-
 use headway_dccp::Path;
 use headway_units::Instant;
 use std::fmt;

@@ -1,0 +1,28 @@
+//! A stream of media from one end to the other: `cargo run --package headway-net --example hello`
+
+use headway_net::{Duration, Endpoint, Media, MediaKind, Options};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::default();
+    let server = Endpoint::server("127.0.0.1:0".parse()?, &options, None)?;
+    let client = Endpoint::client(&options, None)?;
+    let connection = client.connect(server.local_addr())?;
+    let receiver = std::thread::Builder::new().spawn(move || {
+        let (mut datagram, mut bytes) = (Vec::new(), 0);
+        if let Some(connection) = server.accept() {
+            while connection.recv(&mut datagram).is_ok() {
+                bytes += datagram.len();
+            }
+        }
+        bytes
+    })?;
+    let audio = Media { kind: MediaKind::Audio, expires: Some(Duration::from_millis(150)), ..Media::new(&[8; 160]) };
+    for _ in 0..50 {
+        connection.send(audio)?;
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    println!("over: {}", connection.close());
+    println!("{} bytes of 8000 arrived", receiver.join().map_err(|_| "the receiver panicked")?);
+    Ok(())
+}

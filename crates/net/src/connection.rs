@@ -1,0 +1,190 @@
+//! A program's end of a connection.
+
+use crate::driver::LINGER;
+use crate::endpoint::Shared;
+use crate::mailbox::{Closed, Event, Mailbox, Phase};
+use crate::media::Media;
+use headway_dccp::{Path, Status};
+use headway_units::Rate;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// One connection: datagrams out, by their priority and as long as they are of use; datagrams in; and what became of them.
+///
+/// All calls take `&self`: one thread may send and another receive. Those that wait block the thread, and have a twin that is a future, for any
+/// executor. A connection that is dropped is [closed](Self::close), and nobody waits for it.
+#[derive(Debug)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    key: u64,
+    path: Path,
+    mailbox: Arc<Mailbox>,
+}
+
+/// Why a datagram is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It is longer than [`Connection::largest`].
+    #[error("the datagram has {len} bytes, and {largest} is the largest that goes in one packet on this path")]
+    TooLarge {
+        /// Its bytes.
+        len: usize,
+        /// As many as may be.
+        largest: usize,
+    },
+    /// The connection is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+impl Connection {
+    pub(crate) const fn new(shared: Arc<Shared>, key: u64, path: Path, mailbox: Arc<Mailbox>) -> Self {
+        Self { shared, key, path, mailbox }
+    }
+
+    /// Where the peer was when the connection began.
+    #[must_use]
+    pub const fn remote_addr(&self) -> Option<SocketAddr> {
+        match self.path {
+            Path::Udp { remote, .. } => Some(remote),
+            Path::Ipv4 { .. } | Path::Ipv6 { .. } => None,
+        }
+    }
+
+    /// Waits until both ends know that they are connected.
+    ///
+    /// # Errors
+    ///
+    /// Why they will not be.
+    pub fn connected(&self) -> Result<(), Closed> {
+        self.mailbox.connected(None).unwrap_or(Err(Closed::Socket))
+    }
+
+    /// The same as a future.
+    ///
+    /// # Errors
+    ///
+    /// Why they will not be.
+    pub async fn connected_async(&self) -> Result<(), Closed> {
+        poll_fn(|context| self.mailbox.poll_connected(context)).await
+    }
+
+    /// Hands a datagram over. It goes when the controller and the send queue let it, at once perhaps; this call never waits. Returns the
+    /// number by which [events](Self::next_event) tell what became of it: 0, 1 and so on.
+    ///
+    /// # Errors
+    ///
+    /// See [`SendError`]. A queue that is full is none: it throws something away, by its rules, and an event says what.
+    pub fn send(&self, media: Media<'_>) -> Result<u64, SendError> {
+        let (len, largest) = (media.payload.len(), self.mailbox.largest());
+        // Nobody knows how much goes before the first packet.
+        if largest > 0 && len > largest {
+            return Err(SendError::TooLarge { len, largest });
+        }
+        self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| match self.mailbox.phase() {
+            Phase::Over(why) => SendError::Closed(why),
+            Phase::Opening | Phase::Open => SendError::Closed(Closed::Here),
+        })
+    }
+
+    /// Waits for a datagram, and puts it in place of what `datagram` holds.
+    ///
+    /// # Errors
+    ///
+    /// Why none will come any more, once all that have come are read.
+    pub fn recv(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
+        self.mailbox.receive(datagram, None).unwrap_or(Err(Closed::Socket))
+    }
+
+    /// The same, for so long at most: `None` if nothing has come.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub fn recv_timeout(&self, datagram: &mut Vec<u8>, timeout: Duration) -> Option<Result<(), Closed>> {
+        self.mailbox.receive(datagram, after(timeout))
+    }
+
+    /// The same for a task.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub fn poll_recv(&self, context: &Context<'_>, datagram: &mut Vec<u8>) -> Poll<Result<(), Closed>> {
+        self.mailbox.poll_receive(context, datagram)
+    }
+
+    /// The same as a future.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub async fn recv_async(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
+        poll_fn(|context| self.mailbox.poll_receive(context, datagram)).await
+    }
+
+    /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last 1024 are kept.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Event> {
+        self.mailbox.next_event(None)
+    }
+
+    /// The same, for so long at most.
+    #[must_use]
+    pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
+        self.mailbox.next_event(after(timeout))
+    }
+
+    /// The same for a task.
+    pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
+        self.mailbox.poll_event(context)
+    }
+
+    /// The same as a future.
+    pub async fn event_async(&self) -> Option<Event> {
+        poll_fn(|context| self.mailbox.poll_event(context)).await
+    }
+
+    /// What an encoder should produce now. `None` before the first report. [`Event::Rate`] tells of each change.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
+        self.mailbox.rate()
+    }
+
+    /// Bytes of the largest datagram that goes in one packet; 0 as long as nobody knows.
+    #[must_use]
+    pub fn largest(&self) -> usize {
+        self.mailbox.largest()
+    }
+
+    /// What the connection holds now: round trip, controller, counters. `None` before it has begun, and once it is over.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        self.shared.look(|driver| driver.status(self.key))
+    }
+
+    /// Closes: what waits may still go for a second. Returns why it is over, once it is, or after a second more.
+    pub fn close(self) -> Closed {
+        self.start_close();
+        self.mailbox.closed(after(Duration::from_secs(2))).unwrap_or(Closed::NoAnswer)
+    }
+
+    fn start_close(&self) {
+        self.shared.with(|now, driver| driver.close(self.key, now + LINGER));
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.start_close();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the program waits")]
+fn after(timeout: Duration) -> Option<std::time::Instant> {
+    std::time::Instant::now().checked_add(timeout)
+}

@@ -1,0 +1,255 @@
+//! What a connection has for its program: datagrams that have come, events, and whether it is still there.
+
+use crate::watched::Watched;
+use headway_dccp::Fate;
+use headway_units::Rate;
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// Events that wait at most; the oldest go.
+const MOST_EVENTS: usize = 1024;
+/// Buffers that are kept to be filled again.
+const MOST_SPARE: usize = 64;
+
+/// What has happened to a connection.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Both ends know that they are connected.
+    Connected,
+    /// What became of a datagram, by the number that [`Connection::send`](crate::Connection::send) gave it.
+    Media(u64, Fate),
+    /// What an encoder should produce from now on.
+    Rate(Rate),
+    /// The largest datagram has changed.
+    Largest(usize),
+    /// The peer's program no longer reads: nothing more is sent.
+    PeerNotListening,
+    /// It is over. Nothing comes after that.
+    Closed(Closed),
+}
+
+/// Why a connection is over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Closed {
+    /// This end has closed.
+    #[error("the connection was closed here")]
+    Here,
+    /// The peer has closed.
+    #[error("the peer closed the connection")]
+    ByPeer,
+    /// The peer did not answer.
+    #[error("the peer does not answer")]
+    NoAnswer,
+    /// The peer has refused it, or ended it for this reason.
+    #[error("the peer ended the connection: {0}")]
+    Reset(headway_dccp::Reset),
+    /// This end has ended it for this reason.
+    #[error("the connection was ended here: {0}")]
+    Aborted(headway_dccp::Reset),
+    /// There is no security.
+    #[error("there is no secure session: {0}")]
+    Security(#[from] crate::SecureError),
+    /// There was no room for it.
+    #[error("{0}")]
+    Refused(#[from] headway_dccp::ConnectError),
+    /// The socket's thread has ended.
+    #[error("the socket is closed")]
+    Socket,
+}
+
+/// Where a connection stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    Opening,
+    Open,
+    Over(Closed),
+}
+
+/// Filled by the socket's thread, emptied by the program's.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    /// Who waits for datagrams is not called for events.
+    incoming: Watched<Incoming>,
+    events: Watched<Events>,
+}
+
+#[derive(Debug)]
+struct Incoming {
+    phase: Phase,
+    /// The largest datagram that goes.
+    largest: usize,
+    rate: Option<Rate>,
+    datagrams: VecDeque<Vec<u8>>,
+    /// Datagrams that wait at most.
+    room: usize,
+    spare: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+struct Events {
+    waiting: VecDeque<Event>,
+    over: bool,
+}
+
+impl Mailbox {
+    pub(crate) fn new(room: usize, largest: usize) -> Self {
+        let (datagrams, spare) = Default::default();
+        let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, spare };
+        Self { incoming: Watched::new(incoming), events: Watched::default() }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.incoming.with(|incoming| incoming.phase.clone())
+    }
+    pub(crate) fn largest(&self) -> usize {
+        self.incoming.with(|incoming| incoming.largest)
+    }
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        self.incoming.with(|incoming| incoming.rate)
+    }
+
+    pub(crate) fn tell(&self, events: impl IntoIterator<Item = Event>) {
+        self.events.change(|all| {
+            for event in events {
+                self.note(&event);
+                if all.waiting.len() == MOST_EVENTS {
+                    all.waiting.pop_front();
+                }
+                all.over |= matches!(event, Event::Closed(_));
+                all.waiting.push_back(event);
+            }
+        });
+    }
+
+    /// What an event changes for those who do not read events.
+    fn note(&self, event: &Event) {
+        match event {
+            Event::Rate(rate) => self.incoming.with(|incoming| incoming.rate = Some(*rate)),
+            Event::Largest(largest) => self.incoming.with(|incoming| incoming.largest = *largest),
+            Event::Connected => self.incoming.change(|incoming| incoming.phase = Phase::Open),
+            Event::Closed(why) => self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone())),
+            Event::Media(..) | Event::PeerNotListening => {}
+        }
+    }
+
+    /// A datagram has come; whether there was room for it.
+    pub(crate) fn deliver(&self, datagram: &[u8]) -> bool {
+        let room = self.incoming.with(|incoming| incoming.datagrams.len() < incoming.room);
+        // Only the socket's thread delivers, so that the room stays.
+        room && self.incoming.change(|incoming| {
+            let mut buffer = incoming.spare.pop().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(datagram);
+            incoming.datagrams.push_back(buffer);
+            true
+        })
+    }
+
+    /// The next datagram, in place of what the buffer holds; or why none will come any more. Nothing if none has come until then.
+    pub(crate) fn receive(&self, buffer: &mut Vec<u8>, until: Option<Instant>) -> Option<Result<(), Closed>> {
+        self.incoming.wait(until, |incoming| incoming.receive(buffer))
+    }
+
+    /// The same for a task.
+    pub(crate) fn poll_receive(&self, context: &Context<'_>, buffer: &mut Vec<u8>) -> Poll<Result<(), Closed>> {
+        self.incoming.poll(context, |incoming| incoming.receive(buffer))
+    }
+
+    /// Waits until both ends know that they are connected, or it is over.
+    pub(crate) fn connected(&self, until: Option<Instant>) -> Option<Result<(), Closed>> {
+        self.incoming.wait(until, |incoming| incoming.connected())
+    }
+
+    /// The same for a task.
+    pub(crate) fn poll_connected(&self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
+        self.incoming.poll(context, |incoming| incoming.connected())
+    }
+
+    /// Waits until it is over.
+    pub(crate) fn closed(&self, until: Option<Instant>) -> Option<Closed> {
+        self.incoming.wait(until, |incoming| incoming.over())
+    }
+
+    /// The next event; none once that of the end has been told, or if there was none until then.
+    pub(crate) fn next_event(&self, until: Option<Instant>) -> Option<Event> {
+        self.events.wait(until, Events::next)?
+    }
+
+    /// The same for a task.
+    pub(crate) fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
+        self.events.poll(context, Events::next)
+    }
+}
+
+impl Incoming {
+    fn receive(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), Closed>> {
+        let Some(datagram) = self.datagrams.pop_front() else { return self.over().map(Err) };
+        let old = std::mem::replace(buffer, datagram);
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(old);
+        }
+        Some(Ok(()))
+    }
+
+    fn connected(&self) -> Option<Result<(), Closed>> {
+        match &self.phase {
+            Phase::Opening => None,
+            Phase::Open => Some(Ok(())),
+            Phase::Over(why) => Some(Err(why.clone())),
+        }
+    }
+
+    fn over(&self) -> Option<Closed> {
+        match &self.phase {
+            Phase::Over(why) => Some(why.clone()),
+            Phase::Opening | Phase::Open => None,
+        }
+    }
+}
+
+impl Events {
+    fn next(&mut self) -> Option<Option<Event>> {
+        let next = self.waiting.pop_front();
+        (next.is_some() || self.over).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(mailbox: &Mailbox) -> Option<Result<Vec<u8>, Closed>> {
+        let mut buffer = vec![9; 9];
+        let now = Some(crate::Clock::new().system(headway_units::Instant::ZERO));
+        mailbox.receive(&mut buffer, now).map(|came| came.map(|()| buffer))
+    }
+
+    /// What came before the end is read; then the end is, as often as it is asked for.
+    #[test]
+    fn what_came_before_the_end_is_read() {
+        let mailbox = Mailbox::new(2, 1000);
+        assert_eq!(received(&mailbox), None);
+        assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n])), [true, true, false], "there is room for two");
+        mailbox.tell([Event::Closed(Closed::ByPeer)]);
+        assert_eq!(received(&mailbox), Some(Ok(vec![1])));
+        assert!(mailbox.deliver(&[]), "an empty datagram is one");
+        assert_eq!([(); 2].map(|()| received(&mailbox)), [Some(Ok(vec![2])), Some(Ok(vec![]))]);
+        assert_eq!([(); 2].map(|()| received(&mailbox)), [const { Some(Err(Closed::ByPeer)) }; 2]);
+        assert_eq!(mailbox.next_event(None), Some(Event::Closed(Closed::ByPeer)));
+        assert_eq!(mailbox.next_event(None), None);
+    }
+
+    /// Nobody reads events: those of the end are there all the same, and memory does not grow.
+    #[test]
+    fn events_that_nobody_reads_are_bounded() {
+        let mailbox = Mailbox::new(1, 1000);
+        mailbox.tell((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
+        mailbox.tell([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
+        let all: Vec<Event> = std::iter::from_fn(|| mailbox.next_event(None)).collect();
+        assert_eq!((all.len(), all.last()), (MOST_EVENTS, Some(&Event::Closed(Closed::Here))));
+        assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
+    }
+}

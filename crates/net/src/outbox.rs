@@ -1,0 +1,82 @@
+//! What a connection of this crate sends from: its send queue, which tells the program's mailbox what became of each datagram, and its encoder
+//! what to produce.
+
+use crate::encoder::EncoderRate;
+use crate::mailbox::{Event, Mailbox};
+use crate::media::Media;
+use headway_dccp::{Connection, MediaOutbox, Outbox};
+use headway_rate::Next;
+use headway_units::{Instant, Seq48};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(crate) struct LineOutbox {
+    queue: MediaOutbox<Vec<u8>>,
+    encoder: EncoderRate,
+    mailbox: Arc<Mailbox>,
+}
+
+impl LineOutbox {
+    pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
+        Self { queue, encoder, mailbox }
+    }
+
+    /// The number under which events name it.
+    pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
+        let Media { payload, kind, priority, expires } = *media;
+        let expires = expires.map(|after| now + after);
+        let waiting = headway_media::Media::new(now, payload.to_vec());
+        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
+        self.tell_fates();
+        id
+    }
+
+    /// Nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.queue().is_empty()
+    }
+
+    /// The connection is over: nothing that waits will go, and of nothing that went more will be known.
+    pub(crate) fn give_up(&mut self) {
+        self.queue.drain();
+        self.tell_fates();
+    }
+
+    fn tell_fates(&mut self) {
+        // The payloads are not wanted back.
+        while self.queue.poll_given_up().is_some() {}
+        if let Some(first) = self.queue.poll_fate() {
+            let Self { queue, mailbox, .. } = self;
+            let all = std::iter::once(first).chain(std::iter::from_fn(|| queue.poll_fate()));
+            mailbox.tell(all.map(|(id, fate)| Event::Media(id, fate)));
+        }
+    }
+}
+
+impl Outbox for LineOutbox {
+    fn next_len(&mut self, now: Instant) -> Option<usize> {
+        self.queue.next_len(now)
+    }
+    fn next(&mut self, now: Instant) -> Option<Next> {
+        self.queue.next(now)
+    }
+    fn take(&mut self, now: Instant) -> Option<&[u8]> {
+        self.queue.take(now)
+    }
+    fn sent(&mut self, number: Seq48) {
+        self.queue.sent(number);
+        self.tell_fates();
+    }
+    fn too_large(&mut self) {
+        self.queue.too_large();
+        self.tell_fates();
+    }
+    fn heard(&mut self, now: Instant, connection: &mut Connection) {
+        self.queue.heard(now, connection);
+        self.tell_fates();
+        let Some(sender) = connection.status().sender else { return };
+        if let Some(rate) = self.encoder.update(now, sender.target_rate) {
+            self.mailbox.tell([Event::Rate(rate)]);
+        }
+    }
+}

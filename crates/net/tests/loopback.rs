@@ -1,0 +1,193 @@
+//! Two endpoints over the loopback interface of this machine. Nothing here asserts how fast anything is.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use headway_net::{Closed, Connection, Duration, Endpoint, Event, Fate, Media, Options, SendError};
+use std::net::SocketAddr;
+
+const LOOPBACK: &str = "127.0.0.1:0";
+/// Longer than anything here takes on the busiest machine.
+const LONG: std::time::Duration = std::time::Duration::from_secs(30);
+
+fn server(options: &Options) -> (Endpoint, SocketAddr) {
+    let server = Endpoint::server(LOOPBACK.parse().unwrap(), options, None).unwrap();
+    let address = server.local_addr();
+    (server, address)
+}
+
+fn pair(options: &Options) -> (Endpoint, Connection, Endpoint, Connection) {
+    let (server, address) = server(options);
+    let client = Endpoint::client(options, None).unwrap();
+    let connection = client.connect(address).unwrap();
+    connection.connected().unwrap();
+    let accepted = server.accept_timeout(LONG).unwrap();
+    (client, connection, server, accepted)
+}
+
+/// All datagrams until the peer has closed.
+fn all(connection: &Connection) -> (Vec<Vec<u8>>, Closed) {
+    let mut came = Vec::new();
+    loop {
+        let mut datagram = Vec::new();
+        match connection.recv_timeout(&mut datagram, LONG).expect("the peer goes on, or says that it does not") {
+            Ok(()) => came.push(datagram),
+            Err(why) => return (came, why),
+        }
+    }
+}
+
+#[test]
+fn media_arrives_in_order_and_the_end_is_told() {
+    let (_client, connection, _server, accepted) = pair(&Options::default());
+    let sender = std::thread::Builder::new().spawn(move || {
+        for n in 0..500u32 {
+            connection.send(Media::new(&n.to_be_bytes())).unwrap();
+            // A program that makes media takes its time.
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        connection.close()
+    });
+    let (came, why) = all(&accepted);
+    assert_eq!(came, (0..500u32).map(|n| n.to_be_bytes().to_vec()).collect::<Vec<_>>());
+    assert_eq!((why, sender.unwrap().join().unwrap()), (Closed::ByPeer, Closed::Here));
+}
+
+/// Each datagram has one end, and those of which the peer says so have arrived.
+#[test]
+fn what_became_of_each_datagram_is_told() {
+    let (_client, connection, _server, accepted) = pair(&Options::default());
+    let reader = std::thread::Builder::new().spawn(move || all(&accepted)).unwrap();
+    for n in 0..200u64 {
+        assert_eq!(connection.send(Media::new(&n.to_be_bytes())).unwrap(), n);
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
+    }
+    let mut delivered = Vec::new();
+    while delivered.len() < 200 {
+        match connection.event_timeout(LONG).expect("an event for each") {
+            Event::Media(id, Fate::Delivered) => delivered.push(id),
+            Event::Media(_, Fate::Sent(_)) | Event::Rate(_) | Event::Largest(_) | Event::Connected => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    delivered.sort_unstable();
+    assert_eq!(delivered, (0..200).collect::<Vec<_>>());
+    connection.close();
+    assert_eq!(reader.join().unwrap().0.len(), 200);
+}
+
+/// What cannot come in time does not go, and the program hears it.
+#[test]
+fn what_has_expired_is_not_sent() {
+    let (_client, connection, _server, _accepted) = pair(&Options::default());
+    // TFRC begins with a few packets: of so many at once most would wait for reports for longer than a microsecond.
+    let old = Media { expires: Some(Duration::from_nanos(1)), ..Media::new(&[7; 1000]) };
+    for _ in 0..50 {
+        connection.send(old).unwrap();
+    }
+    let (mut sent, mut expired) = (0, 0);
+    while sent + expired < 50 {
+        match connection.event_timeout(LONG).expect("an event for each") {
+            Event::Media(_, Fate::Sent(_)) => sent += 1,
+            Event::Media(_, Fate::Unsent { .. }) => expired += 1,
+            _ => {}
+        }
+    }
+    assert!(expired > 0, "{sent} were sent");
+}
+
+#[test]
+fn what_no_packet_can_carry_is_refused() {
+    let (_client, connection, _server, _accepted) = pair(&Options::default());
+    let largest = connection.largest();
+    assert!((1200..1500).contains(&largest), "{largest}");
+    assert_eq!(
+        connection.send(Media::new(&vec![0; largest + 1])),
+        Err(SendError::TooLarge { len: largest + 1, largest })
+    );
+    connection.send(Media::new(&vec![0; largest])).unwrap();
+}
+
+/// Nobody is there: the connection is over after a while, not the program.
+#[test]
+fn nobody_answers() {
+    let mut options = Options::default();
+    options.connection.request_give_up = Duration::from_millis(300);
+    options.connection.request_timeout = Duration::from_millis(100);
+    let silent = Endpoint::client(&options, None).unwrap();
+    let client = Endpoint::client(&options, None).unwrap();
+    let nobody = SocketAddr::new([127, 0, 0, 1].into(), silent.local_addr().port());
+    drop(silent);
+    let connection = client.connect(nobody).unwrap();
+    assert_eq!(connection.connected(), Err(Closed::NoAnswer));
+    assert_eq!(connection.send(Media::new(b"?")), Err(SendError::Closed(Closed::NoAnswer)));
+}
+
+/// A server that serves something else says so.
+#[test]
+fn another_service_is_refused() {
+    let (_server, address) = server(&Options::default());
+    let other = Options { service: headway_dccp::ServiceCode(1), ..Options::default() };
+    let client = Endpoint::client(&other, None).unwrap();
+    let Err(Closed::Reset(reset)) = client.connect(address).unwrap().connected() else { panic!() };
+    assert_eq!(reset.code, headway_dccp::ResetCode::BAD_SERVICE_CODE);
+}
+
+/// What is sent before there is an answer waits, and goes.
+#[test]
+fn the_first_media_need_not_wait() {
+    let (server, address) = server(&Options::default());
+    let client = Endpoint::client(&Options::default(), None).unwrap();
+    let connection = client.connect(address).unwrap();
+    connection.send(Media::new(b"early")).unwrap();
+    let accepted = server.accept_timeout(LONG).unwrap();
+    let mut datagram = Vec::new();
+    accepted.recv_timeout(&mut datagram, LONG).unwrap().unwrap();
+    assert_eq!(datagram, b"early");
+}
+
+/// Both ways at once, on one socket that serves many.
+#[test]
+fn many_connections_share_a_socket() {
+    let (server, address) = server(&Options::default());
+    let client = Endpoint::client(&Options::default(), None).unwrap();
+    let connections: Vec<Connection> = (0..20).map(|_| client.connect(address).unwrap()).collect();
+    for (n, connection) in connections.iter().enumerate() {
+        connection.send(Media::new(&[n as u8])).unwrap();
+    }
+    let mut accepted = Vec::new();
+    for _ in 0..20 {
+        let one = server.accept_timeout(LONG).unwrap();
+        let mut datagram = Vec::new();
+        one.recv_timeout(&mut datagram, LONG).unwrap().unwrap();
+        one.send(Media::new(&[datagram[0], datagram[0]])).unwrap();
+        accepted.push(one);
+    }
+    for (n, connection) in connections.iter().enumerate() {
+        let mut datagram = Vec::new();
+        connection.recv_timeout(&mut datagram, LONG).unwrap().unwrap();
+        assert_eq!(datagram, [n as u8; 2]);
+    }
+}
+
+/// A program that does not read loses what it does not read, and nothing grows.
+#[test]
+fn who_does_not_read_loses() {
+    let options = Options { unread: 4, ..Options::default() };
+    let (_client, connection, server, accepted) = pair(&options);
+    for n in 0..50u8 {
+        connection.send(Media::new(&[n])).unwrap();
+        std::thread::park_timeout(std::time::Duration::from_millis(5));
+    }
+    connection.close();
+    let (came, _) = all(&accepted);
+    assert!(came.len() <= 4, "{}", came.len());
+    assert_eq!(server.counters().unread_datagrams, 50 - came.len() as u64);
+}
+
+/// The handles are `Send`, and one thread may send while another receives.
+#[test]
+fn handles_go_to_other_threads() {
+    fn sendable<T: Send + Sync + 'static>() {}
+    sendable::<Endpoint>();
+    sendable::<Connection>();
+}
