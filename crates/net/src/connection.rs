@@ -80,15 +80,36 @@ impl Connection {
     ///
     /// See [`SendError`]. A queue that is full is none: it throws something away, by its rules, and an event says what.
     pub fn send(&self, media: Media<'_>) -> Result<u64, SendError> {
-        let (len, largest) = (media.payload.len(), self.mailbox.largest());
-        // Nobody knows how much goes before the first packet.
-        if largest > 0 && len > largest {
-            return Err(SendError::TooLarge { len, largest });
-        }
-        self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| match self.mailbox.phase() {
-            Phase::Over(why) => SendError::Closed(why),
-            Phase::Opening | Phase::Open => SendError::Closed(Closed::Here),
-        })
+        self.check(&media)?;
+        self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| self.send_error())
+    }
+
+    /// Hands over several datagrams at once: those that may go together leave with one call of the system. Returns the number of the first
+    /// one; the next ones follow.
+    ///
+    /// # Errors
+    ///
+    /// See [`SendError`]: then none of them goes.
+    pub fn send_all(&self, all: &[Media<'_>]) -> Result<u64, SendError> {
+        all.iter().try_for_each(|media| self.check(media))?;
+        let first = self.shared.with(|now, driver| {
+            let mut numbers = all.iter().map(|media| driver.send(now, self.key, media));
+            let first = numbers.next()?;
+            numbers.for_each(drop);
+            first
+        });
+        first.ok_or_else(|| self.send_error())
+    }
+
+    /// Waits until less than `limit` datagrams wait in the send queue. Live media need not ask: what comes too late is better thrown away. What is
+    /// made faster than it goes, as a file is, should.
+    pub fn room(&self, limit: usize) {
+        self.mailbox.room(limit, None);
+    }
+
+    /// The same as a future.
+    pub async fn room_async(&self, limit: usize) {
+        poll_fn(|context| self.mailbox.poll_room(context, limit)).await;
     }
 
     /// Waits for a datagram, and puts it in place of what `datagram` holds.
@@ -171,6 +192,19 @@ impl Connection {
     pub fn close(self) -> Closed {
         self.start_close();
         self.mailbox.closed(after(Duration::from_secs(2))).unwrap_or(Closed::NoAnswer)
+    }
+
+    fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
+        let (len, largest) = (media.payload.len(), self.mailbox.largest());
+        // Nobody knows how much goes before the first packet.
+        if largest > 0 && len > largest { Err(SendError::TooLarge { len, largest }) } else { Ok(()) }
+    }
+
+    fn send_error(&self) -> SendError {
+        match self.mailbox.phase() {
+            Phase::Over(why) => SendError::Closed(why),
+            Phase::Opening | Phase::Open => SendError::Closed(Closed::Here),
+        }
     }
 
     fn start_close(&self) {

@@ -74,6 +74,15 @@ pub(crate) struct Mailbox {
     /// Who waits for datagrams is not called for events.
     incoming: Watched<Incoming>,
     events: Watched<Events>,
+    /// Datagrams that wait to be sent.
+    room: Watched<Room>,
+}
+
+#[derive(Debug, Default)]
+struct Room {
+    waiting: usize,
+    /// Who waits is called when so few are left.
+    wanted: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -98,7 +107,7 @@ impl Mailbox {
     pub(crate) fn new(room: usize, largest: usize) -> Self {
         let (datagrams, spare) = Default::default();
         let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, spare };
-        Self { incoming: Watched::new(incoming), events: Watched::default() }
+        Self { incoming: Watched::new(incoming), events: Watched::default(), room: Watched::default() }
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -130,16 +139,38 @@ impl Mailbox {
             Event::Rate(rate) => self.incoming.with(|incoming| incoming.rate = Some(*rate)),
             Event::Largest(largest) => self.incoming.with(|incoming| incoming.largest = *largest),
             Event::Connected => self.incoming.change(|incoming| incoming.phase = Phase::Open),
-            Event::Closed(why) => self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone())),
+            Event::Closed(why) => {
+                self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone()));
+                self.set_waiting(0);
+            }
             Event::Media(..) | Event::PeerNotListening => {}
         }
     }
 
+    /// So many datagrams wait to be sent now.
+    pub(crate) fn set_waiting(&self, waiting: usize) {
+        self.room.change_some(|room| {
+            room.waiting = waiting;
+            room.wanted.take_if(|wanted| waiting <= *wanted).is_some()
+        });
+    }
+
+    /// Waits until less than `limit` datagrams wait to be sent, or it is over; who has to wait has half of that room then.
+    pub(crate) fn room(&self, limit: usize, until: Option<Instant>) -> bool {
+        self.room.wait(until, |room| room.has(limit)).is_some()
+    }
+
+    /// The same for a task.
+    pub(crate) fn poll_room(&self, context: &Context<'_>, limit: usize) -> Poll<()> {
+        self.room.poll(context, |room| room.has(limit))
+    }
+
     /// A datagram has come; whether there was room for it.
     pub(crate) fn deliver(&self, datagram: &[u8]) -> bool {
-        let room = self.incoming.with(|incoming| incoming.datagrams.len() < incoming.room);
-        // Only the socket's thread delivers, so that the room stays.
-        room && self.incoming.change(|incoming| {
+        self.incoming.change(|incoming| {
+            if incoming.datagrams.len() >= incoming.room {
+                return false;
+            }
             let mut buffer = incoming.spare.pop().unwrap_or_default();
             buffer.clear();
             buffer.extend_from_slice(datagram);
@@ -207,6 +238,16 @@ impl Incoming {
             Phase::Over(why) => Some(why.clone()),
             Phase::Opening | Phase::Open => None,
         }
+    }
+}
+
+impl Room {
+    fn has(&mut self, limit: usize) -> Option<()> {
+        if self.waiting < limit {
+            return Some(());
+        }
+        self.wanted = Some(limit / 2);
+        None
     }
 }
 

@@ -28,7 +28,12 @@ impl LineOutbox {
         let waiting = headway_media::Media::new(now, payload.to_vec());
         let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
         self.tell_fates();
+        self.tell_waiting();
         id
+    }
+
+    fn tell_waiting(&self) {
+        self.mailbox.set_waiting(self.queue.queue().len());
     }
 
     /// Nothing waits.
@@ -66,6 +71,7 @@ impl Outbox for LineOutbox {
     fn sent(&mut self, number: Seq48) {
         self.queue.sent(number);
         self.tell_fates();
+        self.tell_waiting();
     }
     fn too_large(&mut self) {
         self.queue.too_large();

@@ -37,13 +37,25 @@ impl<T> Watched<T> {
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state.value);
+        self.call(state);
+        result
+    }
+
+    /// Changes the value, and calls all who wait if that is of any use to them.
+    pub(crate) fn change_some(&self, change: impl FnOnce(&mut T) -> bool) {
+        let mut state = lock(&self.state);
+        if change(&mut state.value) {
+            self.call(state);
+        }
+    }
+
+    fn call(&self, mut state: MutexGuard<'_, State<T>>) {
         let wakers = std::mem::take(&mut state.wakers);
         if state.asleep > 0 {
             self.changed.notify_all();
         }
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
-        result
     }
 
     /// Waits until `ready` has something, or until that instant: then nothing.

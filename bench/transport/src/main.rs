@@ -1,0 +1,108 @@
+//! One job by one transport, in a process of its own, so that all the CPU time that it takes is its own: both ends, over loopback.
+//!
+//! usage: headway-bench-transport JOB TRANSPORT SECONDS [LENGTH] [RATE]
+//!
+//! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
+//! datagrams handed over, delivered, wall seconds, CPU nanoseconds a delivered datagram, one-way latency p50, p99, p99.9 in microseconds.
+
+mod headway;
+mod quic;
+mod raw;
+
+use std::time::{Duration, Instant};
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub kind: Kind,
+    pub seconds: f64,
+    /// Bytes of a datagram.
+    pub length: usize,
+    /// Datagrams a second; 0: as fast as it goes.
+    pub rate: f64,
+    pub start: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Flood,
+    Batch,
+    Rate,
+}
+
+impl Job {
+    /// When the n-th datagram is due; the end of the job once that is over.
+    pub fn due(&self, begin: Instant, n: u64) -> Option<Instant> {
+        let after = if self.rate > 0.0 { n as f64 / self.rate } else { begin.elapsed().as_secs_f64() };
+        (after < self.seconds).then(|| begin + Duration::from_secs_f64(if self.rate > 0.0 { after } else { 0.0 }))
+    }
+    /// Writes the instant into a datagram.
+    pub fn stamp(&self, datagram: &mut [u8]) {
+        datagram[..8].copy_from_slice(&(self.start.elapsed().as_nanos() as u64).to_le_bytes());
+    }
+    /// Nanoseconds since the stamp.
+    pub fn latency(&self, datagram: &[u8]) -> u64 {
+        let mut stamp = [0; 8];
+        stamp.copy_from_slice(&datagram[..8]);
+        (self.start.elapsed().as_nanos() as u64).saturating_sub(u64::from_le_bytes(stamp))
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Done {
+    pub sent: u64,
+    pub latencies: Vec<u64>,
+    pub wall: f64,
+    /// CPU time before the first datagram.
+    pub before: f64,
+}
+
+/// CPU seconds of this process so far.
+pub fn cpu() -> f64 {
+    let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// Sleeps until an instant, as exactly as the system can: the same for all.
+pub fn sleep_until(at: Instant) {
+    let left = at.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        std::thread::sleep(left);
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: f64| args.get(index).map_or(default, |text| text.parse().expect("a number"));
+    let kind = match args.first().map(String::as_str) {
+        Some("flood") => Kind::Flood,
+        Some("batch") => Kind::Batch,
+        Some("rate") => Kind::Rate,
+        _ => panic!("usage: flood|batch|rate TRANSPORT SECONDS [LENGTH] [RATE]"),
+    };
+    let rate = if kind == Kind::Rate { number(4, 1000.0) } else { 0.0 };
+    let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
+    let done = match args.get(1).map(String::as_str) {
+        Some("raw") => raw::run(&job),
+        Some("quinn") => quic::run(&job),
+        Some(other) => headway::run(&job, other),
+        None => panic!("which transport?"),
+    };
+    let cpu = cpu() - done.before;
+    let mut latencies = done.latencies;
+    latencies.sort_unstable();
+    let quantile = |q: f64| latencies.get(((latencies.len().max(1) - 1) as f64 * q) as usize).map_or(0.0, |ns| *ns as f64 / 1e3);
+    println!(
+        "{} {} {:.3} {:.1} {:.1} {:.1} {:.1}",
+        done.sent,
+        latencies.len(),
+        done.wall,
+        cpu * 1e9 / latencies.len().max(1) as f64,
+        quantile(0.5),
+        quantile(0.99),
+        quantile(0.999)
+    );
+}

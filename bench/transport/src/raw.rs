@@ -1,0 +1,77 @@
+//! Bare sockets: blocking `send` and `recv`, or segmentation offload and its opposite in `batch`.
+
+use crate::{Done, Job, Kind, cpu, sleep_until};
+use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use std::io::IoSliceMut;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+const RUN: usize = 54;
+
+pub fn run(job: &Job) -> Done {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.connect(server.local_addr().unwrap()).unwrap();
+    for socket in [&server, &client] {
+        let state = UdpSocketState::new(UdpSockRef::from(socket)).unwrap();
+        state.set_recv_buffer_size(UdpSockRef::from(socket), 8 << 20).unwrap();
+        state.set_send_buffer_size(UdpSockRef::from(socket), 8 << 20).unwrap();
+        socket.set_nonblocking(false).unwrap();
+    }
+    server.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let before = cpu();
+    let receiver = {
+        let job = job.clone();
+        std::thread::spawn(move || if job.kind == Kind::Batch { receive_runs(&job, &server) } else { receive(&job, &server) })
+    };
+    let begin = Instant::now();
+    let sent = if job.kind == Kind::Batch { send_runs(job, &client, begin) } else { send(job, &client, begin) };
+    let wall = begin.elapsed().as_secs_f64();
+    let latencies = receiver.join().unwrap();
+    Done { sent, latencies, wall, before }
+}
+
+fn send(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
+    let (mut datagram, mut sent) = (vec![0; job.length], 0);
+    while let Some(due) = job.due(begin, sent) {
+        sleep_until(due);
+        job.stamp(&mut datagram);
+        client.send(&datagram).unwrap();
+        sent += 1;
+    }
+    sent
+}
+
+fn receive(job: &Job, server: &UdpSocket) -> Vec<u64> {
+    let (mut datagram, mut latencies) = (vec![0; 2048], Vec::with_capacity(1 << 22));
+    while server.recv(&mut datagram).is_ok() {
+        latencies.push(job.latency(&datagram));
+    }
+    latencies
+}
+
+fn send_runs(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
+    let state = UdpSocketState::new(UdpSockRef::from(client)).unwrap();
+    client.set_nonblocking(false).unwrap();
+    let many = RUN.min(state.max_gso_segments()).min(65_000 / job.length);
+    let (mut run, mut sent, destination) = (vec![0; job.length * many], 0, client.peer_addr().unwrap());
+    while job.due(begin, sent).is_some() {
+        run.chunks_mut(job.length).for_each(|datagram| job.stamp(datagram));
+        let transmit = Transmit { destination, ecn: None, contents: &run, segment_size: Some(job.length), src_ip: None };
+        state.try_send(UdpSockRef::from(client), &transmit).unwrap();
+        sent += many as u64;
+    }
+    sent
+}
+
+fn receive_runs(job: &Job, server: &UdpSocket) -> Vec<u64> {
+    let state = UdpSocketState::new(UdpSockRef::from(server)).unwrap();
+    // One buffer a call: a call of a blocking socket waits for all of them.
+    server.set_nonblocking(false).unwrap();
+    let (mut buffer, mut latencies) = (vec![0; 65_535], Vec::with_capacity(1 << 22));
+    let mut meta = [RecvMeta::default()];
+    while state.recv(UdpSockRef::from(server), &mut [IoSliceMut::new(&mut buffer)], &mut meta).is_ok() {
+        latencies.extend(buffer[..meta[0].len].chunks(meta[0].stride).map(|datagram| job.latency(datagram)));
+    }
+    latencies
+}
