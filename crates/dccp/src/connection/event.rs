@@ -32,6 +32,8 @@ pub enum Event {
     Closed(Closed),
     /// The largest datagram that can be sent has changed (section 14).
     MaximumPacketSize(usize),
+    /// The peer has answered the [probe](crate::Connection::probe) of this number.
+    ProbeAnswered(u64),
     /// The peer's application no longer listens: no more data is sent (Drop Code 1, section 11.7.2).
     PeerNotListening,
     /// A datagram was larger than any packet can carry and has been thrown away.
@@ -43,7 +45,7 @@ impl Event {
     const fn is_single(&self) -> bool {
         match self {
             Self::Accepted | Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
-            Self::MaximumPacketSize(_) | Self::DatagramTooLarge(_) => false,
+            Self::MaximumPacketSize(_) | Self::ProbeAnswered(_) | Self::DatagramTooLarge(_) => false,
         }
     }
 }

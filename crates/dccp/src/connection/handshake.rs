@@ -121,6 +121,7 @@ impl Connection {
         self.timers.stop(Timer::PartOpen);
         self.opening.is_over();
         self.timers.arm(Timer::Idle, self.options.idle_give_up.map(|longest| now + longest));
+        self.timers.arm(Timer::KeepAlive, self.options.keep_alive.map(|longest| now + longest));
         if self.is_server {
             self.apply_features(now);
             self.run_controllers(now);
@@ -140,7 +141,8 @@ impl Connection {
 
     /// CLOSEREQ or CLOSING has begun.
     pub(super) fn start_closing(&mut self, now: Instant) {
-        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Idle, Timer::MtuProbe] {
+        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Idle, Timer::KeepAlive, Timer::MtuProbe]
+        {
             self.timers.stop(timer);
         }
         // No more data goes, so that its controller has nothing to do.

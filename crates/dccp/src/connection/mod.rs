@@ -12,7 +12,7 @@
 //!   `opening`, the options of the next packet in `packing`. Each part is changed by its own file.
 
 mod acknowledge;
-
+mod asking;
 mod cookie;
 mod event;
 mod feature_slot;
@@ -55,6 +55,7 @@ pub use state::State;
 use crate::feature::{Ccid, Feature};
 use crate::{Packet, Path, Reset, ResetCode, ServiceCode};
 use acknowledge::Acknowledge;
+use asking::Asking;
 use event::Events;
 use feature_slot::Side;
 use forward::Forward;
@@ -117,6 +118,7 @@ pub struct Connection {
     seen: Seen,
     acknowledge: Acknowledge,
     mtu: PathMtu,
+    asking: Asking,
     /// Our application no longer listens.
     we_stopped: bool,
     /// Packets without data sent just before the next one.
@@ -199,6 +201,7 @@ impl Connection {
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
+            asking: Asking::default(),
             we_stopped: false,
             ndp_run: 0,
             last_valid: None,

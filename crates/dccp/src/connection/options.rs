@@ -64,10 +64,15 @@ pub struct ConnectionOptions {
     pub close_timeout: Option<Duration>,
     /// An end whose Close or CloseReq has no answer gives up.
     pub close_give_up: Duration,
-    /// An open end that has heard nothing for so long gives up; absent: never. The RFC has no such timer, and no packet that only keeps a
-    /// connection alive: an application that may be silent for longer says something now and then.
+    /// An open end that has heard nothing for so long gives up; absent: never. The RFC has no such timer: without `keep_alive` an application
+    /// that may be silent for longer says something now and then.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub idle_give_up: Option<Duration>,
+    /// An open end that has heard nothing for so long asks by a Sync, which the peer answers by a SyncAck (section 7.5.4), and again after
+    /// 1 s, 2 s and so on up to half of this time; absent: never. It keeps bindings of middleboxes open, and shows a peer that has vanished soon
+    /// enough for `idle_give_up`. Of two ends one need do it. While packets come it costs nothing. 15 s or more (RFC 8085 section 3.5).
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub keep_alive: Option<Duration>,
     /// How long TIMEWAIT lasts: two segment lifetimes.
     pub time_wait: Duration,
     /// A round trip, as long as none is measured (section 3.4).
@@ -175,6 +180,7 @@ impl Options for ConnectionOptions {
             close_timeout: None,
             close_give_up: Duration::from_secs(480),
             idle_give_up: None,
+            keep_alive: None,
             time_wait: Duration::from_secs(240),
             default_rtt: Duration::from_millis(200),
             delayed_ack: Duration::from_millis(200),
@@ -249,6 +255,12 @@ impl Options for ConnectionOptions {
         }
         if self.idle_give_up.is_some_and(Duration::is_zero) {
             return wrong("idle_give_up", "it is more than 0s");
+        }
+        if self.keep_alive.is_some_and(Duration::is_zero) {
+            return wrong("keep_alive", "it is more than 0s");
+        }
+        if self.idle_give_up.zip(self.keep_alive).is_some_and(|(give_up, ask)| give_up <= ask) {
+            return wrong("keep_alive", "it should be shorter than idle_give_up, lest nobody is asked in time");
         }
         if self.line_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
             return wrong("line_rate", "a line takes more than 0bps");
@@ -339,6 +351,15 @@ mod tests {
             (ConnectionOptions { mtu: Bytes::new(500), ..rfc() }, "mtu"),
             (ConnectionOptions { line_rate: Some(Rate::from_bits_per_second(0)), ..rfc() }, "line_rate"),
             (ConnectionOptions { idle_give_up: Some(Duration::ZERO), ..rfc() }, "idle_give_up"),
+            (ConnectionOptions { keep_alive: Some(Duration::ZERO), ..rfc() }, "keep_alive"),
+            (
+                ConnectionOptions {
+                    keep_alive: Some(Duration::from_secs(15)),
+                    idle_give_up: Some(Duration::from_secs(15)),
+                    ..rfc()
+                },
+                "keep_alive",
+            ),
             (ConnectionOptions { passed_over_interval: 19, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { passed_over_interval: 20, loss_event_rate: true, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { default_rtt: Duration::ZERO, ..rfc() }, "default_rtt"),

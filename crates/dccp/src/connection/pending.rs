@@ -43,6 +43,11 @@ impl Pending {
             self.control.push_back(control);
         }
     }
+    /// What the driver wants to see as the next packet.
+    pub(super) fn push_first(&mut self, control: Control) {
+        self.control.retain(|waiting| *waiting != control);
+        self.control.push_front(control);
+    }
     pub(super) fn pop(&mut self) -> Option<Control> {
         self.control.pop_front()
     }

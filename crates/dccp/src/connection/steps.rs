@@ -280,6 +280,7 @@ impl Connection {
                 self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
                 self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
             }
+            Body::SyncAck { ack } => self.on_answer(ack),
             _ => {}
         }
     }

@@ -25,13 +25,15 @@ pub(crate) enum Timer {
     Receiver,
     /// Nothing valid has come for too long.
     Idle,
+    /// Nothing valid has come for so long that a Sync asks whether the peer is there.
+    KeepAlive,
     /// A padded Sync without an answer was too large for the path, or it is time for another (section 14.1).
     MtuProbe,
 }
 
 impl Timer {
     /// Every timer, in the order in which those of one instant fire.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Request,
         Self::GiveUp,
         Self::PartOpen,
@@ -42,6 +44,7 @@ impl Timer {
         Self::Sender,
         Self::Receiver,
         Self::Idle,
+        Self::KeepAlive,
         Self::MtuProbe,
     ];
 }

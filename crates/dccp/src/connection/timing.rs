@@ -48,6 +48,7 @@ impl Connection {
             }
             Timer::Receiver => self.reverse.handle_timeout(now),
             Timer::Idle => self.on_idle(now),
+            Timer::KeepAlive => self.on_quiet(now),
             Timer::MtuProbe => self.mtu.on_timer(),
         }
     }

@@ -27,6 +27,8 @@ pub(super) enum Control {
     SyncAck {
         ack: Seq48,
     },
+    /// A Sync of which the driver wants to know whether it is answered.
+    Probe,
     /// `ack` absent: GSR. `seq` absent: the connection's own numbers.
     Reset {
         reset: Reset,
@@ -168,6 +170,10 @@ impl Connection {
         match control {
             Control::Sync { ack } => Plan::bare(Body::Sync { ack }),
             Control::SyncAck { ack } => Plan::bare(Body::SyncAck { ack }),
+            Control::Probe => {
+                self.asking.probe_sent(self.windows.upcoming());
+                Plan::bare(Body::Sync { ack: self.windows.gsr() })
+            }
             Control::Reset { reset, ack, seq } => {
                 Plan { body: Body::Reset { ack: ack.unwrap_or(self.windows.gsr()), reset }, source: Source::None, seq }
             }
