@@ -80,6 +80,11 @@ impl Room {
         matches!(self.reports, Reports::Arrivals)
     }
 
+    /// Whether its receivers report rates, once a round trip.
+    pub(crate) const fn reports_rates(self) -> bool {
+        matches!(self.reports, Reports::Tfrc { .. })
+    }
+
     /// Whether its sender may have something to say on data.
     pub(crate) const fn is_experiment(self) -> bool {
         self.experiment

@@ -30,6 +30,8 @@ pub(crate) struct Acknowledge {
     drops_heard: bool,
     /// Packets have come since the last acknowledgement went.
     pub(crate) unacknowledged: bool,
+    /// Since when data waits for an acknowledgement.
+    data_since: Option<Instant>,
     /// When the last acknowledgement went.
     last: Instant,
     /// The application cannot keep up (section 11.6).
@@ -46,6 +48,7 @@ impl Acknowledge {
             dropped_told: None,
             drops_heard: false,
             unacknowledged: false,
+            data_since: None,
             last: now,
             slow_receiver: false,
         }
@@ -55,6 +58,14 @@ impl Acknowledge {
     pub(crate) fn on_packet(&mut self, seq: Seq48, ecn: Ecn) {
         self.vector.received(seq, ecn);
         self.unacknowledged = true;
+    }
+    /// It carried data.
+    pub(crate) fn on_data(&mut self, now: Instant) {
+        self.data_since.get_or_insert(now);
+    }
+    /// Since when data has come of which no acknowledgement has told.
+    pub(crate) const fn data_since(&self) -> Option<Instant> {
+        self.data_since
     }
     /// It carried a Timestamp. Only the last one is echoed, as section 13.3 allows.
     pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: Timestamp) {
@@ -138,7 +149,7 @@ impl Acknowledge {
 
     /// A packet with an acknowledgement number goes.
     pub(crate) const fn on_sent(&mut self, now: Instant) {
-        (self.unacknowledged, self.drops_heard) = (false, false);
+        (self.unacknowledged, self.drops_heard, self.data_since) = (false, false, None);
         self.last = now;
     }
 

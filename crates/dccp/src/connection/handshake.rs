@@ -141,8 +141,15 @@ impl Connection {
 
     /// CLOSEREQ or CLOSING has begun.
     pub(super) fn start_closing(&mut self, now: Instant) {
-        for timer in [Timer::PartOpen, Timer::Change, Timer::DelayedAck, Timer::Idle, Timer::KeepAlive, Timer::MtuProbe]
-        {
+        for timer in [
+            Timer::PartOpen,
+            Timer::Change,
+            Timer::DelayedAck,
+            Timer::TailAck,
+            Timer::Idle,
+            Timer::KeepAlive,
+            Timer::MtuProbe,
+        ] {
             self.timers.stop(timer);
         }
         // No more data goes, so that its controller has nothing to do.

@@ -195,7 +195,7 @@ impl Connection {
             negotiation,
             timers: Timers::new(),
             forward: Forward::new(windows.local_window, options.passed_over_interval),
-            reverse: Reverse::new(),
+            reverse: Reverse::new(options.report_gap),
             running: Running::default(),
             seen: Seen::new(windows.remote_window),
             windows,

@@ -79,6 +79,15 @@ pub struct ConnectionOptions {
     pub default_rtt: Duration,
     /// How long Data Dropped waits for a packet to ride on (section 11.3).
     pub delayed_ack: Duration,
+    /// The least time between two reports of a receiver under CCID 3 or 4; absent: none. Where the round trip is below the gap between
+    /// packets, RFC 5348 section 6 would have each of them reported, which tells a sender no more. Both ends' controllers must live with it:
+    /// a sender whose nofeedback timer waits for four round trips only (`nofeedback = "four-rtt"`) takes thinned reports for lost ones.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub report_gap: Option<Duration>,
+    /// Data of which no acknowledgement has told for so long, and for two round trips, gets an Ack with its Ack Vector, where the peer asks for
+    /// those; absent: none. A receiver under CCID 3 or 4 reports when the next packet comes, so that nobody tells of the last ones.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub tail_ack: Option<Duration>,
     /// A server closes with Close and keeps TIMEWAIT itself, instead of CloseReq.
     pub server_time_wait: bool,
     /// Syncs a second that answer invalid packets, at most (section 7.5.4).
@@ -184,6 +193,8 @@ impl Options for ConnectionOptions {
             time_wait: Duration::from_secs(240),
             default_rtt: Duration::from_millis(200),
             delayed_ack: Duration::from_millis(200),
+            report_gap: None,
+            tail_ack: None,
             server_time_wait: false,
             syncs_per_second: 8,
             passed_over_interval: 0,

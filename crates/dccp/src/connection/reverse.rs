@@ -16,15 +16,26 @@ pub(super) struct Reverse {
     /// The options of a report that waits for its packet.
     report: Box<[u8; LONGEST_REPORT]>,
     report_len: usize,
+    /// The least time between two reports of rates, if they are thinned.
+    gap: Option<Duration>,
+    /// When the controller was last asked and had a report.
+    last: Option<Instant>,
+    /// Packets have come since, and the controller is asked then.
+    waits: Option<Instant>,
+    came: bool,
 }
 
 impl Reverse {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(gap: Option<Duration>) -> Self {
         Self {
             controller: Inbound::default(),
             clock: Wrapped::default(),
             report: Box::new([0; LONGEST_REPORT]),
             report_len: 0,
+            gap,
+            last: None,
+            waits: None,
+            came: false,
         }
     }
 
@@ -38,7 +49,7 @@ impl Reverse {
     /// Nothing is reported any more.
     pub(super) fn stop(&mut self) {
         self.controller.stop();
-        self.report_len = 0;
+        (self.report_len, self.waits) = (0, None);
     }
     /// Whether a controller runs.
     pub(super) const fn runs(&self) -> bool {
@@ -58,6 +69,7 @@ impl Reverse {
     }
     /// An acknowledgeable packet has come.
     pub(super) fn on_packet(&mut self, now: Instant, packet: &Received) {
+        self.came = true;
         self.controller.on_packet(now, packet);
     }
     /// The data of a packet that has come turned out to be corrupt.
@@ -75,13 +87,23 @@ impl Reverse {
 
     /// Whether a report waits. Its options are written at once, for the controller is asked only once.
     pub(super) fn has_report(&mut self, now: Instant, room: Room) -> bool {
+        self.waits = self.thinned(room).filter(|until| self.came && *until > now);
+        if self.waits.is_some() {
+            return self.report_len > 0;
+        }
         if let Some(Due { report, .. }) = self.controller.poll_report(now) {
+            (self.last, self.came) = (Some(now), false);
             let mut writer = OptionWriter::new(self.report.as_mut_slice());
             room.write(&report, &mut writer);
             self.report_len = writer.len();
             return true;
         }
         self.report_len > 0
+    }
+    /// Until when no report of rates goes, a new loss event's neither: where the round trip is below the packets' gap each packet has one (RFC
+    /// 5348 section 6), which tells nothing new. Reports by which a window moves are not thinned.
+    fn thinned(&self, room: Room) -> Option<Instant> {
+        self.gap.zip(self.last).filter(|_| room.reports_rates()).map(|(gap, last)| last + gap)
     }
     /// Bytes of the report that waits.
     pub(super) const fn report_len(&self) -> usize {
@@ -99,9 +121,10 @@ impl Reverse {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.controller.poll_timeout()
+        self.controller.poll_timeout().into_iter().chain(self.waits).min()
     }
     pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.waits = self.waits.filter(|until| *until > now);
         self.controller.handle_timeout(now);
     }
 }

@@ -246,6 +246,9 @@ impl Connection {
         (received.own, received.rtt) = (heard.on_data.own, heard.on_data.rtt);
         received.timing = self.sender_clock(heard);
         self.reverse.on_packet(now, &received);
+        if data {
+            self.await_tail(now);
+        }
     }
 
     /// The sender's clock, where its CCID puts it on data.

@@ -19,6 +19,8 @@ pub(crate) enum Timer {
     Change,
     /// What waits for a packet to ride on, Confirms above all, gets one of its own (section 11.3).
     DelayedAck,
+    /// Data has come of which no acknowledgement has told.
+    TailAck,
     /// The controller of our data lets the next packet go, or asked to be called.
     Sender,
     /// The controller of the peer's data asked to be called.
@@ -33,7 +35,7 @@ pub(crate) enum Timer {
 
 impl Timer {
     /// Every timer, in the order in which those of one instant fire.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Request,
         Self::GiveUp,
         Self::PartOpen,
@@ -41,6 +43,7 @@ impl Timer {
         Self::TimeWait,
         Self::Change,
         Self::DelayedAck,
+        Self::TailAck,
         Self::Sender,
         Self::Receiver,
         Self::Idle,

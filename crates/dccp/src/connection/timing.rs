@@ -40,6 +40,7 @@ impl Connection {
                 }
             }
             Timer::DelayedAck => self.pending.owe(Due::Ack),
+            Timer::TailAck => self.on_tail(now),
             Timer::Sender => {
                 if self.forward.handle_timeout(now) {
                     // What is left of the window may be less than the ratio: then no acknowledgement would come.
@@ -50,6 +51,31 @@ impl Connection {
             Timer::Idle => self.on_idle(now),
             Timer::KeepAlive => self.on_quiet(now),
             Timer::MtuProbe => self.mtu.on_timer(),
+        }
+    }
+
+    /// Data has come: an acknowledgement will tell of it.
+    pub(super) fn await_tail(&mut self, now: Instant) {
+        self.acknowledge.on_data(now);
+        let wanted = self.options.tail_ack.filter(|_| self.agreed.we_send_vectors);
+        if let Some(longest) = wanted.filter(|_| !self.timers.is_running(Timer::TailAck)) {
+            self.timers.set(Timer::TailAck, now + self.tail(longest));
+        }
+    }
+
+    /// Receivers of rates report when the next packet comes: behind the last one of a burst nobody would tell of it. The reports of a
+    /// round trip come first.
+    fn tail(&self, longest: Duration) -> Duration {
+        longest.max(self.rtt() * 2)
+    }
+
+    fn on_tail(&mut self, now: Instant) {
+        let Some((longest, since)) = self.options.tail_ack.zip(self.acknowledge.data_since()) else { return };
+        let until = since + self.tail(longest);
+        if until > now {
+            self.timers.set(Timer::TailAck, until);
+        } else {
+            self.pending.owe(Due::Ack);
         }
     }
 
