@@ -38,6 +38,25 @@ fn pass(now: Instant, from: &mut Endpoint<Left>, to: &mut Endpoint<Left>, buffer
     delivered
 }
 
+/// Bytes of a connection that has shaken hands, and of its peer's end.
+fn bytes_of_a_connection(rules: &ConnectionOptions) -> usize {
+    let [mut client, mut server] =
+        ["client", "server"].map(|name| Endpoint::<Left>::new(EndpointOptions::default(), Random::new(1, name)));
+    let (mut now, mut buffer, many) = (Instant::from_secs(1), vec![0; 65_536], 200);
+    server.listen(now, PORT, rules, &[SERVICE]).unwrap();
+    let before = counting::held();
+    for port in 0..many {
+        client.connect(now, there(4000 + port), PORT, SERVICE, rules, Left(1)).unwrap();
+        for _ in 0..6 {
+            pass(now, &mut client, &mut server, &mut buffer);
+            now += Duration::from_millis(1);
+            pass(now, &mut server, &mut client, &mut buffer);
+        }
+    }
+    assert_eq!(server.connections(), usize::from(many));
+    (counting::held() - before) / usize::from(many)
+}
+
 /// No allocation on the path of a packet; what is kept of a hundred thousand Requests that nobody follows is what
 /// is kept of a thousand.
 #[test]
@@ -97,5 +116,12 @@ fn packets_cost_no_memory() {
         }
         assert_eq!(connections, if init_cookies == InitCookies::Always { 0 } else { 128 });
         assert_eq!((counting::held(), server.connections()), (held, connections), "{init_cookies:?}");
+    }
+
+    // A wide window costs what is on its way, and not what might be: 65,536 packets would take 1.5 MB.
+    for (rules, most) in [(rules(3), 40), (ConnectionOptions::real(), 60), (ConnectionOptions::under_dtls(), 60)] {
+        let each = bytes_of_a_connection(&rules);
+        println!("a Sequence Window of {}: {each} B for both ends", rules.sequence_window);
+        assert!(each < most << 10, "{each}");
     }
 }

@@ -8,10 +8,15 @@ use crate::{DropCode, Elapsed, Timestamp};
 use headway_rate::{Acknowledged, Arrival, Next, Outbound, Run, Sender, Stamp, Status};
 use headway_units::{Bytes, Duration, Entropy, Instant, Seq48};
 
+/// Packets for which there is room from the beginning, if the window has as many.
+const REMEMBERED: u64 = 256;
+
 /// Our packets, with the controller of our data once its CCID is agreed, and what it goes by.
 #[derive(Debug)]
 pub(super) struct Forward {
     controller: Outbound,
+    /// Of so many packets it is known when they went, at least.
+    remembered: u64,
     honesty: Honesty,
     /// Who may lie is believed at most half of the time that it says it waited.
     distrusts: bool,
@@ -65,6 +70,7 @@ impl Forward {
     pub(super) fn new(window: u64, passed_over_interval: u64) -> Self {
         Self {
             controller: Outbound::new(window),
+            remembered: window,
             honesty: Honesty::new(passed_over_interval),
             distrusts: passed_over_interval > 0,
             lists: Scratch::default(),
@@ -92,9 +98,14 @@ impl Forward {
         self.last = self.last_status();
         self.controller.stop();
     }
-    /// The Sequence Window is wider.
-    pub(super) fn widen(&mut self, window: u64) {
-        self.controller.ledger_mut().widen(window);
+    /// The Sequence Window has so many packets, and so many are on their way. Of a wide one most never are, so that there is room for few
+    /// at first, and from then on for twice those that are at least.
+    pub(super) fn make_room(&mut self, window: u64, unacknowledged: u64) {
+        let needed = window.min(unacknowledged.saturating_mul(2).max(REMEMBERED));
+        if needed > self.remembered {
+            self.remembered = window.min(needed.saturating_mul(2));
+            self.controller.ledger_mut().widen(self.remembered);
+        }
     }
     /// Whether what the peer says is verified.
     pub(super) fn verifies(&self) -> bool {

@@ -29,6 +29,7 @@ mod options;
 mod outbox;
 mod packing;
 mod pending;
+mod presets;
 mod rate_limit;
 mod refusal;
 mod reverse;

@@ -37,7 +37,7 @@ impl Connection {
         self.windows.local_window = value(Side::Local, Feature::SEQUENCE_WINDOW).max(32);
         self.windows.remote_window = value(Side::Remote, Feature::SEQUENCE_WINDOW).max(32);
         let ratio = value(Side::Remote, Feature::ACK_RATIO) as u16;
-        self.forward.widen(self.windows.local_window);
+        self.forward.make_room(self.windows.local_window, self.windows.unacknowledged());
         self.seen.widen(self.windows.remote_window / 4);
         wishes::for_ccids(&mut self.negotiation, &self.options);
         self.agree();

@@ -275,6 +275,7 @@ impl Connection {
     /// The packet goes: it takes the next number, and everybody is told.
     fn commit(&mut self, now: Instant, body: &Body, data: Option<Bytes>) -> Seq48 {
         let (kind, seq) = (body.kind(), self.windows.next());
+        self.forward.make_room(self.windows.local_window, self.windows.unacknowledged());
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
         self.counters.sent_packets += 1;
         if let Some(bytes) = data {

@@ -1,0 +1,79 @@
+//! What ends of real paths begin with. Dialects are for comparing: RFC 4340's initial values, ns-2's, Linux's.
+
+use super::options::ConnectionOptions;
+use headway_rate::{ControllerOptions, Nofeedback, TfrcSpOptions};
+use headway_units::{Dialect, Duration, Options};
+
+impl ConnectionOptions {
+    /// For a program on real paths: TFRC first, whose receivers tell the fate of each packet too.
+    ///
+    /// - **Sequence Window 16,384** from the first packet on. Three quarters of it may be lost in one burst (section 7.5.1): 1.2 s of 10,000
+    ///   packets a second, and a round trip may grow to 1.6 s before acknowledgements are too old. With the initial 100 a socket buffer that
+    ///   overflows for some milliseconds puts both ends out of step, and of the Syncs that would mend it eight go in a second (section
+    ///   7.5.4). Who cannot see packets hits such a window with a forged Data packet once in 2^34 guesses, for which he must guess both
+    ///   ports too (section 7.5.5); a window of 100 once in 2^41. [`under_dtls`](Self::under_dtls) nobody can.
+    /// - **Ack Vectors** also with CCID 3 and 4 (section 11.5), and `tail_ack` for the last packets. The peer must have them: Linux's CCID 3 is met
+    ///   by dialect `linux`.
+    /// - **Keep-alive** each 15 s (RFC 8085 section 3.5), below all that middleboxes forget after (RFC 4787 REQ-5); a peer that says nothing for 45 s
+    ///   is gone.
+    /// - **The path's MTU** is searched from 1280 bytes upwards.
+    /// - **Reports** are 10 ms apart at least, and TFRC's nofeedback timer waits for 200 ms at least, as Linux's.
+    #[must_use]
+    pub fn real() -> Self {
+        let mut options = Self {
+            send_ccids: vec![3, 2, 4],
+            receive_ccids: vec![3, 2, 4],
+            sequence_window: 1 << 14,
+            idle_give_up: Some(Duration::from_secs(45)),
+            keep_alive: Some(Duration::from_secs(15)),
+            report_gap: Some(Duration::from_millis(10)),
+            tail_ack: Some(Duration::from_millis(50)),
+            probe_mtu: true,
+            ..Self::preset(Dialect::Rfc)
+        };
+        for row in &mut options.controllers {
+            row.ack_vectors = true;
+            match &mut row.controller {
+                ControllerOptions::Tfrc(tfrc) | ControllerOptions::TfrcSp(TfrcSpOptions(tfrc)) => {
+                    tfrc.nofeedback = Nofeedback::FourRttBounded;
+                }
+                _ => {}
+            }
+        }
+        options
+    }
+
+    /// The same inside of DTLS (RFC 5238), where nobody but the peer can send what comes here.
+    ///
+    /// - **Sequence Window 65,536, and 1000 Syncs a second**: nothing is forged, so that neither needs a bound against guesses.
+    /// - **Coverage of the headers only** (section 9.2): DTLS has verified each byte already. A peer that insists on more has it.
+    /// - **A Request goes again after 200 ms**: DTLS's own handshake, with its own timers, has just shown that the path is there.
+    /// - **TIMEWAIT of 4 s**, two of 2 s. It keeps old packets from a new connection of the same ports (section 8.3). Here none can come:
+    ///   records of another association do not decrypt, those of this one are never taken twice, and the next connection in it draws 48 bits
+    ///   of initial number anew. What is left is to answer a Close whose Reset was lost, and that goes again after two round trips.
+    #[must_use]
+    pub fn under_dtls() -> Self {
+        Self {
+            sequence_window: 1 << 16,
+            syncs_per_second: 1000,
+            send_coverage: 1,
+            minimum_coverage: 1,
+            request_timeout: Duration::from_millis(200),
+            time_wait: Duration::from_secs(4),
+            ..Self::real()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_right() {
+        for preset in [ConnectionOptions::real(), ConnectionOptions::under_dtls()] {
+            assert_eq!(preset.check(), Ok(()));
+            assert!(preset.controllers.iter().all(|row| row.ack_vectors));
+        }
+    }
+}
