@@ -26,3 +26,4 @@ pub use mailbox::{Closed, Event};
 pub use media::Media;
 pub use options::Options;
 pub use secure::{Secure, SecureError, SecureEvent};
+pub use secure::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};

@@ -3,6 +3,10 @@
 //! A session is known by the [`Path`] by which it began. Above it nothing else is ever seen: a peer whose address changes, as behind a
 //! NAT that has forgotten it, keeps its name, and only this layer knows where its datagrams really go.
 
+mod dtls;
+
+pub use dtls::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};
+
 use headway_dccp::Path;
 use headway_units::Instant;
 use std::fmt;
@@ -27,6 +31,21 @@ pub trait Secure: fmt::Debug + Send {
     /// Makes a datagram of a packet that is to go on this session, appended to `datagram`; returns where it goes, or nothing if there is no
     /// such session, or it is not ready.
     fn seal(&mut self, now: Instant, session: Path, packet: &[u8], datagram: &mut Vec<u8>) -> Option<Path>;
+
+    /// The same, but it goes to a path by which the session has been [seen](SecureEvent::Seen): for the packet that asks whether the peer is
+    /// there. Nothing if that is not the path of which was told last.
+    fn seal_to(
+        &mut self,
+        now: Instant,
+        session: Path,
+        path: Path,
+        packet: &[u8],
+        datagram: &mut Vec<u8>,
+    ) -> Option<Path>;
+
+    /// The peer has answered by the path by which it was [seen](SecureEvent::Seen): from now on datagrams go there, and the session keeps its
+    /// name. Returns whether it is so.
+    fn move_to(&mut self, now: Instant, session: Path, path: Path) -> bool;
 
     /// The next datagram that goes for the sessions' own sake (handshakes, alerts) in place of what `datagram` holds, and where: ask until
     /// there is nothing.
@@ -63,7 +82,8 @@ pub enum SecureEvent {
         why: SecureError,
     },
     /// A packet that only the peer can have made has come from another address of the same host. Nothing has moved:
-    /// datagrams still go where they went.
+    /// datagrams still go where they went, for who is on the path can send on what the peer has sent, from wherever he likes.
+    /// [`Secure::seal_to`] asks the peer whether it is there, and [`Secure::move_to`] follows it.
     Seen {
         /// Its name.
         session: Path,
@@ -91,6 +111,12 @@ pub enum SecureError {
         /// What it has.
         found: String,
     },
+    /// The peer has begun another in its place.
+    #[error("the peer has begun anew")]
+    Replaced,
+    /// Our own certificate or key is none.
+    #[error("the certificate or its key cannot be used: {0}")]
+    Identity(String),
     /// The protocol has failed.
     #[error("{0}")]
     Protocol(String),

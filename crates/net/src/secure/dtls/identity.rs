@@ -1,0 +1,147 @@
+//! Who we are, and whom we believe: certificates are known by their fingerprints (RFC 8122), as in WebRTC, and no authority signs them.
+
+use super::super::SecureError;
+use dimpl::DtlsCertificate;
+use dimpl::certificate::{calculate_fingerprint, format_fingerprint, generate_self_signed_certificate};
+use dimpl::crypto::aws_lc_rs::default_provider;
+use std::fmt;
+use std::str::FromStr;
+
+/// A certificate and its key.
+#[derive(Clone)]
+pub struct Identity(DtlsCertificate);
+
+impl Identity {
+    /// A new key (P-256) with a certificate that it has signed itself, good for a year. Nobody else knows it: it lasts as long as the program
+    /// keeps it.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn generate() -> Result<Self, SecureError> {
+        generate_self_signed_certificate().map(Self).map_err(|error| SecureError::Identity(error.to_string()))
+    }
+
+    /// A certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
+    ///
+    /// # Errors
+    ///
+    /// If the key is none that can be used. That it is the certificate's own is not checked: with another's no handshake succeeds.
+    pub fn from_der(certificate: Vec<u8>, private_key: Vec<u8>) -> Result<Self, SecureError> {
+        let key = default_provider().key_provider.load_private_key(&private_key);
+        key.map_err(|error| SecureError::Identity(format!("the key is not one of P-256 or P-384 in DER: {error}")))?;
+        Ok(Self(DtlsCertificate { certificate, private_key }))
+    }
+
+    /// What a peer has to know to tell us from others.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.0.certificate)
+    }
+
+    pub(super) fn certificate(&self) -> DtlsCertificate {
+        self.0.clone()
+    }
+    /// Bytes of the certificate.
+    pub(super) fn certificate_len(&self) -> usize {
+        self.0.certificate.len()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.fingerprint())
+    }
+}
+
+/// SHA-256 of a certificate in DER, printed and parsed as RFC 8122 section 5 has it: `sha-256 AB:CD:..`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(certificate: &[u8]) -> Self {
+        let mut hash = [0; 32];
+        for (to, from) in hash.iter_mut().zip(calculate_fingerprint(certificate)) {
+            *to = from;
+        }
+        Self(hash)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha-256 {}", format_fingerprint(&self.0))
+    }
+}
+
+/// A text is no [`Fingerprint`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no fingerprint: sha-256 and 32 bytes in hex, as in \"sha-256 AB:CD:..\", are wanted")]
+pub struct FingerprintError(String);
+
+impl FromStr for Fingerprint {
+    type Err = FingerprintError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let hash = || {
+            let (function, hex) = text.trim().split_once(' ')?;
+            let mut hash = [0; 32];
+            let mut bytes = hex.trim_start().split(':');
+            for to in &mut hash {
+                let digits = bytes.next().filter(|digits| digits.len() == 2 && !digits.starts_with('+'))?;
+                *to = u8::from_str_radix(digits, 16).ok()?;
+            }
+            (function.eq_ignore_ascii_case("sha-256") && bytes.next().is_none()).then_some(Self(hash))
+        };
+        hash().ok_or_else(|| FingerprintError(text.to_owned()))
+    }
+}
+
+/// Whom we believe. There is no default: to believe anyone has to be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Whoever answers, or comes. Nobody can listen who only listens; who stands between both ends can be both of them.
+    Anyone,
+    /// Who has one of these. A server asks its clients for a certificate.
+    Fingerprints(Vec<Fingerprint>),
+}
+
+impl Trust {
+    pub(super) fn believes(&self, peer: Fingerprint) -> bool {
+        match self {
+            Self::Anyone => true,
+            Self::Fingerprints(expected) => expected.contains(&peer),
+        }
+    }
+    pub(super) fn wants_certificate(&self) -> bool {
+        matches!(self, Self::Fingerprints(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "abc", FIPS 180-2 appendix B.1.
+    const ABC: &str =
+        "sha-256 BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:15:AD";
+
+    #[test]
+    fn a_fingerprint_is_sha_256_as_rfc_8122_writes_it() {
+        assert_eq!(Fingerprint::of(b"abc").to_string(), ABC);
+        assert_eq!(ABC.parse(), Ok(Fingerprint::of(b"abc")));
+        assert_eq!(ABC.to_lowercase().parse(), Ok(Fingerprint::of(b"abc")));
+        for wrong in
+            ["", "sha-256", "sha-1 BA:78", &ABC[..ABC.len() - 3], &format!("{ABC}:00"), &ABC.replace("BA", "+A")]
+        {
+            assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused() {
+        let ours = Identity::generate().unwrap().certificate();
+        assert!(Identity::from_der(ours.certificate.clone(), ours.private_key.clone()).is_ok());
+        assert!(matches!(Identity::from_der(ours.certificate, vec![1; 138]), Err(SecureError::Identity(_))));
+    }
+}

@@ -1,0 +1,560 @@
+//! DTLS below DCCP, as WebRTC has it below SCTP (RFC 8261): UDP / DTLS / DCCP. Each datagram is one record, which is one packet.
+//!
+//! Handshakes are the library's, `dimpl`, which is told what comes and when. What stands here is what a server with one socket and many peers needs
+//! beside them, and what keeps the rest of the world from doing harm:
+//!
+//! - **No more bytes go to an address than have come from it**, until it has shown that somebody is there. A ClientHello of 1.3 fills its datagram, which is
+//!   more than the answer; who sends less than that, as 1.2 does, is asked for a [cookie](cookie).
+//! - **What others can make us keep is bounded**: pending handshakes, and among them those that may be nobody's; sessions; tokens.
+//! - **A session is found again** when its peer's address has changed, by a few trials, and moves only when it is told to.
+//!
+//! What it cannot do: the library has neither connection IDs (RFC 9146) nor resumption. And a session of DTLS 1.3 that has lost more than 32 767
+//! records in a row is deaf for good: 16 bits of a number are sent, and what they stand for is told by the last that came. DTLS does not notice:
+//! the connection above hears nothing more, and ends.
+
+mod cookie;
+mod hello;
+mod identity;
+mod limits;
+mod options;
+mod peer;
+mod record;
+
+pub use identity::{Fingerprint, FingerprintError, Identity, Trust};
+pub use options::{DtlsCounters, DtlsOptions, DtlsVersions};
+
+use super::{Secure, SecureError, SecureEvent};
+use crate::Clock;
+use cookie::Cookies;
+use headway_dccp::Path;
+use headway_units::Instant;
+use hello::Hello;
+use limits::{Allowance, BySource, Overall, prefix};
+use peer::{Desk, Outcome, Peer};
+use record::Shape;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Retransmissions of a flight: what fits into the longest time that one may choose.
+const RETRIES: usize = 12;
+/// Bytes of a server's first flight without its certificate: 421 with P-256, some more with P-384.
+const FLIGHT: usize = 480;
+/// Sessions that one packet from an unknown address is tried against: those that have been silent for longest.
+const TRIED: usize = 16;
+/// A record's header, explicit nonce and tag (RFC 5288); of 1.3 header, type and tag (RFC 9147 section 4).
+const OVERHEAD_12: usize = 13 + 8 + 16;
+const OVERHEAD_13: usize = 5 + 1 + 16;
+
+/// DTLS sessions behind one socket, as client, as server, or both.
+#[derive(Debug)]
+pub struct Dtls {
+    options: DtlsOptions,
+    /// For those whom we ask for nothing, for those of whom we have asked a cookie, and for ourselves.
+    plain: Arc<dimpl::Config>,
+    asking: Arc<dimpl::Config>,
+    cookies: Cookies,
+    cookies_asked: Overall,
+    begun: BySource,
+    trials: BySource,
+    all_trials: Overall,
+    desk: Desk,
+    events: VecDeque<SecureEvent>,
+    /// Handshakes under way, by path. A peer that begins anew has one beside its session.
+    pending: BTreeMap<Path, Box<Peer>>,
+    /// By name.
+    sessions: BTreeMap<Path, Box<Peer>>,
+    /// By the host that they are with.
+    hosts: BTreeSet<(IpAddr, Path)>,
+    /// Names by paths other than the name itself.
+    routes: BTreeMap<Path, Path>,
+    /// When whom to call; `true` is for sessions.
+    timers: BTreeSet<(Instant, bool, Path)>,
+    due: BTreeMap<(bool, Path), Instant>,
+}
+
+impl Dtls {
+    /// Nothing is sent and nobody is known yet. `clock` is the one whose instants all calls will have.
+    ///
+    /// # Errors
+    ///
+    /// Says which option cannot be, or that the system has no random numbers.
+    pub fn new(options: DtlsOptions, clock: Clock) -> Result<Self, SecureError> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| SecureError::Protocol(format!("no random numbers: {error}")))?;
+        let plain = Arc::new(config(&options, false)?);
+        let asking = Arc::new(config(&options, true)?);
+        let allowance = |burst, per_second| Allowance { burst, per_second };
+        let trials = options.trials_per_second;
+        Ok(Self {
+            plain,
+            asking,
+            cookies: Cookies::new(key),
+            cookies_asked: Overall::new(allowance(options.cookies_per_second, options.cookies_per_second)),
+            begun: BySource::new(allowance(options.prefix_burst, options.prefix_per_second)),
+            trials: BySource::new(allowance(trials, trials)),
+            all_trials: Overall::new(allowance(8 * trials, 8 * trials)),
+            desk: Desk {
+                trust: options.trust.clone(),
+                clock,
+                counters: DtlsCounters::default(),
+                transmit: VecDeque::new(),
+                buffer: vec![0; 2048],
+            },
+            options,
+            events: VecDeque::new(),
+            pending: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            hosts: BTreeSet::new(),
+            routes: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            due: BTreeMap::new(),
+        })
+    }
+
+    /// What has come and gone.
+    #[must_use]
+    pub fn counters(&self) -> DtlsCounters {
+        self.desk.counters
+    }
+    /// Handshakes under way.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+    /// Sessions established.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn engine(&self, now: Instant, config: &Arc<dimpl::Config>) -> dimpl::Dtls {
+        let certificate = self.options.identity.certificate();
+        let now = self.desk.clock.system(now);
+        match self.options.versions {
+            DtlsVersions::Both => dimpl::Dtls::new_auto(config.clone(), certificate, now),
+            DtlsVersions::Dtls12 => dimpl::Dtls::new_12(config.clone(), certificate, now),
+            DtlsVersions::Dtls13 => dimpl::Dtls::new_13(config.clone(), certificate, now),
+        }
+    }
+
+    /// A ClientHello that belongs to nothing that is under way.
+    fn hello(&mut self, now: Instant, path: Path, hello: &Hello<'_>, datagram: &[u8]) {
+        let beside = self.sessions.get(&path);
+        // A duplicate of the one that the session came from; or the path is not its own any more, and the name is taken.
+        let taken = beside
+            .is_some_and(|session| session.at != path || session.accepted.is_none_or(|random| random == hello.random));
+        if !self.options.accept || taken {
+            self.desk.counters.ignored += 1;
+            return;
+        }
+        if beside.is_none() && self.sessions.len() >= self.options.sessions {
+            self.desk.counters.handshakes_refused += 1;
+            return;
+        }
+        let source = prefix(host(path));
+        if hello.cookie().is_some() {
+            let Some((cookie, first)) =
+                self.cookies.open(now, path, hello).and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
+            else {
+                self.desk.counters.cookies_bad += 1;
+                return;
+            };
+            if !self.begun.take(now, source) {
+                self.desk.counters.handshakes_refused += 1;
+                return;
+            }
+            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, Some(hello.random));
+            let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.desk, now, &first));
+            if asked {
+                let outcome = cookie::with(hello.random, cookie, || {
+                    peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ())
+                });
+                self.begin(now, path, source, peer, outcome);
+            } else {
+                self.desk.counters.cookies_bad += 1;
+            }
+            return;
+        }
+        let unproven = self.pending.values().filter(|peer| peer.credit.is_some()).count();
+        let at_once = beside.is_none()
+            && !self.pending.contains_key(&path)
+            && datagram.len() >= self.options.identity.certificate_len() + FLIGHT
+            && unproven < self.options.unproven
+            && self.begun.take_unproven(now, source);
+        if at_once {
+            let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
+            peer.credit = Some(0);
+            let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
+            self.begin(now, path, source, peer, outcome);
+        } else if self.cookies_asked.take(now) {
+            let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
+            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, None);
+            peer.credit = Some(0);
+            let before = self.desk.transmit.len();
+            cookie::with(hello.random, cookie, || peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ()));
+            self.desk.counters.cookies_asked += (self.desk.transmit.len() - before) as u64;
+        } else {
+            self.desk.counters.handshakes_refused += 1;
+        }
+    }
+
+    /// A handshake is under way, if nothing has failed at once.
+    fn begin(&mut self, now: Instant, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
+        self.desk.counters.handshakes_begun += 1;
+        if outcome.failed.is_some() {
+            self.desk.counters.handshakes_failed += 1;
+            return;
+        }
+        self.pending.remove(&path);
+        if self.pending.values().filter(|peer| peer.accepted.is_some()).count() >= self.options.pending {
+            let oldest = |same: bool| {
+                let of = self
+                    .pending
+                    .iter()
+                    .filter(|(path, peer)| peer.accepted.is_some() && (!same || prefix(host(**path)) == source));
+                of.min_by_key(|(_, peer)| peer.begun).map(|(path, _)| *path)
+            };
+            if let Some(oldest) = oldest(true).or_else(|| oldest(false)) {
+                self.pending.remove(&oldest);
+                self.arm(false, oldest);
+                self.desk.counters.handshakes_evicted += 1;
+            }
+        }
+        self.pending.insert(path, Box::new(peer));
+        self.arm(false, path);
+    }
+
+    /// Something has been done to a handshake under way.
+    fn advance(&mut self, path: Path, outcome: Outcome) {
+        if let Some(why) = outcome.failed {
+            let ours = self.pending.remove(&path).is_some_and(|peer| peer.accepted.is_none());
+            self.desk.counters.handshakes_failed += 1;
+            if ours {
+                self.events.push_back(SecureEvent::Closed { session: path, why });
+            }
+        } else if outcome.connected
+            && let Some(mut peer) = self.pending.remove(&path)
+        {
+            self.desk.counters.handshakes_completed += 1;
+            let accepted = peer.accepted.is_some();
+            self.drop_session(path, Some(SecureError::Replaced));
+            if self.sessions.len() >= self.options.sessions {
+                peer.close(&mut self.desk);
+                if !accepted {
+                    let why = SecureError::Full(self.options.sessions);
+                    self.events.push_back(SecureEvent::Closed { session: path, why });
+                }
+            } else {
+                self.routes.remove(&path);
+                self.hosts.insert((host(path), path));
+                self.sessions.insert(path, peer);
+                self.arm(true, path);
+                self.events.push_back(SecureEvent::Ready { session: path, accepted });
+            }
+        }
+        self.arm(false, path);
+    }
+
+    /// Something has been done to a session.
+    fn settle(&mut self, name: Path, outcome: Outcome) {
+        match outcome.failed {
+            Some(why) => {
+                // RFC 5246 section 7.2.1: who is told that it is over says so too.
+                if why == SecureError::ByPeer
+                    && let Some(session) = self.sessions.get_mut(&name)
+                {
+                    session.close(&mut self.desk);
+                }
+                self.drop_session(name, Some(why));
+            }
+            None => self.arm(true, name),
+        }
+    }
+
+    fn drop_session(&mut self, name: Path, why: Option<SecureError>) -> Option<Box<Peer>> {
+        let session = self.sessions.remove(&name)?;
+        self.hosts.remove(&(host(session.at), name));
+        for path in session.seen.iter().chain([&session.at]) {
+            if self.routes.get(path) == Some(&name) {
+                self.routes.remove(path);
+            }
+        }
+        self.arm(true, name);
+        if let Some(why) = why {
+            self.events.push_back(SecureEvent::Closed { session: name, why });
+        }
+        Some(session)
+    }
+
+    /// Sets the timer of a session, or of a handshake under way.
+    fn arm(&mut self, session: bool, path: Path) {
+        let of = if session { &self.sessions } else { &self.pending };
+        let due = of.get(&path).and_then(|peer| peer.due(self.options.handshake_timeout));
+        let before = match due {
+            Some(at) => self.due.insert((session, path), at),
+            None => self.due.remove(&(session, path)),
+        };
+        if before != due {
+            if let Some(at) = before {
+                self.timers.remove(&(at, session, path));
+            }
+            if let Some(at) = due {
+                self.timers.insert((at, session, path));
+            }
+        }
+    }
+
+    /// A packet from an address that nobody has, perhaps of a peer whose address has changed.
+    fn try_sessions(&mut self, now: Instant, path: Path, datagram: &[u8], deliver: &mut dyn FnMut(Path, &[u8])) {
+        let host = host(path);
+        let from = (host, Path::Ipv4 { local: [0; 4].into(), remote: [0; 4].into() });
+        let with_host = || self.hosts.range(from..).take_while(|(other, _)| *other == host);
+        if with_host().next().is_none() {
+            self.desk.counters.ignored += 1;
+            return;
+        }
+        if !(self.trials.take(now, host) && self.all_trials.take(now)) {
+            self.desk.counters.trials_refused += 1;
+            return;
+        }
+        self.desk.counters.trials += 1;
+        let mut names: Vec<_> =
+            with_host().filter_map(|(_, name)| Some((self.sessions.get(name)?.heard, *name))).collect();
+        names.sort_unstable();
+        for (_, name) in names.into_iter().take(TRIED) {
+            let Some(session) = self.sessions.get_mut(&name) else { continue };
+            let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
+            let found = outcome.delivered > 0;
+            self.settle(name, outcome);
+            if found {
+                self.saw(name, path);
+                return;
+            }
+        }
+        self.desk.counters.records_failed += 1;
+    }
+
+    /// A packet of this session has come by this path.
+    fn saw(&mut self, name: Path, path: Path) {
+        let Some(session) = self.sessions.get_mut(&name) else { return };
+        if session.at == path || session.seen == Some(path) {
+            return;
+        }
+        if let Some(old) = session.seen.replace(path) {
+            self.routes.remove(&old);
+        }
+        if path != name {
+            self.routes.insert(path, name);
+        }
+        self.events.push_back(SecureEvent::Seen { session: name, path });
+    }
+}
+
+impl Secure for Dtls {
+    fn overhead(&self) -> usize {
+        match self.options.versions {
+            DtlsVersions::Dtls13 => OVERHEAD_13,
+            DtlsVersions::Both | DtlsVersions::Dtls12 => OVERHEAD_12,
+        }
+    }
+
+    fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError> {
+        if self.sessions.contains_key(&path) || self.pending.get(&path).is_some_and(|peer| peer.accepted.is_none()) {
+            return Ok(());
+        }
+        let ours = self.pending.values().filter(|peer| peer.accepted.is_none()).count();
+        if self.sessions.len() + ours >= self.options.sessions {
+            return Err(SecureError::Full(self.options.sessions));
+        }
+        let mut dtls = self.engine(now, &self.plain);
+        dtls.set_active(true);
+        let mut peer = Peer::new(dtls, now, path, None);
+        let outcome = peer.handle_timeout(&mut self.desk, now, path);
+        self.desk.counters.handshakes_begun += 1;
+        if let Some(why) = outcome.failed {
+            return Err(why);
+        }
+        self.pending.insert(path, Box::new(peer));
+        self.arm(false, path);
+        Ok(())
+    }
+
+    fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8])) {
+        let datagram = &*datagram;
+        let Some(shape) = Shape::of(datagram).filter(|shape| record::is_dtls(datagram) && !shape.plain_alert) else {
+            self.desk.counters.ignored += 1;
+            return;
+        };
+        if let Some(hello) = Hello::parse(datagram) {
+            let repeated =
+                self.pending.get(&path).is_some_and(|peer| peer.accepted.is_none_or(|random| random == hello.random));
+            if !repeated {
+                return self.hello(now, path, &hello, datagram);
+            }
+        }
+        if let Some(peer) = self.pending.get_mut(&path) {
+            // Of ServerHello and HelloVerifyRequest one comes first.
+            let hello = matches!(record::handshake_type(datagram), Some(2 | 3));
+            if peer.accepted.is_some() || peer.knows_version() || hello {
+                let outcome = peer.handle(&mut self.desk, now, path, datagram, deliver);
+                let used = outcome.progress || outcome.failed.is_some();
+                self.advance(path, outcome);
+                if used {
+                    return;
+                }
+            }
+        }
+        let name = self.routes.get(&path).copied().unwrap_or(path);
+        if let Some(session) = self.sessions.get_mut(&name) {
+            if shape.plain > 0 && session.confirmed {
+                self.desk.counters.ignored += 1;
+                return;
+            }
+            let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
+            if !outcome.progress && outcome.failed.is_none() {
+                self.desk.counters.records_failed += 1;
+            }
+            let delivered = outcome.delivered > 0;
+            self.settle(name, outcome);
+            if delivered {
+                self.saw(name, path);
+            }
+        } else if shape.may_have_moved() && !self.pending.contains_key(&path) {
+            self.try_sessions(now, path, datagram, deliver);
+        } else if !self.pending.contains_key(&path) {
+            self.desk.counters.ignored += 1;
+        }
+    }
+
+    fn seal(&mut self, _: Instant, session: Path, packet: &[u8], datagram: &mut Vec<u8>) -> Option<Path> {
+        let peer = self.sessions.get_mut(&session)?;
+        match peer.seal(&mut self.desk, packet, datagram) {
+            Ok(()) => Some(peer.at),
+            Err(why) => {
+                self.drop_session(session, Some(why));
+                None
+            }
+        }
+    }
+
+    fn seal_to(
+        &mut self,
+        now: Instant,
+        session: Path,
+        path: Path,
+        packet: &[u8],
+        datagram: &mut Vec<u8>,
+    ) -> Option<Path> {
+        let seen = self.sessions.get(&session).and_then(|peer| peer.seen);
+        (seen == Some(path)).then(|| self.seal(now, session, packet, datagram)).flatten().map(|_| path)
+    }
+
+    fn move_to(&mut self, _: Instant, session: Path, path: Path) -> bool {
+        let Some(peer) = self.sessions.get_mut(&session).filter(|peer| peer.seen == Some(path)) else { return false };
+        // What is late still comes by the old path.
+        let old = std::mem::replace(&mut peer.at, path);
+        peer.seen = Some(old);
+        self.hosts.remove(&(host(old), session));
+        self.hosts.insert((host(path), session));
+        if old != session {
+            self.routes.insert(old, session);
+        }
+        self.desk.counters.moved += 1;
+        true
+    }
+
+    fn poll_transmit(&mut self, _: Instant, datagram: &mut Vec<u8>) -> Option<Path> {
+        let (path, next) = self.desk.transmit.pop_front()?;
+        *datagram = next;
+        Some(path)
+    }
+
+    fn poll_event(&mut self) -> Option<SecureEvent> {
+        self.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, ..)| *at)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, session, path)) = self.timers.first()
+            && at <= now
+        {
+            let of = if session { &mut self.sessions } else { &mut self.pending };
+            let Some(peer) = of.get_mut(&path) else {
+                self.timers.pop_first();
+                continue;
+            };
+            let mut outcome = peer.handle_timeout(&mut self.desk, now, path);
+            if !session {
+                self.advance(path, outcome);
+                continue;
+            }
+            // It is still the first packet that it owes.
+            if outcome.failed.is_none() && peer.due(self.options.handshake_timeout).is_some_and(|due| due <= now) {
+                peer.close(&mut self.desk);
+                outcome.failed = Some(SecureError::NoAnswer);
+            }
+            self.settle(path, outcome);
+        }
+    }
+
+    fn close(&mut self, _: Instant, session: Path) {
+        if self.pending.remove(&session).is_some() {
+            self.arm(false, session);
+        }
+        if let Some(mut peer) = self.drop_session(session, None) {
+            peer.close(&mut self.desk);
+        }
+    }
+}
+
+fn config(options: &DtlsOptions, cookie: bool) -> Result<dimpl::Config, SecureError> {
+    let mut builder = dimpl::Config::builder()
+        .mtu(options.handshake_datagram.max(256))
+        .require_client_certificate(options.trust.wants_certificate())
+        .use_server_cookie(cookie)
+        .flight_start_rto(std::time::Duration::from_nanos(options.first_retransmission.as_nanos()))
+        .flight_retries(RETRIES)
+        .handshake_timeout(std::time::Duration::from_nanos(options.handshake_timeout.as_nanos()))
+        .aead_encryption_limit(options.key_lifetime);
+    if cookie {
+        builder = builder.with_crypto_provider(cookie::provider());
+    }
+    builder = match options.versions {
+        DtlsVersions::Both => builder,
+        DtlsVersions::Dtls12 => builder.dtls13_cipher_suites(&[]),
+        DtlsVersions::Dtls13 => builder.dtls12_cipher_suites(&[]),
+    };
+    builder.build().map_err(|error| SecureError::Protocol(error.to_string()))
+}
+
+fn host(path: Path) -> IpAddr {
+    match path {
+        Path::Ipv4 { remote, .. } => remote.into(),
+        Path::Ipv6 { remote, .. } => remote.into(),
+        Path::Udp { remote, .. } => remote.ip().to_canonical(),
+    }
+}
+
+/// What a cookie says of a path: both addresses and ports.
+fn path_bytes(path: Path) -> [u8; 36] {
+    let ends = match path {
+        Path::Ipv4 { local, remote } => [(local.into(), 0), (remote.into(), 0)],
+        Path::Ipv6 { local, remote } => [(local.into(), 0), (remote.into(), 0)],
+        Path::Udp { local, remote } => [local, remote].map(|end| (end.ip(), end.port())),
+    };
+    let mut bytes = [0; 36];
+    for (part, (ip, port)) in bytes.chunks_exact_mut(18).zip(ends) {
+        let ip = match ip {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            IpAddr::V6(ip) => ip,
+        };
+        for (to, from) in part.iter_mut().zip(ip.octets().into_iter().chain(port.to_be_bytes())) {
+            *to = from;
+        }
+    }
+    bytes
+}
