@@ -85,7 +85,7 @@ impl<'a> Hello<'a> {
         if let Some(all) = &self.extensions {
             let length_at = first.len();
             first.extend_from_slice(&[0, 0]);
-            let mut pad = |first: &mut Vec<u8>| {
+            let pad = |first: &mut Vec<u8>| {
                 if let Some(padding) = padding {
                     first.extend_from_slice(&EXTENSION_PADDING.to_be_bytes());
                     first.extend_from_slice(&padding.to_be_bytes());

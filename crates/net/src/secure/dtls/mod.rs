@@ -27,10 +27,10 @@ use super::{Secure, SecureError, SecureEvent};
 use crate::Clock;
 use cookie::Cookies;
 use headway_dccp::Path;
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use hello::Hello;
 use limits::{Allowance, BySource, Overall, prefix};
-use peer::{Desk, Outcome, Peer};
+use peer::{BUFFER, Desk, HANDSHAKE_DATAGRAM, HANDSHAKE_DATAGRAMS, Outcome, Peer};
 use record::Shape;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -38,6 +38,9 @@ use std::sync::Arc;
 
 /// Retransmissions of a flight: what fits into the longest time that one may choose.
 const RETRIES: usize = 12;
+/// Times that a client begins, within the time for a handshake. Anybody may have answered in the server's name, which ends an attempt; and with
+/// some patterns of loss in a flight of several datagrams of 1.3 the library's two ends wait for each other.
+const ATTEMPTS: u64 = 4;
 /// Bytes of a server's first flight without its certificate: 421 with P-256, some more with P-384.
 const FLIGHT: usize = 480;
 /// Sessions that one packet from an unknown address is tried against: those that have been silent for longest.
@@ -53,6 +56,7 @@ pub struct Dtls {
     /// For those whom we ask for nothing, for those of whom we have asked a cookie, and for ourselves.
     plain: Arc<dimpl::Config>,
     asking: Arc<dimpl::Config>,
+    client: Arc<dimpl::Config>,
     cookies: Cookies,
     cookies_asked: Overall,
     begun: BySource,
@@ -82,13 +86,16 @@ impl Dtls {
     pub fn new(options: DtlsOptions, clock: Clock) -> Result<Self, SecureError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| SecureError::Protocol(format!("no random numbers: {error}")))?;
-        let plain = Arc::new(config(&options, false)?);
-        let asking = Arc::new(config(&options, true)?);
+        let whole = options.handshake_timeout;
+        let plain = Arc::new(config(&options, false, whole)?);
+        let asking = Arc::new(config(&options, true, whole)?);
+        let client = Arc::new(config(&options, false, whole / ATTEMPTS)?);
         let allowance = |burst, per_second| Allowance { burst, per_second };
         let trials = options.trials_per_second;
         Ok(Self {
             plain,
             asking,
+            client,
             cookies: Cookies::new(key),
             cookies_asked: Overall::new(allowance(options.cookies_per_second, options.cookies_per_second)),
             begun: BySource::new(allowance(options.prefix_burst, options.prefix_per_second)),
@@ -99,7 +106,7 @@ impl Dtls {
                 clock,
                 counters: DtlsCounters::default(),
                 transmit: VecDeque::new(),
-                buffer: vec![0; 2048],
+                buffer: vec![0; BUFFER],
             },
             options,
             events: VecDeque::new(),
@@ -170,7 +177,7 @@ impl Dtls {
                 let outcome = cookie::with(hello.random, cookie, || {
                     peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ())
                 });
-                self.begin(now, path, source, peer, outcome);
+                self.begin(path, source, peer, outcome);
             } else {
                 self.desk.counters.cookies_bad += 1;
             }
@@ -186,7 +193,7 @@ impl Dtls {
             let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
             peer.credit = Some(0);
             let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
-            self.begin(now, path, source, peer, outcome);
+            self.begin(path, source, peer, outcome);
         } else if self.cookies_asked.take(now) {
             let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
             let mut peer = Peer::new(self.engine(now, &self.asking), now, path, None);
@@ -200,7 +207,7 @@ impl Dtls {
     }
 
     /// A handshake is under way, if nothing has failed at once.
-    fn begin(&mut self, now: Instant, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
+    fn begin(&mut self, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
         self.desk.counters.handshakes_begun += 1;
         if outcome.failed.is_some() {
             self.desk.counters.handshakes_failed += 1;
@@ -225,13 +232,32 @@ impl Dtls {
         self.arm(false, path);
     }
 
-    /// Something has been done to a handshake under way.
-    fn advance(&mut self, path: Path, outcome: Outcome) {
+    /// We begin, for the nth time.
+    fn attempt(&mut self, now: Instant, path: Path, attempt: u64) -> Result<(), SecureError> {
+        let mut dtls = self.engine(now, &self.client);
+        dtls.set_active(true);
+        let mut peer = Peer::new(dtls, now, path, None);
+        peer.attempt = attempt;
+        let outcome = peer.handle_timeout(&mut self.desk, now, path);
+        self.desk.counters.handshakes_begun += 1;
         if let Some(why) = outcome.failed {
-            let ours = self.pending.remove(&path).is_some_and(|peer| peer.accepted.is_none());
+            return Err(why);
+        }
+        self.pending.insert(path, Box::new(peer));
+        self.arm(false, path);
+        Ok(())
+    }
+
+    /// Something has been done to a handshake under way.
+    fn advance(&mut self, now: Instant, path: Path, outcome: Outcome) {
+        if let Some(why) = outcome.failed {
+            let peer = self.pending.remove(&path);
             self.desk.counters.handshakes_failed += 1;
-            if ours {
-                self.events.push_back(SecureEvent::Closed { session: path, why });
+            if let Some(peer) = peer.filter(|peer| peer.accepted.is_none()) {
+                let again = matches!(why, SecureError::NoAnswer | SecureError::Protocol(_)) && peer.attempt < ATTEMPTS;
+                if !again || self.attempt(now, path, peer.attempt + 1).is_err() {
+                    self.events.push_back(SecureEvent::Closed { session: path, why });
+                }
             }
         } else if outcome.connected
             && let Some(mut peer) = self.pending.remove(&path)
@@ -305,13 +331,24 @@ impl Dtls {
         }
     }
 
-    /// A packet from an address that nobody has, perhaps of a peer whose address has changed.
-    fn try_sessions(&mut self, now: Instant, path: Path, datagram: &[u8], deliver: &mut dyn FnMut(Path, &[u8])) {
+    /// A packet that is not of the session that has its address, `but`, or whose address nobody has: perhaps of a peer whose address has changed.
+    fn try_sessions(
+        &mut self,
+        now: Instant,
+        path: Path,
+        but: Option<Path>,
+        datagram: &[u8],
+        deliver: &mut dyn FnMut(Path, &[u8]),
+    ) {
         let host = host(path);
         let from = (host, Path::Ipv4 { local: [0; 4].into(), remote: [0; 4].into() });
-        let with_host = || self.hosts.range(from..).take_while(|(other, _)| *other == host);
-        if with_host().next().is_none() {
-            self.desk.counters.ignored += 1;
+        let others =
+            || self.hosts.range(from..).take_while(|(of, _)| *of == host).filter(|(_, name)| Some(*name) != but);
+        if others().next().is_none() {
+            match but {
+                Some(_) => self.desk.counters.records_failed += 1,
+                None => self.desk.counters.ignored += 1,
+            }
             return;
         }
         if !(self.trials.take(now, host) && self.all_trials.take(now)) {
@@ -320,7 +357,7 @@ impl Dtls {
         }
         self.desk.counters.trials += 1;
         let mut names: Vec<_> =
-            with_host().filter_map(|(_, name)| Some((self.sessions.get(name)?.heard, *name))).collect();
+            others().filter_map(|(_, name)| Some((self.sessions.get(name)?.heard, *name))).collect();
         names.sort_unstable();
         for (_, name) in names.into_iter().take(TRIED) {
             let Some(session) = self.sessions.get_mut(&name) else { continue };
@@ -341,10 +378,13 @@ impl Dtls {
         if session.at == path || session.seen == Some(path) {
             return;
         }
-        if let Some(old) = session.seen.replace(path) {
+        let old = session.seen.replace(path);
+        if let Some(old) = old.filter(|old| self.routes.get(old) == Some(&name)) {
             self.routes.remove(&old);
         }
-        if path != name {
+        // Where another is, it stays until this one has shown that it is there.
+        let owner = self.routes.get(&path).unwrap_or(&path);
+        if self.sessions.get(owner).is_none_or(|owner| owner.at != path) && path != name {
             self.routes.insert(path, name);
         }
         self.events.push_back(SecureEvent::Seen { session: name, path });
@@ -367,17 +407,7 @@ impl Secure for Dtls {
         if self.sessions.len() + ours >= self.options.sessions {
             return Err(SecureError::Full(self.options.sessions));
         }
-        let mut dtls = self.engine(now, &self.plain);
-        dtls.set_active(true);
-        let mut peer = Peer::new(dtls, now, path, None);
-        let outcome = peer.handle_timeout(&mut self.desk, now, path);
-        self.desk.counters.handshakes_begun += 1;
-        if let Some(why) = outcome.failed {
-            return Err(why);
-        }
-        self.pending.insert(path, Box::new(peer));
-        self.arm(false, path);
-        Ok(())
+        self.attempt(now, path, 1)
     }
 
     fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8])) {
@@ -386,7 +416,8 @@ impl Secure for Dtls {
             self.desk.counters.ignored += 1;
             return;
         };
-        if let Some(hello) = Hello::parse(datagram) {
+        let short = datagram.len() <= HANDSHAKE_DATAGRAM;
+        if let Some(hello) = Hello::parse(datagram).filter(|_| short) {
             let repeated =
                 self.pending.get(&path).is_some_and(|peer| peer.accepted.is_none_or(|random| random == hello.random));
             if !repeated {
@@ -396,34 +427,37 @@ impl Secure for Dtls {
         if let Some(peer) = self.pending.get_mut(&path) {
             // Of ServerHello and HelloVerifyRequest one comes first.
             let hello = matches!(record::handshake_type(datagram), Some(2 | 3));
-            if peer.accepted.is_some() || peer.knows_version() || hello {
+            if short && (peer.accepted.is_some() || peer.knows_version() || hello) {
                 let outcome = peer.handle(&mut self.desk, now, path, datagram, deliver);
                 let used = outcome.progress || outcome.failed.is_some();
-                self.advance(path, outcome);
+                self.advance(now, path, outcome);
                 if used {
                     return;
                 }
             }
         }
         let name = self.routes.get(&path).copied().unwrap_or(path);
-        if let Some(session) = self.sessions.get_mut(&name) {
-            if shape.plain > 0 && session.confirmed {
-                self.desk.counters.ignored += 1;
-                return;
+        let Some(session) = self.sessions.get_mut(&name) else {
+            match self.pending.contains_key(&path) {
+                true => {}
+                false if shape.may_have_moved() => self.try_sessions(now, path, None, datagram, deliver),
+                false => self.desk.counters.ignored += 1,
             }
-            let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
-            if !outcome.progress && outcome.failed.is_none() {
-                self.desk.counters.records_failed += 1;
-            }
-            let delivered = outcome.delivered > 0;
-            self.settle(name, outcome);
-            if delivered {
-                self.saw(name, path);
-            }
-        } else if shape.may_have_moved() && !self.pending.contains_key(&path) {
-            self.try_sessions(now, path, datagram, deliver);
-        } else if !self.pending.contains_key(&path) {
+            return;
+        };
+        if shape.plain > 0 && session.confirmed {
             self.desk.counters.ignored += 1;
+            return;
+        }
+        let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
+        let (delivered, nothing) = (outcome.delivered > 0, !outcome.progress && outcome.failed.is_none());
+        self.settle(name, outcome);
+        if delivered {
+            self.saw(name, path);
+        } else if nothing && shape.may_have_moved() {
+            self.try_sessions(now, path, Some(name), datagram, deliver);
+        } else if nothing {
+            self.desk.counters.records_failed += 1;
         }
     }
 
@@ -457,8 +491,12 @@ impl Secure for Dtls {
         peer.seen = Some(old);
         self.hosts.remove(&(host(old), session));
         self.hosts.insert((host(path), session));
-        if old != session {
-            self.routes.insert(old, session);
+        for path in [old, path] {
+            if path == session {
+                self.routes.remove(&path);
+            } else {
+                self.routes.insert(path, session);
+            }
         }
         self.desk.counters.moved += 1;
         true
@@ -489,7 +527,7 @@ impl Secure for Dtls {
             };
             let mut outcome = peer.handle_timeout(&mut self.desk, now, path);
             if !session {
-                self.advance(path, outcome);
+                self.advance(now, path, outcome);
                 continue;
             }
             // It is still the first packet that it owes.
@@ -511,14 +549,15 @@ impl Secure for Dtls {
     }
 }
 
-fn config(options: &DtlsOptions, cookie: bool) -> Result<dimpl::Config, SecureError> {
+fn config(options: &DtlsOptions, cookie: bool, timeout: Duration) -> Result<dimpl::Config, SecureError> {
     let mut builder = dimpl::Config::builder()
-        .mtu(options.handshake_datagram.max(256))
+        .mtu(options.handshake_datagram.clamp(256, HANDSHAKE_DATAGRAM))
+        .max_queue_rx(HANDSHAKE_DATAGRAMS)
         .require_client_certificate(options.trust.wants_certificate())
         .use_server_cookie(cookie)
         .flight_start_rto(std::time::Duration::from_nanos(options.first_retransmission.as_nanos()))
         .flight_retries(RETRIES)
-        .handshake_timeout(std::time::Duration::from_nanos(options.handshake_timeout.as_nanos()))
+        .handshake_timeout(std::time::Duration::from_nanos(timeout.as_nanos()))
         .aead_encryption_limit(options.key_lifetime);
     if cookie {
         builder = builder.with_crypto_provider(cookie::provider());

@@ -26,7 +26,7 @@ pub struct DtlsOptions {
     pub accept: bool,
     /// Which versions are spoken.
     pub versions: DtlsVersions,
-    /// Bytes of a handshake's datagram, UDP's payload: longer messages go in pieces. From 256 on.
+    /// Bytes of a handshake's datagram, UDP's payload: longer messages go in pieces. From 256 to 2048.
     pub handshake_datagram: usize,
     /// Until a handshake's message is sent again for the first time; then twice as long each time. RFC 9147 section 5.8.2 has 1000 ms, and
     /// less where a round trip is known to be short; here a lost datagram of real-time media should not cost more than it must.
@@ -97,7 +97,7 @@ pub struct DtlsCounters {
     pub cookies_bad: u64,
     /// Handshake datagrams not sent, since the client had not sent as many bytes and may be somebody else.
     pub withheld: u64,
-    /// Protected datagrams in which nothing was good and new: forged, replayed, spoilt.
+    /// Protected datagrams of which nothing came: forged, replayed, spoilt; and acknowledgements of DTLS 1.3, of which the library says nothing.
     pub records_failed: u64,
     /// Packets that were tried against sessions of the same host.
     pub trials: u64,

@@ -10,6 +10,13 @@ use std::collections::VecDeque;
 
 /// Datagrams of handshakes that wait for the driver, all together. It takes them after each call; and what is lost is sent again.
 const TRANSMIT: usize = 1024;
+/// Bytes of a datagram that a handshake takes: no path that is known to us carries longer ones, and what may be put together of them is bounded.
+pub(super) const HANDSHAKE_DATAGRAM: usize = 2048;
+/// What one call may hand over: a datagram's data, or a certificate. That one must fit, or the library panics; it waits for no more
+/// than [`HANDSHAKE_DATAGRAMS`].
+pub(super) const BUFFER: usize = HANDSHAKE_DATAGRAMS * HANDSHAKE_DATAGRAM;
+/// Datagrams of which a message is put together, at most.
+pub(super) const HANDSHAKE_DATAGRAMS: usize = 32;
 /// The library's timers that are off are years away.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
@@ -42,6 +49,8 @@ pub(super) struct Peer {
     /// The random number of the ClientHello by which the peer has begun it.
     pub(super) accepted: Option<[u8; 32]>,
     pub(super) begun: Instant,
+    /// How often we have begun, if it is we.
+    pub(super) attempt: u64,
     /// When a packet came last.
     pub(super) heard: Instant,
     /// Bytes that may still go before the client has shown that it is there; nothing if it has.
@@ -77,6 +86,7 @@ impl Peer {
             seen: None,
             accepted,
             begun: now,
+            attempt: 0,
             heard: now,
             credit: None,
             certified: false,

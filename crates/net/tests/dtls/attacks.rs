@@ -1,0 +1,285 @@
+//! What an attacker may send, and what comes of it.
+
+use crate::world::{
+    DELAY, Fate, To, VERSIONS, World, address, client_hello, from, options, remote, server_options, to_server,
+    with_random,
+};
+use headway_net::{DtlsOptions, DtlsVersions, Secure};
+use headway_units::Duration;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Addresses of which no two share a prefix.
+fn stranger(n: u32) -> SocketAddr {
+    let [_, a, b, c] = n.to_be_bytes();
+    SocketAddr::from(([100 + a, b, c, 1], 1024 + (n % 50_000) as u16))
+}
+
+/// Takes what the server sends, by address.
+fn answers(world: &mut World, out: &mut BTreeMap<SocketAddr, usize>) -> usize {
+    let mut datagram = Vec::new();
+    let mut sum = 0;
+    while let Some(path) = world.server.poll_transmit(world.now, &mut datagram) {
+        sum += datagram.len();
+        *out.entry(remote(path)).or_default() += datagram.len();
+    }
+    sum
+}
+
+/// ClientHellos in the names of others: none of these is sent more than was sent in its name, however long one waits; what is kept does not
+/// grow; and a client that is there gets its session in the middle of it.
+#[test]
+fn a_spoofed_flood_costs_nothing_but_a_round_trip() {
+    for versions in VERSIONS {
+        let hello = client_hello(versions);
+        let mut world = World::new(server_options());
+        let (mut sent, mut got) = (0, 0);
+        let mut out = BTreeMap::new();
+        for n in 0..6000 {
+            let hello = with_random(&hello, n);
+            sent += hello.len();
+            world.inject(stranger(n), &hello);
+            got += answers(&mut world, &mut out);
+            world.now += Duration::from_micros(100);
+            world.server.handle_timeout(world.now);
+            assert!(world.server.pending() <= 64, "{versions:?}");
+        }
+        assert!(got <= sent, "{versions:?}: {got} bytes for {sent}");
+        assert!(out.values().all(|&bytes| bytes <= hello.len()), "{versions:?}");
+        let asked = world.server.counters().cookies_asked;
+        assert!(asked >= 6000 - 64, "{versions:?}: {asked}");
+
+        let client = world.join(options(versions), address(9));
+        for n in 0..2000 {
+            let hello = with_random(&hello, 6000 + n);
+            world.inject(stranger(6000 + n), &hello);
+            world.run(Duration::from_micros(100));
+        }
+        assert!(world.is_ready(client), "{versions:?}");
+        world.send(client, b"through");
+        world.run(DELAY);
+        assert_eq!(world.got, [(world.name(client), b"through".to_vec())]);
+        world.run(Duration::from_secs(11));
+        assert_eq!((world.server.pending(), world.server.sessions()), (0, 1), "{versions:?}");
+    }
+}
+
+/// Datagrams that wait for the server to send them again do so in vain: more goes only when more has come.
+#[test]
+fn nothing_is_sent_again_to_who_is_silent() {
+    let hello = client_hello(DtlsVersions::Dtls13);
+    let mut world = World::new(server_options());
+    world.inject(stranger(1), &hello);
+    let mut out = BTreeMap::new();
+    while let Some(at) = world.server.poll_timeout() {
+        answers(&mut world, &mut out);
+        world.now = at;
+        world.server.handle_timeout(at);
+    }
+    assert!(out[&stranger(1)] <= hello.len(), "{out:?} for {}", hello.len());
+    assert!(world.server.counters().withheld > 0);
+    assert_eq!(world.server.pending(), 0);
+}
+
+/// A cookie is good for the address to which it went, and not for long.
+#[test]
+fn a_cookie_is_its_client_s() {
+    for versions in VERSIONS {
+        // Of a client that is asked for a cookie the second datagram brings it.
+        let mut world = World::new(DtlsOptions { unproven: 0, ..server_options() });
+        let second = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let copy = second.clone();
+        world.fate = Box::new(move |to, datagram| {
+            if to == To::Server && datagram[0] == 22 {
+                *copy.borrow_mut() = datagram.to_vec();
+            }
+            Fate::Arrives
+        });
+        world.join(options(versions), address(1));
+        world.run(DELAY * 2);
+        let second = second.borrow().clone();
+        let before = world.server.counters();
+        assert_eq!(before.cookies_asked, 1, "{versions:?}");
+        let mut out = BTreeMap::new();
+        world.inject(address(2), &second);
+        let mut other = second.clone();
+        other[13 + 12 + 2] ^= 1;
+        world.inject(address(1), &other);
+        world.now += Duration::from_secs(20);
+        world.inject(address(1), &second);
+        assert_eq!(answers(&mut world, &mut out), 0, "{versions:?}");
+        let after = world.server.counters();
+        assert_eq!((after.cookies_bad, after.handshakes_begun), (3, 0), "{versions:?}");
+    }
+}
+
+/// Clients that are there, but never finish: the pool is bounded, one prefix cannot fill it, and others get in.
+#[test]
+fn a_flood_from_real_addresses_is_bounded() {
+    for versions in VERSIONS {
+        let rules = DtlsOptions { pending: 32, unproven: 0, prefix_burst: 20, ..server_options() };
+        let mut world = World::new(rules);
+        for n in 0..200 {
+            world.join(options(versions), address(n));
+        }
+        // They bring their cookies, and nothing more.
+        world.fate = Box::new(|to, datagram| {
+            let hello = datagram[0] == 22 && datagram[13] == 1;
+            if to == To::Server && !hello { Fate::Lost } else { Fate::Arrives }
+        });
+        world.run(DELAY * 4);
+        // Twenty at once, and 32 a second.
+        assert!((20..=23).contains(&world.server.pending()), "{versions:?}: {}", world.server.pending());
+        assert!(world.server.counters().handshakes_refused > 100);
+        world.fate = Box::new(|_, _| Fate::Arrives);
+        let honest = world.join(options(versions), stranger(1));
+        world.run(Duration::from_millis(300));
+        assert!(world.is_ready(honest), "{versions:?}");
+    }
+}
+
+/// The oldest goes for a new one: of the same prefix if there is one.
+#[test]
+fn the_oldest_of_a_prefix_makes_room() {
+    let hello = client_hello(DtlsVersions::Dtls13);
+    let mut world = World::new(DtlsOptions { pending: 4, ..server_options() });
+    for (n, who) in [stranger(1), address(1), address(2), stranger(2), address(3), stranger(3)].into_iter().enumerate()
+    {
+        world.inject(who, &with_random(&hello, n as u32));
+        world.now += Duration::from_millis(1);
+    }
+    let mut out = BTreeMap::new();
+    answers(&mut world, &mut out);
+    assert_eq!((world.server.pending(), world.server.counters().handshakes_evicted), (4, 2));
+    // Who is still there answers the same again; who is not begins anew, which makes others go.
+    let begun = world.server.counters().handshakes_begun;
+    for (n, who) in [(2, address(2)), (3, stranger(2)), (4, address(3)), (5, stranger(3))] {
+        world.inject(who, &with_random(&hello, n));
+    }
+    assert_eq!(world.server.counters().handshakes_begun, begun);
+}
+
+/// Whoever knows an address and a port can forge what is not protected: nothing of it is believed once both ends have spoken.
+#[test]
+fn forged_plaintext_changes_nothing() {
+    for versions in VERSIONS {
+        let mut world = World::connected(server_options(), versions, 1);
+        let plain = |kind: u8, n: u8, body: &[u8]| {
+            let mut record = vec![kind, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 1, n, 0, body.len() as u8];
+            record.extend_from_slice(body);
+            record
+        };
+        for n in 0..100 {
+            let handshake = [20, 0, 0, 1, 0, n, 0, 0, 0, 0, 0, 1, 9];
+            for record in [
+                plain(21, n, &[2, 40]),
+                plain(21, n, &[1, 0]),
+                plain(22, n, &handshake),
+                plain(23, n, b"forged"),
+                plain(20, n, &[1]),
+                plain(26, n, &[0, 0]),
+            ] {
+                world.inject(address(0), &record);
+                let mut behind = world.sealed(0, b"ours");
+                behind.extend_from_slice(&record);
+                world.inject(address(0), &behind);
+                let (path, mut copy) = (to_server(world.clients[0].local), record);
+                let none = &mut |_, packet: &[u8]| panic!("{packet:?}");
+                world.clients[0].layer.handle_datagram(world.now, path, &mut copy, none);
+            }
+        }
+        assert_eq!((world.got.len(), world.events.len()), (0, 0), "{versions:?}");
+        let mut datagram = Vec::new();
+        assert_eq!(world.server.poll_transmit(world.now, &mut datagram), None);
+        world.send(0, b"true");
+        world.answer(0, b"too");
+        world.run(DELAY);
+        assert_eq!(world.got, [(from(address(0)), b"true".to_vec())], "{versions:?}");
+        assert_eq!(world.clients[0].got, [b"too"]);
+    }
+}
+
+/// RFC 7983 section 7: other protocols' datagrams are not looked at.
+#[test]
+fn what_is_not_dtls_is_ignored() {
+    let mut world = World::connected(server_options(), DtlsVersions::Both, 1);
+    let before = world.server.counters().ignored;
+    for first in (0..20).chain(64..=255) {
+        world.inject(address(0), &[first; 100]);
+    }
+    world.inject(address(0), &[]);
+    assert_eq!(world.server.counters().ignored - before, 20 + 192 + 1);
+}
+
+/// What a client hears that knows of no version yet can be from anybody.
+#[test]
+fn a_client_waits_for_an_answer_that_is_one() {
+    let mut world = World::new(server_options());
+    let client = world.join(options(DtlsVersions::Both), address(1));
+    for record in [
+        &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 9][..],
+        &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 2, 40],
+        &[0x2f; 90],
+    ] {
+        let mut record = record.to_vec();
+        let path = to_server(address(1));
+        world.clients[client].layer.handle_datagram(world.now, path, &mut record, &mut |_, _| panic!());
+    }
+    world.run(Duration::from_secs(1));
+    assert!(world.is_ready(client), "{:?}", world.clients[client].events);
+}
+
+/// Answers that somebody makes up, or real ones that were changed; which session they are for; where they come from.
+fn garbage() -> impl Strategy<Value = (u8, u32, Vec<u8>, usize, u8)> {
+    let bytes = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..200),
+        (20..64_u8, proptest::collection::vec(any::<u8>(), 0..200)).prop_map(|(first, mut rest)| {
+            rest.insert(0, first);
+            rest
+        }),
+        (20..27_u8, 0..3_u8, proptest::collection::vec(any::<u8>(), 0..200)).prop_map(|(first, epoch, rest)| {
+            let mut record = vec![first, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 0, 0, 7, 0, rest.len() as u8];
+            record.extend_from_slice(&rest);
+            record
+        }),
+    ];
+    (0..4_u8, 0..4_u32, bytes, 0..1200_usize, any::<u8>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Nothing that comes from outside ends a session, or is taken for a packet, or panics; and handshakes under way still end well or not at all.
+    #[test]
+    fn garbage_changes_nothing(all in proptest::collection::vec(garbage(), 1..60), version in 0..2_usize) {
+        let mut world = World::connected(server_options(), VERSIONS[version], 2);
+        let hello = client_hello(VERSIONS[version]);
+        for (kind, who, bytes, at, value) in all {
+            let mut datagram = match kind {
+                0 | 1 => bytes,
+                2 => world.sealed(who as usize % 2, b"changed"),
+                _ => with_random(&hello, who),
+            };
+            if kind > 1 && let Some(byte) = datagram.get_mut(at) {
+                // Not the type: that would be a record of another kind, for which see above.
+                *byte ^= value | 1;
+            } else if kind > 1 {
+                datagram.truncate(at % datagram.len().max(1));
+            }
+            world.inject(address(who), &datagram);
+            if let Some(at) = world.server.poll_timeout() {
+                world.now = world.now.max(at);
+                world.server.handle_timeout(world.now);
+            }
+            world.drain();
+        }
+        prop_assert_eq!(&world.got, &[]);
+        prop_assert_eq!(world.events.len(), 0);
+        for client in 0..2 {
+            world.send(client, b"well");
+        }
+        world.run(Duration::from_secs(1));
+        prop_assert_eq!(world.got.len(), 2);
+    }
+}

@@ -1,0 +1,219 @@
+//! Who gets a session, and what a path may do to a handshake.
+
+use crate::world::{DELAY, Fate, To, VERSIONS, World, address, layer, options, server_options, to_server, trusting};
+use headway_net::{DtlsOptions, DtlsVersions, Identity, Secure, SecureError, SecureEvent, Trust};
+use headway_units::{Duration, Instant};
+use proptest::prelude::*;
+
+#[test]
+fn each_version_gets_a_session() {
+    for (versions, round_trips) in [(DtlsVersions::Dtls13, 1), (DtlsVersions::Both, 1), (DtlsVersions::Dtls12, 3)] {
+        let mut world = World::new(server_options());
+        let client = world.join(options(versions), address(1));
+        let begun = world.now;
+        while !world.is_ready(client) {
+            world.run(DELAY);
+            assert!(world.now.since(begun) < Duration::from_secs(1));
+        }
+        // Of 1.2 the first is the cookie's: its ClientHello is shorter than the answer.
+        assert_eq!(world.now.since(begun), DELAY * (2 * round_trips), "{versions:?}");
+        world.run(Duration::from_secs(1));
+        let session = to_server(address(1));
+        assert_eq!(world.clients[client].events, [SecureEvent::Ready { session, accepted: false }]);
+        assert_eq!(world.events, [SecureEvent::Ready { session: world.name(client), accepted: true }]);
+        assert_eq!(world.server.pending(), 0);
+    }
+}
+
+/// A server that knows only one version refuses the others, and a client hears nothing.
+#[test]
+fn versions_must_have_one_in_common() {
+    for (ours, theirs) in [(VERSIONS[0], VERSIONS[1]), (VERSIONS[1], VERSIONS[0])] {
+        let mut world = World::new(DtlsOptions { versions: ours, ..server_options() });
+        let client = world.join(options(theirs), address(1));
+        world.run(Duration::from_secs(30));
+        assert!(matches!(world.clients[client].events[..], [SecureEvent::Closed { .. }]), "{ours:?} {theirs:?}");
+        assert_eq!((world.server.sessions(), world.server.pending()), (0, 0));
+    }
+}
+
+#[test]
+fn a_wrong_fingerprint_ends_the_session_before_a_packet_goes() {
+    let [other, server] = [0, 1].map(|_| Identity::generate().unwrap());
+    for versions in VERSIONS {
+        let mut world = World::new(DtlsOptions { accept: true, ..DtlsOptions::new(server.clone(), Trust::Anyone) });
+        let trust = trusting(other.fingerprint());
+        let client = world.join(DtlsOptions { trust, ..options(versions) }, address(1));
+        world.run(Duration::from_secs(30));
+        let session = to_server(address(1));
+        let why = SecureError::Fingerprint { found: server.fingerprint().to_string() };
+        assert_eq!(world.clients[client].events, [SecureEvent::Closed { session, why }], "{versions:?}");
+        assert_eq!(world.clients[client].layer.seal(world.now, session, b"packet", &mut Vec::new()), None);
+        assert_eq!((world.server.sessions(), world.events.len()), (0, 0), "the server has heard no more");
+
+        let trust = Trust::Fingerprints(vec![other.fingerprint(), server.fingerprint()]);
+        let client = world.join(DtlsOptions { trust, ..options(versions) }, address(2));
+        world.run(Duration::from_secs(1));
+        assert!(world.is_ready(client), "{versions:?}");
+    }
+}
+
+#[test]
+fn a_server_with_a_list_lets_in_who_is_on_it() {
+    for versions in VERSIONS {
+        let known = Identity::generate().unwrap();
+        let mut world = World::new(DtlsOptions { trust: trusting(known.fingerprint()), ..server_options() });
+        world.join(DtlsOptions { identity: known, ..options(versions) }, address(1));
+        let stranger = world.join(options(versions), address(2));
+        world.run(Duration::from_secs(1));
+        assert_eq!(world.events, [SecureEvent::Ready { session: world.name(0), accepted: true }], "{versions:?}");
+        // In 1.3 a client has done its part before the server sees its certificate; then nobody hears it.
+        if world.is_ready(stranger) {
+            world.send(stranger, b"packet");
+        }
+        world.run(Duration::from_secs(1));
+        assert_eq!((world.got.len(), world.server.sessions()), (0, 1));
+        assert_eq!(world.server.counters().handshakes_failed, 1);
+    }
+}
+
+/// RFC 9147 section 5.8.2: a lost flight is sent again, here well within a second.
+#[test]
+fn a_lost_flight_costs_an_eighth_of_a_second() {
+    for versions in VERSIONS {
+        for lost in 0..3 {
+            let mut world = World::new(server_options());
+            let mut count = 0;
+            world.fate = Box::new(move |_, _| {
+                count += 1;
+                if count == lost + 1 { Fate::Lost } else { Fate::Arrives }
+            });
+            let client = world.join(options(versions), address(1));
+            world.run(DELAY * 6 + Duration::from_millis(125 + 125 / 4));
+            assert!(world.is_ready(client), "{versions:?}: without the datagram {lost}");
+        }
+    }
+}
+
+#[test]
+fn who_gets_no_answer_is_told_so() {
+    let mut world = World::new(DtlsOptions { accept: false, ..server_options() });
+    let client = world.join(options(DtlsVersions::Both), address(1));
+    world.run(Duration::from_secs(9));
+    assert!(world.clients[client].events.is_empty());
+    world.run(Duration::from_secs(2));
+    let closed = SecureEvent::Closed { session: to_server(address(1)), why: SecureError::NoAnswer };
+    assert_eq!(world.clients[client].events, [closed]);
+    assert_eq!(world.clients[client].layer.poll_timeout(), None);
+}
+
+/// A certificate of several datagrams: the client is asked for a cookie first, since the answer would be longer.
+#[test]
+fn a_long_certificate_goes_in_pieces() {
+    let names: Vec<_> = (0..120).map(|n| format!("host-{n:03}.example.net")).collect();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    assert!(certificate.der().len() > 2 * 1150);
+    let identity = Identity::from_der(certificate.der().to_vec(), key.serialize_der()).unwrap();
+    let trust = trusting(identity.fingerprint());
+    for versions in VERSIONS {
+        let mut world =
+            World::new(DtlsOptions { identity: identity.clone(), trust: trust.clone(), ..server_options() });
+        world.fate = Box::new(|_, datagram| {
+            assert!(datagram.len() <= 1150);
+            Fate::Arrives
+        });
+        let client = world
+            .join(DtlsOptions { identity: identity.clone(), trust: trust.clone(), ..options(versions) }, address(1));
+        world.run(Duration::from_secs(1));
+        assert!(world.is_ready(client), "{versions:?}");
+        assert_eq!((world.server.sessions(), world.server.counters().cookies_asked), (1, 1));
+    }
+}
+
+/// A client that has begun anew, with the same address, has a session; the old one is over. Who only says so has none.
+#[test]
+fn a_client_that_begins_anew_takes_its_own_place() {
+    for versions in VERSIONS {
+        let mut world = World::connected(server_options(), versions, 1);
+        let local = world.clients[0].local;
+        let mut again = layer(options(versions));
+        again.connect(world.now, to_server(local)).unwrap();
+        let mut hello = Vec::new();
+        again.poll_transmit(world.now, &mut hello).unwrap();
+        world.inject(local, &hello);
+        world.run(DELAY * 2);
+        world.send(0, b"still here");
+        world.run(DELAY);
+        assert_eq!(world.got, [(world.name(0), b"still here".to_vec())], "{versions:?}: one hello changes nothing");
+
+        world.clients[0].layer = again;
+        world.clients[0].events.clear();
+        world.run(Duration::from_secs(2));
+        let session = world.name(0);
+        let closed = SecureEvent::Closed { session, why: SecureError::Replaced };
+        assert_eq!(world.events, [closed, SecureEvent::Ready { session, accepted: true }], "{versions:?}");
+        world.send(0, b"new");
+        world.run(DELAY);
+        assert_eq!(world.got.last(), Some(&(session, b"new".to_vec())));
+    }
+}
+
+/// A session by which nothing comes is not kept.
+#[test]
+fn a_silent_guest_has_to_go() {
+    let mut world = World::new(server_options());
+    world.join(options(DtlsVersions::Dtls13), address(1));
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.server.sessions(), 1);
+    world.run(Duration::from_secs(6));
+    assert_eq!(world.server.sessions(), 0);
+    let closed = SecureEvent::Closed { session: world.name(0), why: SecureError::NoAnswer };
+    assert_eq!(world.events.last(), Some(&closed));
+    let by_peer = SecureEvent::Closed { session: to_server(address(1)), why: SecureError::ByPeer };
+    assert_eq!(world.clients[0].events.last(), Some(&by_peer), "it is told");
+}
+
+#[test]
+fn there_are_as_many_sessions_as_there_may_be() {
+    let mut world = World::connected(DtlsOptions { sessions: 3, ..server_options() }, DtlsVersions::Dtls13, 3);
+    let late = world.join(options(DtlsVersions::Dtls13), address(77));
+    world.run(Duration::from_secs(1));
+    assert!(!world.is_ready(late) && world.server.sessions() == 3);
+    let mut client = layer(DtlsOptions { sessions: 1, ..options(DtlsVersions::Both) });
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(1))), Ok(()));
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(1))), Ok(()), "it is under way");
+    assert_eq!(client.connect(Instant::ZERO, to_server(address(2))), Err(SecureError::Full(1)));
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => Just(Fate::Arrives),
+        2 => Just(Fate::Lost),
+        1 => Just(Fate::Twice),
+        2 => (1_u64..200).prop_map(Fate::Late),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Whatever a path does to the first datagrams: when it is whole again there is a session within the time for it, and packets go.
+    #[test]
+    fn a_bad_path_only_delays(fates in proptest::collection::vec(fate(), 1..12), version in 0..2_usize, long in any::<bool>()) {
+        // Small datagrams make a flight of several.
+        let handshake_datagram = if long { 1150 } else { 300 };
+        let mut world = World::new(DtlsOptions { handshake_datagram, ..server_options() });
+        let mut fates = fates.into_iter();
+        world.fate = Box::new(move |_: To, _: &[u8]| fates.next().unwrap_or(Fate::Arrives));
+        let client = world.join(options(VERSIONS[version]), address(1));
+        world.run(Duration::from_secs(10));
+        prop_assert!(world.is_ready(client), "{:?}", world.clients[client].events);
+        world.fate = Box::new(|_, _| Fate::Arrives);
+        world.send(client, b"there");
+        world.answer(client, b"back");
+        world.run(Duration::from_secs(1));
+        prop_assert_eq!(&world.got, &[(world.name(client), b"there".to_vec())]);
+        prop_assert_eq!(&world.clients[client].got, &[b"back".to_vec()]);
+    }
+}
