@@ -35,7 +35,7 @@ fn a_session_is_found_again_and_moves_when_told() {
         assert!(!world.server.move_to(now, session, from(address(7))), "nobody was seen there");
         datagram.clear();
         assert_eq!(world.server.seal_to(now, session, from(new), b"sync", &mut datagram), Some(from(new)));
-        world.to_client(new, &datagram);
+        world.reaches(new, &datagram);
         world.run(DELAY);
         assert_eq!(world.clients[0].got, [b"sync"]);
 

@@ -146,10 +146,10 @@ impl World {
     pub(crate) fn answer(&mut self, client: usize, packet: &[u8]) {
         let mut datagram = Vec::new();
         let to = self.server.seal(self.now, self.name(client), packet, &mut datagram);
-        self.to_client(remote(to.expect("a session")), &datagram);
+        self.reaches(remote(to.expect("a session")), &datagram);
     }
 
-    pub(crate) fn to_client(&mut self, to: SocketAddr, datagram: &[u8]) {
+    pub(crate) fn reaches(&mut self, to: SocketAddr, datagram: &[u8]) {
         if let Some(n) = self.clients.iter().position(|client| client.outside == to) {
             self.carry(To::Client(n), to, datagram);
         }
@@ -181,7 +181,7 @@ impl World {
     pub(crate) fn drain(&mut self) {
         let mut datagram = Vec::new();
         while let Some(path) = self.server.poll_transmit(self.now, &mut datagram) {
-            self.to_client(remote(path), &datagram.clone());
+            self.reaches(remote(path), &datagram.clone());
         }
         self.events.extend(std::iter::from_fn(|| self.server.poll_event()));
         for n in 0..self.clients.len() {

@@ -1,0 +1,78 @@
+//! What DTLS keeps, counted by the allocator: for each session, for each handshake under way, and under a flood. What the C library of the ciphers keeps
+//! is not counted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails where it panics")]
+#![allow(dead_code, reason = "the world has more in it than is needed here")]
+
+#[path = "../../dccp/tests/counting/mod.rs"]
+mod counting;
+#[path = "dtls/world.rs"]
+mod world;
+
+use headway_net::{DtlsOptions, Secure};
+use headway_units::{Duration, Instant};
+use world::{VERSIONS, World, address, client_hello, from, server_options, with_random};
+
+/// Hellos in the names of others, one a millisecond, of which each answer is thrown away; what is held after each thousand.
+fn flood(world: &mut World, hello: &[u8], thousands: u32) -> Vec<usize> {
+    let mut held = Vec::with_capacity(thousands as usize);
+    let mut datagram = Vec::new();
+    for n in 0..thousands * 1000 {
+        let mut hello = with_random(hello, n);
+        // A prefix each.
+        let who = from(address(n << 8));
+        world.server.handle_datagram(world.now, who, &mut hello, &mut |_, _| panic!("a packet"));
+        while world.server.poll_transmit(world.now, &mut datagram).is_some() {}
+        world.now += Duration::from_millis(1);
+        world.server.handle_timeout(world.now);
+        if n % 1000 == 999 {
+            held.push(counting::held());
+        }
+    }
+    held
+}
+
+#[test]
+fn a_flood_leaves_what_is_bounded() {
+    for versions in VERSIONS {
+        let hello = client_hello(versions);
+        let mut world = World::new(server_options());
+        let before = counting::held();
+        let held = flood(&mut world, &hello, 24);
+        let pending = world.server.pending();
+        println!("{versions:?}: {pending} pending, {} B", held[23].saturating_sub(before));
+        // Each is kept for ten seconds, in which it tries to send again.
+        let most = |held: &[usize]| held.iter().copied().max().unwrap_or_default();
+        assert!(most(&held[12..]) <= most(&held[..12]) + (16 << 10), "{versions:?}: {held:?}");
+        assert!(held[23] - before <= 64 * (20 << 10) + (64 << 10), "{versions:?}: {before} {held:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_known() {
+    for versions in VERSIONS {
+        // As many as may be, none of whom has shown that it is there.
+        let mut world = World::new(DtlsOptions { unproven: 256, prefix_burst: 1 << 20, ..server_options() });
+        let mut clients = World::new(server_options());
+        let hello = client_hello(versions);
+        let before = counting::held();
+        flood(&mut world, &hello, 1);
+        if world.server.pending() > 0 {
+            println!("{versions:?}: {} B a pending handshake", (counting::held() - before) / world.server.pending());
+        }
+        for n in 0..64 {
+            clients.join(world::options(versions), address(n));
+        }
+        clients.run(Duration::from_secs(2));
+        let before = counting::held();
+        for n in 0..64 {
+            let name = clients.name(n);
+            clients.server.close(clients.now, name);
+        }
+        let mut datagram = Vec::new();
+        while clients.server.poll_transmit(Instant::ZERO, &mut datagram).is_some() {}
+        assert_eq!(clients.server.sessions(), 0);
+        let each = (before - counting::held()) / 64;
+        println!("{versions:?}: {each} B a session");
+        assert!(each < 16 << 10, "{versions:?}: {each}");
+    }
+}
