@@ -1,16 +1,17 @@
 //! Headway: `CONTROLLER` or `CONTROLLER+dtls`.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
-use headway_net::{Connection, Endpoint, Media, Options};
+use headway_net::{Connection, Endpoint, Media, Options, Trust};
 use std::time::{Duration, Instant};
 
 const MOST_WAITING: usize = 256;
 
 pub fn run(job: &Job, transport: &str) -> Done {
-    let options = Options { follow: false, unread: 1 << 20, ..Options::default() };
-    let options = options.with_controller(transport).unwrap();
-    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options, None).unwrap();
-    let client = Endpoint::client(&options, None).unwrap();
+    let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
+    let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
+    let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
+    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    let client = Endpoint::client(&options).unwrap();
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();

@@ -1,12 +1,14 @@
 //! A stream of media from one end to the other: `cargo run --package headway-net --example hello`
 
-use headway_net::{Duration, Endpoint, Media, MediaKind, Options};
+use headway_net::{Duration, Endpoint, Media, MediaKind, Options, Trust};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::default();
-    let server = Endpoint::server("127.0.0.1:0".parse()?, &options, None)?;
-    let client = Endpoint::client(&options, None)?;
+    let options = Options::server()?;
+    let server = Endpoint::server("127.0.0.1:0".parse()?, &options)?;
+    // What a client has to know of its server, and has from somewhere else.
+    let fingerprint = options.fingerprint().ok_or("no DTLS")?;
+    let client = Endpoint::client(&Options::client(Trust::Fingerprints(vec![fingerprint]))?)?;
     let connection = client.connect(server.local_addr())?;
     let receiver = std::thread::Builder::new().spawn(move || {
         let (mut datagram, mut bytes) = (Vec::new(), 0);

@@ -2,15 +2,15 @@
 
 use crate::driver::LINGER;
 use crate::endpoint::Shared;
-use crate::mailbox::{Closed, Event, Mailbox, Phase};
+use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
 use crate::media::Media;
+use crate::watched::Watched;
 use headway_dccp::{Path, Status};
-use headway_units::Rate;
+use headway_units::{Duration, Rate};
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// One connection: datagrams out, by their priority and as long as they are of use; datagrams in; and what became of them.
 ///
@@ -61,7 +61,7 @@ impl Connection {
     ///
     /// Why they will not be.
     pub fn connected(&self) -> Result<(), Closed> {
-        self.mailbox.connected(None).unwrap_or(Err(Closed::Socket))
+        self.wait(&self.mailbox.incoming, None, |incoming| incoming.connected()).unwrap_or(Err(Closed::Socket))
     }
 
     /// The same as a future.
@@ -70,7 +70,7 @@ impl Connection {
     ///
     /// Why they will not be.
     pub async fn connected_async(&self) -> Result<(), Closed> {
-        poll_fn(|context| self.mailbox.poll_connected(context)).await
+        poll_fn(|context| self.mailbox.incoming.poll(context, |incoming| incoming.connected())).await
     }
 
     /// Hands a datagram over. It goes when the controller and the send queue let it, at once perhaps; this call never waits. Returns the
@@ -104,12 +104,12 @@ impl Connection {
     /// Waits until less than `limit` datagrams wait in the send queue. Live media need not ask: what comes too late is better thrown away. What is
     /// made faster than it goes, as a file is, should.
     pub fn room(&self, limit: usize) {
-        self.mailbox.room(limit, None);
+        self.wait(&self.mailbox.room, None, |room| room.has(limit));
     }
 
     /// The same as a future.
     pub async fn room_async(&self, limit: usize) {
-        poll_fn(|context| self.mailbox.poll_room(context, limit)).await;
+        poll_fn(|context| self.mailbox.room.poll(context, |room| room.has(limit))).await;
     }
 
     /// Waits for a datagram, and puts it in place of what `datagram` holds.
@@ -118,7 +118,7 @@ impl Connection {
     ///
     /// Why none will come any more, once all that have come are read.
     pub fn recv(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
-        self.mailbox.receive(datagram, None).unwrap_or(Err(Closed::Socket))
+        self.wait(&self.mailbox.incoming, None, |incoming| incoming.receive(datagram)).unwrap_or(Err(Closed::Socket))
     }
 
     /// The same, for so long at most: `None` if nothing has come.
@@ -127,7 +127,7 @@ impl Connection {
     ///
     /// As [`recv`](Self::recv).
     pub fn recv_timeout(&self, datagram: &mut Vec<u8>, timeout: Duration) -> Option<Result<(), Closed>> {
-        self.mailbox.receive(datagram, after(timeout))
+        self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
     /// The same for a task.
@@ -136,7 +136,7 @@ impl Connection {
     ///
     /// As [`recv`](Self::recv).
     pub fn poll_recv(&self, context: &Context<'_>, datagram: &mut Vec<u8>) -> Poll<Result<(), Closed>> {
-        self.mailbox.poll_receive(context, datagram)
+        self.mailbox.incoming.poll(context, |incoming| incoming.receive(datagram))
     }
 
     /// The same as a future.
@@ -145,29 +145,29 @@ impl Connection {
     ///
     /// As [`recv`](Self::recv).
     pub async fn recv_async(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
-        poll_fn(|context| self.mailbox.poll_receive(context, datagram)).await
+        poll_fn(|context| self.poll_recv(context, datagram)).await
     }
 
     /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last 1024 are kept.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
-        self.mailbox.next_event(None)
+        self.wait(&self.mailbox.events, None, Events::next)?
     }
 
     /// The same, for so long at most.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
-        self.mailbox.next_event(after(timeout))
+        self.wait(&self.mailbox.events, Some(timeout), Events::next)?
     }
 
     /// The same for a task.
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
-        self.mailbox.poll_event(context)
+        self.mailbox.events.poll(context, Events::next)
     }
 
     /// The same as a future.
     pub async fn event_async(&self) -> Option<Event> {
-        poll_fn(|context| self.mailbox.poll_event(context)).await
+        poll_fn(|context| self.poll_event(context)).await
     }
 
     /// What an encoder should produce now. `None` before the first report. [`Event::Rate`] tells of each change.
@@ -191,7 +191,18 @@ impl Connection {
     /// Closes: what waits may still go for a second. Returns why it is over, once it is, or after a second more.
     pub fn close(self) -> Closed {
         self.start_close();
-        self.mailbox.closed(after(Duration::from_secs(2))).unwrap_or(Closed::NoAnswer)
+        self.wait(&self.mailbox.incoming, Some(Duration::from_secs(2)), |incoming| incoming.over())
+            .unwrap_or(Closed::NoAnswer)
+    }
+
+    fn wait<T, R>(
+        &self,
+        watched: &Watched<T>,
+        timeout: Option<Duration>,
+        ready: impl FnMut(&mut T) -> Option<R>,
+    ) -> Option<R> {
+        let until = timeout.map(|timeout| self.shared.clock.now() + timeout);
+        self.shared.wait(watched, until, ready)
     }
 
     fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
@@ -216,9 +227,4 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.start_close();
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the program waits")]
-fn after(timeout: Duration) -> Option<std::time::Instant> {
-    std::time::Instant::now().checked_add(timeout)
 }

@@ -9,8 +9,8 @@ use crate::secure::{Secure, SecureError, SecureEvent};
 use crate::socket::{Batch, Socket};
 use crate::watched::Watched;
 use headway_dccp::{
-    ConnectionHandle, ConnectionOptions, DropCode, Endpoint, EndpointOptions, MediaOutbox, Path, ResetCode,
-    ServiceCode, Status, Transmit,
+    ConnectionHandle, ConnectionOptions, Decoded, DropCode, Endpoint, EndpointOptions, MediaOutbox, Network, Packet,
+    PacketType, Path, ResetCode, ServiceCode, Status, Transmit,
 };
 use headway_media::SendQueueOptions;
 use headway_units::{Duration, Ecn, Entropy, Instant, Seq48};
@@ -73,6 +73,8 @@ pub(crate) struct Driver {
     keys: BTreeMap<ConnectionHandle, u64>,
     /// Those that are to be closed as soon as nothing waits.
     closing: Vec<(u64, Instant)>,
+    /// Sessions whose peers have been seen elsewhere.
+    moves: BTreeMap<Path, Move>,
     accepts: Arc<Watched<Accepts>>,
     counters: SocketCounters,
     batch: Batch,
@@ -101,6 +103,16 @@ enum Place {
     Endpoint(ConnectionHandle),
 }
 
+/// Where a peer may be now.
+#[derive(Debug)]
+struct Move {
+    path: Path,
+    /// Who asks, and the number of the question.
+    handle: ConnectionHandle,
+    id: u64,
+    asked: bool,
+}
+
 /// Datagrams to one peer.
 #[derive(Debug)]
 struct Run {
@@ -117,6 +129,16 @@ pub(crate) enum Next {
     Turn,
     /// Until something comes, the system takes more if it did not, or this instant.
     Wait { until: Option<Instant>, writable: bool },
+}
+
+impl Next {
+    /// When there is something to do.
+    pub(crate) const fn at(self) -> Option<Instant> {
+        match self {
+            Self::Turn => Some(Instant::ZERO),
+            Self::Wait { until, .. } => until,
+        }
+    }
 }
 
 impl Driver {
@@ -142,6 +164,7 @@ impl Driver {
             next_key: 0,
             keys: BTreeMap::new(),
             closing: Vec::new(),
+            moves: BTreeMap::new(),
             accepts: Arc::default(),
             counters: SocketCounters::default(),
             batch: Batch::new(),
@@ -300,6 +323,7 @@ impl Driver {
             && !self.lines.values().any(|other| other.path == line.path)
         {
             secure.close(now, line.path);
+            self.moves.remove(&line.path);
         }
     }
 
@@ -436,8 +460,13 @@ impl Driver {
         let mut run: Option<(Path, usize)> = None;
         for packet in packets.chunks(out.segment_size.max(1)) {
             let before = sealed.len();
+            let elsewhere = if self.moves.is_empty() { None } else { self.elsewhere(out.path, packet) };
             let Some(secure) = &mut self.secure else { break };
-            let Some(path) = secure.seal(now, out.path, packet, &mut sealed) else { continue };
+            let path = match elsewhere {
+                Some(path) => secure.seal_to(now, out.path, path, packet, &mut sealed),
+                None => secure.seal(now, out.path, packet, &mut sealed),
+            };
+            let Some(path) = path else { continue };
             let len = sealed.len() - before;
             if let Some((same, segment)) = run
                 && (same != path || len > segment || !before.is_multiple_of(segment))
@@ -496,10 +525,40 @@ impl Driver {
                         self.end(now, key, why);
                     }
                 }
-                SecureEvent::Seen { .. } => {}
+                SecureEvent::Seen { session, path } => self.ask(session, path),
             }
         }
         any
+    }
+
+    /// The peer seems to have moved: it is asked there (RFC 4340 section 5.7), and followed once it has answered.
+    fn ask(&mut self, session: Path, path: Path) {
+        for key in self.of_session(session) {
+            if let Some(Line { place: Place::Endpoint(handle), .. }) = self.lines.get(&key)
+                && let Some(id) = self.endpoint.connection_mut(*handle).and_then(|connection| connection.probe())
+            {
+                self.moves.insert(session, Move { path, handle: *handle, id, asked: false });
+                return;
+            }
+        }
+    }
+
+    /// Where a packet of this session goes: a Sync that asks whether the peer is elsewhere goes there.
+    fn elsewhere(&mut self, session: Path, packet: &[u8]) -> Option<Path> {
+        let to = self.moves.get_mut(&session).filter(|to| !to.asked)?;
+        let Ok(Decoded::Long(decoded)) = Packet::decode(packet, Network::Udp) else { return None };
+        to.asked = decoded.kind() == PacketType::Sync;
+        to.asked.then_some(to.path)
+    }
+
+    fn follow(&mut self, now: Instant, handle: ConnectionHandle, id: u64) {
+        let found = self.moves.iter().find(|(_, to)| (to.handle, to.id) == (handle, id));
+        if let Some((session, path)) = found.map(|(session, to)| (*session, to.path)) {
+            self.moves.remove(&session);
+            if let Some(secure) = &mut self.secure {
+                secure.move_to(now, session, path);
+            }
+        }
     }
 
     fn of_session(&self, session: Path) -> Vec<u64> {
@@ -533,6 +592,10 @@ impl Driver {
                 }
                 headway_dccp::Event::MaximumPacketSize(largest) => Event::Largest(largest),
                 headway_dccp::Event::PeerNotListening => Event::PeerNotListening,
+                headway_dccp::Event::ProbeAnswered(id) => {
+                    self.follow(now, handle, id);
+                    continue;
+                }
                 headway_dccp::Event::Closed(why) => {
                     let here = self.lines.get(&key).is_some_and(|line| line.closed);
                     self.end(now, key, closed(why, here));

@@ -4,22 +4,19 @@ use crate::Clock;
 use crate::connection::Connection;
 use crate::driver::{Accepts, Driver, Next, SocketCounters};
 use crate::entropy::SystemEntropy;
+use crate::lead::Lead;
 use crate::options::Options;
-use crate::secure::Secure;
+use crate::secure::{Dtls, DtlsOptions, Secure, SecureError};
 use crate::socket::Socket;
+use crate::wait::Waiter;
 use crate::watched::{Watched, lock};
-use headway_units::Instant;
-use polling::{Event, PollMode, Poller};
+use headway_units::{Duration, Instant};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// The only one that a poller waits for.
-const SOCKET: usize = 0;
 
 /// A UDP socket, all connections on it, and the thread that serves them.
 ///
@@ -38,6 +35,9 @@ pub enum EndpointError {
     /// The options are wrong.
     #[error("{}: {}", .0.key, .0.message)]
     Options(#[from] headway_units::OptionError),
+    /// There can be no security.
+    #[error(transparent)]
+    Security(#[from] SecureError),
     /// The system refuses it.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -52,24 +52,21 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     driver: Mutex<Driver>,
     socket: Arc<Socket>,
-    poller: Poller,
-    /// When the thread wakes up, in nanoseconds of the clock.
-    armed: AtomicU64,
+    waiter: Waiter,
+    lead: Lead,
     /// No endpoint is left.
     over: AtomicBool,
 }
 
 impl Shared {
-    /// Does something with the driver, sends what may go, and sees to it that the thread wakes up in time.
+    /// Does something with the driver, sends what may go, and sees to it that the rest is done in time.
     pub(crate) fn with<R>(&self, act: impl FnOnce(Instant, &mut Driver) -> R) -> R {
         let mut driver = lock(&self.driver);
         let now = self.clock.now();
         let result = act(now, &mut driver);
         let more = driver.drain(now) || driver.is_blocked();
-        let deadline = driver.deadline();
-        drop(driver);
-        if more || deadline.is_some_and(|at| at.as_nanos() < self.armed.load(Ordering::SeqCst)) {
-            self.wake();
+        if let Some(at) = if more { Some(now) } else { driver.deadline() } {
+            self.lead.arm(&self.waiter, at);
         }
         result
     }
@@ -79,9 +76,74 @@ impl Shared {
         look(&lock(&self.driver))
     }
 
-    fn wake(&self) {
-        // It fails only if the system has no memory for a bit; then the thread wakes up when it would have.
-        drop(self.poller.notify());
+    /// Waits until `ready` has something, or until that instant: then nothing. Serves the socket meanwhile, if nobody else does.
+    pub(crate) fn wait<T, R>(
+        &self,
+        watched: &Watched<T>,
+        until: Option<Instant>,
+        mut ready: impl FnMut(&mut T) -> Option<R>,
+    ) -> Option<R> {
+        if let Some(found) = watched.with(&mut ready) {
+            return Some(found);
+        }
+        if !self.lead.take(&self.waiter) {
+            let found = watched.wait(until.map(|until| self.clock.system(until)), ready);
+            self.lead.gone();
+            return found;
+        }
+        let (next, found) = loop {
+            let turned = self.turn(until);
+            if turned.is_err() {
+                self.fail();
+            }
+            let found = watched.with(&mut ready);
+            let late = until.is_some_and(|until| self.clock.now() >= until);
+            let next = match turned {
+                Ok(next) if found.is_none() && !late => next,
+                turned => break (turned.map_or(None, Next::at), found),
+            };
+            if let Next::Wait { writable, .. } = next
+                && self.waiter.wait_set(writable).is_err()
+            {
+                self.fail();
+            }
+        };
+        self.lead.leave(next);
+        found
+    }
+
+    /// One turn; if there is nothing more to do, the waiter is set to the next instant, `until` at the latest.
+    fn turn(&self, until: Option<Instant>) -> io::Result<Next> {
+        let mut driver = lock(&self.driver);
+        let next = driver.turn(self.clock.now())?;
+        if let Next::Wait { until: deadline, .. } = next {
+            self.waiter.set(deadline.into_iter().chain(until).min());
+        }
+        Ok(next)
+    }
+
+    fn fail(&self) {
+        let mut driver = lock(&self.driver);
+        driver.fail(self.clock.now());
+    }
+
+    /// The canonical loop, until nobody has any use for it.
+    fn serve(&self) -> io::Result<()> {
+        loop {
+            self.lead.take_as_thread();
+            loop {
+                let next = self.turn(None)?;
+                if self.over.load(Ordering::SeqCst) && self.look(Driver::is_idle) {
+                    return Ok(());
+                }
+                if self.lead.leave_as_thread() {
+                    break;
+                }
+                if let Next::Wait { writable, .. } = next {
+                    self.waiter.wait_set(writable)?;
+                }
+            }
+        }
     }
 }
 
@@ -91,10 +153,10 @@ impl Endpoint {
     /// # Errors
     ///
     /// See [`EndpointError`].
-    pub fn client(options: &Options, secure: Option<Box<dyn Secure>>) -> Result<Self, EndpointError> {
+    pub fn client(options: &Options) -> Result<Self, EndpointError> {
         // Systems without IPv6 have IPv4.
         let socket = Socket::bind(SocketAddr::from(([0u16; 8], 0))).or_else(|_| Socket::bind(([0; 4], 0).into()))?;
-        Self::start(socket, options, secure, false)
+        Self::start(socket, options, false)
     }
 
     /// A server's endpoint: peers connect to this address.
@@ -102,36 +164,37 @@ impl Endpoint {
     /// # Errors
     ///
     /// See [`EndpointError`].
-    pub fn server(
-        local: SocketAddr,
-        options: &Options,
-        secure: Option<Box<dyn Secure>>,
-    ) -> Result<Self, EndpointError> {
-        Self::start(Socket::bind(local)?, options, secure, true)
+    pub fn server(local: SocketAddr, options: &Options) -> Result<Self, EndpointError> {
+        Self::start(Socket::bind(local)?, options, true)
     }
 
-    fn start(
-        socket: Socket,
-        options: &Options,
-        secure: Option<Box<dyn Secure>>,
-        listens: bool,
-    ) -> Result<Self, EndpointError> {
+    fn start(socket: Socket, options: &Options, listens: bool) -> Result<Self, EndpointError> {
         let (clock, socket) = (Clock::new(), Arc::new(socket));
+        let dtls = options.dtls.clone().map(|dtls| Dtls::new(DtlsOptions { accept: listens, ..dtls }, clock));
+        let secure = dtls.transpose()?.map(|dtls| Box::new(dtls) as Box<dyn Secure>);
         let random = SystemEntropy::new()?;
         let mut driver = Driver::new(options.common()?, options.endpoint, Arc::clone(&socket), secure, random);
         if listens {
             driver.listen(clock.now())?;
         }
         let accepts = driver.accepts();
+        let waiter = Waiter::new(clock, Arc::clone(&socket))?;
         let shared = Arc::new(Shared {
             clock,
             driver: Mutex::new(driver),
             socket,
-            poller: Poller::new()?,
-            armed: AtomicU64::new(0),
+            waiter,
+            lead: Lead::new(clock)?,
             over: AtomicBool::new(false),
         });
-        let thread = Some(spawn(Arc::clone(&shared))?);
+        let served = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("headway".into()).spawn(move || {
+            if served.serve().is_err() {
+                served.fail();
+            }
+            served.lead.leave(None);
+        });
+        let thread = Some(thread?);
         Ok(Self { shared, accepts, thread })
     }
 
@@ -155,15 +218,14 @@ impl Endpoint {
     /// Waits for a peer that connects. `None`: the socket has failed, or this is no server.
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
-        self.accepts.wait(None, Accepts::next)?.map(|accepted| self.accepted(accepted))
+        self.shared.wait(&self.accepts, None, Accepts::next)?.map(|accepted| self.accepted(accepted))
     }
 
     /// The same, for so long at most.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "the program waits")]
     pub fn accept_timeout(&self, timeout: Duration) -> Option<Connection> {
-        let until = std::time::Instant::now().checked_add(timeout);
-        self.accepts.wait(until, Accepts::next)?.map(|accepted| self.accepted(accepted))
+        let until = self.shared.clock.now() + timeout;
+        self.shared.wait(&self.accepts, Some(until), Accepts::next)?.map(|accepted| self.accepted(accepted))
     }
 
     /// The same for a task.
@@ -187,7 +249,7 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         self.shared.with(|now, driver| driver.stop_accepting(now));
         self.shared.over.store(true, Ordering::SeqCst);
-        self.shared.wake();
+        self.shared.lead.call(&self.shared.waiter);
         // Who holds no connection has none left that could keep the thread for long.
         if self.shared.look(Driver::is_idle)
             && let Some(thread) = self.thread.take()
@@ -201,51 +263,5 @@ impl Accepts {
     fn next(&mut self) -> Option<Option<crate::driver::Accepted>> {
         let next = self.waiting.pop_front();
         (next.is_some() || self.over).then_some(next)
-    }
-}
-
-fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
-    // SAFETY: the thread takes the socket out of the poller before it drops its share of both.
-    #[expect(unsafe_code, reason = "a poller does not own what it waits for")]
-    unsafe {
-        shared.poller.add_with_mode(shared.socket.io(), Event::readable(SOCKET), PollMode::Level)?;
-    }
-    std::thread::Builder::new().name("headway".into()).spawn(move || {
-        if serve(&shared).is_err() {
-            shared.with(|now, driver| driver.fail(now));
-        }
-        drop(shared.poller.delete(shared.socket.io()));
-    })
-}
-
-/// The canonical loop, until nobody has any use for it.
-fn serve(shared: &Shared) -> io::Result<()> {
-    let (mut events, mut was_writable) = (polling::Events::new(), false);
-    loop {
-        let mut driver = lock(&shared.driver);
-        let next = driver.turn(shared.clock.now())?;
-        if shared.over.load(Ordering::SeqCst) && driver.is_idle() {
-            return Ok(());
-        }
-        let Next::Wait { until, writable } = next else { continue };
-        shared.armed.store(until.map_or(u64::MAX, Instant::as_nanos), Ordering::SeqCst);
-        drop(driver);
-        if writable != was_writable {
-            let interest = if writable { Event::all(SOCKET) } else { Event::readable(SOCKET) };
-            shared.poller.modify_with_mode(shared.socket.io(), interest, PollMode::Level)?;
-            was_writable = writable;
-        }
-        events.clear();
-        let waited = match until {
-            Some(at) => shared.poller.wait_deadline(&mut events, shared.clock.system(at)),
-            None => shared.poller.wait(&mut events, None),
-        };
-        if let Err(error) = waited
-            && error.kind() != io::ErrorKind::Interrupted
-        {
-            return Err(error);
-        }
-        // Awake: nobody need call.
-        shared.armed.store(0, Ordering::SeqCst);
     }
 }

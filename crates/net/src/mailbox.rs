@@ -4,8 +4,6 @@ use crate::watched::Watched;
 use headway_dccp::Fate;
 use headway_units::Rate;
 use std::collections::VecDeque;
-use std::task::{Context, Poll};
-use std::time::Instant;
 
 /// Events that wait at most; the oldest go.
 const MOST_EVENTS: usize = 1024;
@@ -72,21 +70,21 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     /// Who waits for datagrams is not called for events.
-    incoming: Watched<Incoming>,
-    events: Watched<Events>,
+    pub(crate) incoming: Watched<Incoming>,
+    pub(crate) events: Watched<Events>,
     /// Datagrams that wait to be sent.
-    room: Watched<Room>,
+    pub(crate) room: Watched<Room>,
 }
 
 #[derive(Debug, Default)]
-struct Room {
+pub(crate) struct Room {
     waiting: usize,
     /// Who waits is called when so few are left.
     wanted: Option<usize>,
 }
 
 #[derive(Debug)]
-struct Incoming {
+pub(crate) struct Incoming {
     phase: Phase,
     /// The largest datagram that goes.
     largest: usize,
@@ -98,7 +96,7 @@ struct Incoming {
 }
 
 #[derive(Debug, Default)]
-struct Events {
+pub(crate) struct Events {
     waiting: VecDeque<Event>,
     over: bool,
 }
@@ -155,16 +153,6 @@ impl Mailbox {
         });
     }
 
-    /// Waits until less than `limit` datagrams wait to be sent, or it is over; who has to wait has half of that room then.
-    pub(crate) fn room(&self, limit: usize, until: Option<Instant>) -> bool {
-        self.room.wait(until, |room| room.has(limit)).is_some()
-    }
-
-    /// The same for a task.
-    pub(crate) fn poll_room(&self, context: &Context<'_>, limit: usize) -> Poll<()> {
-        self.room.poll(context, |room| room.has(limit))
-    }
-
     /// A datagram has come; whether there was room for it.
     pub(crate) fn deliver(&self, datagram: &[u8]) -> bool {
         self.incoming.change(|incoming| {
@@ -178,45 +166,11 @@ impl Mailbox {
             true
         })
     }
-
-    /// The next datagram, in place of what the buffer holds; or why none will come any more. Nothing if none has come until then.
-    pub(crate) fn receive(&self, buffer: &mut Vec<u8>, until: Option<Instant>) -> Option<Result<(), Closed>> {
-        self.incoming.wait(until, |incoming| incoming.receive(buffer))
-    }
-
-    /// The same for a task.
-    pub(crate) fn poll_receive(&self, context: &Context<'_>, buffer: &mut Vec<u8>) -> Poll<Result<(), Closed>> {
-        self.incoming.poll(context, |incoming| incoming.receive(buffer))
-    }
-
-    /// Waits until both ends know that they are connected, or it is over.
-    pub(crate) fn connected(&self, until: Option<Instant>) -> Option<Result<(), Closed>> {
-        self.incoming.wait(until, |incoming| incoming.connected())
-    }
-
-    /// The same for a task.
-    pub(crate) fn poll_connected(&self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
-        self.incoming.poll(context, |incoming| incoming.connected())
-    }
-
-    /// Waits until it is over.
-    pub(crate) fn closed(&self, until: Option<Instant>) -> Option<Closed> {
-        self.incoming.wait(until, |incoming| incoming.over())
-    }
-
-    /// The next event; none once that of the end has been told, or if there was none until then.
-    pub(crate) fn next_event(&self, until: Option<Instant>) -> Option<Event> {
-        self.events.wait(until, Events::next)?
-    }
-
-    /// The same for a task.
-    pub(crate) fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
-        self.events.poll(context, Events::next)
-    }
 }
 
 impl Incoming {
-    fn receive(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), Closed>> {
+    /// The next datagram, in place of what the buffer holds; or why none will come any more.
+    pub(crate) fn receive(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), Closed>> {
         let Some(datagram) = self.datagrams.pop_front() else { return self.over().map(Err) };
         let old = std::mem::replace(buffer, datagram);
         if self.spare.len() < MOST_SPARE {
@@ -225,7 +179,8 @@ impl Incoming {
         Some(Ok(()))
     }
 
-    fn connected(&self) -> Option<Result<(), Closed>> {
+    /// Whether both ends know that they are connected, once that is known.
+    pub(crate) fn connected(&self) -> Option<Result<(), Closed>> {
         match &self.phase {
             Phase::Opening => None,
             Phase::Open => Some(Ok(())),
@@ -233,7 +188,7 @@ impl Incoming {
         }
     }
 
-    fn over(&self) -> Option<Closed> {
+    pub(crate) fn over(&self) -> Option<Closed> {
         match &self.phase {
             Phase::Over(why) => Some(why.clone()),
             Phase::Opening | Phase::Open => None,
@@ -242,7 +197,8 @@ impl Incoming {
 }
 
 impl Room {
-    fn has(&mut self, limit: usize) -> Option<()> {
+    /// Less than `limit` datagrams wait. Who has to wait for that has half of the room then.
+    pub(crate) fn has(&mut self, limit: usize) -> Option<()> {
         if self.waiting < limit {
             return Some(());
         }
@@ -252,7 +208,8 @@ impl Room {
 }
 
 impl Events {
-    fn next(&mut self) -> Option<Option<Event>> {
+    /// The next event; none once that of the end has been told.
+    pub(crate) fn next(&mut self) -> Option<Option<Event>> {
         let next = self.waiting.pop_front();
         (next.is_some() || self.over).then_some(next)
     }
@@ -264,8 +221,7 @@ mod tests {
 
     fn received(mailbox: &Mailbox) -> Option<Result<Vec<u8>, Closed>> {
         let mut buffer = vec![9; 9];
-        let now = Some(crate::Clock::new().system(headway_units::Instant::ZERO));
-        mailbox.receive(&mut buffer, now).map(|came| came.map(|()| buffer))
+        mailbox.incoming.with(|incoming| incoming.receive(&mut buffer)).map(|came| came.map(|()| buffer))
     }
 
     /// What came before the end is read; then the end is, as often as it is asked for.
@@ -279,8 +235,12 @@ mod tests {
         assert!(mailbox.deliver(&[]), "an empty datagram is one");
         assert_eq!([(); 2].map(|()| received(&mailbox)), [Some(Ok(vec![2])), Some(Ok(vec![]))]);
         assert_eq!([(); 2].map(|()| received(&mailbox)), [const { Some(Err(Closed::ByPeer)) }; 2]);
-        assert_eq!(mailbox.next_event(None), Some(Event::Closed(Closed::ByPeer)));
-        assert_eq!(mailbox.next_event(None), None);
+        assert_eq!(mailbox.events.with(Events::next), Some(Some(Event::Closed(Closed::ByPeer))));
+        assert_eq!(
+            [(); 2].map(|()| mailbox.events.with(Events::next)),
+            [const { Some(None) }; 2],
+            "as often as it is asked for"
+        );
     }
 
     /// Nobody reads events: those of the end are there all the same, and memory does not grow.
@@ -289,7 +249,7 @@ mod tests {
         let mailbox = Mailbox::new(1, 1000);
         mailbox.tell((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
         mailbox.tell([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
-        let all: Vec<Event> = std::iter::from_fn(|| mailbox.next_event(None)).collect();
+        let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten()).collect();
         assert_eq!((all.len(), all.last()), (MOST_EVENTS, Some(&Event::Closed(Closed::Here))));
         assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
     }

@@ -2,10 +2,11 @@
 
 use crate::driver::Common;
 use crate::encoder::EncoderOptions;
+use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, ServiceCode};
 use headway_media::SendQueueOptions;
 use headway_rate::ControllerOptions;
-use headway_units::{Dialect, OptionError, Options as _, Registry as _};
+use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
 /// 248 to 250 are those of scenarios.
@@ -23,9 +24,11 @@ const CCIDS: [(&str, u8); 9] = [
 
 /// The rules of an endpoint and of all its connections.
 ///
-/// Both ends agree on [`port`](Self::port) and [`service`](Self::service); all else is each end's own business.
+/// Both ends agree on [`port`](Self::port), [`service`](Self::service) and security; all else is each end's own business.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What stands below DCCP; `None`: nothing (RFC 6773).
+    pub dtls: Option<DtlsOptions>,
     /// The protocol's: controllers, windows, timers.
     pub connection: ConnectionOptions,
     /// How many connections there may be, and what refusals.
@@ -45,6 +48,63 @@ pub struct Options {
 }
 
 impl Options {
+    /// DTLS with this identity, and with peers that are trusted.
+    #[must_use]
+    pub fn new(identity: Identity, trust: Trust) -> Self {
+        let connection = ConnectionOptions { handshake_data: true, ..ConnectionOptions::under_dtls() };
+        Self::with(Some(DtlsOptions::new(identity, trust)), connection)
+    }
+
+    /// A server with an identity that lasts as long as these options, for whatever client. Clients know it by its
+    /// [fingerprint](Self::fingerprint), which the program has to tell them.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn server() -> Result<Self, SecureError> {
+        Ok(Self::new(Identity::generate()?, Trust::Anyone))
+    }
+
+    /// A client of servers that are trusted.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn client(trust: Trust) -> Result<Self, SecureError> {
+        Ok(Self::new(Identity::generate()?, trust))
+    }
+
+    /// No security: DCCP in UDP as RFC 6773 has it. Whoever sees a packet can read it, and forge the next.
+    #[must_use]
+    pub fn insecure() -> Self {
+        Self::with(None, ConnectionOptions::real())
+    }
+
+    fn with(dtls: Option<DtlsOptions>, connection: ConnectionOptions) -> Self {
+        // A user who waits for a call wants to know sooner than after the three minutes of RFC 4340 section 8.1.1.
+        let connection = ConnectionOptions { request_give_up: Duration::from_secs(10), ..connection };
+        let mut queue =
+            SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap_or(SendQueueOptions::fifo(Dialect::Rfc));
+        queue.rules.limit = QueueSize::Packets(256);
+        Self {
+            dtls,
+            connection,
+            endpoint: EndpointOptions::default(),
+            queue,
+            encoder: EncoderOptions::default(),
+            service: ServiceCode::from_ascii("HDWY").unwrap_or_default(),
+            port: 5004,
+            unread: 1024,
+            follow: true,
+        }
+    }
+
+    /// What peers have to know to tell this end from others.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
+    }
+
     /// Both ways of each connection have this controller, by the name that scenarios give it. `tfrc` is the default; all that no RFC defines
     /// (`none`, `udpm`, `spacing`, ..) are experiments, and both ends must ask for the same.
     ///
@@ -89,39 +149,6 @@ fn followed(row: CcidController) -> CcidController {
     CcidController { ack_vectors: true, ..row }
 }
 
-impl Default for Options {
-    /// TFRC; a send queue by priority and expiry; what real paths need.
-    fn default() -> Self {
-        let mut queue =
-            SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap_or(SendQueueOptions::fifo(Dialect::Rfc));
-        queue.rules.limit = headway_units::QueueSize::Packets(256);
-        let rfc = ConnectionOptions::preset(Dialect::Rfc);
-        let connection = ConnectionOptions {
-            send_ccids: vec![3],
-            receive_ccids: vec![3],
-            handshake_data: true,
-            sequence_window: 20_000,
-            controllers: rfc
-                .controllers
-                .iter()
-                .cloned()
-                .map(followed)
-                .collect(),
-            ..rfc
-        };
-        Self {
-            connection,
-            endpoint: EndpointOptions::default(),
-            queue,
-            encoder: EncoderOptions::default(),
-            service: ServiceCode::from_ascii("HDWY").unwrap_or_default(),
-            port: 5004,
-            unread: 1024,
-            follow: true,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,16 +158,16 @@ mod tests {
     fn each_controller_is_known_by_name() {
         let mut numbers = Vec::new();
         for (kind, number) in CCIDS {
-            match Options::default().with_controller(kind) {
+            match Options::insecure().with_controller(kind) {
                 Ok(options) => assert!(options.checked().is_ok(), "{kind}"),
                 // What it needs is said by the key that would give it.
-                Err(error) => assert!(["line_rate", "ecn"].contains(&&*error.key), "{kind}: {error:?}"),
+                Err(error) => assert!(["line_rate", "ecn"].contains(&error.key), "{kind}: {error:?}"),
             }
             numbers.push(number);
         }
         numbers.dedup();
         assert_eq!(numbers.len(), CCIDS.len());
-        let unknown = Options::default().with_controller("cubic").unwrap_err();
+        let unknown = Options::insecure().with_controller("cubic").unwrap_err();
         assert!(unknown.message.contains("tfrc-sp"), "{}", unknown.message);
     }
 }

@@ -2,22 +2,37 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use headway_net::{Closed, Connection, Duration, Endpoint, Event, Fate, Media, Options, SendError};
+use headway_net::{
+    Closed, Connection, Duration, Endpoint, Event, Fate, Identity, Media, Options, SecureError, SendError, Trust,
+};
 use std::net::SocketAddr;
 
 const LOOPBACK: &str = "127.0.0.1:0";
 /// Longer than anything here takes on the busiest machine.
-const LONG: std::time::Duration = std::time::Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(30);
+
+/// A server's options and its client's.
+type Both = (Options, Options);
+
+fn secure() -> Both {
+    let server = Options::server().unwrap();
+    let trust = Trust::Fingerprints(vec![server.fingerprint().unwrap()]);
+    (server, Options::client(trust).unwrap())
+}
+
+fn insecure() -> Both {
+    (Options::insecure(), Options::insecure())
+}
 
 fn server(options: &Options) -> (Endpoint, SocketAddr) {
-    let server = Endpoint::server(LOOPBACK.parse().unwrap(), options, None).unwrap();
+    let server = Endpoint::server(LOOPBACK.parse().unwrap(), options).unwrap();
     let address = server.local_addr();
     (server, address)
 }
 
-fn pair(options: &Options) -> (Endpoint, Connection, Endpoint, Connection) {
-    let (server, address) = server(options);
-    let client = Endpoint::client(options, None).unwrap();
+fn pair((ours, theirs): &Both) -> (Endpoint, Connection, Endpoint, Connection) {
+    let (server, address) = server(ours);
+    let client = Endpoint::client(theirs).unwrap();
     let connection = client.connect(address).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept_timeout(LONG).unwrap();
@@ -38,7 +53,12 @@ fn all(connection: &Connection) -> (Vec<Vec<u8>>, Closed) {
 
 #[test]
 fn media_arrives_in_order_and_the_end_is_told() {
-    let (_client, connection, _server, accepted) = pair(&Options::default());
+    media_arrives_in_order_and_the_end_is_told_with(&secure());
+    media_arrives_in_order_and_the_end_is_told_with(&insecure());
+}
+
+fn media_arrives_in_order_and_the_end_is_told_with(both: &Both) {
+    let (_client, connection, _server, accepted) = pair(both);
     let sender = std::thread::Builder::new().spawn(move || {
         for n in 0..500u32 {
             connection.send(Media::new(&n.to_be_bytes())).unwrap();
@@ -55,7 +75,12 @@ fn media_arrives_in_order_and_the_end_is_told() {
 /// Each datagram has one end, and those of which the peer says so have arrived.
 #[test]
 fn what_became_of_each_datagram_is_told() {
-    let (_client, connection, _server, accepted) = pair(&Options::default());
+    what_became_of_each_datagram_is_told_with(&secure());
+    what_became_of_each_datagram_is_told_with(&insecure());
+}
+
+fn what_became_of_each_datagram_is_told_with(both: &Both) {
+    let (_client, connection, _server, accepted) = pair(both);
     let reader = std::thread::Builder::new().spawn(move || all(&accepted)).unwrap();
     for n in 0..200u64 {
         assert_eq!(connection.send(Media::new(&n.to_be_bytes())).unwrap(), n);
@@ -78,7 +103,12 @@ fn what_became_of_each_datagram_is_told() {
 /// What cannot come in time does not go, and the program hears it.
 #[test]
 fn what_has_expired_is_not_sent() {
-    let (_client, connection, _server, _accepted) = pair(&Options::default());
+    what_has_expired_is_not_sent_with(&secure());
+    what_has_expired_is_not_sent_with(&insecure());
+}
+
+fn what_has_expired_is_not_sent_with(both: &Both) {
+    let (_client, connection, _server, _accepted) = pair(both);
     // TFRC begins with a few packets: of so many at once most would wait for reports for longer than a microsecond.
     let old = Media { expires: Some(Duration::from_nanos(1)), ..Media::new(&[7; 1000]) };
     for _ in 0..50 {
@@ -97,7 +127,12 @@ fn what_has_expired_is_not_sent() {
 
 #[test]
 fn what_no_packet_can_carry_is_refused() {
-    let (_client, connection, _server, _accepted) = pair(&Options::default());
+    what_no_packet_can_carry_is_refused_with(&secure());
+    what_no_packet_can_carry_is_refused_with(&insecure());
+}
+
+fn what_no_packet_can_carry_is_refused_with(both: &Both) {
+    let (_client, connection, _server, _accepted) = pair(both);
     let largest = connection.largest();
     assert!((1200..1500).contains(&largest), "{largest}");
     assert_eq!(
@@ -110,11 +145,11 @@ fn what_no_packet_can_carry_is_refused() {
 /// Nobody is there: the connection is over after a while, not the program.
 #[test]
 fn nobody_answers() {
-    let mut options = Options::default();
+    let mut options = Options::insecure();
     options.connection.request_give_up = Duration::from_millis(300);
     options.connection.request_timeout = Duration::from_millis(100);
-    let silent = Endpoint::client(&options, None).unwrap();
-    let client = Endpoint::client(&options, None).unwrap();
+    let silent = Endpoint::client(&options).unwrap();
+    let client = Endpoint::client(&options).unwrap();
     let nobody = SocketAddr::new([127, 0, 0, 1].into(), silent.local_addr().port());
     drop(silent);
     let connection = client.connect(nobody).unwrap();
@@ -125,9 +160,9 @@ fn nobody_answers() {
 /// A server that serves something else says so.
 #[test]
 fn another_service_is_refused() {
-    let (_server, address) = server(&Options::default());
-    let other = Options { service: headway_dccp::ServiceCode(1), ..Options::default() };
-    let client = Endpoint::client(&other, None).unwrap();
+    let (_server, address) = server(&Options::insecure());
+    let other = Options { service: headway_dccp::ServiceCode(1), ..Options::insecure() };
+    let client = Endpoint::client(&other).unwrap();
     let Err(Closed::Reset(reset)) = client.connect(address).unwrap().connected() else { panic!() };
     assert_eq!(reset.code, headway_dccp::ResetCode::BAD_SERVICE_CODE);
 }
@@ -135,8 +170,13 @@ fn another_service_is_refused() {
 /// What is sent before there is an answer waits, and goes.
 #[test]
 fn the_first_media_need_not_wait() {
-    let (server, address) = server(&Options::default());
-    let client = Endpoint::client(&Options::default(), None).unwrap();
+    the_first_media_need_not_wait_with(&secure());
+    the_first_media_need_not_wait_with(&insecure());
+}
+
+fn the_first_media_need_not_wait_with(both: &Both) {
+    let (server, address) = server(&both.0);
+    let client = Endpoint::client(&both.1).unwrap();
     let connection = client.connect(address).unwrap();
     connection.send(Media::new(b"early")).unwrap();
     let accepted = server.accept_timeout(LONG).unwrap();
@@ -148,8 +188,13 @@ fn the_first_media_need_not_wait() {
 /// Both ways at once, on one socket that serves many.
 #[test]
 fn many_connections_share_a_socket() {
-    let (server, address) = server(&Options::default());
-    let client = Endpoint::client(&Options::default(), None).unwrap();
+    many_connections_share_a_socket_with(&secure());
+    many_connections_share_a_socket_with(&insecure());
+}
+
+fn many_connections_share_a_socket_with(both: &Both) {
+    let (server, address) = server(&both.0);
+    let client = Endpoint::client(&both.1).unwrap();
     let connections: Vec<Connection> = (0..20).map(|_| client.connect(address).unwrap()).collect();
     for (n, connection) in connections.iter().enumerate() {
         connection.send(Media::new(&[n as u8])).unwrap();
@@ -172,8 +217,13 @@ fn many_connections_share_a_socket() {
 /// A program that does not read loses what it does not read, and nothing grows.
 #[test]
 fn who_does_not_read_loses() {
-    let options = Options { unread: 4, ..Options::default() };
-    let (_client, connection, server, accepted) = pair(&options);
+    who_does_not_read_loses_with(&secure());
+    who_does_not_read_loses_with(&insecure());
+}
+
+fn who_does_not_read_loses_with(both: &Both) {
+    let few = (Options { unread: 4, ..both.0.clone() }, both.1.clone());
+    let (_client, connection, server, accepted) = pair(&few);
     for n in 0..50u8 {
         connection.send(Media::new(&[n])).unwrap();
         std::thread::park_timeout(std::time::Duration::from_millis(5));
@@ -190,4 +240,40 @@ fn handles_go_to_other_threads() {
     fn sendable<T: Send + Sync + 'static>() {}
     sendable::<Endpoint>();
     sendable::<Connection>();
+}
+
+/// A client that expects somebody else says so, and nothing of its media goes.
+#[test]
+fn a_server_that_is_not_trusted_gets_nothing() {
+    let (server, address) = server(&Options::server().unwrap());
+    let other = Options::server().unwrap().fingerprint().unwrap();
+    let client = Endpoint::client(&Options::client(Trust::Fingerprints(vec![other])).unwrap()).unwrap();
+    let connection = client.connect(address).unwrap();
+    // It may be refused already.
+    drop(connection.send(Media::new(b"secret")));
+    assert!(matches!(connection.connected(), Err(Closed::Security(SecureError::Fingerprint { .. }))));
+    assert!(server.accept_timeout(Duration::from_millis(100)).is_none());
+}
+
+/// A server that knows its clients turns others away.
+#[test]
+fn a_client_that_is_not_trusted_is_turned_away() {
+    let known = Options::client(Trust::Anyone).unwrap();
+    let (server, address) =
+        server(&Options::new(Identity::generate().unwrap(), Trust::Fingerprints(vec![known.fingerprint().unwrap()])));
+    let stranger = Endpoint::client(&Options::client(Trust::Anyone).unwrap()).unwrap();
+    assert!(stranger.connect(address).unwrap().connected().is_err());
+    let friend = Endpoint::client(&known).unwrap();
+    friend.connect(address).unwrap().connected().unwrap();
+    assert!(server.accept_timeout(LONG).is_some());
+}
+
+/// One end with security and one without do not understand each other, and neither hangs.
+#[test]
+fn security_is_not_left_out() {
+    let (_server, address) = server(&Options::server().unwrap());
+    let mut options = Options::insecure();
+    options.connection.request_give_up = Duration::from_millis(500);
+    let client = Endpoint::client(&options).unwrap();
+    assert_eq!(client.connect(address).unwrap().connected(), Err(Closed::NoAnswer));
 }
