@@ -425,9 +425,10 @@ impl Secure for Dtls {
             }
         }
         if let Some(peer) = self.pending.get_mut(&path) {
-            // Of ServerHello and HelloVerifyRequest one comes first.
-            let hello = matches!(record::handshake_type(datagram), Some(2 | 3));
-            if short && (peer.accepted.is_some() || peer.knows_version() || hello) {
+            // A client hears no ClientHello; and of ServerHello and HelloVerifyRequest one comes first.
+            let kind = record::handshake_type(datagram);
+            let fits = kind != Some(1) && (peer.knows_version() || matches!(kind, Some(2 | 3)));
+            if short && (peer.accepted.is_some() || fits) {
                 let outcome = peer.handle(&mut self.desk, now, path, datagram, deliver);
                 let used = outcome.progress || outcome.failed.is_some();
                 self.advance(now, path, outcome);

@@ -43,7 +43,7 @@ pub struct DtlsOptions {
     pub prefix_burst: u64,
     /// And a second.
     pub prefix_per_second: u64,
-    /// Cookies asked for a second, from all together. One costs some 20 us.
+    /// Cookies asked for a second, from all together. One costs 20 to 40 us.
     pub cookies_per_second: u64,
     /// Packets from an unknown address that are tried against the sessions with the same host, a second and host. All together get eight
     /// times as many.
