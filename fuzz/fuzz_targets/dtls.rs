@@ -1,0 +1,9 @@
+//! Anything to DTLS, with sessions and handshakes under way.
+#![no_main]
+
+#[path = "../check_dtls.rs"]
+mod check_dtls;
+#[path = "../choices.rs"]
+mod choices;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check_dtls::check(bytes));
