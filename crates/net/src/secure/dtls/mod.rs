@@ -12,7 +12,9 @@
 //! records in a row is deaf for good: 16 bits of a number are sent, and what they stand for is told by the last that came. DTLS does not notice:
 //! the connection above hears nothing more, and ends.
 
+mod accept;
 mod cookie;
+mod find;
 mod hello;
 mod identity;
 mod limits;
@@ -29,7 +31,7 @@ use cookie::Cookies;
 use headway_dccp::Path;
 use headway_units::{Duration, Instant};
 use hello::Hello;
-use limits::{Allowance, BySource, Overall, prefix};
+use limits::{Allowance, BySource, Overall};
 use peer::{BUFFER, Desk, HANDSHAKE_DATAGRAM, HANDSHAKE_DATAGRAMS, Outcome, Peer};
 use record::Shape;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -41,10 +43,6 @@ const RETRIES: usize = 12;
 /// Times that a client begins, within the time for a handshake. Anybody may have answered in the server's name, which ends an attempt; and with
 /// some patterns of loss in a flight of several datagrams of 1.3 the library's two ends wait for each other.
 const ATTEMPTS: u64 = 4;
-/// Bytes of a server's first flight without its certificate: 421 with P-256, some more with P-384.
-const FLIGHT: usize = 480;
-/// Sessions that one packet from an unknown address is tried against: those that have been silent for longest.
-const TRIED: usize = 16;
 /// A record's header, explicit nonce and tag (RFC 5288); of 1.3 header, type and tag (RFC 9147 section 4).
 const OVERHEAD_12: usize = 13 + 8 + 16;
 const OVERHEAD_13: usize = 5 + 1 + 16;
@@ -145,93 +143,6 @@ impl Dtls {
         }
     }
 
-    /// A ClientHello that belongs to nothing that is under way.
-    fn hello(&mut self, now: Instant, path: Path, hello: &Hello<'_>, datagram: &[u8]) {
-        let beside = self.sessions.get(&path);
-        // A duplicate of the one that the session came from; or the path is not its own any more, and the name is taken.
-        let taken = beside
-            .is_some_and(|session| session.at != path || session.accepted.is_none_or(|random| random == hello.random));
-        if !self.options.accept || taken {
-            self.desk.counters.ignored += 1;
-            return;
-        }
-        if beside.is_none() && self.sessions.len() >= self.options.sessions {
-            self.desk.counters.handshakes_refused += 1;
-            return;
-        }
-        let source = prefix(host(path));
-        if hello.cookie().is_some() {
-            let Some((cookie, first)) =
-                self.cookies.open(now, path, hello).and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
-            else {
-                self.desk.counters.cookies_bad += 1;
-                return;
-            };
-            if !self.begun.take(now, source) {
-                self.desk.counters.handshakes_refused += 1;
-                return;
-            }
-            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, Some(hello.random));
-            let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.desk, now, &first));
-            if asked {
-                let outcome = cookie::with(hello.random, cookie, || {
-                    peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ())
-                });
-                self.begin(path, source, peer, outcome);
-            } else {
-                self.desk.counters.cookies_bad += 1;
-            }
-            return;
-        }
-        let unproven = self.pending.values().filter(|peer| peer.credit.is_some()).count();
-        let at_once = beside.is_none()
-            && !self.pending.contains_key(&path)
-            && datagram.len() >= self.options.identity.certificate_len() + FLIGHT
-            && unproven < self.options.unproven
-            && self.begun.take_unproven(now, source);
-        if at_once {
-            let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
-            peer.credit = Some(0);
-            let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
-            self.begin(path, source, peer, outcome);
-        } else if self.cookies_asked.take(now) {
-            let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
-            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, None);
-            peer.credit = Some(0);
-            let before = self.desk.transmit.len();
-            cookie::with(hello.random, cookie, || peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ()));
-            self.desk.counters.cookies_asked += (self.desk.transmit.len() - before) as u64;
-        } else {
-            self.desk.counters.handshakes_refused += 1;
-        }
-    }
-
-    /// A handshake is under way, if nothing has failed at once.
-    fn begin(&mut self, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
-        self.desk.counters.handshakes_begun += 1;
-        if outcome.failed.is_some() {
-            self.desk.counters.handshakes_failed += 1;
-            return;
-        }
-        self.pending.remove(&path);
-        if self.pending.values().filter(|peer| peer.accepted.is_some()).count() >= self.options.pending {
-            let oldest = |same: bool| {
-                let of = self
-                    .pending
-                    .iter()
-                    .filter(|(path, peer)| peer.accepted.is_some() && (!same || prefix(host(**path)) == source));
-                of.min_by_key(|(_, peer)| peer.begun).map(|(path, _)| *path)
-            };
-            if let Some(oldest) = oldest(true).or_else(|| oldest(false)) {
-                self.pending.remove(&oldest);
-                self.arm(false, oldest);
-                self.desk.counters.handshakes_evicted += 1;
-            }
-        }
-        self.pending.insert(path, Box::new(peer));
-        self.arm(false, path);
-    }
-
     /// We begin, for the nth time.
     fn attempt(&mut self, now: Instant, path: Path, attempt: u64) -> Result<(), SecureError> {
         let mut dtls = self.engine(now, &self.client);
@@ -330,65 +241,6 @@ impl Dtls {
             }
         }
     }
-
-    /// A packet that is not of the session that has its address, `but`, or whose address nobody has: perhaps of a peer whose address has changed.
-    fn try_sessions(
-        &mut self,
-        now: Instant,
-        path: Path,
-        but: Option<Path>,
-        datagram: &[u8],
-        deliver: &mut dyn FnMut(Path, &[u8]),
-    ) {
-        let host = host(path);
-        let from = (host, Path::Ipv4 { local: [0; 4].into(), remote: [0; 4].into() });
-        let others =
-            || self.hosts.range(from..).take_while(|(of, _)| *of == host).filter(|(_, name)| Some(*name) != but);
-        if others().next().is_none() {
-            match but {
-                Some(_) => self.desk.counters.records_failed += 1,
-                None => self.desk.counters.ignored += 1,
-            }
-            return;
-        }
-        if !(self.trials.take(now, host) && self.all_trials.take(now)) {
-            self.desk.counters.trials_refused += 1;
-            return;
-        }
-        self.desk.counters.trials += 1;
-        let mut names: Vec<_> =
-            others().filter_map(|(_, name)| Some((self.sessions.get(name)?.heard, *name))).collect();
-        names.sort_unstable();
-        for (_, name) in names.into_iter().take(TRIED) {
-            let Some(session) = self.sessions.get_mut(&name) else { continue };
-            let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
-            let found = outcome.delivered > 0;
-            self.settle(name, outcome);
-            if found {
-                self.saw(name, path);
-                return;
-            }
-        }
-        self.desk.counters.records_failed += 1;
-    }
-
-    /// A packet of this session has come by this path.
-    fn saw(&mut self, name: Path, path: Path) {
-        let Some(session) = self.sessions.get_mut(&name) else { return };
-        if session.at == path || session.seen == Some(path) {
-            return;
-        }
-        let old = session.seen.replace(path);
-        if let Some(old) = old.filter(|old| self.routes.get(old) == Some(&name)) {
-            self.routes.remove(&old);
-        }
-        // Where another is, it stays until this one has shown that it is there.
-        let owner = self.routes.get(&path).unwrap_or(&path);
-        if self.sessions.get(owner).is_none_or(|owner| owner.at != path) && path != name {
-            self.routes.insert(path, name);
-        }
-        self.events.push_back(SecureEvent::Seen { session: name, path });
-    }
 }
 
 impl Secure for Dtls {
@@ -486,21 +338,7 @@ impl Secure for Dtls {
     }
 
     fn move_to(&mut self, _: Instant, session: Path, path: Path) -> bool {
-        let Some(peer) = self.sessions.get_mut(&session).filter(|peer| peer.seen == Some(path)) else { return false };
-        // What is late still comes by the old path.
-        let old = std::mem::replace(&mut peer.at, path);
-        peer.seen = Some(old);
-        self.hosts.remove(&(host(old), session));
-        self.hosts.insert((host(path), session));
-        for path in [old, path] {
-            if path == session {
-                self.routes.remove(&path);
-            } else {
-                self.routes.insert(path, session);
-            }
-        }
-        self.desk.counters.moved += 1;
-        true
+        self.moves(session, path)
     }
 
     fn poll_transmit(&mut self, _: Instant, datagram: &mut Vec<u8>) -> Option<Path> {
@@ -524,6 +362,7 @@ impl Secure for Dtls {
             let of = if session { &mut self.sessions } else { &mut self.pending };
             let Some(peer) = of.get_mut(&path) else {
                 self.timers.pop_first();
+                self.due.remove(&(session, path));
                 continue;
             };
             let mut outcome = peer.handle_timeout(&mut self.desk, now, path);

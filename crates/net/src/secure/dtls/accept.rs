@@ -1,0 +1,101 @@
+//! Clients that come: who gets a handshake at once, who is asked for a cookie first, and who has to make room.
+
+use super::hello::Hello;
+use super::limits::prefix;
+use super::peer::{Outcome, Peer};
+use super::{Dtls, cookie, host};
+use headway_dccp::Path;
+use headway_units::Instant;
+use std::net::IpAddr;
+
+/// Bytes of a server's first flight without its certificate: 421 with P-256, some more with P-384.
+const FLIGHT: usize = 480;
+
+impl Dtls {
+    /// A ClientHello that belongs to nothing that is under way.
+    pub(super) fn hello(&mut self, now: Instant, path: Path, hello: &Hello<'_>, datagram: &[u8]) {
+        let beside = self.sessions.get(&path);
+        // A duplicate of the one that the session came from; or the path is not its own any more, and the name is taken.
+        let taken = beside
+            .is_some_and(|session| session.at != path || session.accepted.is_none_or(|random| random == hello.random));
+        if !self.options.accept || taken {
+            self.desk.counters.ignored += 1;
+            return;
+        }
+        if beside.is_none() && self.sessions.len() >= self.options.sessions {
+            self.desk.counters.handshakes_refused += 1;
+            return;
+        }
+        let source = prefix(host(path));
+        if hello.cookie().is_some() {
+            let Some((cookie, first)) =
+                self.cookies.open(now, path, hello).and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
+            else {
+                self.desk.counters.cookies_bad += 1;
+                return;
+            };
+            if !self.begun.take(now, source) {
+                self.desk.counters.handshakes_refused += 1;
+                return;
+            }
+            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, Some(hello.random));
+            let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.desk, now, &first));
+            if asked {
+                let outcome = cookie::with(hello.random, cookie, || {
+                    peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ())
+                });
+                self.begin(path, source, peer, outcome);
+            } else {
+                self.desk.counters.cookies_bad += 1;
+            }
+            return;
+        }
+        let unproven = self.pending.values().filter(|peer| peer.credit.is_some()).count();
+        let at_once = beside.is_none()
+            && !self.pending.contains_key(&path)
+            && datagram.len() >= self.options.identity.certificate_len() + FLIGHT
+            && unproven < self.options.unproven
+            && self.begun.take_unproven(now, source);
+        if at_once {
+            let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
+            peer.credit = Some(0);
+            let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
+            self.begin(path, source, peer, outcome);
+        } else if self.cookies_asked.take(now) {
+            let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
+            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, None);
+            peer.credit = Some(0);
+            let before = self.desk.transmit.len();
+            cookie::with(hello.random, cookie, || peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ()));
+            self.desk.counters.cookies_asked += (self.desk.transmit.len() - before) as u64;
+        } else {
+            self.desk.counters.handshakes_refused += 1;
+        }
+    }
+
+    /// A handshake is under way, if nothing has failed at once.
+    fn begin(&mut self, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
+        self.desk.counters.handshakes_begun += 1;
+        if outcome.failed.is_some() {
+            self.desk.counters.handshakes_failed += 1;
+            return;
+        }
+        self.pending.remove(&path);
+        if self.pending.values().filter(|peer| peer.accepted.is_some()).count() >= self.options.pending {
+            let oldest = |same: bool| {
+                let of = self
+                    .pending
+                    .iter()
+                    .filter(|(path, peer)| peer.accepted.is_some() && (!same || prefix(host(**path)) == source));
+                of.min_by_key(|(_, peer)| peer.begun).map(|(path, _)| *path)
+            };
+            if let Some(oldest) = oldest(true).or_else(|| oldest(false)) {
+                self.pending.remove(&oldest);
+                self.arm(false, oldest);
+                self.desk.counters.handshakes_evicted += 1;
+            }
+        }
+        self.pending.insert(path, Box::new(peer));
+        self.arm(false, path);
+    }
+}
