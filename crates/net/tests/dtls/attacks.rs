@@ -230,6 +230,25 @@ fn a_client_waits_for_an_answer_that_is_one() {
     assert!(world.is_ready(client), "{:?}", world.clients[client].events);
 }
 
+/// RFC 6347 section 4.1.2.7: what nobody has signed ends nothing, neither a handshake; it is over at the first attempt.
+#[test]
+fn a_forged_alert_does_not_end_a_handshake() {
+    for versions in VERSIONS {
+        let mut world = World::new(server_options());
+        let client = world.join(options(versions), address(1));
+        for n in 0..10 {
+            let alert = [21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 1, n, 0, 2, 2, 40];
+            world.inject(address(1), &alert);
+            let path = to_server(address(1));
+            let none = &mut |_, packet: &[u8]| panic!("{packet:?}");
+            world.clients[client].layer.handle_datagram(world.now, path, &mut alert.clone(), none);
+            world.run(DELAY);
+        }
+        assert!(world.is_ready(client) && world.server.sessions() == 1, "{versions:?}");
+        assert_eq!(world.clients[client].layer.counters().handshakes_begun, 1, "{versions:?}");
+    }
+}
+
 /// Answers that somebody makes up, or real ones that were changed; which session they are for; where they come from.
 fn garbage() -> impl Strategy<Value = (u8, u32, Vec<u8>, usize, u8)> {
     let bytes = prop_oneof![

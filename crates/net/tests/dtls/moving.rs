@@ -109,6 +109,48 @@ fn trials_do_not_touch_the_others() {
     }
 }
 
+/// A NAT may give one client the port of another of its own. Until it has answered there, the other keeps it; and neither loses a packet.
+#[test]
+fn two_may_come_from_one_address() {
+    for versions in VERSIONS {
+        let mut world = World::new(server_options());
+        let host = |port: u16| SocketAddr::from(([10, 1, 1, 1], port));
+        for port in [2000, 3000] {
+            world.join(crate::world::options(versions), host(port));
+        }
+        world.run(Duration::from_secs(1));
+        for client in [0, 1] {
+            world.send(client, b"hello");
+        }
+        world.run(DELAY);
+        let [first, second] = [0, 1].map(|client| world.name(client));
+        world.events.clear();
+        let packet = world.sealed(1, b"from there");
+        world.inject(host(2000), &packet);
+        assert_eq!(world.got.last(), Some(&(second, b"from there".to_vec())), "{versions:?}");
+        world.drain();
+        assert_eq!(world.events, [SecureEvent::Seen { session: second, path: first }]);
+        let trials = world.server.counters().trials;
+        world.send(0, b"mine");
+        world.run(DELAY);
+        assert_eq!(world.got.last(), Some(&(first, b"mine".to_vec())));
+        assert_eq!(world.server.counters().trials, trials, "{versions:?}: it is known there");
+
+        assert!(world.server.move_to(world.now, second, first));
+        for (client, name) in [(1, second), (0, first)] {
+            let packet = world.sealed(client, b"both");
+            world.inject(host(2000), &packet);
+            assert_eq!(world.got.last(), Some(&(name, b"both".to_vec())), "{versions:?}");
+        }
+        assert_eq!(world.server.seal(world.now, second, b"there", &mut Vec::new()), Some(first));
+        assert_eq!(
+            world.server.seal(world.now, first, b"there", &mut Vec::new()),
+            Some(first),
+            "it was not told to move"
+        );
+    }
+}
+
 /// However many packets come from nowhere, few are tried; and those from other hosts are not.
 #[test]
 fn trials_are_few() {
