@@ -35,6 +35,7 @@ impl Connection {
         }
         let number = self.windows.number_sent(seq);
         self.acknowledge.on_ack_of(seq);
+        self.mtu.on_arrivals(seq, 1);
         self.end_of_round_trip(number);
         // An Ack goes because there is something to acknowledge. What rides on other packets has waited for them: an end that
         // sends no Elapsed Time (Linux) acknowledges its peer's last data in a Close, seconds later.
@@ -58,6 +59,7 @@ impl Connection {
             // Our packets that carried Ack Vectors have come if the peer's vector says so.
             for (newest, packets) in self.forward.runs_that_came(seq) {
                 self.acknowledge.on_ack_of_run(newest, packets);
+                self.mtu.on_arrivals(newest, packets);
             }
         }
         NEXT

@@ -1,4 +1,9 @@
-//! How large packets may be (RFC 4340 section 14).
+//! How large packets may be (RFC 4340 section 14), and whether they still come through.
+//!
+//! A route may change to one whose MTU is smaller, and say nothing: packets of full size vanish, and smaller ones come. Who probes watches for
+//! that as RFC 8899 section 4.3 has it: a large packet of which no acknowledgement tells is a reason to ask, by a padded Sync of the size that is
+//! believed in, and at once by a bare one. Where three times only the bare one is answered there is a black hole; silence to both is an
+//! outage, of which the size is no cause.
 
 use headway_units::{Duration, Instant, Seq48};
 
@@ -16,6 +21,9 @@ const LEAST: usize = 576;
 const STEP: usize = 16;
 /// Losses of one size that prove it too large: one may be congestion.
 const TRIES: u32 = 3;
+/// Large packets of which nothing is known, and how long, before it is asked whether such packets come through: losses are no reason.
+const UNTOLD: u32 = 3;
+const PATIENCE: Duration = Duration::from_secs(1);
 /// When the search is done it begins again after this long: paths change.
 const AGAIN: Duration = Duration::from_secs(600);
 /// The plateaus of RFC 1191 section 7, for routers that do not say their MTU.
@@ -35,6 +43,19 @@ pub(crate) struct PathMtu {
     probe: Option<Probe>,
     /// Losses of the present size.
     tries: u32,
+    watch: Option<Watch>,
+    /// Whether the present size still comes through is in doubt.
+    doubt: Option<Doubt>,
+}
+
+/// A large packet of data, of which nothing is known yet.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    seq: Seq48,
+    size: usize,
+    sent: Instant,
+    /// Packets of its size and larger since.
+    packets: u32,
 }
 
 /// A padded Sync on its way.
@@ -42,12 +63,34 @@ pub(crate) struct PathMtu {
 struct Probe {
     seq: Seq48,
     size: usize,
+    /// The bare Sync that went next has been answered.
+    smaller_came: bool,
+}
+
+/// Padded Syncs of the present size without an answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Doubt {
+    /// Where the bare one was answered.
+    too_large: u32,
+    /// Where neither was.
+    silent: u32,
 }
 
 impl PathMtu {
     pub(crate) fn new(interface: usize, lower_headers: usize, probing: bool) -> Self {
         let pmtu = if probing { interface.min(BASE) } else { interface };
-        Self { pmtu, interface, lower_headers, ceiling: interface, probing, fresh: true, probe: None, tries: 0 }
+        Self {
+            pmtu,
+            interface,
+            lower_headers,
+            ceiling: interface,
+            probing,
+            fresh: true,
+            probe: None,
+            tries: 0,
+            watch: None,
+            doubt: None,
+        }
     }
 
     /// Headers below DCCP have so many bytes at least.
@@ -68,12 +111,40 @@ impl PathMtu {
         self.packet().saturating_sub(DATA_ACK_HEADER + OPTION_ALLOWANCE)
     }
 
+    /// A packet of data goes. Whether it is now to be asked if such packets come through.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Instant, rtt: Duration, seq: Seq48, packet: usize) -> bool {
+        let size = packet + self.lower_headers;
+        // What is larger goes in fragments.
+        if !self.probing || size <= LEAST || size > self.pmtu || self.doubt.is_some() {
+            return false;
+        }
+        let watch = self.watch.get_or_insert(Watch { seq, size, sent: now, packets: 0 });
+        watch.packets += u32::from(size >= watch.size);
+        let doubtful = watch.packets > UNTOLD && now.since(watch.sent) >= PATIENCE.max(rtt * 4);
+        if doubtful {
+            self.doubt = Some(Doubt::default());
+        }
+        doubtful
+    }
+    /// Packets from `newest` down have come, so many.
+    pub(crate) fn on_arrivals(&mut self, newest: Seq48, packets: u64) {
+        self.watch.take_if(|watch| newest.distance_from(watch.seq) < packets);
+    }
+    /// Whether the next probe asks for the present size.
+    pub(crate) const fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
+    }
+
     /// Whether a probe is on its way.
     pub(crate) const fn is_probing(&self) -> bool {
         self.probe.is_some()
     }
-    /// The DCCP packet size to probe now, if any: half way to the ceiling.
+    /// The DCCP packet size to probe now, if any: half way to the ceiling, or the present one if that is in doubt.
     pub(crate) fn next_probe(&self) -> Option<usize> {
+        if self.doubt.is_some() {
+            return self.probe.is_none().then_some(self.pmtu - self.lower_headers);
+        }
         let wanted = self.probing && self.probe.is_none() && self.ceiling >= self.pmtu + STEP;
         // The ceiling itself first: most paths carry it.
         let half = self.pmtu + self.ceiling.saturating_sub(self.pmtu).div_ceil(2);
@@ -82,19 +153,27 @@ impl PathMtu {
     }
     /// The probe has gone with this number.
     pub(crate) fn probe_sent(&mut self, seq: Seq48, packet: usize) {
-        self.probe = Some(Probe { seq, size: packet + self.lower_headers });
+        self.probe = Some(Probe { seq, size: packet + self.lower_headers, smaller_came: false });
     }
     /// A SyncAck has come; whether the path MTU grew.
     pub(crate) fn on_sync_ack(&mut self, ack: Seq48) -> bool {
+        if let Some(probe) = self.probe.as_mut().filter(|probe| probe.seq + 1 == ack) {
+            probe.smaller_came = true;
+        }
         let Some(probe) = self.probe.take_if(|probe| probe.seq == ack) else { return false };
-        (self.tries, self.fresh) = (0, false);
+        (self.watch, self.doubt) = (None, None);
+        let asked_again = probe.size == self.pmtu;
+        (self.tries, self.fresh) = (0, self.fresh && asked_again);
         let grows = probe.size > self.pmtu;
         self.pmtu = self.pmtu.max(probe.size);
         grows
     }
-    /// No SyncAck has come, or the search has rested.
-    pub(crate) fn on_timer(&mut self) {
+    /// No SyncAck has come, or the search has rested. Whether the path MTU shrank.
+    pub(crate) fn on_timer(&mut self) -> bool {
         if let Some(probe) = self.probe.take() {
+            if probe.size <= self.pmtu {
+                return self.doubts_more(probe);
+            }
             self.tries += 1;
             if self.tries >= TRIES {
                 (self.tries, self.fresh) = (0, false);
@@ -103,6 +182,25 @@ impl PathMtu {
         } else {
             (self.ceiling, self.fresh) = (self.interface, true);
         }
+        false
+    }
+
+    /// Nothing has answered for the present size. If it comes through no more, what every path of IPv6 carries is the next guess, and then the
+    /// least (RFC 8899 section 5.2). The old size is tried first, for it may have been congestion.
+    fn doubts_more(&mut self, probe: Probe) -> bool {
+        let Some(doubt) = &mut self.doubt else { return false };
+        doubt.too_large += u32::from(probe.smaller_came);
+        doubt.silent += u32::from(!probe.smaller_came);
+        let (is_hole, is_outage) = (doubt.too_large >= TRIES, doubt.silent >= TRIES);
+        if is_hole || is_outage {
+            (self.watch, self.doubt) = (None, None);
+        }
+        let smaller = if self.pmtu > BASE { BASE } else { LEAST };
+        let shrinks = is_hole && smaller < self.pmtu;
+        if shrinks {
+            (self.pmtu, self.ceiling, self.fresh, self.tries) = (smaller, probe.size, true, 0);
+        }
+        shrinks
     }
     /// When a search that is done begins again, if there is anything to find.
     pub(crate) fn resting(&self, now: Instant) -> Option<Instant> {
@@ -120,7 +218,7 @@ impl PathMtu {
         if shrinks {
             self.pmtu = mtu;
             self.ceiling = mtu;
-            self.probe = None;
+            (self.probe, self.watch, self.doubt) = (None, None, None);
         }
         shrinks
     }

@@ -1,6 +1,7 @@
 //! What happens when time passes.
 
 use super::Connection;
+use super::event::Event;
 use super::pending::Due;
 use super::state::State;
 use super::timers::Timer;
@@ -50,7 +51,11 @@ impl Connection {
             Timer::Receiver => self.reverse.handle_timeout(now),
             Timer::Idle => self.on_idle(now),
             Timer::KeepAlive => self.on_quiet(now),
-            Timer::MtuProbe => self.mtu.on_timer(),
+            Timer::MtuProbe => {
+                if self.mtu.on_timer() {
+                    self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
+                }
+            }
         }
     }
 

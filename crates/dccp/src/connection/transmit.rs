@@ -103,6 +103,9 @@ impl Connection {
             }
         };
         let whole = body.kind().header_len(true) + options + len;
+        if matches!(source, Source::Outbox(_)) {
+            self.watch_size(now, seq, whole);
+        }
         self.counters.sent_bytes += whole as u64;
         let handshake = matches!(body.kind(), PacketType::Request | PacketType::Response | PacketType::Reset);
         let probe = matches!(source, Source::Padding(_));
@@ -240,6 +243,13 @@ impl Connection {
         Some(Plan { body, source, seq: None })
     }
 
+    /// Whether packets of this size come through may have to be asked: then no search rests.
+    fn watch_size(&mut self, now: Instant, seq: Seq48, packet: usize) {
+        if self.mtu.on_data(now, self.rtt(), seq, packet) && !self.mtu.is_probing() {
+            self.timers.stop(Timer::MtuProbe);
+        }
+    }
+
     fn plan_probe(&mut self, ack: Seq48) -> Option<Plan> {
         if self.machine.state() != State::Open || self.timers.is_running(Timer::MtuProbe) {
             return None;
@@ -249,6 +259,10 @@ impl Connection {
         let options = if self.agreed.we_count && self.ndp_run > 0 { ndp_words(self.ndp_run) * 4 } else { 0 };
         let data = size.saturating_sub(PacketType::Sync.header_len(true) + options);
         self.mtu.probe_sent(self.windows.upcoming(), size);
+        if self.mtu.is_in_doubt() {
+            // Whose answer shows that it is the size.
+            self.pending.push(Control::Sync { ack });
+        }
         Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
     }
 

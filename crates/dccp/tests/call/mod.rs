@@ -63,6 +63,8 @@ pub struct Call {
     /// The client's datagrams, and when it was told.
     pub fates: Vec<(Instant, u64, Fate)>,
     pub dropped: u64,
+    /// Whole packets with IP's and UDP's headers that the path carries, if they may not be fragmented.
+    pub mtu: usize,
 }
 
 impl Call {
@@ -85,6 +87,7 @@ impl Call {
             events: [vec![], vec![]],
             fates: vec![],
             dropped: 0,
+            mtu: usize::MAX,
         }
     }
 
@@ -112,6 +115,9 @@ impl Call {
                 let back = Path::Udp { local: remote, remote: local };
                 for bytes in buffer[..out.len].chunks(out.segment_size) {
                     self.sent[end] += 1;
+                    if out.dont_fragment && bytes.len() + 28 > self.mtu {
+                        continue;
+                    }
                     if let Some(delay) = (self.way)(self.now, 1 - end, bytes) {
                         let key = (self.now + delay, self.sent[CLIENT] + self.sent[SERVER]);
                         self.under_way.insert(key, (1 - end, back, bytes.to_vec()));

@@ -1,0 +1,102 @@
+//! Paths whose MTU changes in the middle of a connection, without a word from any router (RFC 8899 sections 4.3 and 5.2, RFC 4340 section 14.1).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
+
+mod call;
+
+use call::{CLIENT, Call, lossy, queue};
+use headway_dccp::{ConnectionOptions, Event, State};
+use headway_units::Duration;
+use proptest::prelude::*;
+
+/// What stands around a datagram of the largest size: IP's and UDP's headers, that of a DataAck, and 16 bytes of options.
+const AROUND: usize = 28 + 24 + 16;
+
+fn call(lost: u64) -> Call {
+    let rules = ConnectionOptions::real();
+    let mut call = Call::new(&rules, &rules, &queue("fifo", false), lossy(Duration::from_millis(15), lost));
+    call.run(Duration::from_secs(1));
+    call
+}
+
+/// A datagram each 40 ms, as large as may be, every third of them 160 B.
+fn talk(call: &mut Call, seconds: u64) {
+    for n in 0..seconds * 25 {
+        let largest = call.client().status().maximum_packet_size;
+        call.push(if n % 3 == 0 { 160 } else { largest }, Duration::from_secs(600));
+        call.run(Duration::from_millis(40));
+    }
+}
+
+/// From 1500 B to 1400 B: within 10 s all come again, cut to 1280 B; then the search finds 1400 B again but for 16. So it is where all datagrams
+/// are large, and where nothing else is lost.
+#[test]
+fn a_black_hole_is_found() {
+    for only_large in [false, true] {
+        let mut call = call(0);
+        talk(&mut call, 5);
+        assert_eq!(call.client().status().maximum_packet_size, 1500 - AROUND);
+        call.mtu = 1400;
+        call.events[CLIENT].clear();
+        for _ in 0..10 {
+            if only_large {
+                for _ in 0..25 {
+                    let largest = call.client().status().maximum_packet_size;
+                    call.push(largest, Duration::from_secs(600));
+                    call.run(Duration::from_millis(40));
+                }
+            } else {
+                talk(&mut call, 1);
+            }
+        }
+        assert_eq!(call.events[CLIENT][0], Event::MaximumPacketSize(1280 - AROUND));
+        let from = call.outbox().pushed();
+        talk(&mut call, 40);
+        call.run(Duration::from_secs(10));
+        assert!((from..call.outbox().pushed()).all(|id| call.delivered.contains(&id)));
+        let found = call.client().status().maximum_packet_size + AROUND;
+        assert!((1385..=1400).contains(&found), "{found}");
+    }
+}
+
+/// An outage, and losses by chance, say nothing of sizes.
+#[test]
+fn neither_outages_nor_losses_are_black_holes() {
+    let mut call = call(30);
+    talk(&mut call, 10);
+    for seconds in [1, 3, 10, 30] {
+        let way = std::mem::replace(&mut call.way, Box::new(|_, _, _| None));
+        talk(&mut call, seconds);
+        call.way = way;
+        talk(&mut call, 60);
+        assert_eq!(call.client().state(), State::Open);
+    }
+    let smaller = Event::MaximumPacketSize(1280 - AROUND);
+    assert!(!call.events[CLIENT].contains(&smaller), "{:?}", call.events[CLIENT]);
+    assert_eq!(call.client().status().maximum_packet_size, 1500 - AROUND);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Whatever the path carries, and whenever that changes: 40 s later all that is sent comes, and in the end the search has found what there is,
+    /// but for 16 B.
+    #[test]
+    fn any_change_is_survived(changes in prop::collection::vec((600usize..=1500, 1u64..60), 1..5), last in 600usize..=1500) {
+        let mut call = call(0);
+        for (mtu, seconds) in changes {
+            call.mtu = mtu;
+            talk(&mut call, seconds);
+        }
+        call.mtu = last;
+        talk(&mut call, 40);
+        let from = call.outbox().pushed();
+        talk(&mut call, 700);
+        call.run(Duration::from_secs(10));
+        let pushed = call.outbox().pushed();
+        let missing = (from..pushed).filter(|id| !call.delivered.contains(id)).count();
+        prop_assert_eq!(missing, 0, "of {}", pushed - from);
+        // A Data has 8 bytes less of header than a DataAck, and no options: a size that is so much too large brings them all.
+        let found = call.client().status().maximum_packet_size + AROUND;
+        prop_assert!(found <= last + 24 && found + 16 > last, "{} of {}", found, last);
+    }
+}
