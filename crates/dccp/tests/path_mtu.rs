@@ -58,6 +58,24 @@ fn a_black_hole_is_found() {
     }
 }
 
+/// One packet of full size is lost, and then all are of 1000 B: that they vanish is found all the same.
+#[test]
+fn smaller_ones_are_watched_too() {
+    let mut call = call(0);
+    talk(&mut call, 5);
+    call.mtu = 1400;
+    call.push(1432, Duration::from_secs(600));
+    call.run(Duration::from_millis(40));
+    call.mtu = 1000;
+    for _ in 0..30 * 25 {
+        let largest = call.client().status().maximum_packet_size;
+        call.push(largest.min(1000), Duration::from_secs(600));
+        call.run(Duration::from_millis(40));
+    }
+    let found = call.client().status().maximum_packet_size + AROUND;
+    assert!((900..=1000).contains(&found), "{found}");
+}
+
 /// An outage, and losses by chance, say nothing of sizes.
 #[test]
 fn neither_outages_nor_losses_are_black_holes() {

@@ -21,8 +21,8 @@ const LEAST: usize = 576;
 const STEP: usize = 16;
 /// Losses of one size that prove it too large: one may be congestion.
 const TRIES: u32 = 3;
-/// Large packets of which nothing is known, and how long, before it is asked whether such packets come through: losses are no reason.
-const UNTOLD: u32 = 3;
+/// A large packet of which nothing is known for so long, while others of its size go, is a reason to ask whether they come through. That costs two
+/// Syncs. Who waits for more of them waits long: a controller that hears nothing sends less and less.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// When the search is done it begins again after this long: paths change.
 const AGAIN: Duration = Duration::from_secs(600);
@@ -54,7 +54,7 @@ struct Watch {
     seq: Seq48,
     size: usize,
     sent: Instant,
-    /// Packets of its size and larger since.
+    /// Itself, and packets of its size and larger since.
     packets: u32,
 }
 
@@ -119,11 +119,18 @@ impl PathMtu {
         if !self.probing || size <= LEAST || size > self.pmtu || self.doubt.is_some() {
             return false;
         }
-        let watch = self.watch.get_or_insert(Watch { seq, size, sent: now, packets: 0 });
+        let this = Watch { seq, size, sent: now, packets: 0 };
+        let watch = self.watch.get_or_insert(this);
         watch.packets += u32::from(size >= watch.size);
-        let doubtful = watch.packets > UNTOLD && now.since(watch.sent) >= PATIENCE.max(rtt * 4);
+        if now.since(watch.sent) < PATIENCE.max(rtt * 4) {
+            return false;
+        }
+        let doubtful = watch.packets > 1;
         if doubtful {
             self.doubt = Some(Doubt::default());
+        } else {
+            // It was lost, and larger than what goes now.
+            *watch = this;
         }
         doubtful
     }
