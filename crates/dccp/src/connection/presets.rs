@@ -43,13 +43,14 @@ impl ConnectionOptions {
         options
     }
 
-    /// The same inside of DTLS (RFC 5238), where nobody but the peer can send what comes here.
+    /// The same inside of DTLS over UDP, as SCTP goes in WebRTC (RFC 8261), where nobody but the peer can send what comes here. Not for DTLS over
+    /// DCCP (RFC 5238), which leaves headers open.
     ///
     /// - **Sequence Window 65,536, and 1000 Syncs a second**: nothing is forged, so that neither needs a bound against guesses.
     /// - **Coverage of the headers only** (section 9.2): DTLS has verified each byte already. A peer that insists on more has it.
     /// - **A Request goes again after 200 ms**: DTLS's own handshake, with its own timers, has just shown that the path is there.
     /// - **TIMEWAIT of 4 s**, two of 2 s. It keeps old packets from a new connection of the same ports (section 8.3). Here none can come:
-    ///   records of another association do not decrypt, those of this one are never taken twice, and the next connection in it draws 48 bits
+    ///   records of another association do not decrypt, its replay window takes none of this one twice, and the next connection in it draws 48 bits
     ///   of initial number anew. What is left is to answer a Close whose Reset was lost, and that goes again after two round trips.
     #[must_use]
     pub fn under_dtls() -> Self {
