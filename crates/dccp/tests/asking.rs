@@ -143,6 +143,8 @@ fn probes_are_answered() {
     call.run(Duration::from_secs(1));
     assert_eq!(call.events[CLIENT], [Event::ProbeAnswered(0), Event::ProbeAnswered(4)]);
     assert_eq!(call.delivered.len(), 1);
+    // The third was replaced before it went.
+    assert_eq!(call.probes, [(0, true), (1, true), (2, true), (4, true)]);
     call.client().abort(Instant::from_secs(10));
     assert_eq!(call.client().probe(), None);
 }

@@ -26,11 +26,11 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// The Sync of the driver's probe goes with this number.
-    pub(super) const fn probe_sent(&mut self, seq: Seq48) {
-        if let Some((_, sent)) = &mut self.probe {
-            *sent = Some(seq);
-        }
+    /// The Sync of the driver's probe goes with this number. Which probe that is.
+    pub(super) fn probe_sent(&mut self, seq: Seq48) -> Option<u64> {
+        let (id, sent) = self.probe.as_mut()?;
+        *sent = Some(seq);
+        Some(*id)
     }
 }
 
@@ -38,8 +38,8 @@ impl Connection {
     /// Asks the peer whether it is there: the next packet that [`poll_transmit`](Self::poll_transmit) hands out is a Sync, and once its SyncAck
     /// has come, [`Event::ProbeAnswered`] tells the number that this returns. `None` unless the connection is OPEN.
     ///
-    /// A driver that wants to know whether the peer is at another address sends that one packet there, and all others where they went
-    /// before: an answer shows that who has the peer's numbers is there (section 7.5.5 on guessing them), without DTLS that is whoever can
+    /// A driver that wants to know whether the peer is at another address sends that one packet there, which [`Outgoing`](super::Outgoing) and
+    /// [`Transmit`](crate::Transmit) mark, and all others where they went before: an answer shows that who has the peer's numbers is there (section 7.5.5 on guessing them), without DTLS that is whoever can
     /// see them. A new probe takes the place of one without an answer. Nothing is repeated, and nothing depends on the answer: who asks
     /// sets a limit, and asks seldom.
     pub fn probe(&mut self) -> Option<u64> {

@@ -19,6 +19,8 @@ pub struct Outgoing<'a> {
     pub ecn: Ecn,
     /// Whether routers may not fragment it (section 14.2).
     pub dont_fragment: bool,
+    /// It is the driver's [probe](crate::Connection::probe) of this number, which may go elsewhere than others.
+    pub probe: Option<u64>,
 }
 
 /// What has happened.

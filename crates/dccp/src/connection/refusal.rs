@@ -24,7 +24,7 @@ pub fn refusal(packet: &Packet<'_>, reset: Reset) -> Option<Outgoing<'static>> {
         options: OptionArea::EMPTY,
         data: &[],
     };
-    Some(Outgoing { packet, ecn: Ecn::NotEct, dont_fragment: false })
+    Some(Outgoing { packet, ecn: Ecn::NotEct, dont_fragment: false, probe: None })
 }
 
 /// The sequence and acknowledgement number of such a Reset, taken from the packet.

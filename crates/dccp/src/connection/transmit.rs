@@ -43,6 +43,8 @@ enum Source {
     Outbox(usize),
     Handshake,
     Padding(usize),
+    /// The driver's question: none, under its number.
+    Probe(u64),
 }
 
 /// The packet that goes next.
@@ -108,7 +110,8 @@ impl Connection {
         }
         self.counters.sent_bytes += whole as u64;
         let handshake = matches!(body.kind(), PacketType::Request | PacketType::Response | PacketType::Reset);
-        let probe = matches!(source, Source::Padding(_));
+        let padded = matches!(source, Source::Padding(_));
+        let probe = if let Source::Probe(id) = source { Some(id) } else { None };
         let cscov = CsCov::new(if matches!(source, Source::Outbox(_)) { self.agreed.send_coverage } else { 0 });
         let cscov = cscov.filter(|cscov| cscov.covered(len).is_some()).unwrap_or(CsCov::ALL);
         let ect = self.agreed.ect && self.machine.state().is_synchronized();
@@ -123,8 +126,8 @@ impl Connection {
             data: if is_handshake { self.opening.data() } else { data },
         };
         // "It MAY send these packets as fragmentable ...; it MUST NOT send them as unfragmentable" (section 14.2).
-        let dont_fragment = !handshake && (probe || whole <= self.mtu.packet());
-        Outgoing { packet, ecn: if ect { stamp.ecn } else { Ecn::NotEct }, dont_fragment }
+        let dont_fragment = !handshake && (padded || whole <= self.mtu.packet());
+        Outgoing { packet, ecn: if ect { stamp.ecn } else { Ecn::NotEct }, dont_fragment, probe }
     }
 
     /// What a server says that keeps nothing: its Response, or the Reset that an option asked for.
@@ -174,8 +177,9 @@ impl Connection {
             Control::Sync { ack } => Plan::bare(Body::Sync { ack }),
             Control::SyncAck { ack } => Plan::bare(Body::SyncAck { ack }),
             Control::Probe => {
-                self.asking.probe_sent(self.windows.upcoming());
-                Plan::bare(Body::Sync { ack: self.windows.gsr() })
+                let plan = Plan::bare(Body::Sync { ack: self.windows.gsr() });
+                let id = self.asking.probe_sent(self.windows.upcoming());
+                Plan { source: id.map_or(Source::None, Source::Probe), ..plan }
             }
             Control::Reset { reset, ack, seq } => {
                 Plan { body: Body::Reset { ack: ack.unwrap_or(self.windows.gsr()), reset }, source: Source::None, seq }

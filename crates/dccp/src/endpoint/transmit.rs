@@ -25,6 +25,9 @@ pub struct Transmit {
     pub segment_size: usize,
     /// Whether routers may not fragment them (RFC 4340 section 14.2).
     pub dont_fragment: bool,
+    /// It is a connection's [probe](crate::Connection::probe) of this number, alone: the driver may send it to another address, to find out
+    /// whether the peer is there.
+    pub probe: Option<u64>,
 }
 
 /// Packets as bytes that wait for the next call: answers without a connection, and one packet that did not fit its batch.
@@ -72,7 +75,7 @@ fn write(path: Path, out: &Outgoing<'_>, buffer: &mut Vec<u8>, at: usize) -> Opt
     }
     // What an end sends has a form on the wire.
     let len = out.packet.encode(buffer.get_mut(at..)?, path.outgoing()).ok()?;
-    Some(Transmit { path, ecn: out.ecn, len, segment_size: len, dont_fragment: out.dont_fragment })
+    Some(Transmit { path, ecn: out.ecn, len, segment_size: len, dont_fragment: out.dont_fragment, probe: out.probe })
 }
 
 impl<O: Outbox + Default> Endpoint<O> {
@@ -123,7 +126,7 @@ impl<O: Outbox> Entry<O> {
                 break;
             }
             let Some(out) = self.connection.poll_transmit(now, &mut self.outbox) else { return (Some(batch), false) };
-            let alike = (out.ecn, out.dont_fragment) == (batch.ecn, batch.dont_fragment);
+            let alike = (out.ecn, out.dont_fragment, out.probe) == (batch.ecn, batch.dont_fragment, batch.probe);
             let number = out.packet.seq;
             let fits = alike && out.packet.encoded_len() <= batch.segment_size;
             if fits {

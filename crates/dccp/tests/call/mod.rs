@@ -63,6 +63,8 @@ pub struct Call {
     /// The client's datagrams, and when it was told.
     pub fates: Vec<(Instant, u64, Fate)>,
     pub dropped: u64,
+    /// Marked batches that went: whose probe, and whether it was alone.
+    pub probes: Vec<(u64, bool)>,
     /// Whole packets with IP's and UDP's headers that the path carries, if they may not be fragmented.
     pub mtu: usize,
 }
@@ -87,6 +89,7 @@ impl Call {
             events: [vec![], vec![]],
             fates: vec![],
             dropped: 0,
+            probes: vec![],
             mtu: usize::MAX,
         }
     }
@@ -113,6 +116,7 @@ impl Call {
             while let Some(out) = self.ends[end].poll_transmit(self.now, &mut buffer) {
                 let Path::Udp { local, remote } = out.path else { panic!("it runs over UDP") };
                 let back = Path::Udp { local: remote, remote: local };
+                self.probes.extend(out.probe.map(|probe| (probe, out.len == out.segment_size)));
                 for bytes in buffer[..out.len].chunks(out.segment_size) {
                     self.sent[end] += 1;
                     if out.dont_fragment && bytes.len() + 28 > self.mtu {
