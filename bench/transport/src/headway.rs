@@ -1,8 +1,8 @@
 //! Headway: `CONTROLLER` or `CONTROLLER+dtls`.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
-use headway_net::{Connection, Endpoint, Media, Options, Trust};
-use std::time::{Duration, Instant};
+use headway_net::{Connection, Duration, Endpoint, Media, Options, Trust};
+use std::time::Instant;
 
 const MOST_WAITING: usize = 256;
 
@@ -10,6 +10,8 @@ pub fn run(job: &Job, transport: &str) -> Done {
     let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
     let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
     let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
+    let mut options = options;
+    if std::env::var_os("NOGAP").is_some() { options.connection.report_gap = None; options.connection.tail_ack = None; }
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
     let client = Endpoint::client(&options).unwrap();
     let connection = client.connect(server.local_addr()).unwrap();

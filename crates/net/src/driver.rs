@@ -9,8 +9,8 @@ use crate::secure::{Secure, SecureError, SecureEvent};
 use crate::socket::{Batch, Socket};
 use crate::watched::Watched;
 use headway_dccp::{
-    ConnectionHandle, ConnectionOptions, Decoded, DropCode, Endpoint, EndpointOptions, MediaOutbox, Network, Packet,
-    PacketType, Path, ResetCode, ServiceCode, Status, Transmit,
+    ConnectionHandle, ConnectionOptions, DropCode, Endpoint, EndpointOptions, MediaOutbox, Path, ResetCode,
+    ServiceCode, Status, Transmit,
 };
 use headway_media::SendQueueOptions;
 use headway_units::{Duration, Ecn, Entropy, Instant, Seq48};
@@ -110,7 +110,6 @@ struct Move {
     /// Who asks, and the number of the question.
     handle: ConnectionHandle,
     id: u64,
-    asked: bool,
 }
 
 /// Datagrams to one peer.
@@ -254,8 +253,10 @@ impl Driver {
             if self.transmit(now, &mut sends) {
                 return true;
             }
+            // What a connection has heard before its session ended counts.
+            let events = self.handle_events(now);
             let secure = self.handle_secure_events(now);
-            if !(self.handle_events(now) || secure) || self.pending.is_some() {
+            if !(events || secure) || self.pending.is_some() {
                 return false;
             }
         }
@@ -458,9 +459,11 @@ impl Driver {
         let mut sealed = std::mem::take(&mut self.sealed);
         sealed.clear();
         let mut run: Option<(Path, usize)> = None;
+        // A Sync that asks whether the peer is elsewhere goes there, alone.
+        let asked = self.moves.get(&out.path).filter(|to| out.probe == Some(to.id));
+        let elsewhere = asked.map(|to| to.path);
         for packet in packets.chunks(out.segment_size.max(1)) {
             let before = sealed.len();
-            let elsewhere = if self.moves.is_empty() { None } else { self.elsewhere(out.path, packet) };
             let Some(secure) = &mut self.secure else { break };
             let path = match elsewhere {
                 Some(path) => secure.seal_to(now, out.path, path, packet, &mut sealed),
@@ -537,18 +540,10 @@ impl Driver {
             if let Some(Line { place: Place::Endpoint(handle), .. }) = self.lines.get(&key)
                 && let Some(id) = self.endpoint.connection_mut(*handle).and_then(|connection| connection.probe())
             {
-                self.moves.insert(session, Move { path, handle: *handle, id, asked: false });
+                self.moves.insert(session, Move { path, handle: *handle, id });
                 return;
             }
         }
-    }
-
-    /// Where a packet of this session goes: a Sync that asks whether the peer is elsewhere goes there.
-    fn elsewhere(&mut self, session: Path, packet: &[u8]) -> Option<Path> {
-        let to = self.moves.get_mut(&session).filter(|to| !to.asked)?;
-        let Ok(Decoded::Long(decoded)) = Packet::decode(packet, Network::Udp) else { return None };
-        to.asked = decoded.kind() == PacketType::Sync;
-        to.asked.then_some(to.path)
     }
 
     fn follow(&mut self, now: Instant, handle: ConnectionHandle, id: u64) {

@@ -123,7 +123,13 @@ impl Options {
         }
         self.connection.send_ccids = vec![number];
         self.connection.receive_ccids = vec![number];
-        self.connection.controllers = vec![followed(CcidController::new(Ccid(number), controller))];
+        // Those of the RFCs are there, and fit what real paths need.
+        if !self.connection.controllers.iter().any(|row| row.ccid.0 == number) {
+            let row = CcidController::new(Ccid(number), controller);
+            self.connection.controllers = vec![CcidController { ack_vectors: true, ..row }];
+            // They may wait for a report each round trip.
+            self.connection.report_gap = None;
+        }
         Ok(self)
     }
 
@@ -142,11 +148,6 @@ impl Options {
         let Self { connection, queue, encoder, service, port, unread, follow, .. } = self.clone();
         Ok(Common { connection, queue, encoder, service, port, unread, follow })
     }
-}
-
-/// What became of each packet is told.
-fn followed(row: CcidController) -> CcidController {
-    CcidController { ack_vectors: true, ..row }
 }
 
 #[cfg(test)]
