@@ -20,7 +20,8 @@ pub struct DelaySummary {
 
 impl Histogram {
     /// Of nanoseconds, in s; none of nothing.
-    pub(crate) fn summary(&self) -> Option<DelaySummary> {
+    #[must_use]
+    pub fn summary(&self) -> Option<DelaySummary> {
         let percentile = |percent| self.percentile(percent).map(seconds_of);
         Some(DelaySummary {
             mean: self.mean()? / 1e9,

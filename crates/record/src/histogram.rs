@@ -11,9 +11,9 @@ const SHIFT: u32 = PER_OCTAVE.ilog2();
 /// Buckets in a cache line.
 const LINE: usize = 16;
 
-/// Counts of 64-bit values: a cache line.
+/// Quantiles of many 64-bit values, such as nanoseconds: a cache line, and counts in buckets that are at most 1/64 wide.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     sum: u128,
     /// Whole cache lines of buckets, from bucket `first` on.
     counts: Box<[u32]>,
@@ -43,7 +43,8 @@ fn middle(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    pub(crate) fn record(&mut self, value: u64) {
+    /// One more value.
+    pub fn record(&mut self, value: u64) {
         let bucket = bucket(value);
         let mut slot = bucket.wrapping_sub(self.first);
         if slot >= self.counts.len() {
@@ -75,7 +76,8 @@ impl Histogram {
     }
 
     /// How many values there are.
-    pub(crate) fn total(&self) -> u64 {
+    #[must_use]
+    pub fn total(&self) -> u64 {
         self.total
     }
 
@@ -89,7 +91,8 @@ impl Histogram {
     }
 
     /// The nearest-rank quantile: the smallest value that at least `percent` % of the values do not exceed.
-    pub(crate) fn percentile(&self, percent: u32) -> Option<u64> {
+    #[must_use]
+    pub fn percentile(&self, percent: u32) -> Option<u64> {
         let rank = (u128::from(self.total) * u128::from(percent)).div_ceil(100).max(1);
         let mut seen = 0;
         for (slot, count) in self.counts.iter().enumerate() {

@@ -49,6 +49,7 @@ pub use delay::DelaySummary;
 pub use fairness::jain_index;
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use frames::{FrameSummary, WrittenFrame};
+pub use histogram::Histogram;
 pub use host::{HostDrops, HostMeter, HostSummary};
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use judged::JudgedSummary;

@@ -3,12 +3,15 @@
 use crate::dscp::FlowDscp;
 use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;
+use crate::links::Links;
 use crate::model::{Attacker, Flow, Link, Scenario, Start};
 use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
-use crate::tables::{AttackerTable, Events, FlowTable, Instead, LinkTable, NodeTable, ScenarioTable, StartTable};
+use crate::tables::{
+    AttackerTable, Events, FlowTable, Instead, LinkTable, LinksTable, NodeTable, ScenarioTable, StartTable,
+};
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
 use headway_link::LossOptions;
@@ -28,13 +31,7 @@ pub(crate) struct Expanded {
 
 /// The run that the tables describe; `None` if something is wrong, which is noted with `reader`.
 pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: &mut Traces<'_>) -> Option<Expanded> {
-    let replicas: u64 = tables.node.iter().map(|node| node.count.unwrap_or(1)).sum();
-    if replicas > MOST_REPLICAS {
-        let path = Path::default().key("node");
-        reader.wrong(&path, format!("{replicas} nodes are too many: at most {MOST_REPLICAS}"));
-        return None;
-    }
-    let names = Names::of(reader, &tables.node, &tables.link);
+    let names = nodes(reader, &tables.node, &tables.link)?;
     let links = links(reader, &tables.link, &names, tables.ties, traces)?;
     let (flows, flow_tables) = flows(reader, &tables.flow, &names, traces)?;
     let attackers = attackers(reader, &tables.attacker, &names, &flows);
@@ -56,6 +53,24 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         attackers,
     };
     reader.problems.is_empty().then_some(Expanded { scenario, flow_tables, node_tables })
+}
+
+/// The nodes' names; `None` if there are too many.
+fn nodes(reader: &mut Reader<'_>, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Names> {
+    let replicas: u64 = nodes.iter().map(|node| node.count.unwrap_or(1)).sum();
+    if replicas > MOST_REPLICAS {
+        let path = Path::default().key("node");
+        reader.wrong(&path, format!("{replicas} nodes are too many: at most {MOST_REPLICAS}"));
+        return None;
+    }
+    Some(Names::of(reader, nodes, links))
+}
+
+/// The links alone; `None` if something is wrong, which is noted with `reader`.
+pub(crate) fn links_alone(reader: &mut Reader<'_>, tables: &LinksTable, traces: &mut Traces<'_>) -> Option<Links> {
+    let names = nodes(reader, &tables.node, &tables.link)?;
+    let links = links(reader, &tables.link, &names, tables.ties, traces)?;
+    reader.problems.is_empty().then_some(Links { seed: tables.seed, ties: tables.ties, links })
 }
 
 /// What the nodes' tables say, one a node: nothing of those that only links name.

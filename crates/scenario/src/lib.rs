@@ -4,7 +4,7 @@
 //!
 //! [`load`] reads a text and gives a [`Scenario`], plain data with every preset filled in and every replica written
 //! out, or a [`ScenarioError`] that names file, line, key, what is wrong and what would be right. [`plan`] lists the
-//! runs of a text with `[vary]`, [`Override`] is `--set`, [`schema`] serves editors. Nothing here touches a file: texts
+//! runs of a text with `[vary]`, [`links`] reads the links alone, [`Override`] is `--set`, [`schema`] serves editors. Nothing here touches a file: texts
 //! are passed in, and those that a scenario names come from the caller's [`Files`].
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod files;
 mod host;
 mod keys;
 mod limits;
+mod links;
 mod load;
 mod model;
 mod names;
@@ -43,6 +44,7 @@ pub use clock::{ClockOptions, Spread};
 pub use dscp::FlowDscp;
 pub use files::{Files, NoFiles};
 pub use keys::options;
+pub use links::{Links, links};
 pub use load::{Loaded, load};
 pub use model::{Attacker, Flow, Link, Scenario, Start};
 pub use overrides::Override;

@@ -67,6 +67,24 @@ pub struct Link {
     pub by_flow: bool,
 }
 
+impl Link {
+    /// What a link does that is made of this.
+    #[must_use]
+    pub fn config(&self, ties: Ties) -> headway_link::Config {
+        headway_link::Config {
+            rate: self.rate,
+            delay: self.delay,
+            mtu: self.mtu,
+            overhead: self.overhead,
+            queue: (*self.queue).clone(),
+            loss: self.loss.as_deref().cloned(),
+            policer: self.policer,
+            two_events: self.two_events,
+            ties,
+        }
+    }
+}
+
 /// One sender and its receiver. Replicas share their options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {

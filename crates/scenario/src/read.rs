@@ -8,7 +8,8 @@ use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
 use crate::tables::{
-    AttackerTable, Chosen, DEFAULT_QUEUE, FlowTable, LinkTable, NodeTable, RecordTable, ScenarioTable, StartTable,
+    AttackerTable, Chosen, DEFAULT_QUEUE, FlowTable, LinkTable, LinksTable, NodeTable, RecordTable, ScenarioTable,
+    StartTable,
 };
 use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
@@ -39,9 +40,7 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
             format!("{duration} is out of range: a run lasts more than 0s and at most {LONGEST_RUN}"),
         );
     }
-    let seed = seed(&mut open);
-    let dialect = open.optional("dialect").unwrap_or_default();
-    let ties = open.optional("ties").unwrap_or(Ties::preset(dialect));
+    let Rules { seed, dialect, ties } = rules(&mut open);
     let measure_from = open.optional("measure_from").unwrap_or_default();
     if measure_from >= duration {
         open.wrong("measure_from", format!("{measure_from} is not before the end of the run at {duration}"));
@@ -68,6 +67,30 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     let table =
         ScenarioTable { name, duration, seed, dialect, ties, measure_from, record, node, link, flow, attacker, vary };
     reader.problems.is_empty().then_some(table)
+}
+
+/// What holds for links and flows alike.
+struct Rules {
+    seed: u64,
+    dialect: Dialect,
+    ties: Ties,
+}
+
+fn rules(open: &mut Open<'_, '_>) -> Rules {
+    let seed = seed(open);
+    let dialect = open.optional("dialect").unwrap_or_default();
+    Rules { seed, dialect, ties: open.optional("ties").unwrap_or(Ties::preset(dialect)) }
+}
+
+/// Reads what links are made of; the rest of a scenario may be there, and is not looked at.
+pub(crate) fn links(reader: &mut Reader<'_>) -> Option<LinksTable> {
+    let root = reader.root;
+    let mut open = reader.open(root, &Path::default(), &VOCABULARY.scenario)?;
+    let Rules { seed, dialect, ties } = rules(&mut open);
+    let (nodes, links) = (open.tables("node"), open.tables("link"));
+    let node = each(reader, nodes, node);
+    let link = each(reader, links, |reader, value, path| link(reader, value, path, dialect));
+    reader.problems.is_empty().then_some(LinksTable { seed, ties, node, link })
 }
 
 /// Reads each table, until more problems were found than anybody reads.

@@ -61,6 +61,15 @@ fn default_seed() -> u64 {
     1
 }
 
+/// The part of a scenario that its links are made of.
+#[derive(Debug)]
+pub(crate) struct LinksTable {
+    pub(crate) seed: u64,
+    pub(crate) ties: Ties,
+    pub(crate) node: Vec<NodeTable>,
+    pub(crate) link: Vec<LinkTable>,
+}
+
 /// What is recorded besides the summary.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]

@@ -98,17 +98,8 @@ impl<O: Observer> Network<O> {
         let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
         let (mut commons, mut latest) = (Vec::new(), Vec::<(Config, u32)>::new());
         let port = |link: &scenario::Link| {
-            let config = Config {
-                rate: link.rate,
-                delay: link.delay,
-                mtu: link.mtu,
-                overhead: link.overhead,
-                queue: (*link.queue).clone(),
-                loss: link.loss.as_deref().cloned(),
-                policer: link.policer,
-                two_events: link.two_events || O::WATCHES,
-                ties: scenario.ties,
-            };
+            let mut config = link.config(scenario.ties);
+            config.two_events |= O::WATCHES;
             // Replicas follow one another.
             let alike = latest.iter().rev().take(LATEST).find(|(other, _)| *other == config);
             let common = alike.map_or(commons.len() as u32, |(_, common)| *common);
