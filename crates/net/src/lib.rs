@@ -12,6 +12,7 @@ mod mailbox;
 mod media;
 mod options;
 mod outbox;
+pub mod proxy;
 mod secure;
 mod socket;
 mod wait;
