@@ -1,5 +1,6 @@
 //! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
 
+use crate::capacity::{Capacity, CapacityTrace};
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
@@ -7,12 +8,15 @@ use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdic
 use crate::unmarked::Unmarked;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a link is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Transmission rate; not zero.
     pub rate: Rate,
+    /// When it transmits instead, if that was measured; `rate` is then what queues take for it.
+    pub capacity: Option<Arc<CapacityTrace>>,
     /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
     /// instant is not defined.
     pub delay: Duration,
@@ -36,7 +40,7 @@ impl Config {
     /// Whether links of this configuration may share a [`Common`]: neither their queue nor what is around it remembers anything.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
-        let bare = self.loss.is_none() && self.policer.is_none();
+        let bare = self.loss.is_none() && self.policer.is_none() && self.capacity.is_none();
         match &self.queue {
             QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
             QueueOptions::Red(_) => false,
@@ -59,6 +63,7 @@ pub(crate) struct Pace {
 pub struct Common {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
+    pub(crate) capacity: Option<Box<Capacity>>,
     /// Largest packet.
     pub(crate) mtu: u32,
     overhead: u64,
@@ -93,7 +98,7 @@ impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, overhead, queue, loss, policer, two_events, ties } = config;
+        let Config { rate, capacity, delay, mtu, overhead, queue, loss, policer, two_events, ties } = config;
         let facts = LinkFacts { rate: *rate, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
@@ -106,6 +111,7 @@ impl Common {
         let mut common = Self {
             rate: *rate,
             delay: *delay,
+            capacity: capacity.as_ref().map(|trace| Box::new(Capacity::new(trace))),
             mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
             overhead: overhead.count(),
             ties: *ties,
@@ -140,6 +146,12 @@ impl Common {
             self.paces[which] = self.new_pace(bytes);
         }
         &self.paces[which]
+    }
+
+    /// Where the capacity was measured: when a packet has left that is first from `start` on.
+    pub(crate) fn opportunity(&mut self, start: Instant, waited: bool, bytes: u32) -> Option<Instant> {
+        let on_wire = u64::from(bytes) + self.overhead;
+        Some(self.capacity.as_mut()?.transmit(start, waited, on_wire))
     }
 
     fn new_pace(&self, bytes: u32) -> Pace {

@@ -6,6 +6,7 @@
 //! [`Pool`]; what links of one kind have in common is a [`Common`]. A [`Host`] is where receiving takes time.
 #![forbid(unsafe_code)]
 
+mod capacity;
 mod common;
 mod host;
 mod link;
@@ -15,6 +16,7 @@ mod pool;
 pub mod queue;
 mod unmarked;
 
+pub use capacity::{CapacityTrace, CapacityTraceError};
 pub use common::{Common, Config};
 pub use host::{Host, HostOptions};
 pub use link::{Delivery, Link, Offer, Transmission};

@@ -275,6 +275,9 @@ impl Link {
         idle: bool,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
+        if common.capacity.is_some() {
+            return self.transmit_at_opportunity(common, history, now, idle, bytes);
+        }
         let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
         let (rate, ties) = (common.rate, common.ties);
         let start = if idle { now } else { self.free(ties) };
@@ -297,6 +300,37 @@ impl Link {
         (self.free_at, self.rounded_up, self.free_rest) = (at, at != exact.instant(), exact.remainder());
         let arrival = Moment::drawn(at + common.delay, arrival_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
+    }
+
+    /// The same where the capacity was measured.
+    #[cold]
+    #[inline(never)]
+    fn transmit_at_opportunity(
+        &mut self,
+        common: &mut Common,
+        history: &mut History,
+        now: Moment,
+        idle: bool,
+        bytes: u32,
+    ) -> (Moment, Instant, Moment) {
+        let start = if idle { now } else { self.free(common.ties) };
+        let at = common.opportunity(start.at, !idle, bytes).unwrap_or(start.at);
+        // Not before the start within the nanosecond.
+        (self.free_s, self.begun) = (at.as_secs_f64().max(start.sum_s), true);
+        let arrival_s = self.free_s + common.delay.as_secs_f64();
+        let arrival = match common.ties {
+            Ties::Scheduled => {
+                let arrival = Moment::scheduled(arrival_s, history.place());
+                let end = Moment::scheduled(self.free_s, history.place());
+                (self.free_at, self.free_rest) = (end.at, end.turn);
+                arrival
+            }
+            Ties::Drawn => {
+                (self.free_at, self.rounded_up, self.free_rest) = (at, false, 0);
+                Moment::drawn(at + common.delay, arrival_s, 0.0, Class::Arrival, self.salt)
+            }
+        };
+        (start, self.free_at, arrival)
     }
 
     /// The packet that waits first waits no more. Returns its slot.

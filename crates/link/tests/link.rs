@@ -20,6 +20,7 @@ fn config(rate: &str, queue: QueueOptions) -> Config {
         queue,
         loss: None,
         policer: None,
+        capacity: None,
         two_events: false,
         ties: Ties::Drawn,
     }

@@ -4,10 +4,19 @@
 
 use headway_net::proxy::{Emulator, MOST_HELD, Packet, Way};
 use headway_record::{LinkSummary, Summary};
-use headway_scenario::{NoFiles, Scenario, links, load};
+use headway_scenario::{Files, Scenario, links, load};
 use headway_sim::{LinkEvent, Observer, Simulation};
 use headway_units::{DropCause, Duration, Ecn, Instant};
 use proptest::prelude::*;
+
+/// The only file there is: 1504 B thrice in 17 ms and twice in the next, 2.2 Mb/s.
+struct Capacity;
+
+impl Files for Capacity {
+    fn read(&self, _: &str, _: u64) -> Result<String, String> {
+        Ok("3\n3\n17\n25\n34\n".to_owned())
+    }
+}
 
 /// When a packet came out, which, and its field.
 type Left = (Instant, u64, Ecn);
@@ -38,6 +47,7 @@ impl Observer for Seen {
 /// A byte takes 4000 ns, so that what a nanosecond hides of a start changes no end; and neither sources nor round trips are in step with the transmissions, where the
 /// simulator knows who comes first within a nanosecond and the emulator cannot.
 fn text(link: &str, ties: &str, seed: u64) -> String {
+    let rate = if link.contains("capacity") { "" } else { "rate = \"2Mbps\"" };
     format!(
         r#"
         duration = "20s"
@@ -45,7 +55,7 @@ fn text(link: &str, ties: &str, seed: u64) -> String {
         ties = "{ties}"
         [[link]]
         between = ["a", "b"]
-        rate = "2Mbps"
+        {rate}
         {link}
         [[flow]]
         name = "bursts"
@@ -78,7 +88,7 @@ fn simulated(scenario: &Scenario) -> (Summary, Seen) {
 
 /// The same packets through the emulator, asked each time something is due, or only when a packet comes: `lazily`.
 fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u64>, [Vec<Left>; 2]) {
-    let links = links("x.toml", text, &[], &NoFiles).unwrap();
+    let links = links("x.toml", text, &[], &Capacity).unwrap();
     let [there, back] = links.duplex(None).unwrap();
     let configs = [there, back].map(|link| link.config(links.ties));
     let mut link = Emulator::new([(&there.name, &configs[0]), (&back.name, &configs[1])], links.seed);
@@ -106,7 +116,7 @@ fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u6
 /// Returns what the two links tell.
 fn same(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
     let text = text(link, ties, seed);
-    let scenario = load("x.toml", &text, &[], &NoFiles).unwrap().scenario;
+    let scenario = load("x.toml", &text, &[], &Capacity).unwrap().scenario;
     let (summary, seen) = simulated(&scenario);
     for lazily in [false, true] {
         let (emulator, out) = emulated(&text, &seen, Instant::ZERO + scenario.duration, lazily);
@@ -149,6 +159,9 @@ fn every_kind_of_queue_and_loss_does_what_it_does_in_the_simulator() {
     of("delay = \"7000457ns\"\npolicer = { rate = \"1Mbps\", burst = \"20kB\" }", |link| {
         link.dropped_packets.of(DropCause::Policer) > 10
     });
+    let full = |link: &LinkSummary| link.dropped_packets.of(DropCause::QueueFull) > 10;
+    of("delay = \"7000457ns\"\ncapacity = \"trace\"", full);
+    of("delay = \"7000457ns\"\ncapacity = \"trace\"\nqueue = { kind = \"droptail\", drop = \"front\" }", full);
     let channel = |link: &LinkSummary| link.dropped_packets.of(DropCause::Channel) > 10;
     of(&lossy("\"bernoulli\", probability = 0.05"), channel);
     of(&lossy("\"bernoulli\", probability = 0.05, place = \"after-transmission\""), channel);
@@ -184,7 +197,7 @@ proptest! {
         delay in 0u64..50,
     ) {
         let text = format!("[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"20Mbps\"\ndelay = \"{delay}ms\"");
-        let links = links("x.toml", &text, &[], &NoFiles).unwrap();
+        let links = links("x.toml", &text, &[], &Capacity).unwrap();
         let config = links.links[0].config(links.ties);
         let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
         let mut now = Instant::ZERO;

@@ -14,9 +14,9 @@ use crate::tables::{
 };
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
-use headway_link::LossOptions;
+use headway_link::{CapacityTrace, LossOptions};
 use headway_media::SendQueueOptions;
-use headway_units::{Dialect, Duration, Instant, Ties};
+use headway_units::{Dialect, Duration, Instant, Rate, Ties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -132,6 +132,13 @@ fn links(
         });
         let policer_back =
             Instead::or(reverse.and_then(|reverse| reverse.policer.as_ref()), table.policer, |policer| *policer);
+        let speed = capacity_of(reader, &path.key("capacity"), table.capacity.as_deref(), traces)
+            .or(table.rate.map(|rate| (rate, None)));
+        let path_back = path.key("reverse").key("capacity");
+        let file_back = reverse.and_then(|reverse| reverse.capacity.as_deref());
+        let speed_back = capacity_of(reader, &path_back, file_back, traces).or_else(|| speed.clone());
+        // What cannot be read was told.
+        let (Some(speed), Some(speed_back)) = (speed, speed_back) else { continue };
         let directions = if table.one_way { 1 } else { 2 };
         if (links.len() + pairs * directions) as u64 > 2 * MOST_REPLICAS {
             reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
@@ -139,8 +146,8 @@ fn links(
         }
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let ways = [(a, b, &loss, table.policer), (b, a, &loss_back, policer_back)];
-            for (from, to, loss, policer) in ways.into_iter().take(directions) {
+            let ways = [(a, b, &speed, &loss, table.policer), (b, a, &speed_back, &loss_back, policer_back)];
+            for (from, to, (rate, capacity), loss, policer) in ways.into_iter().take(directions) {
                 let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
@@ -151,7 +158,8 @@ fn links(
                     name,
                     from,
                     to,
-                    rate: table.rate,
+                    rate: *rate,
+                    capacity: capacity.clone(),
                     delay: table.delay,
                     mtu: table.mtu,
                     overhead: table.overhead,
@@ -174,6 +182,17 @@ fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: 
         options.trace = traces.loss(reader, &path.key("file"), &options.file);
     }
     Arc::new(loss)
+}
+
+/// The mean of a measured capacity, and the capacity; `None` if there is none, or if it cannot be read, which is told.
+fn capacity_of(
+    reader: &mut Reader<'_>,
+    path: &Path,
+    file: Option<&str>,
+    traces: &mut Traces<'_>,
+) -> Option<(Rate, Option<Arc<CapacityTrace>>)> {
+    let trace = traces.capacity(reader, path, file?)?;
+    Some((trace.rate(), Some(trace)))
 }
 
 /// How many replicas a table with these two nodes makes.

@@ -3,7 +3,7 @@
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::quoted;
-use headway_link::LossTrace;
+use headway_link::{CapacityTrace, LossTrace};
 use headway_media::Trace;
 use headway_units::Bytes;
 use std::collections::BTreeMap;
@@ -40,6 +40,7 @@ pub(crate) struct Traces<'a> {
     left: u64,
     media: Known<Trace>,
     losses: Known<LossTrace>,
+    capacities: Known<CapacityTrace>,
 }
 
 /// By the file's name; `None` for one that could not be read, which was told.
@@ -47,7 +48,7 @@ type Known<T> = BTreeMap<String, Option<Arc<T>>>;
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self { files, left: MOST_BYTES, media: Known::new(), losses: Known::new() }
+        Self { files, left: MOST_BYTES, media: Known::new(), losses: Known::new(), capacities: Known::new() }
     }
 
     /// The media trace that the key at `path` names; `None` if it could not be read.
@@ -66,6 +67,15 @@ impl<'a> Traces<'a> {
         }
         let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", LossTrace::parse);
         known(&mut self.losses, reader, path, file, trace)
+    }
+
+    /// The capacity trace that the key at `path` names; `None` if it could not be read.
+    pub(crate) fn capacity(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<CapacityTrace>> {
+        if let Some(known) = self.capacities.get(file) {
+            return known.clone();
+        }
+        let trace = self.fresh(file, CapacityTrace::LARGEST_TEXT, "capacity trace", CapacityTrace::parse);
+        known(&mut self.capacities, reader, path, file, trace)
     }
 
     fn fresh<T, E: Display>(

@@ -4,7 +4,7 @@ use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{CapacityTrace, HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub struct Link {
     pub to: usize,
     /// More than zero.
     pub rate: Rate,
+    /// When it transmits, where that was measured; `rate` is then the mean.
+    pub capacity: Option<Arc<CapacityTrace>>,
     /// Propagation, one way.
     pub delay: Duration,
     /// The largest packet (IP wire bytes); larger ones are dropped. `None`: any size.
@@ -73,6 +75,7 @@ impl Link {
     pub fn config(&self, ties: Ties) -> headway_link::Config {
         headway_link::Config {
             rate: self.rate,
+            capacity: self.capacity.clone(),
             delay: self.delay,
             mtu: self.mtu,
             overhead: self.overhead,

@@ -100,6 +100,7 @@ mod tests {
             from,
             to,
             rate: Rate::from_bits_per_second(1),
+            capacity: None,
             delay: Duration::ZERO,
             mtu: mtu.map(Bytes::new),
             overhead: Bytes::new(0),

@@ -154,7 +154,14 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     for end in between.iter().flatten() {
         check_text(&mut open, "between", end, |_| false);
     }
-    let rate: Option<Rate> = open.required("rate", "\"2Mbps\"");
+    let capacity: Option<String> = open.optional("capacity");
+    let rate: Option<Rate> = match capacity {
+        None => open.required("rate", "\"2Mbps\""),
+        Some(_) => open.optional("rate"),
+    };
+    if capacity.is_some() && rate.is_some() {
+        open.wrong("rate", "capacity tells how fast this link is: leave one of the two out");
+    }
     if rate.is_some_and(Rate::is_zero) {
         open.wrong("rate", "a link of 0bps passes nothing: write a rate such as \"2Mbps\"");
     }
@@ -194,10 +201,14 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
     let policer = crate::policer::read(&mut open, mtu);
     let reverse = crate::reverse::read(&mut open, dialect, mtu);
+    if capacity.is_none() {
+        rate?;
+    }
     Some(LinkTable {
         name,
         between: between?,
-        rate: rate?,
+        rate,
+        capacity,
         delay: delay?,
         one_way,
         mtu,

@@ -15,6 +15,7 @@ pub(crate) fn read(link: &mut Open<'_, '_>, dialect: Dialect, mtu: Option<Bytes>
     let path = link.path.key("reverse");
     let mut table = link.reader.open(value, &path, &VOCABULARY.reverse)?;
     Some(ReverseTable {
+        capacity: table.optional("capacity"),
         loss: instead(&mut table, "loss", |table| table.options("loss", dialect, &VOCABULARY.loss)),
         policer: instead(&mut table, "policer", |table| crate::policer::read(table, mtu)),
     })

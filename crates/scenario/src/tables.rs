@@ -123,8 +123,12 @@ pub(crate) struct LinkTable {
     pub(crate) name: Option<String>,
     /// Its two ends. A node with replicas makes a link to each of them.
     pub(crate) between: [String; 2],
-    /// How fast it transmits, each way, more than 0bps.
-    pub(crate) rate: Rate,
+    /// How fast it transmits, each way, more than 0bps; the mean of capacity, where that is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<Rate>,
+    /// A file that tells when it transmits, each way, as Mahimahi has it: a time in ms a line, where it takes 1504B. In place of rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capacity: Option<String>,
     /// How long a bit takes from one end to the other; at least 1ns where the rate is above 8Gbps.
     pub(crate) delay: Duration,
     /// Whether it leads only from the first end to the second.
@@ -163,6 +167,9 @@ pub(crate) struct LinkTable {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ReverseTable {
+    /// A file that tells when it transmits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capacity: Option<String>,
     /// What the channel loses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Instead<Chosen<LossOptions>>>,

@@ -168,9 +168,45 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
             "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
             "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
         ),
-        ("reverse = true", "link[0].reverse: this must be a table with the keys loss, policer"),
+        ("reverse = true", "link[0].reverse: this must be a table with the keys capacity, loss, policer"),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");
+    }
+}
+
+/// Opportunities of 1504 B each ms or each two ms.
+struct TwoTraces;
+
+impl Files for TwoTraces {
+    fn read(&self, path: &str, _: u64) -> Result<String, String> {
+        match path {
+            "down" => Ok("1\n".to_owned()),
+            "up" => Ok("2\n".to_owned()),
+            _ => Ok("no\n".to_owned()),
+        }
+    }
+}
+
+#[test]
+fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
+    let with = |keys: &str| load("c.toml", &SMALL.replace("rate = \"2Mbps\"", keys), &[], &TwoTraces);
+    let rates =
+        |loaded: &Loaded| loaded.scenario.links.iter().map(|link| link.rate.bits_per_second()).collect::<Vec<_>>();
+    let both = with("capacity = \"down\"").unwrap();
+    assert_eq!(rates(&both), [12_032_000; 2]);
+    let apart = with("capacity = \"down\"\nreverse = { capacity = \"up\" }").unwrap();
+    assert_eq!(rates(&apart), [12_032_000, 6_016_000]);
+    assert!(apart.scenario.links.iter().all(|link| link.capacity.is_some()));
+    assert_eq!(load("r.toml", &apart.resolved_toml, &[], &TwoTraces).unwrap().scenario, apart.scenario);
+    // A way back that was measured, beside one that was not.
+    let back = with("rate = \"2Mbps\"\nreverse = { capacity = \"up\" }").unwrap();
+    assert_eq!(rates(&back), [2_000_000, 6_016_000]);
+    for (keys, why) in [
+        ("rate = \"2Mbps\"\ncapacity = \"down\"", "leave one of the two out"),
+        ("capacity = \"other\"", "\"other\" is no capacity trace: line 1: \"no\" is no time"),
+    ] {
+        let error = with(keys).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
     }
 }

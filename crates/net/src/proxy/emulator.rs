@@ -270,6 +270,7 @@ mod tests {
             queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap(),
             loss: None,
             policer: None,
+            capacity: None,
             two_events: false,
             ties: Ties::Drawn,
         }
