@@ -19,6 +19,9 @@ pub(crate) enum Command {
     Plot(PlotOptions),
     /// Compare send queues on a flow, as they run, and with the most that any queue could have on time.
     Queues(QueuesOptions),
+    /// Put a link between two addresses, for real UDP datagrams, until Ctrl-C.
+    #[cfg(target_os = "linux")]
+    Proxy(ProxyOptions),
     /// Run what papers ran, and see what comes of their claims.
     #[command(subcommand)]
     Papers(PapersCommand),
@@ -114,6 +117,51 @@ pub(crate) struct QueuesOptions {
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
     /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ProxyOptions {
+    /// Where clients send to.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// The server that their datagrams go on to.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) to: std::net::SocketAddr,
+    /// A file with the link, as in a scenario; what else a scenario says does not count [default: a link of 8Gbps and 0s, what below says
+    /// else].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Which link of several: `r1->r2`, the way to the server first.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) link: Option<String>,
+    /// The link's rate, each way, such as 2Mbps.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// The link's delay, each way, such as 20ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) delay: Option<String>,
+    /// The link's queue, each way, such as `red,ecn=true,limit=100packets`.
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
+    pub(crate) queue: Option<String>,
+    /// What the link loses, each way, such as `bernoulli,probability=0.01`.
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
+    pub(crate) loss: Option<String>,
+    /// Override a key, such as `link[0].mtu=1500B`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// Seed of what the link draws [default: the scenario's, or 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How late 1 in 100 datagrams may be in a valid run. A millisecond is the step of Mahimahi's clock, and what most media can tell.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub(crate) bound: headway_units::Duration,
+    /// Print JSON, a line each second and one at the end, instead of a table at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show nothing until the end.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -33,6 +33,10 @@ pub(crate) enum Failure {
     /// Send queues cannot be compared so.
     #[error("{0}")]
     Queues(String),
+    /// The proxy cannot do so, or its run is not valid.
+    #[cfg(target_os = "linux")]
+    #[error("{0}")]
+    Proxy(String),
     /// The pictures could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),

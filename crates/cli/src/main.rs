@@ -14,6 +14,8 @@ mod plot;
 mod pool;
 mod program;
 mod progress;
+#[cfg(target_os = "linux")]
+mod proxy;
 mod queues;
 mod record;
 mod reuse;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Plot(options) => plot::plot(&options),
         Command::Queues(options) => queues::queues(&options),
+        #[cfg(target_os = "linux")]
+        Command::Proxy(options) => proxy::proxy(&options),
         Command::Papers(command) => papers::papers(&command),
         Command::Schema => output::json(&headway_scenario::schema()),
     };

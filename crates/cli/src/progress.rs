@@ -23,6 +23,21 @@ impl Progress {
         Self { bar }
     }
 
+    /// Without an end, line after line.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_lines(quiet: bool) -> Self {
+        let bar = bar(0, quiet);
+        bar.set_style(style("{msg}"));
+        Self { bar }
+    }
+
+    /// What is to be seen now.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn line(&self, text: String) {
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
+
     /// One run has come to this time.
     pub(crate) fn at(&self, now: Instant, packet_hops: u64) {
         if self.bar.is_hidden() {

@@ -78,14 +78,29 @@ impl ScenarioText {
     pub(crate) fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Failure> {
         let bytes = read(path, LARGEST_SCENARIO).map_err(Failure::file("read", path))?;
         let text = text(bytes).map_err(|wrong| Failure::Scenario(format!("{}:{wrong}", path.display())))?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        Self::of(path.display().to_string(), text, folder, sets)
+    }
+
+    /// A text that is in no file; the files that it names are where the command runs.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn written<'a>(
+        name: &str,
+        text: &str,
+        sets: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Self, Failure> {
+        Self::of(name.to_owned(), text.to_owned(), PathBuf::new(), sets)
+    }
+
+    fn of<'a>(
+        file: String,
+        text: String,
+        folder: PathBuf,
+        sets: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Self, Failure> {
         let overrides = sets.into_iter().map(|set| set.parse::<Override>());
         let overrides: Result<_, _> = overrides.collect();
-        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self {
-            file: path.display().to_string(),
-            text,
-            overrides: overrides.map_err(|error| Failure::Scenario(error.to_string()))?,
-            files: Beside { folder, read: RefCell::default() },
-        })
+        let overrides = overrides.map_err(|error| Failure::Scenario(error.to_string()))?;
+        Ok(Self { file, text, overrides, files: Beside { folder, read: RefCell::default() } })
     }
 }

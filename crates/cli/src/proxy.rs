@@ -1,0 +1,153 @@
+//! `headway proxy`: a link between real sockets.
+
+use crate::arguments::ProxyOptions as Asked;
+use crate::error::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::text::ScenarioText;
+use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
+use headway_record::number_table;
+use headway_scenario::{Links, links};
+use headway_units::Duration;
+use serde::Serialize;
+
+/// The link of who names no scenario: as fast as one without a delay may be.
+const BARE_LINK: &str = "[[link]]\nbetween = [\"clients\", \"server\"]\nrate = \"8Gbps\"\ndelay = \"0s\"\n";
+/// So long nothing looks whether the user wants to stop.
+const TURN: Duration = Duration::from_millis(100);
+/// From one line of figures to the next, in s.
+const LINE_S: f64 = 1.0;
+
+/// A report as a line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Whether it is the last.
+    last: bool,
+}
+
+pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
+    interrupt::listen();
+    let links = read(asked)?;
+    let ways = links.duplex(asked.link.as_deref()).map_err(Failure::Proxy)?;
+    let configs = ways.map(|link| link.config(links.ties));
+    let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
+    let failed = |error: headway_net::proxy::ProxyError| Failure::Proxy(error.to_string());
+    let options = ProxyOptions { listen: asked.listen, to: asked.to, bound: asked.bound };
+    let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
+    if !asked.quiet {
+        let front = proxy.address().map_err(failed)?;
+        output::note(&format!("{front} leads to {} by the link {}; Ctrl-C ends it", asked.to, ways[0].name));
+    }
+    let progress = Progress::of_lines(asked.quiet || asked.json);
+    let mut before = proxy.report();
+    while !interrupt::asked() {
+        proxy.turn(TURN).map_err(failed)?;
+        if proxy.elapsed_s() - before.elapsed_s < LINE_S {
+            continue;
+        }
+        let report = proxy.report();
+        if asked.json && !asked.quiet {
+            line(&report, false)?;
+        }
+        progress.line(live(&before, &report));
+        before = report;
+    }
+    progress.finish();
+    let report = proxy.report();
+    if asked.json {
+        line(&report, true)?;
+    } else {
+        output::text(&table(&report))?;
+    }
+    if report.valid {
+        Ok(())
+    } else {
+        Err(Failure::Proxy(format!("this run is not valid: {}", report.faults.join("; "))))
+    }
+}
+
+/// The links that the arguments describe: overrides of a scenario's, or of a link without a scenario.
+fn read(asked: &Asked) -> Result<Links, Failure> {
+    let link = format!("link[{}]", asked.link.as_deref().unwrap_or("0"));
+    let mut sets = Vec::new();
+    for (key, value) in [("rate", &asked.rate), ("delay", &asked.delay)] {
+        sets.extend(value.iter().map(|value| format!("{link}.{key}={value}")));
+    }
+    for (key, value) in [("queue", &asked.queue), ("loss", &asked.loss)] {
+        let Some(text) = value else { continue };
+        let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
+        // A table of its own: nothing stays of what the scenario has there.
+        sets.push(format!("{link}.{key}={{ kind = \"{}\" }}", kind.trim().escape_debug()));
+        for part in keys.split(',').filter(|part| !part.trim().is_empty()) {
+            if !part.contains('=') {
+                let message = format!("--{key} {text}: \"{}\" has no value: write KEY=VALUE", part.trim());
+                return Err(Failure::Proxy(message));
+            }
+            sets.push(format!("{link}.{key}.{}", part.trim()));
+        }
+    }
+    sets.extend(asked.seed.map(|seed| format!("seed={seed}")));
+    sets.extend(asked.overrides.iter().cloned());
+    let ScenarioText { file, text, overrides, files } = match &asked.scenario {
+        Some(path) => ScenarioText::read(path, &sets)?,
+        None => ScenarioText::written("the link", BARE_LINK, &sets)?,
+    };
+    links(&file, &text, &overrides, &files).map_err(|error| Failure::Scenario(error.to_string()))
+}
+
+fn line(report: &Report, last: bool) -> Result<(), Failure> {
+    let json = serde_json::to_string(&Line { report, last }).map_err(|error| Failure::Output(error.into()))?;
+    output::text(&json)
+}
+
+/// The last second on one line.
+fn live(before: &Report, now: &Report) -> String {
+    let seconds = (now.elapsed_s - before.elapsed_s).max(1e-3);
+    let way = |before: &WayCounts, now: &WayCounts| {
+        let mbps = 8e-6 * (now.delivered_bytes - before.delivered_bytes) as f64 / seconds;
+        let dropped = now.dropped_packets.total() - before.dropped_packets.total();
+        format!("{mbps:.2} Mb/s, {dropped} dropped, {} on the link", now.held_packets)
+    };
+    format!(
+        "{:.0} s, {} clients; to the server {}; back {}; late {}",
+        now.elapsed_s,
+        now.clients,
+        way(&before.to_server, &now.to_server),
+        way(&before.to_client, &now.to_client),
+        now.release_error_s.map_or_else(String::new, |error| format!("{:.0} us at p99", 1e6 * error.p99)),
+    )
+}
+
+/// All that is told at the end.
+fn table(report: &Report) -> String {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let way = |name: &str, counts: &WayCounts| {
+        let numbers = [
+            counts.arrived_packets,
+            counts.delivered_packets,
+            counts.dropped_packets.total(),
+            counts.marked_packets,
+            counts.held_packets,
+            counts.delivered_bytes,
+        ];
+        std::iter::once(name.to_owned()).chain(numbers.map(|number| number.to_string())).collect()
+    };
+    let ways = number_table(
+        texts(&["way", "came", "left", "dropped", "marked", "on the link", "left\nB"]),
+        vec![way("to the server", &report.to_server), way("to the clients", &report.to_client)],
+    );
+    let error = |name: &str, error: &Option<headway_record::DelaySummary>| {
+        let us = |seconds: f64| format!("{:.1}", 1e6 * seconds);
+        error.map(|error| vec![name.to_owned(), us(error.p50), us(error.p99), us(error.max)])
+    };
+    let errors = [error("release", &report.release_error_s), error("intake", &report.intake_error_s)];
+    let errors: Vec<_> = errors.into_iter().flatten().collect();
+    if errors.is_empty() {
+        return format!("{:.1} s\n\n{ways}", report.elapsed_s);
+    }
+    let errors = number_table(texts(&["late", "p50\nus", "p99\nus", "max\nus"]), errors);
+    format!("{:.1} s\n\n{ways}\n{errors}", report.elapsed_s)
+}

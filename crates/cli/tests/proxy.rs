@@ -1,0 +1,125 @@
+//! `headway proxy` as its users run it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "the programs on both sides of the proxy have sockets")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.arg("proxy").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A proxy that runs, where it listens, and the server behind it.
+struct Running {
+    child: Child,
+    said: BufReader<std::process::ChildStderr>,
+    front: SocketAddr,
+    server: UdpSocket,
+}
+
+impl Running {
+    fn new(arguments: &[&str]) -> Self {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        server.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let to = server.local_addr().unwrap().to_string();
+        let mut child = headway(&["--listen", "127.0.0.1:0", "--to", &to]).args(arguments).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut first = String::new();
+        said.read_line(&mut first).unwrap();
+        let front = first.split(' ').next().unwrap().parse().unwrap();
+        Self { child, said, front, server }
+    }
+
+    /// There and back.
+    fn exchange(&self) {
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        client.send_to(b"hello", self.front).unwrap();
+        let mut bytes = [0; 100];
+        let (length, from) = self.server.recv_from(&mut bytes).unwrap();
+        self.server.send_to(&bytes[..length], from).unwrap();
+        let (length, from) = client.recv_from(&mut bytes).unwrap();
+        assert_eq!((&bytes[..length], from), (&b"hello"[..], self.front));
+    }
+
+    /// Stopped by this signal: status, standard output, and what else it said.
+    fn end(mut self, signal: &str) -> (Option<i32>, String, String) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).unwrap();
+        let Output { status, stdout, .. } = self.child.wait_with_output().unwrap();
+        (status.code(), text(&stdout), said)
+    }
+}
+
+/// The last line tells all, and the status that the run is valid: here an hour late is early enough.
+#[test]
+fn a_run_ends_with_its_report() {
+    let running = Running::new(&["--rate", "10Mbps", "--delay", "2ms", "--json", "--bound", "3600s"]);
+    running.exchange();
+    let (status, out, said) = running.end("-INT");
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["last"], &last["valid"], &last["clients"]), (&true.into(), &true.into(), &1.into()));
+    for way in ["to_server", "to_client"] {
+        assert_eq!((&last[way]["arrived_packets"], &last[way]["delivered_bytes"]), (&1.into(), &33.into()), "{way}");
+    }
+    assert!(last["release_error_s"]["max"].as_f64().unwrap() >= 0.0);
+}
+
+/// No datagram leaves within a nanosecond of its instant.
+#[test]
+fn a_run_that_was_too_late_says_so() {
+    let running = Running::new(&["--bound", "1ns"]);
+    running.exchange();
+    let (status, out, said) = running.end("-TERM");
+    assert_eq!(status, Some(1));
+    assert!(out.contains("to the server") && out.contains("release"), "{out}");
+    assert!(said.starts_with("headway: this run is not valid: the release error is "), "{said}");
+}
+
+#[test]
+fn the_link_is_read_as_in_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.toml");
+    let link = |ends: &str, keys: &str| format!("[[link]]\nbetween = {ends}\ndelay = \"1ms\"\n{keys}\n");
+    let two = link("[\"a\", \"b\"]", "rate = \"1Mbps\"") + &link("[\"b\", \"c\"]", "capacity = \"trace\"");
+    std::fs::write(&file, two).unwrap();
+    std::fs::write(folder.path().join("trace"), "1\n").unwrap();
+    let file = file.to_str().unwrap();
+    let running = Running::new(&["--scenario", file, "--link", "c->b", "--bound", "3600s"]);
+    running.exchange();
+    assert_eq!(running.end("-INT").0, Some(0));
+    let refused = |arguments: &[&str]| {
+        let output = headway(&["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]).args(arguments).output().unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    for (arguments, why) in [
+        (&["--scenario", file][..], "there are several links, of which one must be named: a->b, b->a, b->c, c->b"),
+        (&["--rate", "2mbps"], "link[0].rate"),
+        (&["--queue", "rde"], "red"),
+        (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value: write KEY=VALUE"),
+        (&["--loss", "bernoulli,probabilty=0.1"], "probability"),
+        (&["--bound", "fast"], "--bound"),
+        (&["--scenario", "nowhere.toml"], "nowhere.toml"),
+    ] {
+        let said = refused(arguments);
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = headway(&["--listen", &address, "--to", "127.0.0.1:9"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.starts_with(&format!("headway: cannot listen at {address}: ")), "{said}");
+}
