@@ -68,6 +68,9 @@ impl Socket {
         if bigger(state.send_buffer_size(UdpSockRef::from(&io))) {
             drop(state.set_send_buffer_size(UdpSockRef::from(&io), SYSTEM_BUFFER));
         }
+        // With the time of arrival there is no room for the ECN field of coalesced datagrams (quinn-udp 0.6.3). Some systems do not tell it.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let _ = nix::sys::socket::setsockopt(&io, nix::sys::socket::sockopt::ReceiveTimestampns, &false);
         let local = io.local_addr()?;
         Ok(Self { io, state, local })
     }

@@ -3,71 +3,69 @@
 use crate::Clock;
 use crate::socket::Socket;
 use headway_units::Instant;
-use rustix::event::{EventfdFlags, epoll, eventfd};
-use rustix::io::{read, write};
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
-    timerfd_settime,
-};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-const ZERO: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// No instant.
 const NEVER: u64 = u64::MAX;
 
 /// The system's timer, in the clock's instants.
 #[derive(Debug)]
 struct Timer {
-    fd: OwnedFd,
+    fd: TimerFd,
     /// What the system's clock showed at the clock's zero.
-    zero: u64,
+    zero: Duration,
 }
 
 impl Timer {
-    fn new(clock: Clock, flags: TimerfdFlags) -> io::Result<Self> {
-        let fd = timerfd_create(TimerfdClockId::Monotonic, flags | TimerfdFlags::CLOEXEC)?;
-        let system = clock_gettime(ClockId::Monotonic);
-        let nanos = (system.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(system.tv_nsec as u64);
-        Ok(Self { fd, zero: nanos.saturating_sub(clock.now().as_nanos()) })
+    fn new(clock: Clock, flags: TimerFlags) -> io::Result<Self> {
+        let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags | TimerFlags::TFD_CLOEXEC)?;
+        let system = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?);
+        Ok(Self { fd, zero: system.saturating_sub(Duration::from_nanos(clock.now().as_nanos())) })
     }
 
     /// Rings then, at once if that is past; `None`: never.
     fn set(&self, at: Option<Instant>) {
-        let it_value = at.map_or(ZERO, |at| {
-            // Zero would stop it.
-            let nanos = self.zero.saturating_add(at.as_nanos()).clamp(1, i64::MAX as u64);
-            Timespec { tv_sec: (nanos / 1_000_000_000) as _, tv_nsec: (nanos % 1_000_000_000) as _ }
-        });
         // It fails for wrong arguments only.
-        drop(timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &Itimerspec { it_interval: ZERO, it_value }));
+        let _ = match at {
+            None => self.fd.unset(),
+            Some(at) => {
+                // Zero would stop it.
+                let system = self.zero.saturating_add(Duration::from_nanos(at.as_nanos())).max(Duration::from_nanos(1));
+                self.fd.set(Expiration::OneShot(TimeSpec::from_duration(system)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+            }
+        };
     }
 }
 
 /// What one thread at a time waits with; any may call it, or set an earlier instant.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    epoll: OwnedFd,
+    epoll: Epoll,
     timer: Timer,
     /// What the timer is set to, in nanoseconds.
     armed: AtomicU64,
-    call: OwnedFd,
+    call: EventFd,
     socket: Arc<Socket>,
     writable: AtomicBool,
 }
 
 impl Waiter {
     pub(crate) fn new(clock: Clock, socket: Arc<Socket>) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer = Timer::new(clock, TimerfdFlags::NONBLOCK)?;
-        let call = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let data = epoll::EventData::new_u64(0);
-        epoll::add(&epoll, socket.io(), data, epoll::EventFlags::IN)?;
-        epoll::add(&epoll, &timer.fd, data, epoll::EventFlags::IN)?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = Timer::new(clock, TimerFlags::TFD_NONBLOCK)?;
+        let call = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        epoll.add(socket.io(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        epoll.add(&timer.fd, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         // By edges nobody has to read what was written.
-        epoll::add(&epoll, &call, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0))?;
         Ok(Self { epoll, timer, armed: AtomicU64::new(NEVER), call, socket, writable: AtomicBool::new(false) })
     }
 
@@ -90,12 +88,11 @@ impl Waiter {
     /// [calls](Self::wake). It may end for no reason.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<()> {
         if self.writable.swap(writable, Ordering::SeqCst) != writable {
-            let flags = if writable { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
-            epoll::modify(&self.epoll, self.socket.io(), epoll::EventData::new_u64(0), flags)?;
+            let flags = if writable { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN };
+            self.epoll.modify(self.socket.io(), &mut EpollEvent::new(flags, 0))?;
         }
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 4];
-        match epoll::wait(&self.epoll, &mut events[..], None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        match self.epoll.wait(&mut [EpollEvent::empty(); 4], EpollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -110,7 +107,7 @@ impl Waiter {
     /// Ends the wait, or the next one.
     pub(crate) fn wake(&self) {
         // A counter that is full is as good as one that counts.
-        let _ = write(&self.call, &1u64.to_ne_bytes());
+        let _ = self.call.write(1);
     }
 }
 
@@ -120,7 +117,7 @@ pub(crate) struct Alarm(Timer);
 
 impl Alarm {
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
-        Timer::new(clock, TimerfdFlags::empty()).map(Self)
+        Timer::new(clock, TimerFlags::empty()).map(Self)
     }
     /// Rings then, instead of whenever it was set to.
     pub(crate) fn set(&self, at: Option<Instant>) {
@@ -128,6 +125,6 @@ impl Alarm {
     }
     /// Until it rings. It may end for no reason.
     pub(crate) fn wait(&self) {
-        let _ = read(&self.0.fd, &mut [0u8; 8]);
+        let _ = self.0.fd.wait();
     }
 }
