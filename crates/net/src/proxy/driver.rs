@@ -121,9 +121,9 @@ impl Proxy {
     /// Those from which it does not recover.
     pub fn turn(&mut self, longest: Duration) -> Result<(), ProxyError> {
         let now = self.clock.now();
-        let wait = self.link.poll_timeout().map_or(longest, |due| due.since(now.min(due)).min(longest));
+        let until = self.link.poll_timeout().map_or(now + longest, |due| due.min(now + longest));
         let mut ready = std::mem::take(&mut self.ready);
-        let waited = self.waiter.wait(wait, &mut ready).map_err(ProxyError::Wait);
+        let waited = self.waiter.wait(now, until, &mut ready).map_err(ProxyError::Wait);
         self.release();
         let read = waited.and_then(|()| {
             ready.iter().try_for_each(|key| {
