@@ -12,7 +12,7 @@ use headway_units::{Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties}
 use std::collections::VecDeque;
 
 /// The most that a link may hold, 256 MiB: one second of 2 Gb/s. Whatever its queue and its delay would let in beyond that is dropped and
-/// counted, as [`WayCounts::no_room`].
+/// counted, as [`WayCounts::no_room_packets`].
 pub const MOST_HELD: u64 = 256 << 20;
 /// What a packet takes beside its bytes, more or less.
 const EACH: u64 = 256;
@@ -93,7 +93,7 @@ struct Direction {
     counts: WayCounts,
 }
 
-/// A duplex link: see the [module](self).
+/// A duplex link: see the [module](super).
 #[derive(Debug)]
 pub struct Emulator<T> {
     ways: [Direction; 2],
