@@ -13,7 +13,7 @@ pub fn run(job: &Job, transport: &str) -> Done {
     let mut options = options;
     if std::env::var_os("NOGAP").is_some() { options.connection.report_gap = None; options.connection.tail_ack = None; }
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
-    let client = Endpoint::client(&options).unwrap();
+    let client = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();

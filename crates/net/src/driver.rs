@@ -231,9 +231,9 @@ impl Driver {
         }
     }
 
-    /// One turn of the loop.
-    pub(crate) fn turn(&mut self, now: Instant) -> io::Result<Next> {
-        let mut more = self.receive(now)?;
+    /// One turn of the loop. `readable`: something may have come.
+    pub(crate) fn turn(&mut self, now: Instant, readable: bool) -> io::Result<Next> {
+        let mut more = readable && self.receive(now)?;
         if let Some(secure) = &mut self.secure {
             secure.handle_timeout(now);
         }
@@ -360,7 +360,12 @@ impl Driver {
     fn receive(&mut self, now: Instant) -> io::Result<bool> {
         for _ in 0..MOST_RECEIVES {
             match self.socket.receive(&mut self.batch) {
-                Ok(()) => self.handle_batch(now),
+                Ok(all) => {
+                    self.handle_batch(now);
+                    if all {
+                        return Ok(false);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 // What the network says of a datagram that was sent is of no account here (RFC 5461: it may be forged).
                 Err(error) if is_of_a_peer(&error) => {}

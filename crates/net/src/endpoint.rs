@@ -91,8 +91,9 @@ impl Shared {
             self.lead.gone();
             return found;
         }
+        let mut readable = false;
         let (next, found) = loop {
-            let turned = self.turn(until);
+            let turned = self.turn(until, readable);
             if turned.is_err() {
                 self.fail();
             }
@@ -102,10 +103,11 @@ impl Shared {
                 Ok(next) if found.is_none() && !late => next,
                 turned => break (turned.map_or(None, Next::at), found),
             };
-            if let Next::Wait { writable, .. } = next
-                && self.waiter.wait_set(writable).is_err()
-            {
-                self.fail();
+            if let Next::Wait { writable, .. } = next {
+                match self.waiter.wait_set(writable) {
+                    Ok(came) => readable = came,
+                    Err(_) => self.fail(),
+                }
             }
         };
         self.lead.leave(next);
@@ -113,11 +115,12 @@ impl Shared {
     }
 
     /// One turn; if there is nothing more to do, the waiter is set to the next instant, `until` at the latest.
-    fn turn(&self, until: Option<Instant>) -> io::Result<Next> {
+    fn turn(&self, until: Option<Instant>, readable: bool) -> io::Result<Next> {
         let mut driver = lock(&self.driver);
-        let next = driver.turn(self.clock.now())?;
+        let now = self.clock.now();
+        let next = driver.turn(now, readable)?;
         if let Next::Wait { until: deadline, .. } = next {
-            self.waiter.set(deadline.into_iter().chain(until).min());
+            self.waiter.set(now, deadline.into_iter().chain(until).min());
         }
         Ok(next)
     }
@@ -131,8 +134,9 @@ impl Shared {
     fn serve(&self) -> io::Result<()> {
         loop {
             self.lead.take_as_thread();
+            let mut readable = true;
             loop {
-                let next = self.turn(None)?;
+                let next = self.turn(None, readable)?;
                 if self.over.load(Ordering::SeqCst) && self.look(Driver::is_idle) {
                     return Ok(());
                 }
@@ -140,7 +144,7 @@ impl Shared {
                     break;
                 }
                 if let Next::Wait { writable, .. } = next {
-                    self.waiter.wait_set(writable)?;
+                    readable = self.waiter.wait_set(writable)?;
                 }
             }
         }

@@ -13,6 +13,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// So long nobody need serve the socket. Programs that are longer about a datagram have it served by its thread.
 const GRACE: Duration = Duration::from_micros(200);
+/// And so long where the program has come back in time so often: to set a timer costs more than all else here.
+const LONG_GRACE: Duration = Duration::from_millis(5);
+const OFTEN: u32 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Lead {
@@ -30,7 +33,12 @@ struct State {
     claimed: bool,
     /// Threads of the program that wait without leading.
     others: usize,
-    /// When the alarm rings, if the place is free.
+    /// When a thread of the program left, and how often in a row it was back in time.
+    left: Instant,
+    returns: u32,
+    /// When the socket's thread is to take the place, if it is free.
+    wanted: Instant,
+    /// When the alarm rings, unless that is past: it may be too early, which costs a look.
     rings: Instant,
 }
 
@@ -43,7 +51,9 @@ enum Held {
 
 impl Lead {
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
-        let state = State { held: Held::Free, claimed: false, others: 0, rings: Instant::ZERO };
+        let zero = Instant::ZERO;
+        let state =
+            State { held: Held::Free, claimed: false, others: 0, left: zero, returns: 0, wanted: zero, rings: zero };
         Ok(Self { clock, state: Mutex::new(state), freed: Condvar::new(), alarm: Alarm::new(clock)? })
     }
 
@@ -51,7 +61,10 @@ impl Lead {
     pub(crate) fn take(&self, waiter: &Waiter) -> bool {
         let mut state = lock(&self.state);
         match state.held {
-            Held::Free if !state.claimed => self.alarm.set(None),
+            Held::Free if !state.claimed => {
+                let in_time = self.clock.now().since(state.left) <= GRACE;
+                state.returns = if in_time { state.returns.saturating_add(1) } else { 0 };
+            }
             Held::ByThread if !state.claimed && state.others == 0 => {
                 state.claimed = true;
                 waiter.wake();
@@ -59,6 +72,7 @@ impl Lead {
                     state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 state.claimed = false;
+                state.returns = 0;
             }
             Held::Free | Held::ByThread | Held::ByProgram => {
                 state.others += 1;
@@ -77,27 +91,39 @@ impl Lead {
     /// A thread of the program leads no more. Something is to be done at this instant, if any.
     pub(crate) fn leave(&self, deadline: Option<Instant>) {
         let mut state = lock(&self.state);
+        let now = self.clock.now();
+        let soon = now + if state.returns < OFTEN { GRACE } else { LONG_GRACE };
         state.held = Held::Free;
-        let soon = self.clock.now() + GRACE;
-        state.rings = deadline.map_or(soon, |deadline| deadline.min(soon));
-        self.alarm.set(Some(state.rings));
+        state.left = now;
+        state.wanted = deadline.map_or(soon, |deadline| deadline.min(soon));
+        self.ring(&mut state, now);
+    }
+
+    /// The alarm rings when the socket's thread is wanted, at the latest.
+    fn ring(&self, state: &mut State, now: Instant) {
+        if state.rings <= now || state.wanted < state.rings {
+            state.rings = state.wanted;
+            self.alarm.set(Some(state.wanted));
+        }
     }
 
     /// Something is to be done then, whoever leads.
     pub(crate) fn arm(&self, waiter: &Waiter, at: Instant) {
         waiter.arm(at);
         let mut state = lock(&self.state);
-        if state.held == Held::Free && !state.claimed && at < state.rings {
-            state.rings = at;
-            self.alarm.set(Some(at));
+        if state.held == Held::Free && !state.claimed && at < state.wanted {
+            state.wanted = at;
+            self.ring(&mut state, self.clock.now());
         }
     }
 
     /// The socket's thread is to look whether it is still needed.
     pub(crate) fn call(&self, waiter: &Waiter) {
         waiter.wake();
-        if lock(&self.state).held != Held::ByThread {
-            self.alarm.set(Some(Instant::ZERO));
+        let mut state = lock(&self.state);
+        state.wanted = Instant::ZERO;
+        if state.held != Held::ByThread {
+            self.ring(&mut state, self.clock.now());
         }
     }
 
@@ -105,9 +131,13 @@ impl Lead {
     pub(crate) fn take_as_thread(&self) {
         loop {
             let mut state = lock(&self.state);
+            let now = self.clock.now();
             if state.held == Held::Free && !state.claimed {
-                state.held = Held::ByThread;
-                return;
+                if state.wanted <= now {
+                    state.held = Held::ByThread;
+                    return;
+                }
+                self.ring(&mut state, now);
             }
             drop(state);
             self.alarm.wait();

@@ -122,16 +122,17 @@ impl Socket {
         self.state.try_send(UdpSockRef::from(&self.io), &transmit)
     }
 
-    /// Receives as much as one call gives; [`WouldBlock`](io::ErrorKind::WouldBlock) if there is nothing.
-    pub(crate) fn receive(&self, batch: &mut Batch) -> io::Result<()> {
+    /// Receives as much as one call gives, and says whether that is all; [`WouldBlock`](io::ErrorKind::WouldBlock) if there is nothing.
+    pub(crate) fn receive(&self, batch: &mut Batch) -> io::Result<bool> {
         batch.filled = 0;
-        let [first, rest @ ..] = &mut batch.buffers[..] else { return Ok(()) };
+        let [first, rest @ ..] = &mut batch.buffers[..] else { return Ok(true) };
         let mut slices: [IoSliceMut<'_>; BATCH] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
         for (slice, buffer) in slices.iter_mut().zip(std::iter::once(first).chain(rest)) {
             *slice = IoSliceMut::new(buffer);
         }
         batch.filled = self.state.recv(UdpSockRef::from(&self.io), &mut slices, &mut batch.metas)?;
-        Ok(())
+        // Where calls give one datagram each nobody knows.
+        Ok(BATCH > 1 && batch.filled < BATCH)
     }
 
     /// What has been [received](Self::receive), one datagram after the other.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+/// What the socket is called.
+const SOCKET: u64 = 1;
 /// No instant.
 const NEVER: u64 = u64::MAX;
 
@@ -62,7 +64,7 @@ impl Waiter {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = Timer::new(clock, TimerFlags::TFD_NONBLOCK)?;
         let call = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-        epoll.add(socket.io(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        epoll.add(socket.io(), EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
         epoll.add(&timer.fd, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         // By edges nobody has to read what was written.
         epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0))?;
@@ -70,29 +72,32 @@ impl Waiter {
     }
 
     #[cfg(test)]
-    pub(crate) fn wait(&self, until: Option<Instant>, writable: bool) -> io::Result<()> {
-        self.set(until);
+    pub(crate) fn wait(&self, now: Instant, until: Option<Instant>, writable: bool) -> io::Result<bool> {
+        self.set(now, until);
         self.wait_set(writable)
     }
 
-    /// The next wait ends then. Who sets it and who [arms](Self::arm) it hold one lock.
-    pub(crate) fn set(&self, until: Option<Instant>) {
-        // A timer that has rung goes on ringing until it is set again.
-        let past = self.armed.swap(until.map_or(NEVER, Instant::as_nanos), Ordering::SeqCst);
-        if past != NEVER || until.is_some() {
+    /// The next wait ends then, or before. Who sets it and who [arms](Self::arm) it hold one lock.
+    pub(crate) fn set(&self, now: Instant, until: Option<Instant>) {
+        let (at, armed) = (until.map_or(NEVER, Instant::as_nanos), self.armed.load(Ordering::SeqCst));
+        // One that rings too early costs a look, seldom; to set it costs more, each time. One that has rung goes on ringing until it is set.
+        if at < armed || armed <= now.as_nanos() {
+            self.armed.store(at, Ordering::SeqCst);
             self.timer.set(until);
         }
     }
 
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::wake). It may end for no reason.
-    pub(crate) fn wait_set(&self, writable: bool) -> io::Result<()> {
+    /// [calls](Self::wake). It may end for no reason. Returns whether something has come.
+    pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if self.writable.swap(writable, Ordering::SeqCst) != writable {
             let flags = if writable { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN };
-            self.epoll.modify(self.socket.io(), &mut EpollEvent::new(flags, 0))?;
+            self.epoll.modify(self.socket.io(), &mut EpollEvent::new(flags, SOCKET))?;
         }
-        match self.epoll.wait(&mut [EpollEvent::empty(); 4], EpollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+        let mut events = [EpollEvent::empty(); 4];
+        match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(many) => Ok(events.iter().take(many).any(|event| event.data() == SOCKET)),
+            Err(Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -33,10 +33,10 @@ mod tests {
         let (clock, _socket, waiter) = waiter();
         for millis in [5, 1, 0, 3] {
             let at = clock.now() + Duration::from_millis(millis);
-            waiter.wait(Some(at), false).unwrap();
+            waiter.wait(clock.now(), Some(at), false).unwrap();
             assert!(clock.now() >= at);
         }
-        waiter.wait(Some(Instant::ZERO), false).unwrap();
+        waiter.wait(clock.now(), Some(Instant::ZERO), false).unwrap();
     }
 
     /// A datagram, a call, an earlier instant that somebody sets: each ends a wait that would last for long.
@@ -54,12 +54,12 @@ mod tests {
                     _ => other.send(other.path_to(other.local_addr()).unwrap(), Ecn::NotEct, &[1], 1).unwrap(),
                 }
             });
-            waiter.wait((turn > 0).then_some(late), false).unwrap();
+            waiter.wait(clock.now(), (turn > 0).then_some(late), false).unwrap();
             thread.unwrap().join().unwrap();
         }
         assert!(clock.now() < late);
         // It is still there: a wait that would not end does at once.
-        waiter.wait(None, false).unwrap();
+        assert!(waiter.wait(clock.now(), None, false).unwrap());
     }
 
     /// A socket that takes more is waited for only where that is asked for.
@@ -67,9 +67,9 @@ mod tests {
     fn room_is_waited_for_on_request() {
         let (clock, _socket, waiter) = waiter();
         let soon = clock.now() + Duration::from_millis(20);
-        waiter.wait(Some(soon), false).unwrap();
+        waiter.wait(clock.now(), Some(soon), false).unwrap();
         assert!(clock.now() >= soon);
-        waiter.wait(Some(clock.now() + LONG), true).unwrap();
+        waiter.wait(clock.now(), Some(clock.now() + LONG), true).unwrap();
         assert!(clock.now() < soon + LONG);
     }
 

@@ -33,19 +33,19 @@ impl Waiter {
     }
 
     #[cfg(test)]
-    pub(crate) fn wait(&self, until: Option<Instant>, writable: bool) -> io::Result<()> {
-        self.set(until);
+    pub(crate) fn wait(&self, now: Instant, until: Option<Instant>, writable: bool) -> io::Result<bool> {
+        self.set(now, until);
         self.wait_set(writable)
     }
 
     /// The next wait ends then. Who sets it and who [arms](Self::arm) it hold one lock.
-    pub(crate) fn set(&self, until: Option<Instant>) {
+    pub(crate) fn set(&self, _: Instant, until: Option<Instant>) {
         self.armed.store(until.map_or(u64::MAX, Instant::as_nanos), Ordering::SeqCst);
     }
 
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::wake). It may end for no reason.
-    pub(crate) fn wait_set(&self, writable: bool) -> io::Result<()> {
+    /// [calls](Self::wake). It may end for no reason. Returns whether something has come.
+    pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if self.writable.swap(writable, Ordering::SeqCst) != writable {
             let interest = if writable { Event::all(SOCKET) } else { Event::readable(SOCKET) };
             self.poller.modify_with_mode(self.socket.io(), interest, PollMode::Level)?;
@@ -57,7 +57,7 @@ impl Waiter {
         };
         match waited {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
+            _ => Ok(events.iter().any(|event| event.readable)),
         }
     }
 
