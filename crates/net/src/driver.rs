@@ -23,6 +23,9 @@ const MOST_RECEIVES: usize = 16;
 /// Send calls in a turn.
 const MOST_SENDS: usize = 256;
 
+/// Bytes that one call of the system takes: a datagram of IPv6 with its headers, whatever it is cut into.
+const LONGEST_RUN: usize = 65_535 - 48;
+
 /// What all connections of a socket have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
@@ -477,7 +480,7 @@ impl Driver {
             let Some(path) = path else { continue };
             let len = sealed.len() - before;
             if let Some((same, segment)) = run
-                && (same != path || len > segment || !before.is_multiple_of(segment))
+                && (same != path || len > segment || !before.is_multiple_of(segment) || sealed.len() > LONGEST_RUN)
             {
                 self.send_run(same, out.ecn, segment, sealed.get(..before).unwrap_or_default());
                 sealed.drain(..before);

@@ -62,13 +62,15 @@ impl EncoderOptions {
 pub struct EncoderRate {
     options: EncoderOptions,
     told: Option<(Instant, Rate)>,
+    /// What the controller said last, if the encoder has been told all that there is to it.
+    settled: Option<Option<Rate>>,
 }
 
 impl EncoderRate {
     /// Nothing has been told.
     #[must_use]
     pub const fn new(options: EncoderOptions) -> Self {
-        Self { options, told: None }
+        Self { options, told: None, settled: None }
     }
 
     /// What the encoder should produce; `None` before the first [update](Self::update).
@@ -79,12 +81,17 @@ impl EncoderRate {
 
     /// The controller allows this rate now; `None`: any. Returns what the encoder is to be told, if that has changed.
     pub fn update(&mut self, now: Instant, allowed: Option<Rate>) -> Option<Rate> {
+        if self.settled == Some(allowed) {
+            return None;
+        }
         let EncoderOptions { headroom, dead_band, growth, floor, ceiling } = self.options;
         let of = |rate: Rate, factor: f64| Rate::from_bits_per_second((rate.bits_per_second() as f64 * factor) as u64);
-        let mut rate = allowed.map_or(ceiling, |allowed| of(allowed, 1.0 - headroom)).clamp(floor, ceiling);
+        let wanted = allowed.map_or(ceiling, |allowed| of(allowed, 1.0 - headroom)).clamp(floor, ceiling);
+        let mut rate = wanted;
         if let Some((at, last)) = self.told {
             let grown = libm::pow(growth, now.since(at).as_secs_f64());
             rate = rate.min(of(last, grown)).clamp(floor, ceiling);
+            self.settled = (rate == wanted).then_some(allowed);
             let change = rate.bits_per_second().abs_diff(last.bits_per_second());
             let at_its_end = (rate == floor || rate == ceiling) && rate != last;
             if (change as f64) < dead_band * last.bits_per_second() as f64 && !at_its_end || change == 0 {
