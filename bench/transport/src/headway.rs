@@ -7,13 +7,7 @@ use std::time::Instant;
 const MOST_WAITING: usize = 256;
 
 pub fn run(job: &Job, transport: &str) -> Done {
-    let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
-    let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
-    let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
-    let mut options = options;
-    if std::env::var_os("NOGAP").is_some() { options.connection.report_gap = None; options.connection.tail_ack = None; }
-    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
-    let client = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    let (server, client) = pair(transport);
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();
@@ -25,11 +19,49 @@ pub fn run(job: &Job, transport: &str) -> Done {
     let begin = Instant::now();
     let sent = send(job, &connection, begin);
     let wall = begin.elapsed().as_secs_f64();
-    if std::env::var_os("STATUS").is_some() {
-        eprintln!("{:#?}\n{:#?}\n{:#?}", connection.status(), client.counters(), server.counters());
-    }
     let latencies = receiver.join().unwrap();
     Done { sent, latencies, wall, before }
+}
+
+fn pair(transport: &str) -> (Endpoint, Endpoint) {
+    let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
+    let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
+    let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
+    let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    (bind(), bind())
+}
+
+/// Bytes of memory of each end of a connection.
+pub fn idle(many: usize, transport: &str) -> f64 {
+    let (server, client) = pair(transport);
+    let open = |many: usize| -> Vec<(Connection, Connection)> {
+        let connect = |_| {
+            let connection = client.connect(server.local_addr()).unwrap();
+            connection.connected().unwrap();
+            (connection, server.accept().unwrap())
+        };
+        (0..many).map(connect).collect()
+    };
+    // What the first ones bring is not of each.
+    let some = open(10);
+    let before = crate::resident();
+    let all = open(many);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let bytes = crate::resident() - before;
+    drop((some, all));
+    bytes / many as f64 / 2.0
+}
+
+/// Seconds from the wish to connect till the first datagram has arrived.
+pub fn first(transport: &str) -> f64 {
+    let (server, client) = pair(transport);
+    let address = crate::first::behind_link(server.local_addr());
+    let begin = Instant::now();
+    let connection = client.connect(address).unwrap();
+    connection.send(Media::new(&[1; 1000])).unwrap();
+    let accepted = server.accept().unwrap();
+    accepted.recv(&mut Vec::new()).unwrap();
+    begin.elapsed().as_secs_f64()
 }
 
 fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
@@ -43,7 +75,7 @@ fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
                 connection.room(MOST_WAITING);
                 connection.send(Media::new(&datagram)).unwrap();
             }
-            Kind::Batch => {
+            _ => {
                 connection.room(MOST_WAITING - 64);
                 connection.send_all(&[Media::new(&datagram); 54]).unwrap();
                 sent += 53;

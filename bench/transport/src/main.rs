@@ -2,9 +2,13 @@
 //!
 //! usage: headway-bench-transport JOB TRANSPORT SECONDS [LENGTH] [RATE]
 //!
+//! `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
+//! datagram has arrived, over a link that takes 20 ms each way, RATE times; prints the milliseconds.
+//!
 //! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
 //! datagrams handed over, delivered, wall seconds, CPU nanoseconds a delivered datagram, one-way latency p50, p99, p99.9 in microseconds.
 
+mod first;
 mod headway;
 mod quic;
 mod raw;
@@ -28,6 +32,8 @@ pub enum Kind {
     Flood,
     Batch,
     Rate,
+    Idle,
+    First,
 }
 
 impl Job {
@@ -66,6 +72,12 @@ pub fn cpu() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
+/// Bytes of this process that are in memory.
+pub fn resident() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4096.0
+}
+
 /// Sleeps until an instant, as exactly as the system can: the same for all.
 pub fn sleep_until(at: Instant) {
     let left = at.saturating_duration_since(Instant::now());
@@ -81,10 +93,20 @@ fn main() {
         Some("flood") => Kind::Flood,
         Some("batch") => Kind::Batch,
         Some("rate") => Kind::Rate,
-        _ => panic!("usage: flood|batch|rate TRANSPORT SECONDS [LENGTH] [RATE]"),
+        Some("idle") => Kind::Idle,
+        Some("first") => Kind::First,
+        _ => panic!("usage: flood|batch|rate|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
     };
-    let rate = if kind == Kind::Rate { number(4, 1000.0) } else { 0.0 };
+    let rate = if matches!(kind, Kind::Flood | Kind::Batch) { 0.0 } else { number(4, 1000.0) };
     let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
+    let transport = args.get(1).map_or("", String::as_str);
+    match (kind, transport) {
+        (Kind::Idle, "quinn") => return println!("{:.0}", quic::idle(rate as usize)),
+        (Kind::Idle, other) => return println!("{:.0}", headway::idle(rate as usize, other)),
+        (Kind::First, "quinn") => return first::print((0..rate as usize).map(|_| quic::first())),
+        (Kind::First, other) => return first::print((0..rate as usize).map(|_| headway::first(other))),
+        _ => {}
+    }
     let done = match args.get(1).map(String::as_str) {
         Some("raw") => raw::run(&job),
         Some("quinn") => quic::run(&job),

@@ -30,6 +30,70 @@ pub fn run(job: &Job) -> Done {
     Done { sent, latencies: receiver.join().unwrap(), wall, before }
 }
 
+/// A server and a client, with certificates, and who serves the server.
+fn ends() -> (quinn::Endpoint, quinn::Endpoint) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let certificate: rustls::pki_types::CertificateDer<'static> = made.cert.der().clone();
+    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.key_pair.serialize_der().into());
+    let mut config = quinn::ServerConfig::with_single_cert(vec![certificate.clone()], key).unwrap();
+    config.transport_config(transport());
+    let server = quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let mut config = quinn::ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    config.transport_config(transport());
+    let mut client = quinn::Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
+    client.set_default_client_config(config);
+    (server, client)
+}
+
+/// Bytes of memory of each end of a connection.
+pub fn idle(many: usize) -> f64 {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    runtime().block_on(async {
+        let (server, client) = ends();
+        let address = server.local_addr().unwrap();
+        let accepting = tokio::spawn(async move {
+            let mut all = Vec::new();
+            for _ in 0..many + 10 {
+                all.push(server.accept().await.unwrap().await.unwrap());
+            }
+            (server, all)
+        });
+        let mut all = Vec::new();
+        let mut before = 0.0;
+        for n in 0..many + 10 {
+            if n == 10 {
+                before = crate::resident();
+            }
+            all.push(client.connect(address, "localhost").unwrap().await.unwrap());
+        }
+        let accepted = accepting.await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let bytes = crate::resident() - before;
+        drop((accepted, all));
+        bytes / many as f64 / 2.0
+    })
+}
+
+/// Seconds from the wish to connect till the first datagram has arrived.
+pub fn first() -> f64 {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    runtime().block_on(async {
+        let (server, client) = ends();
+        let address = crate::first::behind_link(server.local_addr().unwrap());
+        let arrival = tokio::spawn(async move {
+            let connection = server.accept().await.unwrap().await.unwrap();
+            connection.read_datagram().await.unwrap();
+            Instant::now()
+        });
+        let begin = Instant::now();
+        let connection = client.connect(address, "localhost").unwrap().await.unwrap();
+        connection.send_datagram(Bytes::from_static(&[1; 1000])).unwrap();
+        arrival.await.unwrap().duration_since(begin).as_secs_f64()
+    })
+}
+
 async fn receive(
     job: &Job,
     certificate: rustls::pki_types::CertificateDer<'static>,

@@ -214,6 +214,21 @@ fn many_connections_share_a_socket_with(both: &Both) {
     }
 }
 
+/// What comes to the same server later uses the session that there is.
+#[test]
+fn a_later_connection_is_as_good_as_the_first() {
+    let (client, first, server, _accepted) = pair(&secure());
+    for _ in 0..3 {
+        let later = client.connect(server.local_addr()).unwrap();
+        later.connected().unwrap();
+        later.send(Media::new(b"later")).unwrap();
+        let accepted = server.accept_timeout(LONG).unwrap();
+        accepted.recv_timeout(&mut Vec::new(), LONG).unwrap().unwrap();
+        assert_eq!(later.close(), Closed::Here);
+    }
+    first.send(Media::new(b"still there")).unwrap();
+}
+
 /// A program that does not read loses what it does not read, and nothing grows.
 #[test]
 fn who_does_not_read_loses() {

@@ -16,8 +16,8 @@ pub trait Secure: fmt::Debug + Send {
     /// Bytes that it adds to a packet, at most: above it the MTU is so much smaller.
     fn overhead(&self) -> usize;
 
-    /// Opens a session with the other end of this path, unless there is one. [`SecureEvent::Ready`] tells when packets may go; without
-    /// a handshake that is at once.
+    /// Opens a session with the other end of this path, unless there is one. [`SecureEvent::Ready`] tells when packets may go; where there is
+    /// a session, that is at once.
     ///
     /// # Errors
     ///

@@ -252,7 +252,11 @@ impl Secure for Dtls {
     }
 
     fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError> {
-        if self.sessions.contains_key(&path) || self.pending.get(&path).is_some_and(|peer| peer.accepted.is_none()) {
+        if self.sessions.contains_key(&path) {
+            self.events.push_back(SecureEvent::Ready { session: path, accepted: false });
+            return Ok(());
+        }
+        if self.pending.get(&path).is_some_and(|peer| peer.accepted.is_none()) {
             return Ok(());
         }
         let ours = self.pending.values().filter(|peer| peer.accepted.is_none()).count();
