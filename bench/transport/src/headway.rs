@@ -2,12 +2,13 @@
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
 use headway_net::{Connection, Duration, Endpoint, Media, Options, Trust};
+use headway_rate::{Apart, ControllerOptions};
 use std::time::Instant;
 
 const MOST_WAITING: usize = 256;
 
 pub fn run(job: &Job, transport: &str) -> Done {
-    let (server, client) = pair(transport);
+    let (server, client) = if job.kind == Kind::Gaps { spaced(job, transport) } else { pair(transport) };
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();
@@ -27,6 +28,22 @@ fn pair(transport: &str) -> (Endpoint, Endpoint) {
     let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
     let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
     let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
+    let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    (bind(), bind())
+}
+
+/// The pacer of `spacing-fixed`, from start to start.
+fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
+    let secure = transport.ends_with("+dtls");
+    let options = if secure { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
+    let mut options = Options { follow: false, unread: 1 << 20, ..options };
+    options.connection.line_rate = Some(headway_net::Rate::from_bits_per_second(100_000_000_000));
+    let mut options = options.with_controller("spacing-fixed").unwrap();
+    for row in &mut options.connection.controllers {
+        if let ControllerOptions::SpacingFixed(fixed) = &mut row.controller {
+            (fixed.spacing, fixed.apart) = (Duration::from_nanos((1e9 / job.rate) as u64), Apart::Period);
+        }
+    }
     let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
     (bind(), bind())
 }
@@ -67,11 +84,13 @@ pub fn first(transport: &str) -> f64 {
 fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
     let (mut datagram, mut sent) = (vec![0; job.length], 0);
     while let Some(due) = job.due(begin, sent) {
-        sleep_until(due);
+        if job.kind != Kind::Gaps {
+            sleep_until(due);
+        }
         job.stamp(&mut datagram);
         match job.kind {
             Kind::Rate => drop(connection.send(Media::new(&datagram)).unwrap()),
-            Kind::Flood => {
+            Kind::Flood | Kind::Gaps => {
                 connection.room(MOST_WAITING);
                 connection.send(Media::new(&datagram)).unwrap();
             }

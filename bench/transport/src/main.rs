@@ -2,7 +2,8 @@
 //!
 //! usage: headway-bench-transport JOB TRANSPORT SECONDS [LENGTH] [RATE]
 //!
-//! `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
+//! `gaps`: datagrams that leave RATE a second, evenly, as the transport's own pacer has it; prints CPU nanoseconds a datagram, the error of the gaps
+//! between arrivals, p50 and p99 in microseconds, and the datagrams. `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
 //! datagram has arrived, over a link that takes 20 ms each way, RATE times; prints the milliseconds.
 //!
 //! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
@@ -34,6 +35,7 @@ pub enum Kind {
     Rate,
     Idle,
     First,
+    Gaps,
 }
 
 impl Job {
@@ -46,8 +48,11 @@ impl Job {
     pub fn stamp(&self, datagram: &mut [u8]) {
         datagram[..8].copy_from_slice(&(self.start.elapsed().as_nanos() as u64).to_le_bytes());
     }
-    /// Nanoseconds since the stamp.
+    /// Nanoseconds since the stamp; of `gaps` those since the start.
     pub fn latency(&self, datagram: &[u8]) -> u64 {
+        if self.kind == Kind::Gaps {
+            return self.start.elapsed().as_nanos() as u64;
+        }
         let mut stamp = [0; 8];
         stamp.copy_from_slice(&datagram[..8]);
         (self.start.elapsed().as_nanos() as u64).saturating_sub(u64::from_le_bytes(stamp))
@@ -95,7 +100,8 @@ fn main() {
         Some("rate") => Kind::Rate,
         Some("idle") => Kind::Idle,
         Some("first") => Kind::First,
-        _ => panic!("usage: flood|batch|rate|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
+        Some("gaps") => Kind::Gaps,
+        _ => panic!("usage: flood|batch|rate|gaps|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
     };
     let rate = if matches!(kind, Kind::Flood | Kind::Batch) { 0.0 } else { number(4, 1000.0) };
     let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
@@ -114,6 +120,14 @@ fn main() {
         None => panic!("which transport?"),
     };
     let cpu = cpu() - done.before;
+    if kind == Kind::Gaps {
+        let gap = 1e6 / rate;
+        let mut errors: Vec<f64> = done.latencies.windows(2).map(|two| ((two[1] - two[0]) as f64 / 1e3 - gap).abs()).collect();
+        errors.sort_unstable_by(f64::total_cmp);
+        let quantile = |q: f64| errors.get((errors.len().max(1) - 1) * (q * 1000.0) as usize / 1000).copied().unwrap_or(0.0);
+        let per = cpu * 1e9 / done.latencies.len().max(1) as f64;
+        return println!("{per:.1} {:.2} {:.2} {}", quantile(0.5), quantile(0.99), done.latencies.len());
+    }
     let mut latencies = done.latencies;
     latencies.sort_unstable();
     let quantile = |q: f64| latencies.get(((latencies.len().max(1) - 1) as f64 * q) as usize).map_or(0.0, |ns| *ns as f64 / 1e3);

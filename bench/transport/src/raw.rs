@@ -1,6 +1,8 @@
 //! Bare sockets: blocking `send` and `recv`, or segmentation offload and its opposite in `batch`.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::io::IoSliceMut;
 use std::net::UdpSocket;
@@ -31,7 +33,27 @@ pub fn run(job: &Job) -> Done {
     Done { sent, latencies, wall, before }
 }
 
+/// A loop around a timerfd, which knows when the next one is due.
+fn send_by_timer(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
+    let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::empty()).unwrap();
+    let zero = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()) - begin.elapsed();
+    let (datagram, mut sent) = (vec![0; job.length], 0);
+    while let Some(due) = job.due(begin, sent) {
+        if due > Instant::now() {
+            let at = TimeSpec::from_duration(zero + (due - begin));
+            timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME).unwrap();
+            timer.wait().unwrap();
+        }
+        client.send(&datagram).unwrap();
+        sent += 1;
+    }
+    sent
+}
+
 fn send(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
+    if job.kind == Kind::Gaps {
+        return send_by_timer(job, client, begin);
+    }
     let (mut datagram, mut sent) = (vec![0; job.length], 0);
     while let Some(due) = job.due(begin, sent) {
         sleep_until(due);

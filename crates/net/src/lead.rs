@@ -62,8 +62,14 @@ impl Lead {
         let mut state = lock(&self.state);
         match state.held {
             Held::Free if !state.claimed => {
-                let in_time = self.clock.now().since(state.left) <= GRACE;
+                let now = self.clock.now();
+                let in_time = now.since(state.left) <= GRACE;
                 state.returns = if in_time { state.returns.saturating_add(1) } else { 0 };
+                // It would ring for nothing, and soon.
+                if state.rings > now && state.rings.since(now) < LONG_GRACE / 2 {
+                    state.rings = Instant::ZERO;
+                    self.alarm.set(None);
+                }
             }
             Held::ByThread if !state.claimed && state.others == 0 => {
                 state.claimed = true;

@@ -199,11 +199,12 @@ impl Incoming {
 impl Room {
     /// Less than `limit` datagrams wait. Who has to wait for that has half of the room then.
     pub(crate) fn has(&mut self, limit: usize) -> Option<()> {
-        if self.waiting < limit {
-            return Some(());
+        if self.waiting >= self.wanted.map_or(limit, |wanted| wanted + 1) {
+            self.wanted = Some(limit / 2);
+            return None;
         }
-        self.wanted = Some(limit / 2);
-        None
+        self.wanted = None;
+        Some(())
     }
 }
 
