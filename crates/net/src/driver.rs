@@ -1,6 +1,7 @@
 //! All connections behind one socket: in, drain, events, next deadline. Who runs it holds the lock on it: mostly the socket's thread, and the
 //! program's when it sends, so that a datagram that may go leaves at once.
 
+use crate::breaker::{Breaker, Observed, Step, Tripped};
 use crate::encoder::{EncoderOptions, EncoderRate};
 use crate::mailbox::{Closed, Event, Mailbox};
 use crate::media::Media;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 const MOST_RECEIVES: usize = 16;
 /// Send calls in a turn.
 const MOST_SENDS: usize = 256;
+/// How often circuit breakers look.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Bytes that one call of the system takes: a datagram of IPv6 with its headers, whatever it is cut into.
 const LONGEST_RUN: usize = 65_535 - 48;
@@ -76,6 +79,8 @@ pub(crate) struct Driver {
     keys: BTreeMap<ConnectionHandle, u64>,
     /// Those that are to be closed as soon as nothing waits.
     closing: Vec<(u64, Instant)>,
+    /// When circuit breakers look again: while data goes, each second.
+    look: Option<Instant>,
     /// Sessions whose peers have been seen elsewhere.
     moves: BTreeMap<Path, Move>,
     accepts: Arc<Watched<Accepts>>,
@@ -97,6 +102,14 @@ struct Line {
     unseen: bool,
     /// This end has closed.
     closed: bool,
+    breaker: Breaker,
+    tripped: Option<Tripped>,
+}
+
+impl Line {
+    fn new(now: Instant, mailbox: Arc<Mailbox>, path: Path, place: Place) -> Self {
+        Self { mailbox, path, place, unseen: false, closed: false, breaker: Breaker::new(now), tripped: None }
+    }
 }
 
 #[derive(Debug)]
@@ -166,6 +179,7 @@ impl Driver {
             next_key: 0,
             keys: BTreeMap::new(),
             closing: Vec::new(),
+            look: None,
             moves: BTreeMap::new(),
             accepts: Arc::default(),
             counters: SocketCounters::default(),
@@ -200,8 +214,7 @@ impl Driver {
         let mailbox = self.mailbox();
         let outbox = Box::new(self.outbox(&mailbox));
         let session = self.secure.as_mut().map(|secure| secure.connect(now, path));
-        let line =
-            Line { mailbox: Arc::clone(&mailbox), path, place: Place::Session(outbox), unseen: false, closed: false };
+        let line = Line::new(now, Arc::clone(&mailbox), path, Place::Session(outbox));
         let key = self.insert(line);
         match session {
             None => self.begin(now, key),
@@ -213,7 +226,9 @@ impl Driver {
 
     /// The media waits, or goes at once; the number under which events name it.
     pub(crate) fn send(&mut self, now: Instant, key: u64, media: &Media<'_>) -> Option<u64> {
-        match &mut self.lines.get_mut(&key)?.place {
+        let line = self.lines.get_mut(&key)?;
+        self.look.get_or_insert(now + LOOK);
+        match &mut line.place {
             Place::Session(outbox) => Some(outbox.push(now, media)),
             Place::Endpoint(handle) => Some(self.endpoint.outbox_mut(*handle)?.as_mut()?.push(now, media)),
         }
@@ -241,6 +256,7 @@ impl Driver {
             secure.handle_timeout(now);
         }
         self.endpoint.handle_timeout(now);
+        self.look_at_breakers(now);
         more |= self.drain(now);
         if more {
             return Ok(Next::Turn);
@@ -268,7 +284,7 @@ impl Driver {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let secure = self.secure.as_ref().and_then(|secure| secure.poll_timeout());
         let closing = self.closing.iter().map(|(_, at)| *at);
-        closing.chain(self.endpoint.poll_timeout()).chain(secure).min()
+        closing.chain(self.endpoint.poll_timeout()).chain(secure).chain(self.look).min()
     }
 
     fn mailbox(&self) -> Arc<Mailbox> {
@@ -408,7 +424,7 @@ impl Driver {
             counters.ignored_datagrams += u64::from(!of_use);
         });
         for (handle, data) in early {
-            self.accept(handle);
+            self.accept(now, handle);
             self.tell_largest(handle);
             if let Some(line) = self.keys.get(&handle).and_then(|key| self.lines.get(key)) {
                 line.mailbox.deliver(&data);
@@ -583,7 +599,7 @@ impl Driver {
         while let Some((handle, event)) = self.endpoint.poll_event() {
             any = true;
             if event == headway_dccp::Event::Accepted {
-                self.accept(handle);
+                self.accept(now, handle);
                 continue;
             }
             let Some(key) = self.keys.get(&handle).copied() else { continue };
@@ -600,8 +616,10 @@ impl Driver {
                     continue;
                 }
                 headway_dccp::Event::Closed(why) => {
-                    let here = self.lines.get(&key).is_some_and(|line| line.closed);
-                    self.end(now, key, closed(why, here));
+                    let line = self.lines.get(&key);
+                    let here = line.is_some_and(|line| line.closed);
+                    let tripped = line.and_then(|line| line.tripped);
+                    self.end(now, key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
                     continue;
                 }
                 _ => continue,
@@ -613,8 +631,36 @@ impl Driver {
         any
     }
 
+    /// Each second, while data goes: whether a connection harms the network, or reaches nobody.
+    fn look_at_breakers(&mut self, now: Instant) {
+        if self.look.is_none_or(|at| at > now) {
+            return;
+        }
+        self.look = None;
+        let Self { lines, endpoint, moves, .. } = self;
+        for line in lines.values_mut() {
+            let Place::Endpoint(handle) = line.place else { continue };
+            let waits = endpoint.outbox(handle).and_then(Option::as_ref).is_some_and(|outbox| !outbox.is_empty());
+            let Some(connection) = endpoint.connection_mut(handle) else { continue };
+            let seen = Observed::from(&connection.status());
+            if waits || line.breaker.has_more(&seen) {
+                self.look = Some(now + LOOK);
+            }
+            match line.breaker.update(now, seen) {
+                Step::Nothing => {}
+                // Its own question is an answer to this one, too.
+                Step::Ask if moves.contains_key(&line.path) => {}
+                Step::Ask => drop(connection.probe()),
+                Step::Trip(why) => {
+                    line.tripped = Some(why);
+                    connection.abort(now);
+                }
+            }
+        }
+    }
+
     /// A listener has made this connection, if it is new.
-    fn accept(&mut self, handle: ConnectionHandle) {
+    fn accept(&mut self, now: Instant, handle: ConnectionHandle) {
         if self.keys.contains_key(&handle) {
             return;
         }
@@ -622,7 +668,7 @@ impl Driver {
         let outbox = self.outbox(&mailbox);
         let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
         *place = Some(outbox);
-        self.insert(Line { mailbox, path, place: Place::Endpoint(handle), unseen: true, closed: false });
+        self.insert(Line { unseen: true, ..Line::new(now, mailbox, path, Place::Endpoint(handle)) });
     }
 
     /// What the program must know before it sends, as long as it has not changed.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod breaker;
 mod clock;
 mod connection;
 mod driver;
@@ -18,6 +19,7 @@ mod socket;
 mod wait;
 mod watched;
 
+pub use breaker::Tripped;
 pub use clock::Clock;
 pub use connection::{Connection, SendError};
 pub use driver::SocketCounters;

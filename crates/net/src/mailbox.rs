@@ -47,6 +47,10 @@ pub enum Closed {
     /// This end has ended it for this reason.
     #[error("the connection was ended here: {0}")]
     Aborted(headway_dccp::Reset),
+    /// The circuit breaker has ended it: what was sent harmed the network, or reached nobody. A program that connects again by itself waits
+    /// for at least as long as the reason says, and only if something has changed (RFC 8083 section 4.5).
+    #[error("the circuit breaker ended the connection: {0}")]
+    Breaker(crate::Tripped),
     /// There is no security.
     #[error("there is no secure session: {0}")]
     Security(#[from] crate::SecureError),

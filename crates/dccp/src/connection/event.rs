@@ -190,6 +190,8 @@ pub struct Counters {
     pub lost_packets: u64,
     /// Sent, and marked (Congestion Experienced) by what Ack Vectors say.
     pub marked_packets: u64,
+    /// Of those sent, so many up to the greatest that the peer has named as acknowledged, lost ones among them (GAR).
+    pub acknowledged_packets: u64,
     /// Received and valid, of every type.
     pub received_packets: u64,
     /// Bytes of them, with their headers and options, without those below DCCP. Of a Request that an Init Cookie has kept nobody

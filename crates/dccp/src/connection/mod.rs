@@ -330,7 +330,7 @@ impl Connection {
             receive_ccid: Ccid(self.agreed.receive_ccid),
             sender: self.forward.last_status(),
             slow_receiver: self.forward.slow_receiver(),
-            counters: Counters { missing_packets, ..self.counters },
+            counters: Counters { missing_packets, acknowledged_packets: self.windows.acknowledged(), ..self.counters },
             closed: self.events.closed(),
         }
     }

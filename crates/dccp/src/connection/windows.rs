@@ -75,6 +75,11 @@ impl SeqWindows {
         self.gss.distance_from(self.gar)
     }
 
+    /// Packets sent up to the newest one that is acknowledged; the first one counts as such.
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        self.sent.saturating_sub(self.unacknowledged())
+    }
+
     /// Packets sent since the present round trip began.
     pub(crate) const fn sent_in_this_round_trip(&self) -> u64 {
         self.sent.saturating_sub(self.round_trip_began)

@@ -1,0 +1,294 @@
+//! The circuit breaker: what ends a connection whose data harms the network, or reaches nobody (RFC 8083, RFC 8084), whoever controls its rate.
+//!
+//! A controller that works never meets it. It is there for those that do not, for `none` that has none, and for programs that write their own.
+//! RFC 8083 has four rules, for RTP and its reports; here they go by what a DCCP connection knows:
+//!
+//! - **No reports** (section 4.1): data goes, and nothing comes, for 15 s (three of RTCP's 5 s) and 60 round trips.
+//! - **Not arriving** (section 4.2): something comes, but for as long no acknowledgement has named a later packet.
+//! - **Congestion** (section 4.3): over five periods of a second, or four round trips if that is more, ten times more goes than TCP would send:
+//!   ```text
+//!                   s
+//!   X = ------------------------ , b = 1
+//!        R sqrt(2 b p / 3)
+//!   ```
+//!   with R the smoothed round trip and p the fraction lost. It must be so in each of the five, too: a controller needs some round trips to answer
+//!   to a path that has become narrow, and a bad period alone tells of the path only (RFC 8084 section 4, requirements 4, 6 and 9).
+//! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and ten times more goes than
+//!   the whole equation of RFC 5348 section 3.1 gives, whose timeouts are what holds TCP back on such a path.
+//!
+//! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it. In 60 round trips a
+//! nofeedback timer (RFC 5348 section 4.4) has halved a rate fifteen times. And who sends less than one packet in each period harms nobody: it
+//! is [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) that ends a connection whose peer is gone.
+//!
+//! A peer that sends no acknowledgements by itself, as that of `none` may be, is [asked](Step::Ask) by a Sync, whose answer is one (RFC 4340
+//! section 7.5.4). Without loss reports it must at least be there.
+
+use headway_dccp::Status;
+use headway_units::{Duration, Instant, Rate};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// The shortest time over which is measured.
+const PERIOD: Duration = Duration::from_secs(1);
+/// And in round trips.
+const PERIOD_TRIPS: u64 = 4;
+/// CB_INTERVAL, in periods: 20 round trips at least, of which RFC 8083 wants ten.
+const PERIODS: usize = 5;
+/// "Likely on the order of seconds, or tens of seconds" (RFC 8083 section 4.4).
+const UNUSABLE_PERIODS: u32 = 20;
+/// "Consumes bandwidth arbitrarily and does not compete fairly with TCP within an order of magnitude" (RFC 8083 section 4.3).
+const ORDER_OF_MAGNITUDE: f64 = 10.0;
+/// Three times Td, which is 5 s (RFC 8083 section 4.1).
+const SILENCE: Duration = Duration::from_secs(15);
+/// And in round trips.
+const SILENCE_TRIPS: u64 = 60;
+
+/// What a connection has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Observed {
+    /// Packets with data that have gone.
+    pub(crate) data: u64,
+    /// Packets of all types that have gone.
+    pub(crate) sent: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+    /// Those that the peer says are lost.
+    pub(crate) lost: u64,
+    /// The greatest that it has acknowledged.
+    pub(crate) acknowledged: u64,
+    /// Packets that have come.
+    pub(crate) received: u64,
+    pub(crate) rtt: Option<Duration>,
+}
+
+impl From<&Status> for Observed {
+    fn from(Status { counters, rtt, .. }: &Status) -> Self {
+        Self {
+            data: counters.sent_data_packets,
+            sent: counters.sent_packets,
+            bytes: counters.sent_bytes,
+            lost: counters.lost_packets,
+            acknowledged: counters.acknowledged_packets,
+            received: counters.received_packets,
+            rtt: *rtt,
+        }
+    }
+}
+
+/// Why the circuit breaker has ended a connection, with what it has measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tripped {
+    /// Data goes on, and for so long nothing has come from the peer (RFC 8083 section 4.1).
+    NoReports(Duration),
+    /// The peer is there, but for so long it has acknowledged no packet (RFC 8083 section 4.2).
+    NotArriving(Duration),
+    /// More than ten times what TCP would send (RFC 8083 section 4.3).
+    Congestion {
+        /// What has gone.
+        rate: Rate,
+        /// What TCP would send.
+        tcp: Rate,
+        /// Packets lost of a thousand.
+        lost: u16,
+        /// Over so long.
+        over: Duration,
+    },
+    /// More than half of the data has been lost for so long, and nothing was done about it (RFC 8083 section 4.4).
+    Unusable {
+        /// Packets lost of a thousand, of late.
+        lost: u16,
+        /// For so long.
+        over: Duration,
+    },
+}
+
+impl fmt::Display for Tripped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |lost: u16| f64::from(lost) / 10.0;
+        match *self {
+            Self::NoReports(over) => write!(f, "data goes, and nothing has come from the peer for {over}"),
+            Self::NotArriving(over) => write!(f, "data goes, and the peer has acknowledged none for {over}"),
+            Self::Congestion { rate, tcp, lost, over } => write!(
+                f,
+                "over {over} {rate} went, where TCP would send {tcp}, and {} % of the packets were lost",
+                percent(lost)
+            ),
+            Self::Unusable { lost, over } => {
+                write!(f, "for {over} more than half of the packets were lost, of late {} %", percent(lost))
+            }
+        }
+    }
+}
+
+/// What is to be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Nothing,
+    /// Data goes, and nobody has said that it comes: the peer is to be asked.
+    Ask,
+    /// The connection is to end.
+    Trip(Tripped),
+}
+
+/// What has gone in a period.
+#[derive(Clone, Copy, Debug)]
+struct Period {
+    time: Duration,
+    data: u64,
+    sent: u64,
+    bytes: u64,
+    lost: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    began: Instant,
+    before: Observed,
+    periods: VecDeque<Period>,
+    /// How long data has gone in each period without an acknowledgement.
+    silent: Duration,
+    /// The greatest rate in that time, in packets of data a second.
+    peak: f64,
+    /// Something has come in that time.
+    heard: bool,
+    /// Periods in a row of which most was lost, and how long they were.
+    unusable: (u32, Duration),
+}
+
+impl Breaker {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            began: now,
+            before: Observed::default(),
+            periods: VecDeque::with_capacity(PERIODS),
+            silent: Duration::ZERO,
+            peak: 0.0,
+            heard: false,
+            unusable: (0, Duration::ZERO),
+        }
+    }
+
+    /// To be called every second or so while data goes. What is seen later than that counts as if it were not.
+    pub(crate) fn update(&mut self, now: Instant, seen: Observed) -> Step {
+        let (least, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
+        if elapsed < least {
+            return Step::Nothing;
+        }
+        let before = std::mem::replace(&mut self.before, seen);
+        self.began = now;
+        let period = Period {
+            // After a pause, during which nobody has looked, data goes again.
+            time: elapsed.min(least * 2),
+            data: seen.data.saturating_sub(before.data),
+            sent: seen.sent.saturating_sub(before.sent),
+            bytes: seen.bytes.saturating_sub(before.bytes),
+            lost: seen.lost.saturating_sub(before.lost),
+        };
+        if self.periods.len() == PERIODS {
+            self.periods.pop_front();
+        }
+        self.periods.push_back(period);
+        let tripped = self.silence(&before, &seen, period).or_else(|| self.congestion(period, seen.rtt?));
+        match tripped {
+            Some(why) => Step::Trip(why),
+            None if self.silent > Duration::ZERO => Step::Ask,
+            None => Step::Nothing,
+        }
+    }
+
+    /// Whether data has gone in the present period.
+    pub(crate) const fn has_more(&self, seen: &Observed) -> bool {
+        seen.data > self.before.data
+    }
+
+    fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<Tripped> {
+        if seen.acknowledged > before.acknowledged || period.data == 0 {
+            (self.silent, self.peak, self.heard) = (Duration::ZERO, 0.0, false);
+            return None;
+        }
+        let rate = total(&self.periods).packet_rate();
+        self.silent += period.time;
+        self.peak = self.peak.max(rate);
+        self.heard |= seen.received > before.received;
+        let longest = SILENCE.max(seen.rtt.unwrap_or_default() * SILENCE_TRIPS);
+        if self.silent < longest || rate * ORDER_OF_MAGNITUDE < self.peak {
+            return None;
+        }
+        Some(if self.heard { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
+    }
+
+    fn congestion(&mut self, newest: Period, rtt: Duration) -> Option<Tripped> {
+        let rtt = rtt.as_secs_f64();
+        let all = total(&self.periods);
+        if newest.is_unusable(rtt) {
+            self.unusable = (self.unusable.0 + 1, self.unusable.1 + newest.time);
+        } else {
+            self.unusable = (0, Duration::ZERO);
+        }
+        let each = self.periods.len() == PERIODS && self.periods.iter().all(|period| period.is_congested(rtt));
+        if each && all.is_congested(rtt) {
+            let (rate, lost) = (all.rate(), all.per_mille());
+            let tcp =
+                Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp(rtt) / all.packet_rate()) as u64);
+            return Some(Tripped::Congestion { rate, tcp, lost, over: all.time });
+        }
+        let (periods, over) = self.unusable;
+        (periods >= UNUSABLE_PERIODS).then_some(Tripped::Unusable { lost: newest.per_mille(), over })
+    }
+}
+
+fn total(periods: &VecDeque<Period>) -> Period {
+    let none = Period { time: Duration::ZERO, data: 0, sent: 0, bytes: 0, lost: 0 };
+    periods.iter().fold(none, |all, one| Period {
+        time: all.time + one.time,
+        data: all.data + one.data,
+        sent: all.sent + one.sent,
+        bytes: all.bytes + one.bytes,
+        lost: all.lost + one.lost,
+    })
+}
+
+impl Period {
+    /// Packets of data a second. Sizes do not matter: `s` is the same in what goes and in what TCP would send.
+    fn packet_rate(&self) -> f64 {
+        self.data as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    fn rate(&self) -> Rate {
+        Rate::from_bits_per_second((self.bytes as f64 * 8.0 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)) as u64)
+    }
+
+    /// p. What is lost is known a round trip later, so that it may be more than went.
+    fn lost(&self) -> f64 {
+        (self.lost as f64 / self.sent.max(1) as f64).min(1.0)
+    }
+
+    fn per_mille(&self) -> u16 {
+        (self.lost() * 1000.0) as u16
+    }
+
+    /// What TCP would send, in packets a second: X / s.
+    fn tcp(&self, rtt: f64) -> f64 {
+        1.0 / (rtt * (2.0 * self.lost() / 3.0).sqrt()).max(f64::MIN_POSITIVE)
+    }
+
+    /// "Transmitting at least one RTP packet every max(Tdr, Tr) seconds" (RFC 8083 section 4.3).
+    fn is_measured(&self) -> bool {
+        self.lost > 0 && self.packet_rate() >= 1.0
+    }
+
+    fn is_congested(&self, rtt: f64) -> bool {
+        self.is_measured() && self.packet_rate() > ORDER_OF_MAGNITUDE * self.tcp(rtt)
+    }
+
+    fn is_unusable(&self, rtt: f64) -> bool {
+        let p = self.lost();
+        let timeouts = 4.0 * rtt * 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+        let whole = 1.0 / (1.0 / self.tcp(rtt) + timeouts);
+        self.is_measured() && p > 0.5 && self.packet_rate() > ORDER_OF_MAGNITUDE * whole
+    }
+}
+
+#[cfg(test)]
+mod tests;
