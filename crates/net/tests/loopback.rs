@@ -277,7 +277,9 @@ fn a_client_that_is_not_trusted_is_turned_away() {
     let (server, address) =
         server(&Options::new(Identity::generate().unwrap(), Trust::Fingerprints(vec![known.fingerprint().unwrap()])));
     let stranger = Endpoint::client(&Options::client(Trust::Anyone).unwrap()).unwrap();
-    assert!(stranger.connect(address).unwrap().connected().is_err());
+    let turned_away = stranger.connect(address).unwrap();
+    // In DTLS 1.3 it is ready before the server has seen its certificate, but no connection is.
+    assert_eq!(turned_away.connected(), Err(Closed::ByPeer));
     let friend = Endpoint::client(&known).unwrap();
     friend.connect(address).unwrap().connected().unwrap();
     assert!(server.accept_timeout(LONG).is_some());

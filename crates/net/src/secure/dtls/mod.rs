@@ -162,8 +162,12 @@ impl Dtls {
     /// Something has been done to a handshake under way.
     fn advance(&mut self, now: Instant, path: Path, outcome: Outcome) {
         if let Some(why) = outcome.failed {
-            let peer = self.pending.remove(&path);
+            let mut peer = self.pending.remove(&path);
             self.desk.counters.handshakes_failed += 1;
+            if let Some(peer) = peer.as_mut().filter(|peer| peer.accepted.is_some()) {
+                // A client that is turned away has a session of its own already, and is told.
+                peer.close(&mut self.desk);
+            }
             if let Some(peer) = peer.filter(|peer| peer.accepted.is_none()) {
                 let again = matches!(why, SecureError::NoAnswer | SecureError::Protocol(_)) && peer.attempt < ATTEMPTS;
                 if !again || self.attempt(now, path, peer.attempt + 1).is_err() {

@@ -57,6 +57,8 @@ pub(super) struct Peer {
     pub(super) credit: Option<usize>,
     /// It has shown a certificate, which we believe.
     certified: bool,
+    /// It has shown one that we do not believe. A client hears so once there is a secret to tell it by: until then anybody could say so.
+    refused: Option<Fingerprint>,
     /// The handshake is over at this end.
     connected: bool,
     /// And at the other: a packet has come. From then on nothing is believed that is not protected.
@@ -90,6 +92,7 @@ impl Peer {
             heard: now,
             credit: None,
             certified: false,
+            refused: None,
             connected: false,
             confirmed: false,
             deadline: None,
@@ -160,12 +163,16 @@ impl Peer {
                 Output::PeerCert(certificate) => {
                     let peer = Fingerprint::of(certificate);
                     self.certified = desk.trust.believes(peer);
-                    if !self.certified {
+                    if !self.certified && self.accepted.is_some() {
+                        self.refused = Some(peer);
+                    } else if !self.certified {
                         outcome.failed = Some(SecureError::Fingerprint { found: peer.to_string() });
                     }
                 }
                 Output::Connected if desk.trust.wants_certificate() && !self.certified => {
-                    outcome.failed = Some(SecureError::Fingerprint { found: "none".to_owned() });
+                    (self.connected, self.credit) = (true, None);
+                    let found = self.refused.map_or_else(|| "none".to_owned(), |peer| peer.to_string());
+                    outcome.failed = Some(SecureError::Fingerprint { found });
                 }
                 Output::Connected => {
                     (self.connected, self.credit) = (true, None);
