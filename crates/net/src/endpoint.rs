@@ -15,7 +15,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 
 /// A UDP socket, all connections on it, and the thread that serves them.
@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     driver: Mutex<Driver>,
     socket: Arc<Socket>,
-    waiter: Waiter,
+    waiter: Arc<Waiter>,
     lead: Lead,
     /// No endpoint is left.
     over: AtomicBool,
@@ -91,25 +91,33 @@ impl Shared {
             self.lead.gone();
             return found;
         }
-        let mut readable = false;
+        let (mut readable, mut looked, caller) = (false, false, Waker::from(Arc::clone(&self.waiter)));
         let (next, found) = loop {
             let turned = self.turn(until, readable);
             if turned.is_err() {
                 self.fail();
             }
-            let found = watched.with(&mut ready);
+            // Others may change it while this thread waits for the socket.
+            let found = watched.lead(&caller, &mut ready);
             let late = until.is_some_and(|until| self.clock.now() >= until);
+            if found.is_none() && late && !looked {
+                // Who leads, however shortly, looks at the socket: else one that never waits would keep all others from it.
+                (readable, looked) = (true, true);
+                continue;
+            }
             let next = match turned {
                 Ok(next) if found.is_none() && !late => next,
                 turned => break (turned.map_or(None, Next::at), found),
             };
             if let Next::Wait { writable, .. } = next {
                 match self.waiter.wait_set(writable) {
-                    Ok(came) => readable = came,
+                    Ok(came) => (readable, looked) = (came, looked || !came),
                     Err(_) => self.fail(),
                 }
             }
+            watched.led();
         };
+        watched.led();
         self.lead.leave(next);
         found
     }
@@ -182,7 +190,7 @@ impl Endpoint {
             driver.listen(clock.now())?;
         }
         let accepts = driver.accepts();
-        let waiter = Waiter::new(clock, Arc::clone(&socket))?;
+        let waiter = Arc::new(Waiter::new(clock, Arc::clone(&socket))?);
         let shared = Arc::new(Shared {
             clock,
             driver: Mutex::new(driver),

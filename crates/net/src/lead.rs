@@ -73,7 +73,7 @@ impl Lead {
             }
             Held::ByThread if !state.claimed && state.others == 0 => {
                 state.claimed = true;
-                waiter.wake();
+                waiter.call();
                 while state.held != Held::Free {
                     state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
@@ -94,7 +94,7 @@ impl Lead {
         lock(&self.state).others -= 1;
     }
 
-    /// A thread of the program leads no more. Something is to be done at this instant, if any.
+    /// Who leads does so no more. Something is to be done at this instant, if any.
     pub(crate) fn leave(&self, deadline: Option<Instant>) {
         let mut state = lock(&self.state);
         let now = self.clock.now();
@@ -102,7 +102,11 @@ impl Lead {
         state.held = Held::Free;
         state.left = now;
         state.wanted = deadline.map_or(soon, |deadline| deadline.min(soon));
-        self.ring(&mut state, now);
+        if state.claimed {
+            self.freed.notify_all();
+        } else {
+            self.ring(&mut state, now);
+        }
     }
 
     /// The alarm rings when the socket's thread is wanted, at the latest.
@@ -125,7 +129,7 @@ impl Lead {
 
     /// The socket's thread is to look whether it is still needed.
     pub(crate) fn call(&self, waiter: &Waiter) {
-        waiter.wake();
+        waiter.call();
         let mut state = lock(&self.state);
         state.wanted = Instant::ZERO;
         if state.held != Held::ByThread {
@@ -147,6 +151,8 @@ impl Lead {
             }
             drop(state);
             self.alarm.wait();
+            // It rings once; whoever has set it anew meanwhile is not hurt if it is set again.
+            lock(&self.state).rings = Instant::ZERO;
         }
     }
 

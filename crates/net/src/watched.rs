@@ -20,12 +20,17 @@ struct State<T> {
     value: T,
     /// Threads that wait: without them nobody need be called, which is a call of the system.
     asleep: usize,
+    /// The thread that waits for the socket at the same time.
+    leader: Option<Waker>,
     wakers: Vec<Waker>,
 }
 
 impl<T> Watched<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { state: Mutex::new(State { value, asleep: 0, wakers: Vec::new() }), changed: Condvar::new() }
+        Self {
+            state: Mutex::new(State { value, asleep: 0, leader: None, wakers: Vec::new() }),
+            changed: Condvar::new(),
+        }
     }
 
     /// Looks at the value, or changes what nobody waits for.
@@ -50,12 +55,12 @@ impl<T> Watched<T> {
     }
 
     fn call(&self, mut state: MutexGuard<'_, State<T>>) {
-        let wakers = std::mem::take(&mut state.wakers);
+        let (wakers, leader) = (std::mem::take(&mut state.wakers), state.leader.take());
         if state.asleep > 0 {
             self.changed.notify_all();
         }
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().chain(leader).for_each(Waker::wake);
     }
 
     /// Waits until `ready` has something, or until that instant: then nothing.
@@ -77,6 +82,19 @@ impl<T> Watched<T> {
             };
             state.asleep -= 1;
         }
+    }
+
+    /// What `ready` has; if that is nothing, the leader, who is about to wait for the socket, is called at the next change.
+    pub(crate) fn lead<R>(&self, leader: &Waker, ready: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+        let mut state = lock(&self.state);
+        let found = ready(&mut state.value);
+        state.leader = found.is_none().then(|| leader.clone());
+        found
+    }
+
+    /// The leader waits for the socket no more.
+    pub(crate) fn led(&self) {
+        lock(&self.state).leader = None;
     }
 
     /// The same for a task.

@@ -29,8 +29,10 @@ struct Timer {
 impl Timer {
     fn new(clock: Clock, flags: TimerFlags) -> io::Result<Self> {
         let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags | TimerFlags::TFD_CLOEXEC)?;
+        // In this order it never rings too early.
+        let ours = Duration::from_nanos(clock.now().as_nanos());
         let system = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?);
-        Ok(Self { fd, zero: system.saturating_sub(Duration::from_nanos(clock.now().as_nanos())) })
+        Ok(Self { fd, zero: system.saturating_sub(ours) })
     }
 
     /// Rings then, at once if that is past; `None`: never.
@@ -88,7 +90,7 @@ impl Waiter {
     }
 
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::wake). It may end for no reason. Returns whether something has come.
+    /// [calls](Self::call). It may end for no reason. Returns whether something has come.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if self.writable.swap(writable, Ordering::SeqCst) != writable {
             let flags = if writable { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN };
@@ -110,7 +112,7 @@ impl Waiter {
     }
 
     /// Ends the wait, or the next one.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn call(&self) {
         // A counter that is full is as good as one that counts.
         let _ = self.call.write(1);
     }

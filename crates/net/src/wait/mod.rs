@@ -10,6 +10,12 @@ pub(crate) use linux::{Alarm, Waiter};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) use portable::{Alarm, Waiter};
 
+impl std::task::Wake for Waiter {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.call();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +55,7 @@ mod tests {
             let thread = std::thread::Builder::new().spawn(move || {
                 std::thread::park_timeout(std::time::Duration::from_millis(20));
                 match turn {
-                    0 => waker.wake(),
+                    0 => waker.call(),
                     1 => waker.arm(clock.now() + Duration::from_millis(1)),
                     _ => other.send(other.path_to(other.local_addr()).unwrap(), Ecn::NotEct, &[1], 1).unwrap(),
                 }

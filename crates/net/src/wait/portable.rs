@@ -44,7 +44,7 @@ impl Waiter {
     }
 
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::wake). It may end for no reason. Returns whether something has come.
+    /// [calls](Self::call). It may end for no reason. Returns whether something has come.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if self.writable.swap(writable, Ordering::SeqCst) != writable {
             let interest = if writable { Event::all(SOCKET) } else { Event::readable(SOCKET) };
@@ -64,12 +64,12 @@ impl Waiter {
     /// Who waits, or waits next, does so until this instant at most.
     pub(crate) fn arm(&self, at: Instant) {
         if at.as_nanos() < self.armed.fetch_min(at.as_nanos(), Ordering::SeqCst) {
-            self.wake();
+            self.call();
         }
     }
 
     /// Ends the wait, or the next one.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn call(&self) {
         drop(self.poller.notify());
     }
 }
