@@ -1,6 +1,6 @@
 //! Two endpoints over the loopback interface of this machine. Nothing here asserts how fast anything is.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
 use headway_net::{
     Closed, Connection, Duration, Endpoint, Event, Fate, Identity, Media, Options, SecureError, SendError, Trust,

@@ -1,6 +1,6 @@
 //! Many threads and tasks on the same handles: nobody waits for what is there, nobody waits for ever. Limits are so far away that only who hangs meets them.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
 use headway_net::{Closed, Duration, Endpoint, Event, Fate, Media, Options, SendError};
 use std::net::SocketAddr;
