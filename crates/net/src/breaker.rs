@@ -139,6 +139,8 @@ struct Period {
     sent: u64,
     bytes: u64,
     lost: u64,
+    /// In seconds, at its end: a path that has become longer was not so before.
+    rtt: f64,
 }
 
 #[derive(Debug)]
@@ -184,12 +186,13 @@ impl Breaker {
             sent: seen.sent.saturating_sub(before.sent),
             bytes: seen.bytes.saturating_sub(before.bytes),
             lost: seen.lost.saturating_sub(before.lost),
+            rtt: seen.rtt.unwrap_or_default().as_secs_f64(),
         };
         if self.periods.len() == PERIODS {
             self.periods.pop_front();
         }
         self.periods.push_back(period);
-        let tripped = self.silence(&before, &seen, period).or_else(|| self.congestion(period, seen.rtt?));
+        let tripped = self.silence(&before, &seen, period).or_else(|| self.congestion(period));
         match tripped {
             Some(why) => Step::Trip(why),
             None if self.silent > Duration::ZERO => Step::Ask,
@@ -218,19 +221,18 @@ impl Breaker {
         Some(if self.heard { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
     }
 
-    fn congestion(&mut self, newest: Period, rtt: Duration) -> Option<Tripped> {
-        let rtt = rtt.as_secs_f64();
+    fn congestion(&mut self, newest: Period) -> Option<Tripped> {
         let all = total(&self.periods);
-        if newest.is_unusable(rtt) {
+        if newest.is_unusable() {
             self.unusable = (self.unusable.0 + 1, self.unusable.1 + newest.time);
         } else {
             self.unusable = (0, Duration::ZERO);
         }
-        let each = self.periods.len() == PERIODS && self.periods.iter().all(|period| period.is_congested(rtt));
-        if each && all.is_congested(rtt) {
+        let each = self.periods.len() == PERIODS && self.periods.iter().all(Period::is_congested);
+        if each && all.is_congested() {
             let (rate, lost) = (all.rate(), all.per_mille());
             let tcp =
-                Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp(rtt) / all.packet_rate()) as u64);
+                Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp() / all.packet_rate()) as u64);
             return Some(Tripped::Congestion { rate, tcp, lost, over: all.time });
         }
         let (periods, over) = self.unusable;
@@ -239,13 +241,15 @@ impl Breaker {
 }
 
 fn total(periods: &VecDeque<Period>) -> Period {
-    let none = Period { time: Duration::ZERO, data: 0, sent: 0, bytes: 0, lost: 0 };
+    let none = Period { time: Duration::ZERO, data: 0, sent: 0, bytes: 0, lost: 0, rtt: f64::INFINITY };
     periods.iter().fold(none, |all, one| Period {
         time: all.time + one.time,
         data: all.data + one.data,
         sent: all.sent + one.sent,
         bytes: all.bytes + one.bytes,
         lost: all.lost + one.lost,
+        // With the shortest TCP would send most.
+        rtt: all.rtt.min(one.rtt),
     })
 }
 
@@ -269,23 +273,23 @@ impl Period {
     }
 
     /// What TCP would send, in packets a second: X / s.
-    fn tcp(&self, rtt: f64) -> f64 {
-        1.0 / (rtt * (2.0 * self.lost() / 3.0).sqrt()).max(f64::MIN_POSITIVE)
+    fn tcp(&self) -> f64 {
+        1.0 / (self.rtt * (2.0 * self.lost() / 3.0).sqrt()).max(f64::MIN_POSITIVE)
     }
 
     /// "Transmitting at least one RTP packet every max(Tdr, Tr) seconds" (RFC 8083 section 4.3).
     fn is_measured(&self) -> bool {
-        self.lost > 0 && self.packet_rate() >= 1.0
+        self.lost > 0 && self.rtt > 0.0 && self.packet_rate() >= 1.0
     }
 
-    fn is_congested(&self, rtt: f64) -> bool {
-        self.is_measured() && self.packet_rate() > ORDER_OF_MAGNITUDE * self.tcp(rtt)
+    fn is_congested(&self) -> bool {
+        self.is_measured() && self.packet_rate() > ORDER_OF_MAGNITUDE * self.tcp()
     }
 
-    fn is_unusable(&self, rtt: f64) -> bool {
+    fn is_unusable(&self) -> bool {
         let p = self.lost();
-        let timeouts = 4.0 * rtt * 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-        let whole = 1.0 / (1.0 / self.tcp(rtt) + timeouts);
+        let timeouts = 4.0 * self.rtt * 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+        let whole = 1.0 / (1.0 / self.tcp() + timeouts);
         self.is_measured() && p > 0.5 && self.packet_rate() > ORDER_OF_MAGNITUDE * whole
     }
 }

@@ -297,6 +297,15 @@ fn none_trips_where_nothing_goes() {
     assert!(matches!(why, Tripped::NoReports(_)) && (45..48).contains(&second), "{second}: {why}");
 }
 
+/// The path becomes eighty times as long and a twenty-fifth as wide: what went before is not measured by what is now.
+#[test]
+fn a_path_that_has_become_longer_was_not_so_before() {
+    let short = emulator(&link(6764, 1, 3, ""), 0);
+    let long = emulator(&link(274, 84, 2, ""), 1);
+    let mut world = World::new("tfrc", vec![(Instant::ZERO, short), (Instant::from_secs(5), long)]);
+    assert_eq!(world.run(814, 10), None);
+}
+
 /// What a path may do to TFRC, or to TCP's window, for a while.
 fn path() -> impl Strategy<Value = String> {
     let rate = prop_oneof![Just(30u64), 30..1000u64, 1000..20_000u64];
