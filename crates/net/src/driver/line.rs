@@ -1,0 +1,145 @@
+//! What an endpoint keeps of each connection, from the call of [`connect`](Driver::connect) or a peer's Request to the end.
+
+use super::{Common, Driver};
+use crate::breaker::{Breaker, Tripped};
+use crate::mailbox::{Closed, Event, Mailbox};
+use crate::outbox::LineOutbox;
+use headway_dccp::{ConnectionHandle, Path};
+use headway_units::Instant;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) path: Path,
+    pub(super) place: Place,
+    /// It waits to be shown to whoever accepts.
+    pub(super) unseen: bool,
+    /// This end has closed.
+    pub(super) closed: bool,
+    pub(super) breaker: Breaker,
+    pub(super) tripped: Option<Tripped>,
+}
+
+impl Line {
+    pub(super) fn new(now: Instant, mailbox: Arc<Mailbox>, path: Path, place: Place) -> Self {
+        Self { mailbox, path, place, unseen: false, closed: false, breaker: Breaker::new(now), tripped: None }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Place {
+    /// It waits for its session.
+    Session(Box<LineOutbox>),
+    Endpoint(ConnectionHandle),
+}
+
+impl Driver {
+    pub(super) fn insert(&mut self, line: Line) -> u64 {
+        let key = self.next_key;
+        self.next_key += 1;
+        if let Place::Endpoint(handle) = line.place {
+            self.keys.insert(handle, key);
+        }
+        self.lines.insert(key, line);
+        key
+    }
+
+    /// The session is there: the connection begins.
+    pub(super) fn begin(&mut self, now: Instant, key: u64) {
+        let Some(mut line) = self.lines.remove(&key) else { return };
+        let Place::Session(outbox) = line.place else {
+            self.lines.insert(key, line);
+            return;
+        };
+        let Common { port, service, connection, .. } = &self.common;
+        match self.endpoint.connect(now, line.path, *port, *service, connection, Some(*outbox)) {
+            Ok(handle) => {
+                line.place = Place::Endpoint(handle);
+                self.keys.insert(handle, key);
+                self.lines.insert(key, line);
+            }
+            Err(why) => line.mailbox.tell([Event::Closed(Closed::Refused(why))]),
+        }
+    }
+
+    /// It is over: the program hears it, and nothing is kept.
+    pub(super) fn end(&mut self, now: Instant, key: u64, why: Closed) {
+        let Some(mut line) = self.lines.remove(&key) else { return };
+        match &mut line.place {
+            Place::Session(outbox) => outbox.give_up(),
+            Place::Endpoint(handle) => {
+                self.keys.remove(handle);
+                if let Some(Some(outbox)) = self.endpoint.outbox_mut(*handle) {
+                    outbox.give_up();
+                }
+            }
+        }
+        line.mailbox.tell([Event::Closed(why)]);
+        self.closing.retain(|(other, _)| *other != key);
+        if let Some(secure) = &mut self.secure
+            && !self.lines.values().any(|other| other.path == line.path)
+        {
+            secure.close(now, line.path);
+            self.moves.remove(&line.path);
+        }
+    }
+
+    /// Connections without anything left to send are closed, and those that have waited long enough.
+    pub(super) fn finish_closing(&mut self, now: Instant) {
+        let (mut due, mut gone) = (Vec::new(), Vec::new());
+        for (key, at) in &self.closing {
+            match self.lines.get(key).map(|line| &line.place) {
+                None => {}
+                Some(Place::Session(outbox)) if outbox.is_empty() || *at <= now => gone.push(*key),
+                Some(Place::Endpoint(handle)) if self.has_sent_all(*handle) || *at <= now => due.push((*key, *handle)),
+                Some(_) => {}
+            }
+        }
+        for (key, handle) in due {
+            self.closing.retain(|(other, _)| *other != key);
+            if let Some(connection) = self.endpoint.connection_mut(handle) {
+                connection.close(now);
+            }
+            if let Some(line) = self.lines.get_mut(&key) {
+                line.closed = true;
+            }
+        }
+        gone.into_iter().for_each(|key| self.end(now, key, Closed::Here));
+    }
+
+    pub(super) fn has_sent_all(&self, handle: ConnectionHandle) -> bool {
+        let outbox = self.endpoint.outbox(handle).and_then(Option::as_ref);
+        outbox.is_none_or(LineOutbox::is_empty)
+    }
+
+    /// A listener has made this connection, if it is new.
+    pub(super) fn accept(&mut self, now: Instant, handle: ConnectionHandle) {
+        if self.keys.contains_key(&handle) {
+            return;
+        }
+        let mailbox = self.mailbox();
+        let outbox = self.outbox(&mailbox);
+        let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
+        *place = Some(outbox);
+        self.insert(Line { unseen: true, ..Line::new(now, mailbox, path, Place::Endpoint(handle)) });
+    }
+
+    /// What the program must know before it sends, as long as it has not changed.
+    pub(super) fn tell_largest(&self, handle: ConnectionHandle) {
+        let line = self.keys.get(&handle).and_then(|key| self.lines.get(key));
+        if let (Some(line), Some(connection)) = (line, self.endpoint.connection(handle)) {
+            line.mailbox.tell([Event::Largest(connection.status().maximum_packet_size)]);
+        }
+    }
+
+    /// Whoever accepts may have it: it is connected, or has brought something.
+    pub(super) fn show(&mut self, handle: ConnectionHandle) {
+        let Some(key) = self.keys.get(&handle) else { return };
+        let Some(line) = self.lines.get_mut(key) else { return };
+        if std::mem::replace(&mut line.unseen, false) {
+            let accepted = (*key, line.path, Arc::clone(&line.mailbox));
+            self.accepts.change(|accepts| accepts.waiting.push_back(accepted));
+        }
+    }
+}
