@@ -5,7 +5,7 @@ mod call;
 
 use call::{CLIENT, Call, lossy, queue};
 use headway_dccp::{ConnectionOptions, Event, State};
-use headway_units::Duration;
+use headway_units::{Bytes, Duration};
 use proptest::prelude::*;
 
 /// What stands around a datagram of the largest size: IP's and UDP's headers, that of a DataAck, and 16 bytes of options.
@@ -25,6 +25,19 @@ fn talk(call: &mut Call, seconds: u64) {
         call.push(if n % 3 == 0 { 160 } else { largest }, Duration::from_secs(600));
         call.run(Duration::from_millis(40));
     }
+}
+
+/// RFC 8899 section 4.4: what security adds below DCCP is part of the size that is probed, so that 1280 B are those of the IP packet.
+#[test]
+fn security_takes_its_part_of_every_size() {
+    let rules = ConnectionOptions { secure_headers: Bytes::new(37), mtu: Bytes::new(1280), ..ConnectionOptions::real() };
+    let largest = |rules: &ConnectionOptions| {
+        let mut call = Call::new(rules, rules, &queue("fifo", false), lossy(Duration::from_millis(15), 0));
+        call.run(Duration::from_secs(3));
+        call.client().status().maximum_packet_size
+    };
+    assert_eq!(largest(&rules), 1280 - AROUND - 37);
+    assert_eq!(largest(&ConnectionOptions { mtu: Bytes::new(1500), ..rules }), 1500 - AROUND - 37);
 }
 
 /// From 1500 B to 1400 B: within 10 s all come again, cut to 1280 B; then the search finds 1400 B again but for 16. So it is where all datagrams

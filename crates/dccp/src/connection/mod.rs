@@ -185,7 +185,8 @@ impl Connection {
             wishes::for_ccids(&mut negotiation, &options);
         }
         let windows = SeqWindows::new(iss);
-        let mtu = PathMtu::new(options.mtu.count() as usize, options.lower_headers.count() as usize, options.probe_mtu);
+        let lower_headers = (options.lower_headers.count() + options.secure_headers.count()) as usize;
+        let mtu = PathMtu::new(options.mtu.count() as usize, lower_headers, options.probe_mtu);
         Self {
             ports,
             service,
@@ -228,7 +229,7 @@ impl Connection {
 
     /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
     pub(crate) fn set_path(&mut self, path: Path) {
-        self.mtu.leave(path.lower_headers());
+        self.mtu.leave(path.lower_headers() + self.options.secure_headers.count() as usize);
     }
 
     /// The newest round trip measured since the last call, for statistics.

@@ -105,6 +105,8 @@ pub struct ConnectionOptions {
     pub mtu: Bytes,
     /// IP's header, and UDP's below DCCP in UDP: 20, 28, 40 or 48 bytes.
     pub lower_headers: Bytes,
+    /// What security between UDP and DCCP adds to each packet, such as DTLS's record header and tag: up to 256 bytes.
+    pub secure_headers: Bytes,
     /// Begin with a small path MTU and probe upwards with padded Syncs (section 14.1).
     pub probe_mtu: bool,
 
@@ -201,6 +203,7 @@ impl Options for ConnectionOptions {
             line_rate: None,
             mtu: Bytes::new(1500),
             lower_headers: Bytes::new(20),
+            secure_headers: Bytes::new(0),
             probe_mtu: false,
             init_cookies: InitCookies::WhenBusy,
             backlog: 128,
@@ -284,6 +287,9 @@ impl Options for ConnectionOptions {
                 "lower_headers",
                 "headers below DCCP are 20 or 40 bytes of IP, and 8 more of UDP: 20, 28, 40 or 48",
             );
+        }
+        if self.secure_headers.count() > 256 {
+            return wrong("secure_headers", "security adds 256 bytes to a packet at most");
         }
         for (key, time) in [
             ("request_timeout", self.request_timeout),

@@ -23,7 +23,7 @@ use headway_dccp::{
     ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, MediaOutbox, Path, ServiceCode, Status,
 };
 use headway_media::SendQueueOptions;
-use headway_units::{Duration, Entropy, Instant};
+use headway_units::{Bytes, Duration, Entropy, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -124,8 +124,7 @@ impl Driver {
         bounds.segments = bounds.segments.min(socket.segments());
         let mut common = common;
         if let Some(secure) = &secure {
-            let mtu = common.connection.mtu.count().saturating_sub(secure.overhead() as u64);
-            common.connection.mtu = headway_units::Bytes::new(mtu);
+            common.connection.secure_headers = Bytes::new(secure.overhead() as u64);
         }
         Self {
             common,
