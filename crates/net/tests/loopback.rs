@@ -134,7 +134,8 @@ fn what_no_packet_can_carry_is_refused() {
 fn what_no_packet_can_carry_is_refused_with(both: &Both) {
     let (_client, connection, _server, _accepted) = pair(both);
     let largest = connection.largest();
-    assert!((1200..1500).contains(&largest), "{largest}");
+    // The search begins at 1280 bytes with all headers: IP's and UDP's 28, DTLS's 37, DCCP's 24 and 16 of options.
+    assert!((1175..1500).contains(&largest), "{largest}");
     assert_eq!(
         connection.send(Media::new(&vec![0; largest + 1])),
         Err(SendError::TooLarge { len: largest + 1, largest })
