@@ -12,6 +12,10 @@ pub fn run(job: &Job, transport: &str) -> Done {
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();
+    // The search for the path's MTU begins below.
+    while connection.largest() < job.length {
+        connection.event_timeout(Duration::from_secs(1)).unwrap();
+    }
     let before = cpu();
     let receiver = {
         let job = job.clone();

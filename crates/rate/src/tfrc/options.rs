@@ -350,7 +350,7 @@ pub enum Idle {
 )]
 pub enum Pacing {
     /// `t_ipi` after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
-    /// section 4.6).
+    /// section 4.6). Where packets are due more often than each `t_gran`, those of one `t_gran` go together.
     Nominal,
     /// By a timer, set at each packet and not moved by later rates; reports in slow start and the nofeedback timer send a
     /// packet at once; one unused time is kept (ns-2).

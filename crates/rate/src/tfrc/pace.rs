@@ -36,6 +36,8 @@ pub(crate) struct Pacer {
     /// Of the next, where later rates do not move it.
     next: Option<Fine>,
     last: Option<Instant>,
+    /// Until when no timer of `t_gran` rings again; packets that are due meanwhile go with the next one.
+    rest: Option<Instant>,
     /// What `dither` makes of the gap to the next packet.
     stretch: f64,
     /// Until when a packet waits for the ticking timer.
@@ -54,6 +56,7 @@ impl Pacer {
             nominal: None,
             next: None,
             last: None,
+            rest: None,
             stretch: 1.0,
             timer: None,
         }
@@ -99,7 +102,7 @@ impl Pacer {
             let passed = now.as_nanos() / self.tick;
             self.timer = passed.saturating_add(ticks).checked_mul(self.tick).map(Instant::from_nanos);
         }
-        self.timer.or(Some(due))
+        self.timer.or(Some(self.rest.map_or(due, |rest| due.max(rest))))
     }
 
     /// A packet goes now.
@@ -117,6 +120,10 @@ impl Pacer {
                 let oldest = now.checked_sub(Duration::from_secs_f64(kept)).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(since_last));
                 self.nominal = Some(if nominal.at + WOKEN < oldest { Fine::at(oldest) } else { nominal });
+                if self.rule == Pacing::Nominal && self.t_gran > 0.0 {
+                    // Half a round trip of unused time is never lost.
+                    self.rest = Some(now + Duration::from_secs_f64(self.t_gran.min(gap.r.unwrap_or(0.0) / 2.0)));
+                }
             }
             Pacing::Timer => {
                 // The timer ran on without a packet: the last time that it came round counts.
@@ -205,6 +212,34 @@ mod tests {
         // A packet that goes early does not make the next one early too.
         pacer.on_send(at(0.0005), gap);
         assert_eq!(pacer.due(gap), Some(at(0.0015)));
+    }
+
+    /// RFC 5348 section 8.3: gaps below `t_gran` are not kept one by one; packets go as often as the timer comes, and together those that are due. No
+    /// longer than half of R, so that no unused time is lost; and gaps above it are kept.
+    #[test]
+    fn as_often_as_the_timer() {
+        for (t_ipi, r, packets, wake) in
+            [(1e-5, 0.1, 10, 1e-4), (1e-5, 4e-5, 2, 2e-5), (0.001, 0.1, 1, 0.00095), (1e-5, 0.0, 1, 1e-5)]
+        {
+            let mut pacer = pacer(|o| o.t_gran = Duration::from_micros(100));
+            let gap = Gap { t_ipi, r: Some(r).filter(|r| *r > 0.0) };
+            pacer.on_send(at(1.0), gap);
+            let (mut now, mut sent) = (at(1.0), 1);
+            for turn in 0..1000 {
+                while let Some(until) = pacer.wait(now, pacer.due(gap), true) {
+                    if turn == 0 {
+                        assert_eq!(until, at(1.0 + wake));
+                    }
+                    now = until;
+                }
+                sent += burst(&mut pacer, now, gap);
+            }
+            let most = now.since(at(1.0)).as_secs_f64() / t_ipi;
+            assert!(
+                (f64::from(sent) - most).abs() <= 2.0 && (f64::from(sent) / 1000.0 - f64::from(packets)).abs() < 0.1,
+                "{sent} of {most}"
+            );
+        }
     }
 
     /// Linux with HZ 250: 16.9 ms are 16 ms are 4 ticks, and the 5th comes at 20 ms at the earliest, 3.1 ms late; 2.5 ms are one
