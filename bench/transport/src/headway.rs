@@ -28,8 +28,9 @@ pub fn run(job: &Job, transport: &str) -> Done {
     Done { sent, latencies, wall, before }
 }
 
-fn pair(transport: &str) -> (Endpoint, Endpoint) {
-    let (controller, dtls) = transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
+pub fn pair(transport: &str) -> (Endpoint, Endpoint) {
+    let (controller, dtls) =
+        transport.strip_suffix("+dtls").map_or((transport, false), |controller| (controller, true));
     let options = if dtls { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
     let options = Options { follow: false, unread: 1 << 20, ..options }.with_controller(controller).unwrap();
     let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();

@@ -6,6 +6,8 @@
 //! between arrivals, p50 and p99 in microseconds, and the datagrams. `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
 //! datagram has arrived, over a link that takes 20 ms each way, RATE times; prints the milliseconds.
 //!
+//! `streams`: RATE streams, which share 600 Mb/s evenly, on one socket; the program hands over what is due each millisecond. Prints what `flood` does.
+//!
 //! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
 //! datagrams handed over, delivered, wall seconds, CPU nanoseconds a delivered datagram, one-way latency p50, p99, p99.9 in microseconds.
 
@@ -13,6 +15,7 @@ mod first;
 mod headway;
 mod quic;
 mod raw;
+mod streams;
 
 use std::time::{Duration, Instant};
 
@@ -36,6 +39,7 @@ pub enum Kind {
     Idle,
     First,
     Gaps,
+    Streams,
 }
 
 impl Job {
@@ -101,7 +105,8 @@ fn main() {
         Some("idle") => Kind::Idle,
         Some("first") => Kind::First,
         Some("gaps") => Kind::Gaps,
-        _ => panic!("usage: flood|batch|rate|gaps|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
+        Some("streams") => Kind::Streams,
+        _ => panic!("usage: flood|batch|rate|gaps|streams|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
     };
     let rate = if matches!(kind, Kind::Flood | Kind::Batch) { 0.0 } else { number(4, 1000.0) };
     let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
@@ -113,7 +118,11 @@ fn main() {
         (Kind::First, other) => return first::print((0..rate as usize).map(|_| headway::first(other))),
         _ => {}
     }
+    let many = streams::Streams { many: rate as usize, bits: 600e6 / rate };
     let done = match args.get(1).map(String::as_str) {
+        Some("raw") if kind == Kind::Streams => streams::raw(&job, many),
+        Some("quinn") if kind == Kind::Streams => streams::quinn(&job, many),
+        Some(other) if kind == Kind::Streams => streams::headway(&job, other, many),
         Some("raw") => raw::run(&job),
         Some("quinn") => quic::run(&job),
         Some(other) => headway::run(&job, other),
@@ -122,15 +131,18 @@ fn main() {
     let cpu = cpu() - done.before;
     if kind == Kind::Gaps {
         let gap = 1e6 / rate;
-        let mut errors: Vec<f64> = done.latencies.windows(2).map(|two| ((two[1] - two[0]) as f64 / 1e3 - gap).abs()).collect();
+        let mut errors: Vec<f64> =
+            done.latencies.windows(2).map(|two| ((two[1] - two[0]) as f64 / 1e3 - gap).abs()).collect();
         errors.sort_unstable_by(f64::total_cmp);
-        let quantile = |q: f64| errors.get((errors.len().max(1) - 1) * (q * 1000.0) as usize / 1000).copied().unwrap_or(0.0);
+        let quantile =
+            |q: f64| errors.get((errors.len().max(1) - 1) * (q * 1000.0) as usize / 1000).copied().unwrap_or(0.0);
         let per = cpu * 1e9 / done.latencies.len().max(1) as f64;
         return println!("{per:.1} {:.2} {:.2} {}", quantile(0.5), quantile(0.99), done.latencies.len());
     }
     let mut latencies = done.latencies;
     latencies.sort_unstable();
-    let quantile = |q: f64| latencies.get(((latencies.len().max(1) - 1) as f64 * q) as usize).map_or(0.0, |ns| *ns as f64 / 1e3);
+    let quantile =
+        |q: f64| latencies.get(((latencies.len().max(1) - 1) as f64 * q) as usize).map_or(0.0, |ns| *ns as f64 / 1e3);
     println!(
         "{} {} {:.3} {:.1} {:.1} {:.1} {:.1}",
         done.sent,

@@ -11,7 +11,7 @@ fn transport() -> Arc<quinn::TransportConfig> {
     Arc::new(transport)
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
@@ -31,7 +31,7 @@ pub fn run(job: &Job) -> Done {
 }
 
 /// A server and a client, with certificates, and who serves the server.
-fn ends() -> (quinn::Endpoint, quinn::Endpoint) {
+pub fn ends() -> (quinn::Endpoint, quinn::Endpoint) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let certificate: rustls::pki_types::CertificateDer<'static> = made.cert.der().clone();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.key_pair.serialize_der().into());

@@ -24,7 +24,9 @@ pub fn run(job: &Job) -> Done {
     let before = cpu();
     let receiver = {
         let job = job.clone();
-        std::thread::spawn(move || if job.kind == Kind::Batch { receive_runs(&job, &server) } else { receive(&job, &server) })
+        std::thread::spawn(
+            move || if job.kind == Kind::Batch { receive_runs(&job, &server) } else { receive(&job, &server) },
+        )
     };
     let begin = Instant::now();
     let sent = if job.kind == Kind::Batch { send_runs(job, &client, begin) } else { send(job, &client, begin) };
@@ -79,7 +81,8 @@ fn send_runs(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
     let (mut run, mut sent, destination) = (vec![0; job.length * many], 0, client.peer_addr().unwrap());
     while job.due(begin, sent).is_some() {
         run.chunks_mut(job.length).for_each(|datagram| job.stamp(datagram));
-        let transmit = Transmit { destination, ecn: None, contents: &run, segment_size: Some(job.length), src_ip: None };
+        let transmit =
+            Transmit { destination, ecn: None, contents: &run, segment_size: Some(job.length), src_ip: None };
         state.try_send(UdpSockRef::from(client), &transmit).unwrap();
         sent += many as u64;
     }

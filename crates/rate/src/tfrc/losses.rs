@@ -214,7 +214,7 @@ impl LossHistory {
             counter: highest.counter.saturating_add(steps),
         });
         self.count_above(packet.number);
-        Change { new_event: self.declare(false), ..Change::default() }
+        Change { new_event: self.is_pending() && self.declare(false), ..Change::default() }
     }
 
     /// A packet that is not the newest.
