@@ -33,6 +33,31 @@ impl Identity {
         Ok(Self(DtlsCertificate { certificate, private_key }))
     }
 
+    /// What [`to_pem`](Self::to_pem) has written, or another program: the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or
+    /// SEC 1, `PRIVATE KEY` or `EC PRIVATE KEY`) of a text in PEM (RFC 7468).
+    ///
+    /// # Errors
+    ///
+    /// If one of the two is not there, or as [`from_der`](Self::from_der).
+    pub fn from_pem(text: &str) -> Result<Self, SecureError> {
+        let wrong = |why: String| SecureError::Identity(why);
+        let parts = pem::parse_many(text).map_err(|error| wrong(format!("it is not PEM: {error}")))?;
+        let part = |what: &str, tags: &[&str]| {
+            let found = parts.iter().find(|part| tags.contains(&part.tag()));
+            found.map(|part| part.contents().to_vec()).ok_or_else(|| wrong(format!("there is no {what} in it")))
+        };
+        Self::from_der(part("certificate", &["CERTIFICATE"])?, part("private key", &["PRIVATE KEY", "EC PRIVATE KEY"])?)
+    }
+
+    /// Certificate and private key as a text in PEM, for a file that nobody else may read: who has it can pass for us.
+    #[must_use]
+    pub fn to_pem(&self) -> String {
+        let DtlsCertificate { certificate, private_key } = &self.0;
+        let line_ending = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+        let parts = [("CERTIFICATE", certificate), ("PRIVATE KEY", private_key)];
+        pem::encode_many_config(&parts.map(|(tag, der)| pem::Pem::new(tag, der.as_slice())), line_ending)
+    }
+
     /// What a peer has to know to tell us from others.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
@@ -135,6 +160,27 @@ mod tests {
             ["", "sha-256", "sha-1 BA:78", &ABC[..ABC.len() - 3], &format!("{ABC}:00"), &ABC.replace("BA", "+A")]
         {
             assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
+        }
+    }
+
+    /// RFC 7468 sections 5 and 10 have the labels.
+    #[test]
+    fn an_identity_lasts_as_a_text() {
+        let identity = Identity::generate().unwrap();
+        let text = identity.to_pem();
+        assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n") && text.contains("-----BEGIN PRIVATE KEY-----\n"));
+        let again = Identity::from_pem(&text).unwrap();
+        assert_eq!(again.fingerprint(), identity.fingerprint());
+        assert_eq!(again.to_pem(), text);
+        let certificate = text.split_inclusive("-----END CERTIFICATE-----\n").next().unwrap();
+        for (wrong, why) in [
+            ("", "there is no certificate in it"),
+            (certificate, "there is no private key in it"),
+            (&text.replace("PRIVATE", "PUBLIC"), "there is no private key in it"),
+            (&text.replace("BEGIN PRIVATE KEY-----\n", "BEGIN PRIVATE KEY-----\n????"), "it is not PEM: "),
+        ] {
+            let Err(SecureError::Identity(said)) = Identity::from_pem(wrong) else { panic!("{wrong}") };
+            assert!(said.starts_with(why), "{said}");
         }
     }
 
