@@ -148,7 +148,8 @@ impl Connection {
         poll_fn(|context| self.poll_recv(context, datagram)).await
     }
 
-    /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last 1024 are kept.
+    /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last
+    /// [`Options::events`](crate::Options::events) are kept.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.wait(&self.mailbox.events, None, Events::next)?
@@ -218,7 +219,9 @@ impl Connection {
         }
     }
 
-    fn start_close(&self) {
+    /// Begins to close, for a program whose other threads still use the connection: what waits may still go for a second. The last
+    /// [event](Self::next_event) tells when it is over.
+    pub fn start_close(&self) {
         self.shared.with(|now, driver| driver.close(self.key, now + LINGER));
     }
 }

@@ -5,8 +5,6 @@ use headway_dccp::Fate;
 use headway_units::Rate;
 use std::collections::VecDeque;
 
-/// Events that wait at most; the oldest go.
-const MOST_EVENTS: usize = 1024;
 /// Buffers that are kept to be filled again.
 const MOST_SPARE: usize = 64;
 
@@ -99,17 +97,20 @@ pub(crate) struct Incoming {
     spare: Vec<Vec<u8>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Events {
     waiting: VecDeque<Event>,
+    /// Events that wait at most; the oldest go.
+    room: usize,
     over: bool,
 }
 
 impl Mailbox {
-    pub(crate) fn new(room: usize, largest: usize) -> Self {
+    pub(crate) fn new(room: usize, events: usize, largest: usize) -> Self {
         let (datagrams, spare) = Default::default();
         let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, spare };
-        Self { incoming: Watched::new(incoming), events: Watched::default(), room: Watched::default() }
+        let events = Events { waiting: VecDeque::new(), room: events, over: false };
+        Self { incoming: Watched::new(incoming), events: Watched::new(events), room: Watched::default() }
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -126,7 +127,7 @@ impl Mailbox {
         self.events.change(|all| {
             for event in events {
                 self.note(&event);
-                if all.waiting.len() == MOST_EVENTS {
+                if all.waiting.len() >= all.room {
                     all.waiting.pop_front();
                 }
                 all.over |= matches!(event, Event::Closed(_));
@@ -232,7 +233,7 @@ mod tests {
     /// What came before the end is read; then the end is, as often as it is asked for.
     #[test]
     fn what_came_before_the_end_is_read() {
-        let mailbox = Mailbox::new(2, 1000);
+        let mailbox = Mailbox::new(2, 9, 1000);
         assert_eq!(received(&mailbox), None);
         assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n])), [true, true, false], "there is room for two");
         mailbox.tell([Event::Closed(Closed::ByPeer)]);
@@ -251,11 +252,11 @@ mod tests {
     /// Nobody reads events: those of the end are there all the same, and memory does not grow.
     #[test]
     fn events_that_nobody_reads_are_bounded() {
-        let mailbox = Mailbox::new(1, 1000);
+        let mailbox = Mailbox::new(1, 700, 1000);
         mailbox.tell((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
         mailbox.tell([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
         let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten()).collect();
-        assert_eq!((all.len(), all.last()), (MOST_EVENTS, Some(&Event::Closed(Closed::Here))));
+        assert_eq!((all.len(), all.last()), (700, Some(&Event::Closed(Closed::Here))));
         assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
     }
 }

@@ -43,6 +43,9 @@ pub struct Options {
     pub port: u16,
     /// Datagrams that a connection keeps for a program that does not read them; more are lost.
     pub unread: usize,
+    /// Events that a connection keeps for a program that does not read them; of more the oldest go. One that counts what became of each datagram
+    /// needs as many as come while it does something else.
+    pub events: usize,
     /// Whether events tell what became of each datagram.
     pub follow: bool,
 }
@@ -95,6 +98,7 @@ impl Options {
             service: ServiceCode::from_ascii("HDWY").unwrap_or_default(),
             port: 5004,
             unread: 1024,
+            events: 1024,
             follow: true,
         }
     }
@@ -140,13 +144,16 @@ impl Options {
         if self.unread == 0 {
             return Err(OptionError::new("unread", "without room for a datagram none is ever read: it is at least 1"));
         }
+        if self.events == 0 {
+            return Err(OptionError::new("events", "nobody would hear of the connection's end: it is at least 1"));
+        }
         Ok(())
     }
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, follow, .. } = self.clone();
-        Ok(Common { connection, queue, encoder, service, port, unread, follow })
+        let Self { connection, queue, encoder, service, port, unread, events, follow, .. } = self.clone();
+        Ok(Common { connection, queue, encoder, service, port, unread, events, follow })
     }
 }
 

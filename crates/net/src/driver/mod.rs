@@ -40,6 +40,7 @@ pub(crate) struct Common {
     pub(crate) service: ServiceCode,
     pub(crate) port: u16,
     pub(crate) unread: usize,
+    pub(crate) events: usize,
     pub(crate) follow: bool,
 }
 
@@ -244,7 +245,7 @@ impl Driver {
     }
 
     fn mailbox(&self) -> Arc<Mailbox> {
-        Arc::new(Mailbox::new(self.common.unread, 0))
+        Arc::new(Mailbox::new(self.common.unread, self.common.events, 0))
     }
 
     fn outbox(&self, mailbox: &Arc<Mailbox>) -> LineOutbox {
