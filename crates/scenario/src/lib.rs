@@ -4,10 +4,11 @@
 //!
 //! [`load`] reads a text and gives a [`Scenario`], plain data with every preset filled in and every replica written
 //! out, or a [`ScenarioError`] that names file, line, key, what is wrong and what would be right. [`plan`] lists the
-//! runs of a text with `[vary]`, [`links`] reads the links alone, [`Override`] is `--set`, [`schema`] serves editors. Nothing here touches a file: texts
+//! runs of a text with `[vary]`, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`schema`] serves editors. Nothing here touches a file: texts
 //! are passed in, and those that a scenario names come from the caller's [`Files`].
 #![forbid(unsafe_code)]
 
+mod alone;
 mod check;
 mod clock;
 mod de;
@@ -39,6 +40,7 @@ mod transport;
 mod vary;
 mod vocabulary;
 
+pub use alone::{kind, table};
 pub use check::resend_misfit;
 pub use clock::{ClockOptions, Spread};
 pub use dscp::FlowDscp;

@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `kind` and then that kind's own options over their preset under the dialect.
-    fn options<R: SchemaRegistry>(
+    pub(crate) fn options<R: SchemaRegistry>(
         &mut self,
         value: &Value,
         path: &Path,
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
         de::read(value).map_err(|fault| self.fault(path, fault)).ok()
     }
 }

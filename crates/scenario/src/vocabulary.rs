@@ -64,7 +64,7 @@ fn keys_of<T: JsonSchema>() -> Keys {
     keys(schemars::schema_for!(T).as_value())
 }
 
-fn keys_of_kinds<R: SchemaRegistry>() -> KindKeys {
+pub(crate) fn keys_of_kinds<R: SchemaRegistry>() -> KindKeys {
     let schema = schemars::schema_for!(Chosen<R>);
     let kinds = schema.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten();
     kinds.filter_map(|kind| Some((kind_of::<R>(kind)?, keys(kind)))).collect()
