@@ -1,9 +1,10 @@
 //! What may stand on the command line.
 
+use crate::sockets::arguments::{RecvOptions, SendOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues.
+/// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues, and the same on real sockets.
 #[derive(Debug, Parser)]
 #[command(name = "headway", version, about, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -19,6 +20,10 @@ pub(crate) enum Command {
     Plot(PlotOptions),
     /// Compare send queues on a flow, as they run, and with the most that any queue could have on time.
     Queues(QueuesOptions),
+    /// Send a file, a program's datagrams or a media model's to a `headway recv`.
+    Send(SendOptions),
+    /// Receive what `headway send` sends, until Ctrl-C.
+    Recv(RecvOptions),
     /// Put a link between two addresses, for real UDP datagrams, until Ctrl-C.
     #[cfg(target_os = "linux")]
     Proxy(ProxyOptions),

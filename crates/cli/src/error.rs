@@ -37,6 +37,9 @@ pub(crate) enum Failure {
     #[cfg(target_os = "linux")]
     #[error("{0}")]
     Proxy(String),
+    /// A connection, or what it is to carry, is wrong.
+    #[error("{0}")]
+    Sockets(String),
     /// The pictures could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),

@@ -20,6 +20,7 @@ mod queues;
 mod record;
 mod reuse;
 mod run;
+mod sockets;
 mod sweep;
 mod text;
 mod traces;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Plot(options) => plot::plot(&options),
         Command::Queues(options) => queues::queues(&options),
+        Command::Send(options) => sockets::send(&options),
+        Command::Recv(options) => sockets::recv(&options),
         #[cfg(target_os = "linux")]
         Command::Proxy(options) => proxy::proxy(&options),
         Command::Papers(command) => papers::papers(&command),

@@ -24,7 +24,6 @@ impl Progress {
     }
 
     /// Without an end, line after line.
-    #[cfg(target_os = "linux")]
     pub(crate) fn of_lines(quiet: bool) -> Self {
         let bar = bar(0, quiet);
         bar.set_style(style("{msg}"));
@@ -32,10 +31,14 @@ impl Progress {
     }
 
     /// What is to be seen now.
-    #[cfg(target_os = "linux")]
     pub(crate) fn line(&self, text: String) {
         self.bar.set_message(text);
         self.bar.tick();
+    }
+
+    /// Says something above what is to be seen.
+    pub(crate) fn above(&self, say: impl FnOnce()) {
+        self.bar.suspend(say);
     }
 
     /// One run has come to this time.

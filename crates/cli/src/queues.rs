@@ -13,6 +13,7 @@ use crate::text::ScenarioText;
 use headway_media::SendQueueOptions;
 use headway_scenario::{Flow, Scenario, hint, load, plan, resend_misfit};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
+pub(crate) use named::parse;
 use report::Report;
 use std::sync::Arc;
 

@@ -58,8 +58,8 @@ pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, F
     asked.iter().map(|text| Ok(Named { name: text.clone(), options: parse(text, limit)? })).collect()
 }
 
-/// Reads `KIND[,KEY=VALUE...]`.
-fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
+/// Reads `KIND[,KEY=VALUE...]`; without a limit of its own it has this one.
+pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
     let mut parts = text.split(',').map(str::trim);
     let kind = parts.next().unwrap_or_default();

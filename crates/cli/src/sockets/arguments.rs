@@ -1,0 +1,144 @@
+//! What may stand behind `headway send`, `recv` and `relay`.
+
+use clap::{ArgGroup, Args, ValueEnum};
+use headway_net::{Duration, Fingerprint, MediaKind};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// What an end of a connection is told, whichever end it is.
+#[derive(Debug, Args)]
+pub(crate) struct EndOptions {
+    /// The file with this end's certificate and private key (PEM), made if it is missing, so that its fingerprint lasts [default: new ones,
+    /// which nobody keeps].
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) identity: Option<PathBuf>,
+    /// No DTLS: whoever sees a packet can read it and forge the next. Both ends must say so.
+    #[arg(long)]
+    pub(crate) insecure: bool,
+    /// The rate controller, which both ends must name alike; all but tfrc, tfrc-sp and tcp-like are experiments [default: tfrc].
+    #[arg(long, value_name = "KIND")]
+    pub(crate) controller: Option<String>,
+    /// Print JSON, a line each second and one at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but what went wrong.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecvOptions {
+    /// Where senders connect to; port 0 is any that is free.
+    #[arg(value_name = "ADDRESS:PORT")]
+    pub(crate) listen: String,
+    #[command(flatten)]
+    pub(crate) end: EndOptions,
+    /// Only senders with this fingerprint. May be repeated [default: whoever comes].
+    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, conflicts_with = "insecure")]
+    pub(crate) allow: Vec<Fingerprint>,
+    /// Write what comes to this file, or with - to standard output. The datagrams of several senders mix [default: it is only counted].
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) out: Option<PathBuf>,
+    /// How datagrams stand in the file.
+    #[arg(long, value_name = "FRAMING", default_value = "raw", requires = "out")]
+    pub(crate) framing: Framing,
+    /// Send each datagram on to this UDP port, each sender's from a port of its own.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "out")]
+    pub(crate) to: Option<String>,
+    /// End when the first connection does.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+/// How datagrams stand one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Framing {
+    /// Bytes, one datagram's behind another's.
+    Raw,
+    /// Before each datagram its length in two bytes, the first of which counts 256.
+    Length,
+}
+
+/// Whom an end believes: one of these has to be said.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
+pub(crate) struct TrustOptions {
+    /// The other end's fingerprint, as it prints it. May be repeated.
+    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, conflicts_with_all = ["any", "insecure"])]
+    pub(crate) fingerprint: Vec<Fingerprint>,
+    /// Believe whoever answers, or comes: nobody can listen who only listens, but who stands between both ends can be both of them.
+    #[arg(long, conflicts_with = "insecure")]
+    pub(crate) any: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true).args(["file", "stdin", "udp", "model"]))]
+pub(crate) struct SendOptions {
+    /// The server.
+    #[arg(value_name = "HOST:PORT")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) trust: TrustOptions,
+    #[command(flatten)]
+    pub(crate) end: EndOptions,
+    #[command(flatten)]
+    pub(crate) queue: QueueOptions,
+    #[command(flatten)]
+    pub(crate) media: MediaOptions,
+    /// Send a file, as fast as the controller lets.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Send what comes on standard input: before each datagram its length in two bytes, the first of which counts 256; or see --chunk. Whoever
+    /// writes there has to wait, unless datagrams expire.
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    /// Send the datagrams that come to this address from a program, one for one.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) udp: Option<String>,
+    /// Send what a media model makes, in the words of a scenario's source, such as 'kind = "conference"'.
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires"])]
+    pub(crate) model: Option<String>,
+    /// Bytes a datagram, of a file [default: as many as go] or of standard input.
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "model"])]
+    pub(crate) chunk: Option<NonZeroUsize>,
+    /// Stop after this time [default: when the source ends].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Seed of what a model draws.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What waits to be sent.
+#[derive(Debug, Args)]
+pub(crate) struct QueueOptions {
+    /// The send queue, such as `sure-first,limit=64packets` [default: sfdps2].
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
+    pub(crate) queue: Option<String>,
+}
+
+/// What datagrams are of which nothing else is known.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct MediaOptions {
+    /// What the datagrams carry: data, audio, video, video-i, video-p or video-b.
+    #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
+    pub(crate) kind: MediaKind,
+    /// Which go first: 0 before 1 before 2.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) priority: u8,
+    /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Duration>,
+}
+
+/// As RFC 8122 has it, or without the name of the only function that there is: no blank then needs quotes.
+fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    let whole = if text.trim().contains(' ') { text.to_owned() } else { format!("sha-256 {}", text.trim()) };
+    whole.parse().map_err(|_| "32 bytes in hex are wanted, as in AB:CD:.., which `headway recv` prints".to_owned())
+}
+
+pub(super) fn kind(text: &str) -> Result<MediaKind, String> {
+    let names = MediaKind::ALL.map(MediaKind::name);
+    let found = MediaKind::ALL.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("there is no such kind{}", headway_scenario::hint(text, names)))
+}

@@ -1,0 +1,253 @@
+//! A connection that a source writes to, and what becomes of what it writes.
+
+use super::recv::by_a_close;
+use super::sending::{Sending, Sent};
+use super::teller::Teller;
+use crate::error::Failure;
+use crate::interrupt;
+use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SendError};
+use headway_record::FlowLabel;
+use headway_units::QueueSize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So long nothing looks whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// From one line of figures to the next.
+const LINE: Duration = Duration::from_secs(1);
+/// How long what waits is waited for once the user wants to stop; and without a word of what has been sent.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end of the connection is waited for.
+const END: Duration = Duration::from_secs(3);
+/// Datagrams that go with one call.
+const BATCH: usize = 32;
+
+/// Whether there is more to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Supply {
+    /// There may be.
+    Runs,
+    /// No more: what waits still goes.
+    Ends,
+}
+
+/// Shared by the thread of the source and the one that hears what becomes of it.
+pub(super) struct Line {
+    pub(super) clock: Clock,
+    connection: Connection,
+    sending: Mutex<Sending>,
+    /// The largest packet, with all headers.
+    mtu: u64,
+    /// Datagrams that may wait while a patient source writes on.
+    room: usize,
+    /// The source had better end.
+    stop: AtomicBool,
+    /// Datagrams that are too long for a packet.
+    too_long: AtomicU64,
+}
+
+impl Line {
+    pub(super) fn new(clock: Clock, connection: Connection, label: FlowLabel, options: &Options) -> Self {
+        let room = match options.queue.rules.limit {
+            QueueSize::Packets(packets) => packets / 2,
+            QueueSize::Bytes(bytes) => bytes.count() / 2 / options.connection.mtu.count().max(1),
+        };
+        Self {
+            clock,
+            connection,
+            sending: Mutex::new(Sending::new(clock.now(), label)),
+            mtu: options.connection.mtu.count(),
+            room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
+            stop: AtomicBool::new(false),
+            too_long: AtomicU64::new(0),
+        }
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether the source had better end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until the connection is there: then its largest datagram is known.
+    pub(super) fn connected(&self) -> Result<usize, Closed> {
+        self.connection.connected()?;
+        Ok(self.connection.largest())
+    }
+
+    /// Waits for room, so that nothing is thrown away; how many datagrams there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.connection.room(self.room);
+        BATCH.min(self.room)
+    }
+
+    /// Datagrams are handed over. One that is longer than a packet is counted, and lost.
+    ///
+    /// # Errors
+    ///
+    /// The connection is over.
+    pub(super) fn send(&self, all: &[Media<'_>]) -> Result<(), Closed> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        // Locked before, lest what becomes of them is told before they are known.
+        let mut sending = self.sending();
+        match self.connection.send_all(all) {
+            Ok(first) => {
+                let now = self.clock.now();
+                for (number, media) in (first..).zip(all) {
+                    sending.written(now, number, media.kind, media.payload.len());
+                }
+                Ok(())
+            }
+            Err(SendError::TooLarge { .. }) => {
+                self.too_long.fetch_add(all.len() as u64, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(SendError::Closed(why)) => Err(why),
+            Err(_) => Err(Closed::Here),
+        }
+    }
+
+    /// Hears what becomes of all that is sent, and tells it, until the connection is over: because it ends, or the source does
+    /// (`supply`), or the user wants it.
+    pub(super) fn follow(
+        &self,
+        teller: &Teller,
+        mut supply: impl FnMut() -> Supply,
+        mut each_second: impl FnMut(&Sent) -> Result<(), Failure>,
+    ) -> Result<Outcome, Failure> {
+        let now = self.clock.now();
+        let mut watch = Watch { line_at: now + LINE, heard_at: now, too_long: 0, connected: false };
+        let mut asked_at = None;
+        let why = loop {
+            if let Some(why) = self.hear(&mut watch) {
+                break Some(why);
+            }
+            self.tell(&mut watch, teller, &mut each_second)?;
+            let now = self.clock.now();
+            if interrupt::asked() {
+                self.stop();
+                if now.since(*asked_at.get_or_insert(now)) >= PATIENCE {
+                    break None;
+                }
+            }
+            let supply = supply();
+            let ends = supply != Supply::Runs || asked_at.is_some();
+            if ends && self.is_settled(watch.heard_at) {
+                break None;
+            }
+        };
+        self.stop();
+        let why = why.unwrap_or_else(|| self.close(&mut watch));
+        let whole = self.sending().line(self.clock.now(), true);
+        Ok(Outcome { why, connected: watch.connected, whole })
+    }
+
+    /// Events until now; why the connection is over, if it is.
+    fn hear(&self, watch: &mut Watch) -> Option<Closed> {
+        let mut event = self.connection.event_timeout(LOOK);
+        let mut sending = self.sending();
+        while let Some(happened) = event {
+            watch.heard_at = self.clock.now();
+            if let Event::Connected | Event::Largest(_) = happened {
+                sending.look(watch.heard_at, &self.connection, self.mtu);
+            }
+            watch.connected |= happened == Event::Connected;
+            if let Event::Closed(why) = happened {
+                return Some(why);
+            }
+            sending.heard(watch.heard_at, &happened);
+            event = self.connection.event_timeout(Duration::ZERO);
+        }
+        None
+    }
+
+    fn tell(
+        &self,
+        watch: &mut Watch,
+        teller: &Teller,
+        each_second: &mut impl FnMut(&Sent) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let now = self.clock.now();
+        if now < watch.line_at {
+            return Ok(());
+        }
+        watch.line_at = (watch.line_at + LINE).max(now);
+        let line = {
+            let mut sending = self.sending();
+            sending.look(now, &self.connection, self.mtu);
+            sending.line(now, false)
+        };
+        let too_long = self.too_long.load(Ordering::Relaxed);
+        if too_long > watch.too_long {
+            watch.too_long = too_long;
+            let largest = self.connection.largest();
+            teller.warn(&format!(
+                "warning: {too_long} datagrams are longer than {largest} bytes, which is what a packet takes here, and are not sent"
+            ));
+        }
+        teller.line(&line)?;
+        teller.live(line.live());
+        each_second(&line)
+    }
+
+    /// Nothing waits, and of what has gone nothing more will be heard.
+    fn is_settled(&self, heard_at: headway_units::Instant) -> bool {
+        let sending = self.sending();
+        let silence = PATIENCE + sending.rtt() + sending.rtt();
+        sending.is_settled() || sending.waiting() == 0 && self.clock.now().since(heard_at) > silence
+    }
+
+    fn close(&self, watch: &mut Watch) -> Closed {
+        let now = self.clock.now();
+        self.sending().look(now, &self.connection, self.mtu);
+        self.connection.start_close();
+        while self.clock.now() < now + END {
+            if let Some(why) = self.hear(watch) {
+                return why;
+            }
+        }
+        Closed::NoAnswer
+    }
+}
+
+/// What the thread that hears keeps.
+struct Watch {
+    line_at: headway_units::Instant,
+    heard_at: headway_units::Instant,
+    too_long: u64,
+    connected: bool,
+}
+
+/// How a connection ended.
+pub(super) struct Outcome {
+    pub(super) why: Closed,
+    /// Whether there ever was one.
+    pub(super) connected: bool,
+    pub(super) whole: Sent,
+}
+
+impl Outcome {
+    /// Nothing, if one of the two ends has closed; else why it is over.
+    pub(super) fn by_a_close(&self) -> Result<(), Failure> {
+        match &self.why {
+            Closed::ByPeer if !self.connected => Err(Failure::Sockets(
+                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)"
+                    .to_owned(),
+            )),
+            why => by_a_close(why),
+        }
+    }
+}

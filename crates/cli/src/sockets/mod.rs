@@ -1,0 +1,17 @@
+//! The commands that send and receive on real sockets.
+
+pub(crate) mod arguments;
+mod end;
+mod framing;
+mod line;
+mod model;
+mod receiving;
+mod recv;
+mod send;
+mod sending;
+mod sink;
+mod source;
+mod teller;
+
+pub(crate) use recv::recv;
+pub(crate) use send::send;

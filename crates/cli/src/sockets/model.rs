@@ -1,0 +1,112 @@
+//! A media model on a real connection: the same source that a scenario has.
+
+use super::line::Line;
+use super::source::Ended;
+use crate::error::Failure;
+use crate::files;
+use headway_media::{Backlog, Context, Source, SourceOptions, Trace, UdpOptions, Write, datagrams};
+use headway_net::{Duration, Media};
+use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What messages call the text.
+const NAME: &str = "--model";
+/// So long a model that writes nothing does not look whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(super) struct Model {
+    options: SourceOptions,
+    trace: Option<Arc<Trace>>,
+    seed: u64,
+}
+
+impl Model {
+    /// What a scenario writes between the braces of `source = { .. }`.
+    pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
+        let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
+        let options = options.map_err(|error| Failure::Scenario(error.to_string()))?;
+        let trace = options.file().map(read_trace).transpose()?;
+        let model = Self { options, trace, seed };
+        // What is wrong is told before anybody is called.
+        let source = model.start(Instant::ZERO)?;
+        if source.backlog() == Backlog::None && matches!(model.options, SourceOptions::Sessions(_)) {
+            return Err(wrong("sessions are connections that come and go, and this is one: write another kind"));
+        }
+        Ok(model)
+    }
+
+    fn start(&self, start: Instant) -> Result<Source, Failure> {
+        let random = Random::new(self.seed, "model");
+        let context = Context { start, stop: None, random, trace: self.trace.clone() };
+        Source::new(&self.options, context)
+            .map_err(|error| wrong(&format!("{} of {}: {}", error.key, self.options.kind(), error.message)))
+    }
+
+    pub(super) fn run(self, line: &Line) -> Result<(), Ended> {
+        let largest = line.connected()?;
+        let mut source = self.start(line.clock.now()).map_err(Ended::Failed)?;
+        match source.backlog() {
+            Backlog::None => {}
+            Backlog::Segments(segments) => return backlog(segments, largest, line),
+            Backlog::Endless => return backlog(u64::MAX, largest, line),
+        }
+        // Sizes that count headers count those of UDP and IPv4.
+        let header = UdpOptions::preset(Dialect::Rfc).header;
+        let cut = UdpOptions { datagram: Bytes::new(largest as u64 + header.count()), header };
+        let payload = vec![0; largest];
+        let mut all = Vec::new();
+        while !line.is_stopped() {
+            let Some(at) = source.poll_timeout() else { return Ok(()) };
+            let now = line.clock.now();
+            if at > now {
+                wait(at.since(now).min(LOOK));
+                continue;
+            }
+            while let Some(write) = source.poll(now) {
+                media_of(&write, &cut, now, &payload, &mut all);
+            }
+            line.send(&all)?;
+            all.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The datagrams of a write. What has expired before it was written is of no use to anybody.
+fn media_of<'a>(write: &Write, cut: &UdpOptions, now: Instant, payload: &'a [u8], all: &mut Vec<Media<'a>>) {
+    let expires = write.expires.map(|at| at.since(now));
+    for datagram in datagrams(write.size, cut) {
+        let length = usize::try_from(datagram.payload.count()).unwrap_or(usize::MAX).min(payload.len());
+        let media = Media::new(&payload[..length]);
+        all.push(Media { kind: write.kind, priority: write.priority, expires, ..media });
+    }
+}
+
+/// A source that takes what it can get.
+fn backlog(segments: u64, largest: usize, line: &Line) -> Result<(), Ended> {
+    let payload = vec![0; largest];
+    let mut left = segments;
+    while left > 0 && !line.is_stopped() {
+        let batch = left.min(line.room() as u64);
+        line.send(&vec![Media::new(&payload); batch as usize])?;
+        left -= batch;
+    }
+    Ok(())
+}
+
+fn read_trace(name: &str) -> Result<Arc<Trace>, Failure> {
+    let path = Path::new(name);
+    let bytes = files::read(path, Trace::LARGEST_TEXT.count()).map_err(Failure::file("read", path))?;
+    let trace = Trace::parse(&String::from_utf8_lossy(&bytes));
+    trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is no trace: {error}")))
+}
+
+fn wrong(message: &str) -> Failure {
+    Failure::Scenario(format!("{NAME}: {message}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a model that makes media takes its time")]
+fn wait(time: Duration) {
+    std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
+}

@@ -1,0 +1,140 @@
+//! What connections have brought.
+
+use headway_net::Connection;
+use headway_record::Interval;
+use headway_units::Instant;
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A connection's datagrams, counted by the thread that reads them.
+#[derive(Debug, Default)]
+pub(super) struct Came {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Came {
+    pub(super) fn add(&self, bytes: usize) {
+        self.packets.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn packets(&self) -> u64 {
+        self.packets.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// A connection that is read, or was.
+pub(super) struct Incoming {
+    pub(super) connection: Arc<Connection>,
+    pub(super) came: Arc<Came>,
+    /// As last seen: a connection that is over has none.
+    pub(super) missing: u64,
+}
+
+impl Incoming {
+    pub(super) fn look(&mut self) {
+        if let Some(status) = self.connection.status() {
+            self.missing = status.counters.missing_packets;
+        }
+    }
+}
+
+/// What has come so far; the names are those of `summary.json` where it has them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Received {
+    /// From the start to now, in s.
+    pub(super) interval: Interval,
+    /// Whether it is the end.
+    pub(super) last: bool,
+    /// Connections now.
+    pub(super) connections: usize,
+    /// Datagrams.
+    pub(super) received_packets: u64,
+    /// Their bytes.
+    pub(super) received_bytes: u64,
+    /// Packets that have not come, or not yet, though later ones have.
+    pub(super) missing_packets: u64,
+    /// These by all.
+    pub(super) loss_ratio: f64,
+    /// Bits of datagrams a second, of the whole time.
+    pub(super) goodput_bps: f64,
+    /// Since the line before.
+    pub(super) now: Now,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Now {
+    pub(super) goodput_bps: f64,
+}
+
+/// Adds up what connections bring.
+#[derive(Debug)]
+pub(super) struct Receiving {
+    start: Instant,
+    /// Of connections that are over.
+    packets: u64,
+    bytes: u64,
+    missing: u64,
+    /// When the line before was, and what had come by then.
+    before: (Instant, u64),
+}
+
+impl Receiving {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self { start: now, packets: 0, bytes: 0, missing: 0, before: (now, 0) }
+    }
+
+    /// This one brings nothing more.
+    pub(super) fn over(&mut self, incoming: &Incoming) {
+        self.packets += incoming.came.packets();
+        self.bytes += incoming.came.bytes();
+        self.missing += incoming.missing;
+    }
+
+    /// A line, and the beginning of the next.
+    pub(super) fn line<'a>(&mut self, now: Instant, open: impl Iterator<Item = &'a Incoming>, last: bool) -> Received {
+        let (mut connections, mut packets, mut bytes, mut missing) = (0, self.packets, self.bytes, self.missing);
+        for incoming in open {
+            connections += 1;
+            packets += incoming.came.packets();
+            bytes += incoming.came.bytes();
+            missing += incoming.missing;
+        }
+        let (at, had) = std::mem::replace(&mut self.before, (now, bytes));
+        let to = now.since(self.start).as_secs_f64();
+        let rate = |bytes: u64, seconds: f64| if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 };
+        let all = packets + missing;
+        Received {
+            interval: Interval { from: 0.0, to },
+            last,
+            connections,
+            received_packets: packets,
+            received_bytes: bytes,
+            missing_packets: missing,
+            loss_ratio: if all > 0 { missing as f64 / all as f64 } else { 0.0 },
+            goodput_bps: rate(bytes, to),
+            now: Now { goodput_bps: rate(bytes - had, now.since(at).as_secs_f64()) },
+        }
+    }
+}
+
+impl Received {
+    /// For people, on one line.
+    pub(super) fn live(&self) -> String {
+        format!(
+            "{:.0} s, {} connections: {:.3} Mb/s, {} datagrams, {} missing ({:.2} %)",
+            self.interval.to,
+            self.connections,
+            1e-6 * self.now.goodput_bps,
+            self.received_packets,
+            self.missing_packets,
+            100.0 * self.loss_ratio,
+        )
+    }
+}

@@ -1,0 +1,199 @@
+//! `headway recv`: what senders send, to a file, to standard output, or to a UDP port.
+
+use super::arguments::RecvOptions;
+use super::end::address;
+use super::receiving::{Came, Incoming, Received, Receiving};
+use super::sink::{Outlet, Sink};
+use super::teller::Teller;
+use crate::error::Failure;
+use crate::interrupt;
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Trust};
+use headway_units::Instant;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+
+/// So long nothing looks whether the user wants to stop.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+/// From one line of figures to the next.
+const LINE: Duration = Duration::from_secs(1);
+/// How long the ends of connections are waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Connections at a time, each of which has a thread; more are closed.
+const MOST: usize = 256;
+
+/// What the threads tell.
+enum News {
+    /// A sender has connected.
+    Came(Connection),
+    /// The connection of this number is over.
+    Over(u64, Result<Closed, Failure>),
+    /// There is no socket any more.
+    NoSocket,
+}
+
+pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
+    interrupt::listen();
+    let trust = if asked.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(asked.allow.clone()) };
+    // Nothing is sent of which anything could become.
+    let options = Options { follow: false, ..asked.end.options(trust, None)? };
+    let server = listen(&asked.listen, &options)?;
+    let sink = Arc::new(Sink::new(asked)?);
+    let teller = Teller::new(&asked.end, sink.takes_stdout());
+    teller.listening(server.local_addr(), &options, "headway send")?;
+    let (tell, news) = channel();
+    let for_all = tell.clone();
+    spawn(move || accept(&server, &for_all))?;
+    let clock = Clock::new();
+    let receiving = Receiving::new(clock.now());
+    let mut reader = Reader { sink, teller, tell, news, clock, receiving, open: BTreeMap::new(), next: 0 };
+    let ended = reader.run(asked.once);
+    let last = reader.line(true)?;
+    if !asked.end.json {
+        reader.teller.note(&last.live());
+    }
+    reader.teller.finish();
+    ended
+}
+
+/// A server's socket.
+pub(super) fn listen(at: &str, options: &Options) -> Result<Endpoint, Failure> {
+    let local = address(at)?;
+    Endpoint::server(local, options).map_err(|error| Failure::Sockets(format!("cannot listen at {local}: {error}")))
+}
+
+pub(super) fn spawn<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>, Failure> {
+    let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
+    std::thread::Builder::new().spawn(run).map_err(failed)
+}
+
+fn accept(server: &Endpoint, tell: &Sender<News>) {
+    while let Some(connection) = server.accept() {
+        if tell.send(News::Came(connection)).is_err() {
+            return;
+        }
+    }
+    // If nobody hears it all is over anyway.
+    let _ = tell.send(News::NoSocket);
+}
+
+struct Reader {
+    sink: Arc<Sink>,
+    teller: Teller,
+    tell: Sender<News>,
+    news: Receiver<News>,
+    clock: Clock,
+    receiving: Receiving,
+    open: BTreeMap<u64, Incoming>,
+    next: u64,
+}
+
+impl Reader {
+    /// Until the user stops it, or with `once` the first connection is over. Then no connection is left.
+    fn run(&mut self, once: bool) -> Result<(), Failure> {
+        let mut line_at = self.clock.now() + LINE;
+        let mut ended = Ok(());
+        while !interrupt::asked() {
+            match self.news.recv_timeout(LOOK) {
+                Ok(News::Came(connection)) if !once || self.next == 0 => self.begin(connection)?,
+                Ok(News::Came(connection)) => drop(connection),
+                Ok(News::Over(key, why)) => {
+                    let why = self.end(key, why);
+                    if once || matches!(why, Err(ref failure) if !matches!(failure, Failure::Sockets(_))) {
+                        ended = why;
+                        break;
+                    }
+                }
+                Ok(News::NoSocket) | Err(RecvTimeoutError::Disconnected) => {
+                    ended = Err(Failure::Sockets(Closed::Socket.to_string()));
+                    break;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.open.values_mut().for_each(Incoming::look);
+            if self.clock.now() >= line_at {
+                line_at += LINE;
+                let line = self.line(false)?;
+                self.teller.live(line.live());
+            }
+        }
+        self.close();
+        ended
+    }
+
+    fn begin(&mut self, connection: Connection) -> Result<(), Failure> {
+        let from = name(&connection);
+        if self.open.len() >= MOST {
+            self.teller.note(&format!("{from} is turned away: there are {MOST} connections"));
+            return Ok(());
+        }
+        self.teller.note(&format!("{from} is connected"));
+        let (connection, came) = (Arc::new(connection), Arc::new(Came::default()));
+        let key = self.next;
+        self.next += 1;
+        self.open.insert(key, Incoming { connection: Arc::clone(&connection), came: Arc::clone(&came), missing: 0 });
+        let (mut outlet, tell) = (self.sink.outlet()?, self.tell.clone());
+        spawn(move || {
+            let why = take(&connection, &mut outlet, &came);
+            let _ = tell.send(News::Over(key, why));
+        })?;
+        Ok(())
+    }
+
+    /// Why it ended, if not by a close.
+    fn end(&mut self, key: u64, why: Result<Closed, Failure>) -> Result<(), Failure> {
+        let Some(incoming) = self.open.remove(&key) else { return Ok(()) };
+        self.receiving.over(&incoming);
+        let why = why?;
+        let (from, came) = (name(&incoming.connection), &incoming.came);
+        let (packets, bytes, missing) = (came.packets(), came.bytes(), incoming.missing);
+        self.teller.note(&format!("{from}: {why}; {packets} datagrams, {bytes} B, {missing} missing"));
+        by_a_close(&why)
+    }
+
+    fn line(&mut self, last: bool) -> Result<Received, Failure> {
+        let line = self.receiving.line(self.clock.now(), self.open.values(), last);
+        self.teller.line(&line)?;
+        Ok(line)
+    }
+
+    /// Closes all that is open.
+    fn close(&mut self) {
+        self.open.values().for_each(|incoming| incoming.connection.start_close());
+        let until: Instant = self.clock.now() + PATIENCE;
+        while !self.open.is_empty() && self.clock.now() < until {
+            match self.news.recv_timeout(LOOK) {
+                Ok(News::Over(key, why)) => drop(self.end(key, why)),
+                Ok(News::Came(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+/// All that comes on a connection, until it is over.
+fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Closed, Failure> {
+    let mut datagram = Vec::new();
+    loop {
+        if let Err(why) = connection.recv(&mut datagram) {
+            return Ok(why);
+        }
+        came.add(datagram.len());
+        outlet.put(&datagram)?;
+    }
+}
+
+/// Nothing, if one of the two ends has closed; else why it is over.
+pub(super) fn by_a_close(why: &Closed) -> Result<(), Failure> {
+    match why {
+        Closed::Here | Closed::ByPeer => Ok(()),
+        why => Err(Failure::Sockets(why.to_string())),
+    }
+}
+
+/// What messages call a connection.
+pub(super) fn name(connection: &Connection) -> String {
+    connection.remote_addr().map_or_else(|| "somebody".to_owned(), |peer| peer.to_string())
+}

@@ -1,0 +1,67 @@
+//! `headway send`: a source's datagrams to a server.
+
+use super::arguments::{SendOptions, TrustOptions};
+use super::end::address;
+use super::line::{Line, Supply};
+use super::recv::spawn;
+use super::source::{Ended, Source};
+use super::teller::Teller;
+use crate::error::Failure;
+use crate::interrupt;
+use headway_net::{Clock, Connection, Endpoint, Options, Trust};
+use headway_record::FlowLabel;
+use std::sync::Arc;
+
+pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
+    interrupt::listen();
+    let source = Source::new(asked)?;
+    let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
+    let teller = Teller::new(&asked.end, false);
+    let clock = Clock::new();
+    teller.identity(&asked.end, &options);
+    let connection = connect(&asked.server, &options)?;
+    teller.note(&format!("to {}; Ctrl-C ends it", super::recv::name(&connection)));
+    source.announcement().iter().for_each(|text| teller.note(text));
+    let label = FlowLabel {
+        name: "send".to_owned(),
+        from: "here".to_owned(),
+        to: super::recv::name(&connection),
+        kind: asked.end.controller().to_owned(),
+    };
+    let line = Arc::new(Line::new(clock, connection, label, &options));
+    let written = Arc::clone(&line);
+    let thread = spawn(move || source.run(&written))?;
+    let end = asked.duration.map(|duration| clock.now() + duration);
+    let supply = || {
+        if end.is_some_and(|end| clock.now() >= end) {
+            line.stop();
+        }
+        if line.is_stopped() || thread.is_finished() { Supply::Ends } else { Supply::Runs }
+    };
+    let ended = line.follow(&teller, supply, |_| Ok(()))?;
+    teller.line(&ended.whole)?;
+    teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
+    teller.finish();
+    // A source that waits for somebody else's data is not waited for.
+    if thread.is_finished()
+        && let Ok(Err(Ended::Failed(failure))) = thread.join()
+    {
+        return Err(failure);
+    }
+    ended.by_a_close()
+}
+
+impl TrustOptions {
+    /// Whom a client believes. With no security the answer does not count.
+    pub(super) fn trust(&self) -> Trust {
+        if self.any { Trust::Anyone } else { Trust::Fingerprints(self.fingerprint.clone()) }
+    }
+}
+
+/// A connection to a server, which begins at once.
+pub(super) fn connect(server: &str, options: &Options) -> Result<Connection, Failure> {
+    let remote = address(server)?;
+    let failed = |error: &dyn std::fmt::Display| Failure::Sockets(format!("cannot connect to {remote}: {error}"));
+    let endpoint = Endpoint::client(options).map_err(|error| failed(&error))?;
+    endpoint.connect(remote).map_err(|error| failed(&error))
+}

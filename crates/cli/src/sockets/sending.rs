@@ -1,0 +1,271 @@
+//! What became of the datagrams that a connection was given.
+
+use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
+use headway_units::{DropCause, Instant};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Datagrams whose end is waited for, at most: of more the oldest are not followed.
+const MOST: usize = 1 << 17;
+
+/// A datagram that has no end yet.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    written: Instant,
+    sent: Option<FlowPacket>,
+    bytes: u32,
+    kind: MediaKind,
+}
+
+/// Counts what becomes of datagrams, as the simulator does of a flow's packets.
+#[derive(Debug)]
+pub(super) struct Sending {
+    label: FlowLabel,
+    start: Instant,
+    meter: FlowMeter,
+    /// By their numbers.
+    under_way: BTreeMap<u64, UnderWay>,
+    /// Of them those that have not been sent.
+    waiting: usize,
+    /// Bytes of all headers below the program's.
+    header: u32,
+    encoder_rate: Option<Rate>,
+    status: Option<Status>,
+    /// When the line before was, and how many bytes had arrived by then.
+    before: (Instant, u64),
+}
+
+/// What has become of what was sent: so far, and since the line before. All names but `now` and `last` are those of `summary.json`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Sent {
+    /// From the start to now, in s.
+    pub(super) interval: Interval,
+    /// Whether it is the end.
+    pub(super) last: bool,
+    #[serde(flatten)]
+    pub(super) flow: FlowSummary,
+    pub(super) now: Now,
+}
+
+/// How it is now; the names are those of `series.arrow`.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Now {
+    /// Bits on the wire that arrived since the line before, a second.
+    pub(super) throughput_bps: f64,
+    /// What the controller allows.
+    pub(super) allowed_rate_bps: Option<f64>,
+    /// What an encoder should produce.
+    pub(super) encoder_rate_bps: Option<f64>,
+    /// The smoothed round trip.
+    pub(super) rtt_s: Option<f64>,
+    /// TFRC's p.
+    pub(super) loss_event_ratio: Option<f64>,
+    /// Packets lost since the start.
+    pub(super) loss_packets: u64,
+    /// Datagrams that wait to be sent.
+    pub(super) waiting_packets: usize,
+}
+
+impl Sending {
+    pub(super) fn new(now: Instant, label: FlowLabel) -> Self {
+        Self {
+            label,
+            start: now,
+            meter: FlowMeter::new(&Measured::between(now, Instant::FAR_FUTURE)),
+            under_way: BTreeMap::new(),
+            waiting: 0,
+            header: 0,
+            encoder_rate: None,
+            status: None,
+            before: (now, 0),
+        }
+    }
+
+    /// The connection took a datagram under this number.
+    pub(super) fn written(&mut self, now: Instant, number: u64, kind: MediaKind, bytes: usize) {
+        self.meter.queued(now, kind);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.under_way.insert(number, UnderWay { written: now, sent: None, bytes, kind });
+        self.waiting += 1;
+        if self.under_way.len() > MOST
+            && let Some((_, oldest)) = self.under_way.pop_first()
+        {
+            self.waiting -= usize::from(oldest.sent.is_none());
+        }
+    }
+
+    pub(super) fn heard(&mut self, now: Instant, event: &Event) {
+        match event {
+            Event::Media(number, fate) => self.fate(now, *number, *fate),
+            Event::Rate(rate) => self.encoder_rate = Some(*rate),
+            _ => {}
+        }
+    }
+
+    fn fate(&mut self, now: Instant, number: u64, fate: Fate) {
+        let Some(datagram) = self.under_way.get_mut(&number) else { return };
+        let kind = datagram.kind;
+        if let Fate::Sent(_) = fate {
+            let wire_bytes = datagram.bytes.saturating_add(self.header);
+            let packet = FlowPacket { sent_at: now, wire_bytes, kind, deadline: None };
+            self.waiting -= usize::from(datagram.sent.is_none());
+            datagram.sent = Some(packet);
+            self.meter.left_send_queue(now, kind, now.since(datagram.written));
+            self.meter.sent(&packet);
+            return;
+        }
+        let UnderWay { sent, bytes, .. } = *datagram;
+        self.under_way.remove(&number);
+        self.waiting -= usize::from(sent.is_none());
+        match (fate, sent) {
+            (Fate::Unsent { cause, lateness }, _) => self.meter.unsent(now, kind, cause, lateness),
+            (Fate::Delivered, Some(packet)) => self.meter.received(now, &packet, bytes),
+            // A path does not say why. What is no queue of ours is a channel.
+            (Fate::Lost, Some(packet)) => self.meter.lost(&packet, DropCause::Channel),
+            _ => {}
+        }
+    }
+
+    /// What the connection holds now. `mtu`: the largest packet, with all headers.
+    pub(super) fn look(&mut self, now: Instant, connection: &Connection, mtu: u64) {
+        if let Some(status) = connection.status() {
+            if let Some(rtt) = status.rtt {
+                self.meter.rtt(now, rtt);
+            }
+            self.status = Some(status);
+        }
+        let largest = connection.largest() as u64;
+        if largest > 0 {
+            self.header = u32::try_from(mtu.saturating_sub(largest)).unwrap_or_default();
+        }
+    }
+
+    /// Datagrams that wait to be sent.
+    pub(super) const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether there is anything of which more will be heard.
+    pub(super) fn is_settled(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    pub(super) fn rtt(&self) -> Duration {
+        self.status.and_then(|status| status.rtt).unwrap_or_default()
+    }
+
+    /// A line, and the beginning of the next.
+    pub(super) fn line(&mut self, now: Instant, last: bool) -> Sent {
+        let mut flow = self.meter.summary(self.label.clone(), now);
+        // What is known of an arrival is when its acknowledgement came.
+        (flow.one_way_delay_s, flow.jitter_s) = (None, None);
+        let arrived = self.meter.total_received_bytes();
+        let (at, had) = std::mem::replace(&mut self.before, (now, arrived));
+        let seconds = now.since(at).as_secs_f64();
+        let sender = self.status.and_then(|status| status.sender);
+        let rate = |rate: Rate| rate.bits_per_second() as f64;
+        let shown = Now {
+            throughput_bps: if seconds > 0.0 { 8.0 * (arrived - had) as f64 / seconds } else { 0.0 },
+            allowed_rate_bps: sender.and_then(|sender| sender.target_rate).map(rate),
+            encoder_rate_bps: self.encoder_rate.map(rate),
+            rtt_s: self.status.and_then(|status| status.rtt).map(|rtt| rtt.as_secs_f64()),
+            loss_event_ratio: sender.and_then(|sender| sender.loss_event_rate).map(|p| p.value()),
+            loss_packets: self.meter.total_lost_packets(),
+            waiting_packets: self.waiting,
+        };
+        Sent { interval: Interval { from: 0.0, to: now.since(self.start).as_secs_f64() }, last, flow, now: shown }
+    }
+}
+
+impl Sent {
+    /// For people, on one line.
+    pub(super) fn live(&self) -> String {
+        let Self { interval, flow, now, .. } = self;
+        let expired: u64 = flow.send_queue.values().map(|queue| queue.expired_packets).sum();
+        let rtt = now.rtt_s.map_or_else(|| "?".to_owned(), |rtt| format!("{:.1} ms", 1e3 * rtt));
+        let encoder = now.encoder_rate_bps.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} Mb/s", 1e-6 * rate));
+        format!(
+            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} wait, encoder {encoder}",
+            interval.to,
+            1e-6 * now.throughput_bps,
+            100.0 * flow.loss_ratio,
+            expired,
+            flow.received_packets,
+            now.waiting_packets,
+        )
+    }
+
+    /// For people, at the end.
+    pub(super) fn whole(&self) -> String {
+        let flow = &self.flow;
+        let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
+        format!(
+            "{:.1} s: {} datagrams, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s",
+            self.interval.to,
+            written,
+            flow.sent_packets,
+            flow.received_packets,
+            flow.lost_packets.total(),
+            flow.unsent_packets(),
+            1e-6 * flow.throughput_bps,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_net::SendDrop;
+    use headway_units::Seq48;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn sending() -> Sending {
+        Sending::new(at(1000), FlowLabel::default())
+    }
+
+    /// Of each datagram one end counts, and it is the record's arithmetic: sent = received + lost + in flight.
+    #[test]
+    fn each_datagram_counts_once() {
+        let mut sending = sending();
+        for number in 0..6 {
+            sending.written(at(1000), number, MediaKind::Audio, 1000);
+        }
+        for number in 0..4 {
+            sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
+        }
+        assert_eq!(sending.waiting(), 2);
+        sending.fate(at(1040), 0, Fate::Delivered);
+        sending.fate(at(1040), 1, Fate::Lost);
+        sending.fate(at(1040), 2, Fate::Unknown);
+        sending.fate(at(1040), 0, Fate::Delivered);
+        let expired = Fate::Unsent { cause: SendDrop::Expired, lateness: Duration::from_millis(5) };
+        sending.fate(at(1050), 4, expired);
+        sending.fate(at(1050), 99, Fate::Delivered);
+        let line = sending.line(at(3000), true);
+        let flow = &line.flow;
+        assert_eq!(
+            (flow.sent_packets, flow.received_packets, flow.lost_packets.total(), flow.in_flight_packets),
+            (4, 1, 1, 2)
+        );
+        // 8000 bits in 2 s; nobody knows the headers yet.
+        assert_eq!((flow.goodput_bps, flow.throughput_bps, line.now.throughput_bps), (4000.0, 4000.0, 4000.0));
+        let queue = &flow.send_queue[&MediaKind::Audio];
+        assert_eq!((queue.written_packets, queue.sent_packets, queue.expired_packets), (6, 4, 1));
+        assert_eq!((sending.waiting(), sending.is_settled()), (1, false));
+        assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
+    }
+
+    /// Events that are missed do not make memory grow.
+    #[test]
+    fn what_nobody_tells_of_is_forgotten() {
+        let mut sending = sending();
+        for number in 0..MOST as u64 + 10 {
+            sending.written(at(1000), number, MediaKind::Data, 1);
+        }
+        assert_eq!((sending.under_way.len(), sending.waiting()), (MOST, MOST));
+    }
+}

@@ -1,0 +1,97 @@
+//! Where received datagrams go.
+#![expect(clippy::disallowed_types, reason = "datagrams are sent on by UDP")]
+
+use super::arguments::{Framing, RecvOptions};
+use super::end::address;
+use super::framing::frame;
+use crate::error::Failure;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One for all connections.
+pub(super) enum Sink {
+    Nothing,
+    File { path: PathBuf, file: Mutex<File>, framing: Framing },
+    Stdout { framing: Framing },
+    Udp(SocketAddr),
+}
+
+/// A connection's way to the sink.
+pub(super) struct Outlet {
+    sink: Arc<Sink>,
+    socket: Option<UdpSocket>,
+    framed: Vec<u8>,
+}
+
+impl Sink {
+    pub(super) fn new(asked: &RecvOptions) -> Result<Self, Failure> {
+        let framing = asked.framing;
+        Ok(match (&asked.out, &asked.to) {
+            (Some(path), _) if path.as_os_str() == "-" => Self::Stdout { framing },
+            (Some(path), _) => {
+                let file = File::create(path).map_err(Failure::file("write", path))?;
+                Self::File { path: path.clone(), file: Mutex::new(file), framing }
+            }
+            (None, Some(to)) => Self::Udp(address(to)?),
+            (None, None) => Self::Nothing,
+        })
+    }
+
+    /// Whether standard output is for datagrams only.
+    pub(super) const fn takes_stdout(&self) -> bool {
+        matches!(self, Self::Stdout { .. })
+    }
+
+    pub(super) fn outlet(self: &Arc<Self>) -> Result<Outlet, Failure> {
+        let socket = match **self {
+            Self::Udp(to) => Some(socket_towards(to)?),
+            Self::Nothing | Self::File { .. } | Self::Stdout { .. } => None,
+        };
+        Ok(Outlet { sink: Arc::clone(self), socket, framed: Vec::new() })
+    }
+}
+
+/// A socket from which datagrams can go there.
+pub(super) fn socket_towards(to: SocketAddr) -> Result<UdpSocket, Failure> {
+    let any = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|error| Failure::Sockets(format!("cannot send to {to}: {error}")))
+}
+
+impl Outlet {
+    /// A datagram goes its way. One that nobody takes is lost, as UDP's are.
+    pub(super) fn put(&mut self, datagram: &[u8]) -> Result<(), Failure> {
+        match &*self.sink {
+            Sink::Nothing => Ok(()),
+            Sink::File { path, file, framing } => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                file.write_all(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))
+            }
+            Sink::Stdout { framing } => {
+                let mut out = io::stdout().lock();
+                out.write_all(framed(*framing, datagram, &mut self.framed))
+                    .and_then(|()| out.flush())
+                    .map_err(Failure::Output)
+            }
+            Sink::Udp(to) => {
+                if let Some(socket) = &self.socket {
+                    // Nobody there, or no room: what UDP does then.
+                    drop(socket.send_to(datagram, to));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn framed<'a>(framing: Framing, datagram: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    match framing {
+        Framing::Raw => datagram,
+        Framing::Length => {
+            frame(datagram, buffer);
+            buffer
+        }
+    }
+}

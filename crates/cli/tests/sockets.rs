@@ -1,0 +1,266 @@
+//! `headway send` and `headway recv` as their users run them.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
+
+const ANY: &str = "127.0.0.1:0";
+
+fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+/// The last line of figures.
+fn last(lines: &str) -> Value {
+    let last = json(lines.lines().last().unwrap());
+    assert_eq!(last["last"], true);
+    last
+}
+
+/// A `headway recv` that runs, and how it is reached.
+struct Receiver {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    at: String,
+    fingerprint: String,
+}
+
+impl Receiver {
+    fn new(arguments: &[&str]) -> Self {
+        let mut child = headway(&["recv", ANY, "--json"]).args(arguments).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        out.read_line(&mut first).unwrap();
+        let first = json(&first);
+        let text = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
+        Self { child, out, at: text("listening"), fingerprint: text("fingerprint") }
+    }
+
+    /// What it said until it ended by itself, or by a signal.
+    fn end(mut self, signal: Option<&str>) -> (Option<i32>, String, String) {
+        if let Some(signal) = signal {
+            assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        }
+        let mut lines = String::new();
+        self.out.read_to_string(&mut lines).unwrap();
+        let Output { status, stderr, .. } = self.child.wait_with_output().unwrap();
+        (status.code(), lines, text(&stderr))
+    }
+
+    fn sender(&self, arguments: &[&str]) -> Command {
+        let mut command = headway(&["send", &self.at, "--json"]);
+        if self.fingerprint.is_empty() {
+            command.arg("--insecure");
+        } else {
+            command.args(["--fingerprint", &self.fingerprint]);
+        }
+        command.args(arguments);
+        command
+    }
+}
+
+fn ended_well(output: &Output) -> String {
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    text(&output.stdout)
+}
+
+/// Bytes of which each place differs from its neighbours.
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|n| (n / 251 + n % 251) as u8).collect()
+}
+
+#[test]
+fn a_file_arrives_as_it_is() {
+    for security in [&[][..], &["--insecure"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path("file"), bytes(300_001)).unwrap();
+        let came = path("came");
+        let receiver = Receiver::new(&[&["--once", "--out", &came], security].concat());
+        let sent = last(&ended_well(&receiver.sender(&["--file", &path("file")]).output().unwrap()));
+        let (status, lines, said) = receiver.end(None);
+        assert_eq!((status, said.as_str()), (Some(0), ""));
+        assert_eq!(std::fs::read(came).unwrap(), bytes(300_001));
+        let received = last(&lines);
+        assert_eq!(received["received_bytes"], 300_001);
+        assert_eq!(received["received_packets"], sent["sent_packets"]);
+        assert_eq!((&sent["kind"], &sent["lost_packets"]["channel"]), (&"tfrc".into(), &0.into()));
+        assert_eq!(sent["send_queue"]["data"]["written_packets"], sent["sent_packets"]);
+    }
+}
+
+/// What goes in on one side comes out on the other, datagram by datagram. Lines are then on standard error.
+#[test]
+fn datagrams_go_through_pipes() {
+    let mut receiver =
+        headway(&["recv", ANY, "--json", "--once", "--insecure", "--out", "-", "--framing", "length"]).spawn().unwrap();
+    let mut said = BufReader::new(receiver.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    let at = json(&first)["listening"].as_str().unwrap().to_owned();
+    let mut sender = headway(&["send", &at, "--insecure", "--stdin", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
+    let stream: Vec<u8> = (0..40u8)
+        .flat_map(|n| [vec![0, n], vec![n; n.into()], vec![2, n], bytes(512 + usize::from(n))].concat())
+        .collect();
+    sender.stdin.take().unwrap().write_all(&stream).unwrap();
+    assert_eq!(ended_well(&sender.wait_with_output().unwrap()), "");
+    let output = receiver.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout == stream), (Some(0), true));
+    let mut lines = String::new();
+    said.read_to_string(&mut lines).unwrap();
+    assert_eq!(last(&lines)["received_packets"], 80);
+}
+
+#[test]
+fn a_programs_datagrams_go_on_one_for_one() {
+    let server = UdpSocket::bind(ANY).unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let receiver = Receiver::new(&["--to", &server.local_addr().unwrap().to_string()]);
+    // A port that nobody has: bound, looked at, and let go.
+    let port = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
+    let mut sender = receiver.sender(&["--udp", &port, "--kind", "audio", "--expires", "60s"]).spawn().unwrap();
+    let program = UdpSocket::bind(ANY).unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let (mut buffer, mut came) = ([0; 2000], None);
+    // Nobody says when it listens; what comes before is lost, as UDP's datagrams are.
+    for n in 0..150u32 {
+        program.send_to(&n.to_be_bytes(), &port).ok();
+        if let Ok((length, _)) = server.recv_from(&mut buffer) {
+            came = Some((length, n));
+            break;
+        }
+    }
+    assert_eq!(came.map(|(length, _)| length), Some(4));
+    assert!(Command::new("kill").args(["-TERM", &sender.id().to_string()]).status().unwrap().success());
+    let mut lines = String::new();
+    sender.stdout.take().unwrap().read_to_string(&mut lines).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0), "a signal ends it in order");
+    assert!(last(&lines)["send_queue"]["audio"]["sent_packets"].as_u64() >= Some(1), "{lines}");
+    let (status, lines, said) = receiver.end(Some("-INT"));
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    assert!(last(&lines)["received_packets"].as_u64() >= Some(1));
+}
+
+/// Words of a scenario, on a real socket.
+#[test]
+fn a_model_sends_what_it_would_in_a_scenario() {
+    let receiver = Receiver::new(&["--once"]);
+    let model = "kind = \"cbr\", rate = \"800kbps\", payload = \"500B\", media = \"video\"";
+    let sent = last(&ended_well(&receiver.sender(&["--model", model, "--duration", "1s"]).output().unwrap()));
+    // 200 a second. A machine that is busy may be late, not early.
+    let written = sent["send_queue"]["video"]["written_packets"].as_u64().unwrap();
+    assert!((1..=201).contains(&written), "{sent}");
+    let (status, lines, _) = receiver.end(None);
+    assert_eq!(status, Some(0));
+    let received = last(&lines);
+    assert_eq!(received["received_bytes"].as_u64(), received["received_packets"].as_u64().map(|packets| 500 * packets));
+}
+
+#[test]
+fn a_receiver_that_stops_closes() {
+    let receiver = Receiver::new(&[]);
+    let mut sender = receiver.sender(&["--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = sender.stdin.take().unwrap();
+    pipe.write_all(&[0, 3, 1, 2, 3]).unwrap();
+    pipe.flush().unwrap();
+    let mut receiver = receiver;
+    loop {
+        let mut line = String::new();
+        receiver.out.read_line(&mut line).unwrap();
+        if json(&line)["received_bytes"] == 3 {
+            break;
+        }
+    }
+    assert_eq!(receiver.end(Some("-INT")).0, Some(0));
+    let Output { status, stderr, .. } = sender.wait_with_output().unwrap();
+    assert_eq!((status.code(), text(&stderr).as_str()), (Some(0), ""), "the connection ended by a close");
+    drop(pipe);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_identity_lasts_and_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let identity = |name: &str| path(name).display().to_string();
+    let first = Receiver::new(&["--identity", &identity("server")]);
+    let fingerprint = first.fingerprint.clone();
+    assert_eq!(first.end(Some("-INT")).0, Some(0));
+    let mode = std::fs::metadata(path("server")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The second time it lets in one sender only, whose identity another run has made.
+    let other = Receiver::new(&["--identity", &identity("client")]);
+    let client = other.fingerprint.trim_start_matches("sha-256 ").to_owned();
+    assert_eq!(other.end(Some("-TERM")).0, Some(0));
+    let second = Receiver::new(&["--identity", &identity("server"), "--allow", &client]);
+    assert_eq!(second.fingerprint, fingerprint);
+    std::fs::write(path("file"), b"let me in").unwrap();
+    let file = identity("file");
+    let stranger = second.sender(&["--file", &file]).output().unwrap();
+    assert_eq!(stranger.status.code(), Some(1));
+    assert!(text(&stranger.stderr).contains("the server turned this end away"), "{}", text(&stranger.stderr));
+    let friend = second.sender(&["--file", &file, "--identity", &identity("client")]).output().unwrap();
+    ended_well(&friend);
+    let (_, lines, _) = second.end(Some("-INT"));
+    assert_eq!(last(&lines)["received_bytes"], 9);
+}
+
+#[test]
+fn mistakes_are_sentences() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, bytes(10)).unwrap();
+    let file = file.display().to_string();
+    let mine = UdpSocket::bind(ANY).unwrap();
+    let taken = mine.local_addr().unwrap().to_string();
+    let nowhere = Path::new("no").join("such").join("file").display().to_string();
+    let print = "AB:".repeat(31) + "AB";
+    for (arguments, why) in [
+        (&["recv", "127.0.0.1"][..], "\"127.0.0.1\" has no port: write HOST:PORT"),
+        (&["recv", "127.0.0.1:x"], "\"127.0.0.1:x\" is no address"),
+        (&["recv", &taken], "cannot listen at 127.0.0.1:"),
+        (&["recv", ANY, "--controller", "cubic"], "there is no \"cubic\""),
+        (
+            &["recv", ANY, "--identity", &file],
+            "file: the certificate or its key cannot be used: there is no certificate in it",
+        ),
+        (&["recv", ANY, "--out", &nowhere], "cannot write no/such/file"),
+        (&["recv", ANY, "--allow", "AB:CD"], "32 bytes in hex are wanted"),
+        (&["recv", ANY, "--framing", "length"], "--out"),
+        (&["send", &taken, "--file", &file], "--any"),
+        (&["send", &taken, "--any"], "--file"),
+        (&["send", &taken, "--any", "--insecure", "--file", &file], "cannot be used with"),
+        (&["send", &taken, "--any", "--fingerprint", &print, "--file", &file], "cannot be used with"),
+        (&["send", &taken, "--insecure", "--file", &nowhere], "cannot read no/such/file"),
+        (&["send", &taken, "--insecure", "--file", &file, "--queue", "sfpds2"], "did you mean \"sfdps2\"?"),
+        (&["send", &taken, "--insecure", "--file", &file, "--queue", "fifo,limt=2packets"], "did you mean \"limit\"?"),
+        (&["send", &taken, "--insecure", "--stdin", "--kind", "vidoe"], "did you mean \"video\"?"),
+        (&["send", &taken, "--insecure", "--model", "kind = \"confernce\""], "did you mean \"conference\"?"),
+        (&["send", &taken, "--insecure", "--model", "kind = \"trace\", file = \"none\""], "cannot read none"),
+        (&["send", &taken, "--insecure", "--model", "kind = \"cbr\""], "source.size: a cbr source needs size"),
+        (&["send", &taken, "--insecure", "--udp", &taken], "cannot listen at 127.0.0.1:"),
+        // Somebody is there who does not answer.
+        (&["send", &taken, "--insecure", "--file", &file], "headway: the peer does not answer"),
+    ] {
+        let output = headway(arguments).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
