@@ -1,6 +1,6 @@
 //! What may stand on the command line.
 
-use crate::sockets::arguments::{RecvOptions, SendOptions};
+use crate::sockets::arguments::{RecvOptions, RelayOptions, SendOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Send(SendOptions),
     /// Receive what `headway send` sends, until Ctrl-C.
     Recv(RecvOptions),
+    /// Carry the UDP of programs that know nothing of it to another `headway relay`, and back.
+    Relay(RelayOptions),
     /// Put a link between two addresses, for real UDP datagrams, until Ctrl-C.
     #[cfg(target_os = "linux")]
     Proxy(ProxyOptions),

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Queues(options) => queues::queues(&options),
         Command::Send(options) => sockets::send(&options),
         Command::Recv(options) => sockets::recv(&options),
+        Command::Relay(options) => sockets::relay(&options),
         #[cfg(target_os = "linux")]
         Command::Proxy(options) => proxy::proxy(&options),
         Command::Papers(command) => papers::papers(&command),

@@ -109,6 +109,38 @@ pub(crate) struct SendOptions {
     pub(crate) seed: u64,
 }
 
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("end").required(true).args(["listen", "connect"]))]
+#[command(group = ArgGroup::new("ports").required(true).multiple(true).args(["rules", "from", "to"]))]
+pub(crate) struct RelayOptions {
+    /// A file with the ports, and with what their datagrams are.
+    #[arg(value_name = "RULES")]
+    pub(crate) rules: Option<PathBuf>,
+    /// Wait here for the other end; of several the newest counts.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+    /// The other end, which waits there.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) connect: Option<String>,
+    #[command(flatten)]
+    pub(crate) trust: TrustOptions,
+    #[command(flatten)]
+    pub(crate) end: EndOptions,
+    #[command(flatten)]
+    pub(crate) queue: QueueOptions,
+    #[command(flatten)]
+    pub(crate) media: MediaOptions,
+    /// A program here sends to this address. Of several the other end has as many --to, in the same order.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
+    pub(crate) from: Vec<String>,
+    /// A program is at this address. Of several the other end has as many --from, in the same order.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
+    pub(crate) to: Vec<String>,
+    /// End when the first connection does.
+    #[arg(long, requires = "listen")]
+    pub(crate) once: bool,
+}
+
 /// What waits to be sent.
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {

@@ -29,6 +29,8 @@ pub(super) enum Supply {
     Runs,
     /// No more: what waits still goes.
     Ends,
+    /// What waits is of no use any more.
+    Gone,
 }
 
 /// Shared by the thread of the source and the one that hears what becomes of it.
@@ -145,7 +147,7 @@ impl Line {
             }
             let supply = supply();
             let ends = supply != Supply::Runs || asked_at.is_some();
-            if ends && self.is_settled(watch.heard_at) {
+            if ends && self.is_settled(watch.heard_at) || supply == Supply::Gone {
                 break None;
             }
         };

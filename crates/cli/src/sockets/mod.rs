@@ -7,6 +7,8 @@ mod line;
 mod model;
 mod receiving;
 mod recv;
+mod relay;
+mod rules;
 mod send;
 mod sending;
 mod sink;
@@ -14,4 +16,5 @@ mod source;
 mod teller;
 
 pub(crate) use recv::recv;
+pub(crate) use relay::relay;
 pub(crate) use send::send;

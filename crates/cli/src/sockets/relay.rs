@@ -1,0 +1,246 @@
+//! `headway relay`: programs that know nothing of Headway, one end of a pair. What a program sends by UDP goes over one connection to the
+//! other end, which hands it to the program there; and back.
+#![expect(clippy::disallowed_types, reason = "programs send and receive by UDP")]
+
+use super::arguments::{MediaOptions, RelayOptions};
+use super::end::address;
+use super::framing::LONGEST;
+use super::line::{Line, Outcome, Supply};
+use super::recv::{listen, name, spawn};
+use super::rules::{Place, Port, Rules};
+use super::send::connect;
+use super::sink::socket_towards;
+use super::source;
+use super::teller::Teller;
+use crate::error::Failure;
+use crate::interrupt;
+use headway_net::{Clock, Closed, Connection, Endpoint, Options};
+use headway_record::FlowLabel;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So long nothing looks whether it is to end.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// What all threads of an end have in common.
+struct Relay {
+    ways: Vec<Way>,
+    rules: Rules,
+    usual: MediaOptions,
+    /// The connection there is.
+    line: Mutex<Option<Arc<Line>>>,
+}
+
+/// One port's socket.
+struct Way {
+    number: u8,
+    socket: UdpSocket,
+    /// Where the program is, once that is known.
+    program: Mutex<Option<SocketAddr>>,
+    /// Whether it is where it was last heard from.
+    learns: bool,
+}
+
+pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
+    interrupt::listen();
+    let rules = rules(asked)?;
+    let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
+    let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
+    let teller = Teller::new(&asked.end, false);
+    let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::new(None) });
+    let kind = asked.end.controller();
+    let ended = match (&asked.connect, &asked.listen) {
+        (Some(server), _) => {
+            teller.identity(&asked.end, &options);
+            let line = relay.begin(connect(server, &options)?, &options, kind)?;
+            teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
+            relay.carry_all(&teller)?;
+            relay.follow(&line, &teller, || Supply::Runs)?.by_a_close()
+        }
+        (None, Some(at)) => {
+            let server = listen(at, &options)?;
+            relay.carry_all(&teller)?;
+            teller.listening(server.local_addr(), &options, "headway relay --connect")?;
+            relay.serve_all(server, &options, asked, &teller)
+        }
+        (None, None) => Err(Failure::Sockets("write --listen or --connect".to_owned())),
+    };
+    teller.finish();
+    ended
+}
+
+/// What the file says, or the arguments.
+fn rules(asked: &RelayOptions) -> Result<Rules, Failure> {
+    if let Some(path) = &asked.rules {
+        return Rules::read(path);
+    }
+    let places = asked.from.iter().cloned().map(Place::Listen).chain(asked.to.iter().cloned().map(Place::To));
+    let ports: Vec<Port> = (0..=u8::MAX).zip(places).map(|(number, place)| Port { number, place }).collect();
+    Ok(Rules::of_ports(ports))
+}
+
+impl Way {
+    fn new(port: &Port) -> Result<Self, Failure> {
+        let (socket, program) = match &port.place {
+            Place::Listen(at) => (source::listen(at)?, None),
+            Place::To(to) => {
+                let to = address(to)?;
+                let socket = socket_towards(to)?;
+                let timeout = socket.set_read_timeout(Some(LOOK));
+                timeout.map_err(|error| Failure::Sockets(format!("cannot listen for {to}: {error}")))?;
+                (socket, Some(to))
+            }
+        };
+        Ok(Self { number: port.number, socket, learns: program.is_none(), program: Mutex::new(program) })
+    }
+
+    fn announcement(&self) -> String {
+        let number = self.number;
+        match (self.program(), self.socket.local_addr()) {
+            (Some(to), _) => format!("port {number} leads to {to}"),
+            (None, Ok(at)) => format!("port {number} listens at {at}"),
+            (None, Err(_)) => format!("port {number} listens"),
+        }
+    }
+
+    fn program(&self) -> Option<SocketAddr> {
+        *self.program.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A datagram of the program's, in place of what `datagram` holds, behind the port's number. Nothing if there is none for a while.
+    fn take(&self, buffer: &mut [u8], datagram: &mut Vec<u8>) -> Result<bool, std::io::Error> {
+        let (length, from) = match self.socket.recv_from(buffer) {
+            Ok(came) => came,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
+                ) =>
+            {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        if self.learns {
+            *self.program.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
+        } else if self.program() != Some(from) {
+            // Not the program's: whoever finds the port.
+            return Ok(false);
+        }
+        datagram.clear();
+        datagram.push(self.number);
+        datagram.extend_from_slice(&buffer[..length]);
+        Ok(true)
+    }
+
+    /// To the program, if it is known where that is. What it does not take is lost, as UDP's is.
+    fn put(&self, datagram: &[u8]) {
+        if let Some(program) = self.program() {
+            drop(self.socket.send_to(datagram, program));
+        }
+    }
+}
+
+impl Relay {
+    fn line(&self) -> Option<Arc<Line>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Each port has a thread that takes its program's datagrams.
+    fn carry_all(self: &Arc<Self>, teller: &Teller) -> Result<(), Failure> {
+        for (index, way) in self.ways.iter().enumerate() {
+            let relay = Arc::clone(self);
+            spawn(move || relay.carry(index))?;
+            teller.note(&way.announcement());
+        }
+        Ok(())
+    }
+
+    /// A program's datagrams, as long as there is this end.
+    fn carry(&self, index: usize) {
+        let way = &self.ways[index];
+        let (mut buffer, mut datagram) = (vec![0; LONGEST], Vec::new());
+        while let Ok(came) = way.take(&mut buffer, &mut datagram) {
+            if let (true, Some(line)) = (came, self.line()) {
+                let media = self.rules.media(way.number, &datagram[1..], self.usual, &datagram);
+                // A connection that is over is somebody else's business.
+                drop(line.send(&[media]));
+            }
+        }
+    }
+
+    /// What comes on the connection, to the programs.
+    fn hand_out(&self, connection: &Connection) {
+        let mut datagram = Vec::new();
+        while connection.recv(&mut datagram).is_ok() {
+            let Some((number, payload)) = datagram.split_first() else { continue };
+            if let Some(way) = self.ways.iter().find(|way| way.number == *number) {
+                way.put(payload);
+            }
+        }
+    }
+
+    /// Programs' datagrams go on this connection from now on, and to them what comes on it.
+    fn begin(self: &Arc<Self>, connection: Connection, options: &Options, kind: &str) -> Result<Arc<Line>, Failure> {
+        let (from, to, kind) = ("here".to_owned(), name(&connection), kind.to_owned());
+        let label = FlowLabel { name: "relay".to_owned(), from, to, kind };
+        let line = Arc::new(Line::new(Clock::new(), connection, label, options));
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&line));
+        let (relay, read) = (Arc::clone(self), Arc::clone(&line));
+        spawn(move || relay.hand_out(read.connection()))?;
+        Ok(line)
+    }
+
+    /// Until the connection is over.
+    fn follow(&self, line: &Line, teller: &Teller, supply: impl FnMut() -> Supply) -> Result<Outcome, Failure> {
+        let followed = line.follow(teller, supply, |_| Ok(()));
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let ended = followed?;
+        teller.line(&ended.whole)?;
+        teller.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.whole.whole()));
+        Ok(ended)
+    }
+
+    /// One connection after another; a newer one takes the place of the one there is, whose peer may have begun anew.
+    fn serve_all(
+        self: &Arc<Self>,
+        server: Endpoint,
+        options: &Options,
+        asked: &RelayOptions,
+        teller: &Teller,
+    ) -> Result<(), Failure> {
+        let (tell, told) = channel();
+        spawn(move || {
+            while let Some(connection) = server.accept() {
+                if tell.send(connection).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let mut next = None;
+        while !interrupt::asked() {
+            let connection = match next.take().map_or_else(|| told.recv_timeout(LOOK), Ok) {
+                Ok(connection) => connection,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Sockets(Closed::Socket.to_string())),
+            };
+            teller.note(&format!("{} is connected", name(&connection)));
+            let line = self.begin(connection, options, asked.end.controller())?;
+            let ended = self.follow(&line, teller, || newer(&told, &mut next))?;
+            if asked.once {
+                return ended.by_a_close();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn newer(told: &Receiver<Connection>, next: &mut Option<Connection>) -> Supply {
+    // Of several the newest.
+    if let Some(connection) = told.try_iter().last() {
+        *next = Some(connection);
+    }
+    if next.is_some() { Supply::Gone } else { Supply::Runs }
+}

@@ -1,0 +1,134 @@
+//! `headway relay` as its users run it.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+const ANY: &str = "127.0.0.1:0";
+
+fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// A `headway relay` that runs.
+struct Relay {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Relay {
+    fn new(arguments: &[&str]) -> Self {
+        let mut child = headway(&["relay"]).args(arguments).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        Self { child, said }
+    }
+
+    /// The word behind these ones in what it says next.
+    fn word_behind(&mut self, words: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended before \"{words}\"");
+            if let Some((_, rest)) = line.split_once(words) {
+                return rest.split_whitespace().next().unwrap_or_default().trim_end_matches([':', ';']).to_owned();
+            }
+        }
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().code(), said)
+    }
+}
+
+fn program() -> UdpSocket {
+    let socket = UdpSocket::bind(ANY).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket
+}
+
+/// Two programs speak with each other as if there were nothing between them, and each is told apart by its port.
+#[test]
+fn a_pair_of_relays_carries_both_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sound, picture) = (program(), program());
+    let rules = folder.path().join("rules.toml");
+    let port = |number: u8, program: &UdpSocket| {
+        format!("[[port]]\nnumber = {number}\nto = \"{}\"\n", program.local_addr().unwrap())
+    };
+    let rule = "[[rule]]\npayload_type = 96\nkind = \"video\"\npriority = 1\n";
+    std::fs::write(&rules, port(0, &sound) + &port(1, &picture) + rule).unwrap();
+    let mut there = Relay::new(&[rules.to_str().unwrap(), "--listen", ANY, "--any"]);
+    let at = there.word_behind("listening at ");
+    let mut here = Relay::new(&["--connect", &at, "--any", "--from", ANY, "--from", ANY]);
+    let ports = [here.word_behind("port 0 listens at "), here.word_behind("port 1 listens at ")];
+    let (speaker, camera) = (program(), program());
+    let mut buffer = [0; 100];
+    for (from, port, to) in [(&speaker, &ports[0], &sound), (&camera, &ports[1], &picture)] {
+        let asked = port.as_bytes();
+        from.send_to(asked, port).unwrap();
+        let (length, back) = to.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[..length], asked);
+        to.send_to(b"answer", back).unwrap();
+        let (length, by) = from.recv_from(&mut buffer).unwrap();
+        assert_eq!((&buffer[..length], by.to_string()), (&b"answer"[..], port.clone()));
+    }
+    for relay in [here, there] {
+        let (status, said) = relay.end();
+        assert_eq!(status, Some(0), "{said}");
+        assert!(said.contains("2 datagrams, 2 sent, 2 delivered, 0 lost, 0 never sent"), "{said}");
+    }
+}
+
+/// Who comes later takes the place of who was there: it may be the same one, after a restart.
+#[test]
+fn a_relay_serves_whoever_came_last() {
+    let program = program();
+    let mut there = Relay::new(&["--listen", ANY, "--insecure", "--to", &program.local_addr().unwrap().to_string()]);
+    let at = there.word_behind("listening at ");
+    let mut buffer = [0; 100];
+    let mut first = None;
+    for n in 0..2u8 {
+        let mut here = Relay::new(&["--connect", &at, "--insecure", "--from", ANY]);
+        let port = here.word_behind("port 0 listens at ");
+        UdpSocket::bind(ANY).unwrap().send_to(&[n], port).unwrap();
+        assert_eq!(program.recv_from(&mut buffer).unwrap().0, 1);
+        assert_eq!(buffer[0], n);
+        first = first.or(Some(here));
+    }
+    let mut first = first.unwrap();
+    let mut said = String::new();
+    first.said.read_to_string(&mut said).unwrap();
+    assert!(said.contains("the peer closed the connection"), "{said}");
+    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    assert_eq!(there.end().0, Some(0));
+}
+
+#[test]
+fn mistakes_are_sentences() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rules.toml");
+    std::fs::write(&file, "[[port]]\nnumber = 0\nlsten = \"127.0.0.1:0\"\n").unwrap();
+    let file = file.to_str().unwrap();
+    let end = ["--connect", "127.0.0.1:9", "--insecure"];
+    for (arguments, why) in [
+        (&[file][..], "rules.toml:3:1: port[0]: unknown key \"lsten\"; did you mean \"listen\"?"),
+        (&["none.toml"], "cannot read none.toml"),
+        (&[], "--from"),
+        (&[file, "--from", ANY], "cannot be used with"),
+        (&["--from", ANY, "--to", "127.0.0.1:9"], "cannot be used with"),
+        (&["--from", ANY, "--listen", ANY], "cannot be used with"),
+        (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
+    ] {
+        let output = headway(&["relay"]).args(end).args(arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
