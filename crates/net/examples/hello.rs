@@ -3,7 +3,7 @@
 use headway_net::{Duration, Endpoint, Media, MediaKind, Options, Trust};
 use std::error::Error;
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::server()?;
     let server = Endpoint::server("127.0.0.1:0".parse()?, &options)?;
     // What a client has to know of its server, and has from somewhere else.

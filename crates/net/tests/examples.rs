@@ -1,0 +1,34 @@
+//! The examples run to their end, and the book shows the first of them as it is.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+#[path = "../examples/camera.rs"]
+mod camera;
+#[path = "../examples/game.rs"]
+mod game;
+#[path = "../examples/hello.rs"]
+mod hello;
+#[path = "../examples/sensor.rs"]
+mod sensor;
+
+#[test]
+fn a_camera_follows_the_rate() {
+    camera::main().unwrap();
+}
+
+#[test]
+fn a_game_goes_both_ways() {
+    game::main().unwrap();
+}
+
+#[test]
+fn a_sensor_hears_of_each_reading() {
+    sensor::main().unwrap();
+}
+
+#[test]
+fn hello_is_what_the_book_shows() {
+    hello::main().unwrap();
+    let (book, program) = (include_str!("../../../docs/src/real.md"), include_str!("../examples/hello.rs"));
+    let shown = book.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(shown, program);
+}
