@@ -1,10 +1,10 @@
 //! `headway send` and `headway recv` as their users run them.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::UdpSocket;
+use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
@@ -219,6 +219,58 @@ fn an_identity_lasts_and_is_private() {
     ended_well(&friend);
     let (_, lines, _) = second.end(Some("-INT"));
     assert_eq!(last(&lines)["received_bytes"], 9);
+}
+
+/// One request of HTTP, and all that comes back.
+fn ask(at: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(at).unwrap();
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Prometheus' text format has a line of help, one of the type, and `name value` for each figure.
+#[test]
+fn prometheus_hears_what_comes() {
+    let mut receiver = Receiver::new(&["--metrics", ANY]);
+    let mut line = String::new();
+    receiver.out.read_line(&mut line).unwrap();
+    let at = json(&line)["metrics"].as_str().unwrap().to_owned();
+    // Who says nothing, too much or something else keeps nobody up.
+    drop(TcpStream::connect(&at).unwrap());
+    assert!(ask(&at, "GET /else HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(ask(&at, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, bytes(5000)).unwrap();
+    ended_well(&receiver.sender(&["--file", file.to_str().unwrap()]).output().unwrap());
+    let came = "# TYPE headway_received_bytes_total counter\nheadway_received_bytes_total 5000\n";
+    let answer = (0..300).find_map(|_| {
+        std::thread::park_timeout(Duration::from_millis(100));
+        Some(ask(&at, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")).filter(|answer| answer.contains(came))
+    });
+    let answer = answer.expect("figures are there within a second or two");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{answer}");
+    assert_eq!(receiver.end(Some("-INT")).0, Some(0));
+}
+
+#[test]
+fn a_record_is_drawn_as_a_simulations() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let receiver = Receiver::new(&["--once"]);
+    let model = ["--model", "kind = \"conference\", lifetime = \"150ms\"", "--duration", "2500ms"];
+    let sent =
+        last(&ended_well(&receiver.sender(&[&model[..], &["--record", &path("call")]].concat()).output().unwrap()));
+    let summary: Value = json(&std::fs::read_to_string(path("call/summary.json")).unwrap());
+    assert_eq!(summary["flows"][0]["sent_packets"], sent["sent_packets"]);
+    assert_eq!(summary["interval"], sent["interval"]);
+    assert!(sent["send_queue"]["audio"]["written_packets"].as_u64() > Some(0));
+    let drawn = headway(&["plot", &path("call")]).output().unwrap();
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    assert!(Path::new(&path("call/throughput.svg")).exists());
+    drop(receiver);
 }
 
 #[test]

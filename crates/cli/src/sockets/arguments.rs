@@ -48,6 +48,9 @@ pub(crate) struct RecvOptions {
     /// End when the first connection does.
     #[arg(long)]
     pub(crate) once: bool,
+    /// Answer Prometheus here, at /metrics.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<String>,
 }
 
 /// How datagrams stand one behind the other.
@@ -85,6 +88,8 @@ pub(crate) struct SendOptions {
     pub(crate) queue: QueueOptions,
     #[command(flatten)]
     pub(crate) media: MediaOptions,
+    #[command(flatten)]
+    pub(crate) watch: WatchOptions,
     /// Send a file, as fast as the controller lets.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -130,6 +135,8 @@ pub(crate) struct RelayOptions {
     pub(crate) queue: QueueOptions,
     #[command(flatten)]
     pub(crate) media: MediaOptions,
+    #[command(flatten)]
+    pub(crate) watch: WatchOptions,
     /// A program here sends to this address. Of several the other end has as many --to, in the same order.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
     pub(crate) from: Vec<String>,
@@ -139,6 +146,17 @@ pub(crate) struct RelayOptions {
     /// End when the first connection does.
     #[arg(long, requires = "listen")]
     pub(crate) once: bool,
+}
+
+/// Who looks on.
+#[derive(Debug, Args)]
+pub(crate) struct WatchOptions {
+    /// Answer Prometheus here, at /metrics.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// Leave a record in this folder, with a sample each second, as `headway run` does: `headway plot` draws it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 /// What waits to be sent.

@@ -4,8 +4,10 @@ pub(crate) mod arguments;
 mod end;
 mod framing;
 mod line;
+mod metrics;
 mod model;
 mod receiving;
+mod recording;
 mod recv;
 mod relay;
 mod rules;
@@ -14,6 +16,7 @@ mod sending;
 mod sink;
 mod source;
 mod teller;
+mod watch;
 
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;

@@ -2,6 +2,7 @@
 
 use super::arguments::RecvOptions;
 use super::end::address;
+use super::metrics::Metrics;
 use super::receiving::{Came, Incoming, Received, Receiving};
 use super::sink::{Outlet, Sink};
 use super::teller::Teller;
@@ -41,12 +42,13 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let sink = Arc::new(Sink::new(asked)?);
     let teller = Teller::new(&asked.end, sink.takes_stdout());
     teller.listening(server.local_addr(), &options, "headway send")?;
+    let metrics = asked.metrics.as_deref().map(|at| Metrics::new(at, &teller)).transpose()?;
     let (tell, news) = channel();
     let for_all = tell.clone();
     spawn(move || accept(&server, &for_all))?;
     let clock = Clock::new();
     let receiving = Receiving::new(clock.now());
-    let mut reader = Reader { sink, teller, tell, news, clock, receiving, open: BTreeMap::new(), next: 0 };
+    let mut reader = Reader { sink, teller, metrics, tell, news, clock, receiving, open: BTreeMap::new(), next: 0 };
     let ended = reader.run(asked.once);
     let last = reader.line(true)?;
     if !asked.end.json {
@@ -82,6 +84,7 @@ fn accept(server: &Endpoint, tell: &Sender<News>) {
 struct Reader {
     sink: Arc<Sink>,
     teller: Teller,
+    metrics: Option<Metrics>,
     tell: Sender<News>,
     news: Receiver<News>,
     clock: Clock,
@@ -156,6 +159,9 @@ impl Reader {
     fn line(&mut self, last: bool) -> Result<Received, Failure> {
         let line = self.receiving.line(self.clock.now(), self.open.values(), last);
         self.teller.line(&line)?;
+        if let Some(metrics) = &self.metrics {
+            metrics.received(&line);
+        }
         Ok(line)
     }
 

@@ -12,6 +12,7 @@ use super::send::connect;
 use super::sink::socket_towards;
 use super::source;
 use super::teller::Teller;
+use super::watch::Watch;
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Closed, Connection, Endpoint, Options};
@@ -23,6 +24,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// So long nothing looks whether it is to end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Nothing is drawn.
+const NO_SEED: u64 = 0;
 
 /// What all threads of an end have in common.
 struct Relay {
@@ -49,6 +53,12 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     let teller = Teller::new(&asked.end, false);
+    if asked.watch.record.is_some() && asked.listen.is_some() && !asked.once {
+        return Err(Failure::Sockets(
+            "--record is of one connection: write --once, or record at the end that connects".to_owned(),
+        ));
+    }
+    let mut watch = Watch::new(&asked.watch, "relay", &teller)?;
     let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::new(None) });
     let kind = asked.end.controller();
     let ended = match (&asked.connect, &asked.listen) {
@@ -57,13 +67,15 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             let line = relay.begin(connect(server, &options)?, &options, kind)?;
             teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
             relay.carry_all(&teller)?;
-            relay.follow(&line, &teller, || Supply::Runs)?.by_a_close()
+            let ended = relay.follow(&line, &teller, &mut watch, || Supply::Runs)?;
+            watch.finish(&ended.whole, NO_SEED)?;
+            ended.by_a_close()
         }
         (None, Some(at)) => {
             let server = listen(at, &options)?;
             relay.carry_all(&teller)?;
             teller.listening(server.local_addr(), &options, "headway relay --connect")?;
-            relay.serve_all(server, &options, asked, &teller)
+            relay.serve_all(server, &options, asked, &teller, watch)
         }
         (None, None) => Err(Failure::Sockets("write --listen or --connect".to_owned())),
     };
@@ -194,8 +206,14 @@ impl Relay {
     }
 
     /// Until the connection is over.
-    fn follow(&self, line: &Line, teller: &Teller, supply: impl FnMut() -> Supply) -> Result<Outcome, Failure> {
-        let followed = line.follow(teller, supply, |_| Ok(()));
+    fn follow(
+        &self,
+        line: &Line,
+        teller: &Teller,
+        watch: &mut Watch,
+        supply: impl FnMut() -> Supply,
+    ) -> Result<Outcome, Failure> {
+        let followed = line.follow(teller, supply, |sent| watch.see(sent));
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let ended = followed?;
         teller.line(&ended.whole)?;
@@ -210,6 +228,7 @@ impl Relay {
         options: &Options,
         asked: &RelayOptions,
         teller: &Teller,
+        mut watch: Watch,
     ) -> Result<(), Failure> {
         let (tell, told) = channel();
         spawn(move || {
@@ -228,8 +247,9 @@ impl Relay {
             };
             teller.note(&format!("{} is connected", name(&connection)));
             let line = self.begin(connection, options, asked.end.controller())?;
-            let ended = self.follow(&line, teller, || newer(&told, &mut next))?;
+            let ended = self.follow(&line, teller, &mut watch, || newer(&told, &mut next))?;
             if asked.once {
+                watch.finish(&ended.whole, NO_SEED)?;
                 return ended.by_a_close();
             }
         }

@@ -6,6 +6,7 @@ use super::line::{Line, Supply};
 use super::recv::spawn;
 use super::source::{Ended, Source};
 use super::teller::Teller;
+use super::watch::Watch;
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Connection, Endpoint, Options, Trust};
@@ -19,6 +20,7 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     let teller = Teller::new(&asked.end, false);
     let clock = Clock::new();
     teller.identity(&asked.end, &options);
+    let mut watch = Watch::new(&asked.watch, "send", &teller)?;
     let connection = connect(&asked.server, &options)?;
     teller.note(&format!("to {}; Ctrl-C ends it", super::recv::name(&connection)));
     source.announcement().iter().for_each(|text| teller.note(text));
@@ -38,7 +40,8 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
         }
         if line.is_stopped() || thread.is_finished() { Supply::Ends } else { Supply::Runs }
     };
-    let ended = line.follow(&teller, supply, |_| Ok(()))?;
+    let ended = line.follow(&teller, supply, |sent| watch.see(sent))?;
+    watch.finish(&ended.whole, asked.seed)?;
     teller.line(&ended.whole)?;
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
     teller.finish();

@@ -1,0 +1,83 @@
+//! The record of a connection: the files that a simulated run leaves, so that `headway plot` draws them.
+
+use super::sending::Sent;
+use crate::checksums::Checksums;
+use crate::error::Failure;
+use crate::folder::{Folder, Growing, Holds, Lock};
+use headway_record::{SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
+use headway_units::{Duration, Instant};
+use std::path::Path;
+
+/// A real path has no order of events that another run could repeat.
+const NO_FINGERPRINT: &str = "0000000000000000";
+
+pub(super) struct Recording {
+    folder: Folder,
+    _lock: Lock,
+    file: Growing,
+    samples: SeriesWriter,
+    /// In the order of [`values`].
+    series: [SeriesId; 5],
+}
+
+/// What is sampled, and as what.
+const METRICS: [&str; 5] =
+    [metric::THROUGHPUT, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::LOSS];
+
+fn values(sent: &Sent) -> [Option<f64>; 5] {
+    let now = &sent.now;
+    let lost = now.loss_packets as f64;
+    [Some(now.throughput_bps), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio, Some(lost)]
+}
+
+impl Recording {
+    /// `entity`: what the record calls the flow.
+    pub(super) fn new(path: &Path, entity: &str) -> Result<Self, Failure> {
+        let folder = Folder::named(path);
+        let lock = folder.claim(Holds::Record)?;
+        folder.clear()?;
+        let file = folder.begin(Folder::SERIES)?;
+        let mut names = SeriesNames::default();
+        let series = METRICS.map(|metric| names.series(entity, metric));
+        Ok(Self { folder, _lock: lock, file, samples: names.samples(), series })
+    }
+
+    pub(super) fn sample(&mut self, sent: &Sent) -> Result<(), Failure> {
+        let at = Instant::ZERO + Duration::from_secs_f64(sent.interval.to);
+        for (series, value) in self.series.into_iter().zip(values(sent)) {
+            if let Some(value) = value {
+                self.samples.push(series, at, value);
+            }
+        }
+        self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))
+    }
+
+    /// The summary and the checksums come last: with them the record is complete.
+    pub(super) fn finish(self, sent: &Sent, seed: u64) -> Result<(), Failure> {
+        let Self { folder, _lock, mut file, samples, .. } = self;
+        samples.finish(file.writer()).map_err(|error| not_written(&folder, &error))?;
+        let mut sums = Checksums::default();
+        sums.add(Folder::SERIES, file.end()?);
+        let flows = vec![sent.flow.clone()];
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: sent.flow.name.clone(),
+            seed,
+            complete: true,
+            interval: sent.interval,
+            jain_index: Summary::fairness(&flows),
+            flows,
+            links: Vec::new(),
+            hosts: Vec::new(),
+            attackers: Vec::new(),
+            packet_hops: 0,
+            fingerprint: NO_FINGERPRINT.to_owned(),
+        };
+        sums.add(Folder::SUMMARY, folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
+        folder.write_checksums(&sums)
+    }
+}
+
+fn not_written(folder: &Folder, error: &SeriesError) -> Failure {
+    Failure::Record { path: folder.path(Folder::SERIES), reason: error.to_string() }
+}
