@@ -215,6 +215,9 @@ fn an_identity_lasts_and_is_private() {
     let stranger = second.sender(&["--file", &file]).output().unwrap();
     assert_eq!(stranger.status.code(), Some(1));
     assert!(text(&stranger.stderr).contains("the server turned this end away"), "{}", text(&stranger.stderr));
+    let stranger = headway(&["send", &second.at, "--fingerprint", &client, "--file", &file]).output().unwrap();
+    let said = text(&stranger.stderr);
+    assert!(stranger.status.code() == Some(1) && said.contains("which is not expected"), "{said}");
     let friend = second.sender(&["--file", &file, "--identity", &identity("client")]).output().unwrap();
     ended_well(&friend);
     let (_, lines, _) = second.end(Some("-INT"));

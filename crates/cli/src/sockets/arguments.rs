@@ -90,7 +90,7 @@ pub(crate) struct SendOptions {
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file, as fast as the controller lets.
+    /// Send a file, as fast as the controller lets. What is lost does not go again.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send what comes on standard input: before each datagram its length in two bytes, the first of which counts 256; or see --chunk. Whoever

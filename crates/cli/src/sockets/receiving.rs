@@ -127,11 +127,19 @@ impl Receiving {
 impl Received {
     /// For people, on one line.
     pub(super) fn live(&self) -> String {
+        format!("{} connections, {}", self.connections, self.line(self.now.goodput_bps))
+    }
+
+    /// For people, at the end.
+    pub(super) fn whole(&self) -> String {
+        self.line(self.goodput_bps)
+    }
+
+    fn line(&self, goodput_bps: f64) -> String {
         format!(
-            "{:.0} s, {} connections: {:.3} Mb/s, {} datagrams, {} missing ({:.2} %)",
+            "{:.1} s: {:.3} Mb/s, {} datagrams, {} missing ({:.2} %)",
             self.interval.to,
-            self.connections,
-            1e-6 * self.now.goodput_bps,
+            1e-6 * goodput_bps,
             self.received_packets,
             self.missing_packets,
             100.0 * self.loss_ratio,

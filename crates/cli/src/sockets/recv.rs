@@ -52,7 +52,7 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let ended = reader.run(asked.once);
     let last = reader.line(true)?;
     if !asked.end.json {
-        reader.teller.note(&last.live());
+        reader.teller.note(&last.whole());
     }
     reader.teller.finish();
     ended
