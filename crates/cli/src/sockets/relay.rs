@@ -122,29 +122,27 @@ impl Way {
     }
 
     /// A datagram of the program's, in place of what `datagram` holds, behind the port's number. Nothing if there is none for a while.
-    fn take(&self, buffer: &mut [u8], datagram: &mut Vec<u8>) -> Result<bool, std::io::Error> {
+    fn take(&self, buffer: &mut [u8], datagram: &mut Vec<u8>) -> bool {
         let (length, from) = match self.socket.recv_from(buffer) {
             Ok(came) => came,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
-                ) =>
-            {
-                return Ok(false);
+            Err(error) => {
+                // A system that refuses it now may not do so later.
+                if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) {
+                    std::thread::park_timeout(LOOK);
+                }
+                return false;
             }
-            Err(error) => return Err(error),
         };
         if self.learns {
             *self.program.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
         } else if self.program() != Some(from) {
             // Not the program's: whoever finds the port.
-            return Ok(false);
+            return false;
         }
         datagram.clear();
         datagram.push(self.number);
         datagram.extend_from_slice(&buffer[..length]);
-        Ok(true)
+        true
     }
 
     /// To the program, if it is known where that is. What it does not take is lost, as UDP's is.
@@ -170,12 +168,12 @@ impl Relay {
         Ok(())
     }
 
-    /// A program's datagrams, as long as there is this end.
-    fn carry(&self, index: usize) {
+    /// A program's datagrams, for ever.
+    fn carry(&self, index: usize) -> ! {
         let way = &self.ways[index];
         let (mut buffer, mut datagram) = (vec![0; LONGEST], Vec::new());
-        while let Ok(came) = way.take(&mut buffer, &mut datagram) {
-            if let (true, Some(line)) = (came, self.line()) {
+        loop {
+            if let (true, Some(line)) = (way.take(&mut buffer, &mut datagram), self.line()) {
                 let media = self.rules.media(way.number, &datagram[1..], self.usual, &datagram);
                 // A connection that is over is somebody else's business.
                 drop(line.send(&[media]));
