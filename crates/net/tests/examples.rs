@@ -30,5 +30,6 @@ fn hello_is_what_the_book_shows() {
     hello::main().unwrap();
     let (book, program) = (include_str!("../../../docs/src/real.md"), include_str!("../examples/hello.rs"));
     let shown = book.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    assert_eq!(shown, program);
+    // This file has to see it.
+    assert_eq!(shown, program.replace("pub(crate) fn main", "fn main"));
 }

@@ -20,7 +20,7 @@ const LONGEST: usize = 8 << 10;
 /// How long it may take to come, and its answer to go.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// So often it is read at most: one that comes byte by byte is cut off.
-const MOST_READS: usize = 64;
+const MOST_READS: usize = 8;
 
 /// What is answered, changed as often as there are new figures.
 pub(super) struct Metrics(Arc<Mutex<String>>);
