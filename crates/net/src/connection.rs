@@ -7,7 +7,6 @@ use crate::media::Media;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
 use headway_units::{Duration, Rate};
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -70,7 +69,7 @@ impl Connection {
     ///
     /// Why they will not be.
     pub async fn connected_async(&self) -> Result<(), Closed> {
-        poll_fn(|context| self.mailbox.incoming.poll(context, |incoming| incoming.connected())).await
+        self.mailbox.incoming.until(|incoming| incoming.connected()).await
     }
 
     /// Hands a datagram over. It goes when the controller and the send queue let it, at once perhaps; this call never waits. Returns the
@@ -109,7 +108,7 @@ impl Connection {
 
     /// The same as a future.
     pub async fn room_async(&self, limit: usize) {
-        poll_fn(|context| self.mailbox.room.poll(context, |room| room.has(limit))).await;
+        self.mailbox.room.until(|room| room.has(limit)).await;
     }
 
     /// Waits for a datagram, and puts it in place of what `datagram` holds.
@@ -130,7 +129,7 @@ impl Connection {
         self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
-    /// The same for a task.
+    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::recv_async).
     ///
     /// # Errors
     ///
@@ -139,13 +138,13 @@ impl Connection {
         self.mailbox.incoming.poll(context, |incoming| incoming.receive(datagram))
     }
 
-    /// The same as a future.
+    /// The same as a future. One that is dropped before it is ready has taken nothing.
     ///
     /// # Errors
     ///
     /// As [`recv`](Self::recv).
     pub async fn recv_async(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
-        poll_fn(|context| self.poll_recv(context, datagram)).await
+        self.mailbox.incoming.until(|incoming| incoming.receive(datagram)).await
     }
 
     /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last
@@ -161,14 +160,14 @@ impl Connection {
         self.wait(&self.mailbox.events, Some(timeout), Events::next)?
     }
 
-    /// The same for a task.
+    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::event_async).
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
         self.mailbox.events.poll(context, Events::next)
     }
 
     /// The same as a future.
     pub async fn event_async(&self) -> Option<Event> {
-        poll_fn(|context| self.poll_event(context)).await
+        self.mailbox.events.until(Events::next).await
     }
 
     /// What an encoder should produce now. `None` before the first report. [`Event::Rate`] tells of each change.

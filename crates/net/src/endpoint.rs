@@ -11,6 +11,7 @@ use crate::socket::Socket;
 use crate::wait::Waiter;
 use crate::watched::{Watched, lock};
 use headway_units::{Duration, Instant};
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,11 @@ pub enum EndpointError {
     Listen(#[from] headway_dccp::ListenError),
 }
 
+thread_local! {
+    /// This thread calls tasks, and may lead meanwhile, or be the socket's own.
+    static CALLING: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What the socket's thread and the program's threads have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -61,12 +67,26 @@ pub(crate) struct Shared {
 impl Shared {
     /// Does something with the driver, sends what may go, and sees to it that the rest is done in time.
     pub(crate) fn with<R>(&self, act: impl FnOnce(Instant, &mut Driver) -> R) -> R {
+        self.locked(|now, driver| {
+            let result = act(now, driver);
+            let more = driver.drain(now) || driver.is_blocked();
+            if let Some(at) = if more { Some(now) } else { driver.deadline() } {
+                self.lead.arm(&self.waiter, at);
+            }
+            result
+        })
+    }
+
+    /// Does something with the driver, and then, without it, calls the tasks for which that has brought something: they may do what they like.
+    fn locked<R>(&self, act: impl FnOnce(Instant, &mut Driver) -> R) -> R {
         let mut driver = lock(&self.driver);
-        let now = self.clock.now();
-        let result = act(now, &mut driver);
-        let more = driver.drain(now) || driver.is_blocked();
-        if let Some(at) = if more { Some(now) } else { driver.deadline() } {
-            self.lead.arm(&self.waiter, at);
+        let result = act(self.clock.now(), &mut driver);
+        let calls = driver.take_calls();
+        drop(driver);
+        if !calls.is_empty() {
+            let before = CALLING.replace(true);
+            calls.into_iter().for_each(Waker::wake);
+            CALLING.set(before);
         }
         result
     }
@@ -124,18 +144,17 @@ impl Shared {
 
     /// One turn; if there is nothing more to do, the waiter is set to the next instant, `until` at the latest.
     fn turn(&self, until: Option<Instant>, readable: bool) -> io::Result<Next> {
-        let mut driver = lock(&self.driver);
-        let now = self.clock.now();
-        let next = driver.turn(now, readable)?;
-        if let Next::Wait { until: deadline, .. } = next {
-            self.waiter.set(now, deadline.into_iter().chain(until).min());
-        }
-        Ok(next)
+        self.locked(|now, driver| {
+            let next = driver.turn(now, readable)?;
+            if let Next::Wait { until: deadline, .. } = next {
+                self.waiter.set(now, deadline.into_iter().chain(until).min());
+            }
+            Ok(next)
+        })
     }
 
     fn fail(&self) {
-        let mut driver = lock(&self.driver);
-        driver.fail(self.clock.now());
+        self.locked(|now, driver| driver.fail(now));
     }
 
     /// The canonical loop, until nobody has any use for it.
@@ -240,7 +259,12 @@ impl Endpoint {
         self.shared.wait(&self.accepts, Some(until), Accepts::next)?.map(|accepted| self.accepted(accepted))
     }
 
-    /// The same for a task.
+    /// The same as a future.
+    pub async fn accept_async(&self) -> Option<Connection> {
+        self.accepts.until(Accepts::next).await.map(|accepted| self.accepted(accepted))
+    }
+
+    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::accept_async).
     pub fn poll_accept(&self, context: &Context<'_>) -> Poll<Option<Connection>> {
         self.accepts.poll(context, Accepts::next).map(|next| next.map(|accepted| self.accepted(accepted)))
     }
@@ -262,8 +286,9 @@ impl Drop for Endpoint {
         self.shared.with(|now, driver| driver.stop_accepting(now));
         self.shared.over.store(true, Ordering::SeqCst);
         self.shared.lead.call(&self.shared.waiter);
-        // Who holds no connection has none left that could keep the thread for long.
-        if self.shared.look(Driver::is_idle)
+        // Who holds no connection has none left that could keep the thread for long; but for a task's waker, which that thread would wait for.
+        if !CALLING.get()
+            && self.shared.look(Driver::is_idle)
             && let Some(thread) = self.thread.take()
         {
             drop(thread.join());

@@ -1,6 +1,6 @@
 //! What a connection has for its program: datagrams that have come, events, and whether it is still there.
 
-use crate::watched::Watched;
+use crate::watched::{Calls, Watched};
 use headway_dccp::Fate;
 use headway_units::Rate;
 use std::collections::VecDeque;
@@ -106,11 +106,16 @@ pub(crate) struct Events {
 }
 
 impl Mailbox {
-    pub(crate) fn new(room: usize, events: usize, largest: usize) -> Self {
+    /// `calls`: where tasks that wait are kept until they may be called.
+    pub(crate) fn new(room: usize, events: usize, largest: usize, calls: &Calls) -> Self {
         let (datagrams, spare) = Default::default();
         let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, spare };
         let events = Events { waiting: VecDeque::new(), room: events, over: false };
-        Self { incoming: Watched::new(incoming), events: Watched::new(events), room: Watched::default() }
+        Self {
+            incoming: Watched::new(incoming, calls.clone()),
+            events: Watched::new(events, calls.clone()),
+            room: Watched::new(Room::default(), calls.clone()),
+        }
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -204,6 +209,8 @@ impl Incoming {
 impl Room {
     /// Less than `limit` datagrams wait. Who has to wait for that has half of the room then.
     pub(crate) fn has(&mut self, limit: usize) -> Option<()> {
+        // Less than none never wait.
+        let limit = limit.max(1);
         if self.waiting >= self.wanted.map_or(limit, |wanted| wanted + 1) {
             self.wanted = Some(limit / 2);
             return None;
@@ -233,7 +240,7 @@ mod tests {
     /// What came before the end is read; then the end is, as often as it is asked for.
     #[test]
     fn what_came_before_the_end_is_read() {
-        let mailbox = Mailbox::new(2, 9, 1000);
+        let mailbox = Mailbox::new(2, 9, 1000, &Calls::default());
         assert_eq!(received(&mailbox), None);
         assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n])), [true, true, false], "there is room for two");
         mailbox.tell([Event::Closed(Closed::ByPeer)]);
@@ -252,7 +259,7 @@ mod tests {
     /// Nobody reads events: those of the end are there all the same, and memory does not grow.
     #[test]
     fn events_that_nobody_reads_are_bounded() {
-        let mailbox = Mailbox::new(1, 700, 1000);
+        let mailbox = Mailbox::new(1, 700, 1000, &Calls::default());
         mailbox.tell((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
         mailbox.tell([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
         let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten()).collect();

@@ -1,6 +1,11 @@
 //! A value that one thread changes and others wait for, blocking or as tasks of any executor.
+//!
+//! Wakers are the program's: whatever they do, and whatever goes with the last of them, is done while nothing is locked. So they are not
+//! called by who changes the value, which holds the lock on the driver, but [kept](Calls) for when that has been given back.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -9,28 +14,46 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[derive(Debug, Default)]
+/// Tasks that are to be called once nothing is locked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls(Arc<Mutex<Vec<Waker>>>);
+
+impl Calls {
+    fn keep(&self, wakers: impl Iterator<Item = Waker>) {
+        lock(&self.0).extend(wakers);
+    }
+    /// All of them, for whoever is about to give back the lock under which they were kept.
+    pub(crate) fn take(&self) -> Vec<Waker> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+#[derive(Debug)]
 pub(crate) struct Watched<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
+    calls: Calls,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State<T> {
     value: T,
     /// Threads that wait: without them nobody need be called, which is a call of the system.
     asleep: usize,
     /// The thread that waits for the socket at the same time.
     leader: Option<Waker>,
-    wakers: Vec<Waker>,
+    /// The task that has [asked](Watched::poll) last.
+    asked: Option<Waker>,
+    /// Those of [futures](Until), by their numbers.
+    futures: BTreeMap<u64, Waker>,
+    next: u64,
 }
 
 impl<T> Watched<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self {
-            state: Mutex::new(State { value, asleep: 0, leader: None, wakers: Vec::new() }),
-            changed: Condvar::new(),
-        }
+    pub(crate) fn new(value: T, calls: Calls) -> Self {
+        let (asleep, leader, asked, futures, next) = Default::default();
+        let state = Mutex::new(State { value, asleep, leader, asked, futures, next });
+        Self { state, changed: Condvar::new(), calls }
     }
 
     /// Looks at the value, or changes what nobody waits for.
@@ -55,12 +78,16 @@ impl<T> Watched<T> {
     }
 
     fn call(&self, mut state: MutexGuard<'_, State<T>>) {
-        let (wakers, leader) = (std::mem::take(&mut state.wakers), state.leader.take());
+        let (asked, leader, futures) = (state.asked.take(), state.leader.take(), std::mem::take(&mut state.futures));
         if state.asleep > 0 {
             self.changed.notify_all();
         }
         drop(state);
-        wakers.into_iter().chain(leader).for_each(Waker::wake);
+        if asked.is_some() || !futures.is_empty() {
+            self.calls.keep(asked.into_iter().chain(futures.into_values()));
+        }
+        // Ours: it does nothing but end a wait.
+        leader.into_iter().for_each(Waker::wake);
     }
 
     /// Waits until `ready` has something, or until that instant: then nothing.
@@ -97,15 +124,61 @@ impl<T> Watched<T> {
         lock(&self.state).leader = None;
     }
 
-    /// The same for a task.
+    /// What `ready` has; if that is nothing, this task is called at the next change, unless another asks before that.
     pub(crate) fn poll<R>(&self, context: &Context<'_>, mut ready: impl FnMut(&mut T) -> Option<R>) -> Poll<R> {
+        let waker = context.waker().clone();
         let mut state = lock(&self.state);
         if let Some(found) = ready(&mut state.value) {
             return Poll::Ready(found);
         }
-        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.wakers.push(context.waker().clone());
-        }
+        let before = state.asked.replace(waker);
+        drop(state);
+        drop(before);
         Poll::Pending
+    }
+
+    /// The same as a future, of which there may be many.
+    pub(crate) const fn until<R, F: FnMut(&mut T) -> Option<R> + Unpin>(&self, ready: F) -> Until<'_, T, F> {
+        Until { watched: self, ready, number: None }
+    }
+}
+
+/// Waits until `ready` has something. A future that is dropped before has taken nothing, and leaves nothing.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Until<'a, T, F> {
+    watched: &'a Watched<T>,
+    ready: F,
+    /// Under which it is to be called.
+    number: Option<u64>,
+}
+
+impl<T, R, F: FnMut(&mut T) -> Option<R> + Unpin> Future for Until<'_, T, F> {
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let Self { watched, ready, number } = self.get_mut();
+        let waker = context.waker().clone();
+        let mut state = lock(&watched.state);
+        if let Some(found) = ready(&mut state.value) {
+            return Poll::Ready(found);
+        }
+        let State { futures, next, .. } = &mut *state;
+        let number = *number.get_or_insert_with(|| {
+            *next += 1;
+            *next
+        });
+        let before = futures.insert(number, waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl<T, F> Drop for Until<'_, T, F> {
+    fn drop(&mut self) {
+        let left = self.number.and_then(|number| lock(&self.watched.state).futures.remove(&number));
+        // With it something of the program may go, which is not to happen under a lock.
+        drop(left);
     }
 }

@@ -18,7 +18,7 @@ use crate::media::Media;
 use crate::outbox::LineOutbox;
 use crate::secure::Secure;
 use crate::socket::{Batch, Socket};
-use crate::watched::Watched;
+use crate::watched::{Calls, Watched};
 use headway_dccp::{
     ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, MediaOutbox, Path, ServiceCode, Status,
 };
@@ -27,6 +27,7 @@ use headway_units::{Bytes, Duration, Entropy, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// Send calls in a turn.
 const MOST_SENDS: usize = 256;
@@ -87,6 +88,7 @@ pub(crate) struct Driver {
     /// Sessions whose peers have been seen elsewhere.
     moves: BTreeMap<Path, Move>,
     accepts: Arc<Watched<Accepts>>,
+    calls: Calls,
     counters: SocketCounters,
     batch: Batch,
     packets: Vec<u8>,
@@ -127,6 +129,7 @@ impl Driver {
         if let Some(secure) = &secure {
             common.connection.secure_headers = Bytes::new(secure.overhead() as u64);
         }
+        let calls = Calls::default();
         Self {
             common,
             socket,
@@ -138,7 +141,8 @@ impl Driver {
             closing: Vec::new(),
             look: None,
             moves: BTreeMap::new(),
-            accepts: Arc::default(),
+            accepts: Arc::new(Watched::new(Accepts::default(), calls.clone())),
+            calls,
             counters: SocketCounters::default(),
             batch: Batch::new(),
             packets: Vec::new(),
@@ -149,6 +153,10 @@ impl Driver {
 
     pub(crate) fn accepts(&self) -> Arc<Watched<Accepts>> {
         Arc::clone(&self.accepts)
+    }
+    /// Tasks to be called once the lock on this is given back.
+    pub(crate) fn take_calls(&self) -> Vec<Waker> {
+        self.calls.take()
     }
     pub(crate) const fn counters(&self) -> SocketCounters {
         self.counters
@@ -245,7 +253,7 @@ impl Driver {
     }
 
     fn mailbox(&self) -> Arc<Mailbox> {
-        Arc::new(Mailbox::new(self.common.unread, self.common.events, 0))
+        Arc::new(Mailbox::new(self.common.unread, self.common.events, 0, &self.calls))
     }
 
     fn outbox(&self, mailbox: &Arc<Mailbox>) -> LineOutbox {

@@ -2,7 +2,7 @@
 
 use crate::Clock;
 use crate::socket::Socket;
-use crate::watched::Watched;
+use crate::watched::{Calls, Watched};
 use headway_units::Instant;
 use polling::{Event, Events, PollMode, Poller};
 use std::io;
@@ -89,7 +89,7 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
-        Ok(Self { clock, at: Watched::new(None) })
+        Ok(Self { clock, at: Watched::new(None, Calls::default()) })
     }
     /// Rings then, instead of whenever it was set to.
     pub(crate) fn set(&self, at: Option<Instant>) {

@@ -1,0 +1,162 @@
+//! Tasks of any executor: futures that are dropped half way, and wakers that do what programs do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
+
+use headway_net::{Closed, Connection, Duration, Endpoint, Media, Options};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Builder;
+
+/// Longer than anything here takes on the busiest machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// Connections of one client to one server, both ends of each.
+fn connections(many: usize) -> (Endpoint, Endpoint, Vec<(Connection, Connection)>) {
+    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
+    let client = Endpoint::client(&Options::insecure()).unwrap();
+    let each = (0..many).map(|_| {
+        let connection = client.connect(server.local_addr()).unwrap();
+        connection.connected().unwrap();
+        (connection, server.accept_timeout(LONG).expect("it has connected"))
+    });
+    let each = each.collect();
+    (client, server, each)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// Half of the receives are dropped before they are ready: each datagram comes all the same, once and in order.
+#[test]
+fn a_receive_that_is_cancelled_loses_nothing() {
+    const MANY: u32 = 400;
+    let (_client, _server, mut ends) = connections(1);
+    let (sends, receives) = ends.pop().unwrap();
+    let sender = Builder::new().spawn(move || {
+        for n in 0..MANY {
+            sends.send(Media::new(&n.to_be_bytes())).unwrap();
+            std::thread::park_timeout(std::time::Duration::from_micros(500));
+        }
+        sends.close()
+    });
+    let (mut came, mut cancelled) = (Vec::new(), 0);
+    runtime().block_on(async {
+        let mut datagram = Vec::new();
+        loop {
+            tokio::select! {
+                result = receives.recv_async(&mut datagram) => match result {
+                    Ok(()) => came.push(u32::from_be_bytes(datagram[..].try_into().unwrap())),
+                    Err(why) => break assert_eq!(why, Closed::ByPeer),
+                },
+                () = tokio::task::yield_now() => cancelled += 1,
+            }
+        }
+    });
+    assert_eq!((came, sender.unwrap().join().unwrap()), ((0..MANY).collect::<Vec<_>>(), Closed::Here));
+    assert!(cancelled > 0);
+}
+
+/// An echo of tasks, one a connection, and one that accepts.
+#[test]
+fn tasks_serve_many_connections() {
+    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
+    let client = Endpoint::client(&Options::insecure()).unwrap();
+    let address = server.local_addr();
+    runtime().block_on(async {
+        let echo = tokio::spawn(async move {
+            for _ in 0..20 {
+                let accepted = server.accept_async().await.unwrap();
+                tokio::spawn(async move {
+                    let mut datagram = Vec::new();
+                    while accepted.recv_async(&mut datagram).await.is_ok() {
+                        // It may be over already.
+                        drop(accepted.send(Media::new(&datagram)));
+                    }
+                });
+            }
+            server
+        });
+        let calls: Vec<_> = (0..20u8)
+            .map(|n| {
+                let connection = client.connect(address).unwrap();
+                tokio::spawn(async move {
+                    connection.connected_async().await.unwrap();
+                    connection.room_async(0).await;
+                    connection.send(Media::new(&[n])).unwrap();
+                    let mut datagram = Vec::new();
+                    connection.recv_async(&mut datagram).await.unwrap();
+                    assert_eq!(datagram, [n]);
+                })
+            })
+            .collect();
+        for call in calls {
+            call.await.unwrap();
+        }
+        drop(echo.await.unwrap());
+    });
+}
+
+/// A waker that is none, but counts by its references.
+struct Counted;
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// A future that is dropped leaves no waker behind, however many there were.
+#[test]
+fn a_future_that_is_dropped_leaves_nothing() {
+    let (client, server, mut ends) = connections(1);
+    let (connection, _accepted) = ends.pop().unwrap();
+    while connection.event_timeout(Duration::from_millis(1)).is_some() {}
+    let counted = Arc::new(Counted);
+    for _ in 0..100 {
+        let waker = Waker::from(Arc::clone(&counted));
+        let mut datagram = Vec::new();
+        let mut context = Context::from_waker(&waker);
+        assert!(pin!(connection.recv_async(&mut datagram)).poll(&mut context).is_pending());
+        assert!(pin!(server.accept_async()).poll(&mut context).is_pending());
+        assert!(connection.poll_recv(&context, &mut datagram).is_pending(), "of these one is kept");
+    }
+    assert!(Arc::strong_count(&counted) <= 2, "{} wakers are left", Arc::strong_count(&counted) - 1);
+    drop((client, server));
+}
+
+/// A waker that drops what the program has: when it is called, or when nobody has it any more.
+struct Drops<T>(Mutex<Option<T>>);
+
+impl<T: Send> Wake for Drops<T> {
+    fn wake(self: Arc<Self>) {
+        drop(self.0.lock().unwrap().take());
+    }
+}
+
+fn drops<T: Send + 'static>(what: T) -> Waker {
+    Waker::from(Arc::new(Drops(Mutex::new(Some(what)))))
+}
+
+fn waits(connection: &Connection, waker: &Waker) {
+    let mut datagram = Vec::new();
+    assert_eq!(connection.poll_recv(&Context::from_waker(waker), &mut datagram), Poll::Pending);
+}
+
+/// It may drop the very connection for which it is called, others of its endpoint, and the endpoint: nobody holds what they need.
+#[test]
+fn a_waker_may_drop_whatever_it_likes() {
+    let (client, server, mut ends) = connections(3);
+    let [third, second, first] = [(); 3].map(|()| ends.pop().unwrap());
+    // What calls it is the thread that serves the server's socket.
+    waits(&first.1, &drops((second.1, server)));
+    first.0.send(Media::new(b"now")).unwrap();
+    assert_eq!(second.0.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
+    // Another takes the place of the first, which drops what that has; and is called by this thread, which serves the client's socket meanwhile.
+    waits(&third.0, &drops(first.0));
+    let last = drops(client);
+    waits(&third.0, &last);
+    assert_eq!(first.1.recv_timeout(&mut Vec::new(), LONG), Some(Ok(())));
+    assert_eq!(first.1.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
+    assert_eq!(third.1.close(), Closed::Here);
+    assert_eq!(third.0.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
+}
