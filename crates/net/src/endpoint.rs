@@ -275,6 +275,18 @@ impl Endpoint {
         self.shared.look(Driver::counters)
     }
 
+    /// Connections that the socket keeps something of: those that go on, those that nobody has accepted, those in TIMEWAIT.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.look(Driver::connections)
+    }
+
+    /// Sessions of DTLS, and handshakes under way.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.look(Driver::sessions)
+    }
+
     fn accepted(&self, (key, path, mailbox): crate::driver::Accepted) -> Connection {
         Connection::new(Arc::clone(&self.shared), key, path, mailbox)
     }

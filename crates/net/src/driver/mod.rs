@@ -161,6 +161,13 @@ impl Driver {
     pub(crate) const fn counters(&self) -> SocketCounters {
         self.counters
     }
+    pub(crate) fn connections(&self) -> usize {
+        let waiting = self.lines.values().filter(|line| matches!(line.place, Place::Session(_))).count();
+        self.endpoint.connections() + waiting
+    }
+    pub(crate) fn sessions(&self) -> usize {
+        self.secure.as_ref().map_or(0, |secure| secure.held())
+    }
     pub(crate) const fn is_blocked(&self) -> bool {
         self.pending.is_some()
     }

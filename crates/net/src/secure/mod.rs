@@ -13,6 +13,9 @@ use std::fmt;
 
 /// Keeps sessions with peers, by their paths.
 pub trait Secure: fmt::Debug + Send {
+    /// Sessions, and handshakes under way.
+    fn held(&self) -> usize;
+
     /// Bytes that it adds to a packet, at most: above it the MTU is so much smaller.
     fn overhead(&self) -> usize;
 

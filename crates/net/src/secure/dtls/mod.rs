@@ -248,6 +248,10 @@ impl Dtls {
 }
 
 impl Secure for Dtls {
+    fn held(&self) -> usize {
+        self.sessions.len() + self.pending.len()
+    }
+
     fn overhead(&self) -> usize {
         match self.options.versions {
             DtlsVersions::Dtls13 => OVERHEAD_13,
