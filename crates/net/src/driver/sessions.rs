@@ -5,7 +5,7 @@ use super::line::{Line, Place};
 use crate::mailbox::Closed;
 use crate::secure::{SecureError, SecureEvent};
 use headway_dccp::{ConnectionHandle, Path};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 
 /// Where a peer may be now.
 #[derive(Debug)]
@@ -14,7 +14,14 @@ pub(super) struct Move {
     /// Who asks, and the number of the question.
     pub(super) handle: ConnectionHandle,
     pub(super) id: u64,
+    /// When it is of use to ask again.
+    again: Instant,
+    /// So long all that goes to the session goes there too.
+    pub(super) both: Instant,
 }
+
+/// Until a question is asked again, and until it is taken for answered or in vain, unless two round trips are longer.
+const ANSWER: Duration = Duration::from_millis(100);
 
 impl Driver {
     /// Whether there was anything.
@@ -34,19 +41,28 @@ impl Driver {
                         self.end(now, key, why);
                     }
                 }
-                SecureEvent::Seen { session, path } => self.ask(session, path),
+                SecureEvent::Seen { session, path } => self.ask(now, session, path),
             }
         }
         any
     }
 
-    /// The peer seems to have moved: it is asked there (RFC 4340 section 5.7), and followed once it has answered.
-    pub(super) fn ask(&mut self, session: Path, path: Path) {
+    /// The peer seems to have moved: it is asked there (RFC 4340 section 5.7), and followed once it has answered. Until then it is most likely there and nowhere
+    /// else, since a NAT that has forgotten it brings nothing to where it was: for one answer's time what goes to it goes both ways. That is to the
+    /// same host, and no more than goes there anyway (RFC 9000 section 9.3 sends to such an address at once, too).
+    pub(super) fn ask(&mut self, now: Instant, session: Path, path: Path) {
+        let asked = self.moves.get(&session).filter(|to| to.path == path).map(|to| (to.again, to.both));
+        if asked.is_some_and(|(again, _)| now < again) {
+            return;
+        }
         for key in self.of_session(session) {
             if let Some(Line { place: Place::Endpoint(handle), .. }) = self.lines.get(&key)
-                && let Some(id) = self.endpoint.connection_mut(*handle).and_then(|connection| connection.probe())
+                && let Some(connection) = self.endpoint.connection_mut(*handle)
+                && let Some(id) = connection.probe()
             {
-                self.moves.insert(session, Move { path, handle: *handle, id });
+                let again = now + ANSWER.max(connection.status().rtt.unwrap_or_default() * 2);
+                let both = asked.map_or(again, |(_, both)| both);
+                self.moves.insert(session, Move { path, handle: *handle, id, again, both });
                 return;
             }
         }

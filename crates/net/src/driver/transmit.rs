@@ -60,6 +60,7 @@ impl Driver {
         // A Sync that asks whether the peer is elsewhere goes there, alone.
         let asked = self.moves.get(&out.path).filter(|to| out.probe == Some(to.id));
         let elsewhere = asked.map(|to| to.path);
+        let also = self.moves.get(&out.path).filter(|to| elsewhere.is_none() && now < to.both).map(|to| to.path);
         for packet in packets.chunks(out.segment_size.max(1)) {
             let before = sealed.len();
             let Some(secure) = &mut self.secure else { break };
@@ -72,14 +73,16 @@ impl Driver {
             if let Some((same, segment)) = run
                 && (same != path || len > segment || !before.is_multiple_of(segment) || sealed.len() > LONGEST_RUN)
             {
-                self.send_run(same, out.ecn, segment, sealed.get(..before).unwrap_or_default());
+                let before = sealed.get(..before).unwrap_or_default();
+                std::iter::once(same).chain(also).for_each(|path| self.send_run(path, out.ecn, segment, before));
+                let before = before.len();
                 sealed.drain(..before);
                 run = None;
             }
             run.get_or_insert((path, len));
         }
         if let Some((path, segment)) = run {
-            self.send_run(path, out.ecn, segment, &sealed);
+            std::iter::once(path).chain(also).for_each(|path| self.send_run(path, out.ecn, segment, &sealed));
         }
         self.sealed = sealed;
     }

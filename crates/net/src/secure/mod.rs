@@ -84,7 +84,8 @@ pub enum SecureEvent {
         /// Why.
         why: SecureError,
     },
-    /// A packet that only the peer can have made has come from another address of the same host. Nothing has moved:
+    /// A packet that only the peer can have made has come from another address of the same host; while such packets come, this is told now and then.
+    /// Nothing has moved:
     /// datagrams still go where they went, for who is on the path can send on what the peer has sent, from wherever he likes.
     /// [`Secure::seal_to`] asks the peer whether it is there, and [`Secure::move_to`] follows it.
     Seen {

@@ -3,10 +3,13 @@
 use super::super::SecureEvent;
 use super::{Dtls, host};
 use headway_dccp::Path;
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 
 /// Sessions that one packet from an unknown address is tried against: those that have been silent for longest.
 const TRIED: usize = 16;
+/// How often it is told that packets still come from where the session is not: the question that it is to be asked may have been lost, or it has come
+/// back to where it was. Packets that are only late are over before that.
+const TOLD_AGAIN: Duration = Duration::from_millis(200);
 
 impl Dtls {
     /// A packet that is not of the session that has its address, `but`, or whose address nobody has: perhaps of a peer whose address has changed.
@@ -43,7 +46,7 @@ impl Dtls {
             let found = outcome.delivered > 0;
             self.settle(name, outcome);
             if found {
-                self.saw(name, path);
+                self.saw(now, name, path);
                 return;
             }
         }
@@ -51,13 +54,15 @@ impl Dtls {
     }
 
     /// A packet of this session has come by this path.
-    pub(super) fn saw(&mut self, name: Path, path: Path) {
+    pub(super) fn saw(&mut self, now: Instant, name: Path, path: Path) {
         let Some(session) = self.sessions.get_mut(&name) else { return };
-        if session.at == path || session.seen == Some(path) {
+        let known = session.seen == Some(path);
+        if session.at == path || known && now < session.told + TOLD_AGAIN {
             return;
         }
+        session.told = now;
         let old = session.seen.replace(path);
-        if let Some(old) = old.filter(|old| self.routes.get(old) == Some(&name)) {
+        if let Some(old) = old.filter(|old| !known && self.routes.get(old) == Some(&name)) {
             self.routes.remove(&old);
         }
         // Where another is, it stays until this one has shown that it is there.
@@ -69,11 +74,11 @@ impl Dtls {
     }
 
     /// The peer has answered by this path.
-    pub(super) fn moves(&mut self, session: Path, path: Path) -> bool {
+    pub(super) fn moves(&mut self, now: Instant, session: Path, path: Path) -> bool {
         let Some(peer) = self.sessions.get_mut(&session).filter(|peer| peer.seen == Some(path)) else { return false };
         // What is late still comes by the old path.
         let old = std::mem::replace(&mut peer.at, path);
-        peer.seen = Some(old);
+        (peer.seen, peer.told) = (Some(old), now);
         self.hosts.remove(&(host(old), session));
         self.hosts.insert((host(path), session));
         for path in [old, path] {

@@ -318,7 +318,7 @@ impl Secure for Dtls {
         let (delivered, nothing) = (outcome.delivered > 0, !outcome.progress && outcome.failed.is_none());
         self.settle(name, outcome);
         if delivered {
-            self.saw(name, path);
+            self.saw(now, name, path);
         } else if nothing && shape.may_have_moved() {
             self.try_sessions(now, path, Some(name), datagram, deliver);
         } else if nothing {
@@ -349,8 +349,8 @@ impl Secure for Dtls {
         (seen == Some(path)).then(|| self.seal(now, session, packet, datagram)).flatten().map(|_| path)
     }
 
-    fn move_to(&mut self, _: Instant, session: Path, path: Path) -> bool {
-        self.moves(session, path)
+    fn move_to(&mut self, now: Instant, session: Path, path: Path) -> bool {
+        self.moves(now, session, path)
     }
 
     fn poll_transmit(&mut self, _: Instant, datagram: &mut Vec<u8>) -> Option<Path> {

@@ -46,6 +46,8 @@ pub(super) struct Peer {
     pub(super) at: Path,
     /// From where a packet of its has come, which is not where they go.
     pub(super) seen: Option<Path>,
+    /// When that was told last.
+    pub(super) told: Instant,
     /// The random number of the ClientHello by which the peer has begun it.
     pub(super) accepted: Option<[u8; 32]>,
     pub(super) begun: Instant,
@@ -86,6 +88,7 @@ impl Peer {
             dtls,
             at,
             seen: None,
+            told: now,
             accepted,
             begun: now,
             attempt: 0,
