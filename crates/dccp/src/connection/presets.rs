@@ -15,7 +15,8 @@ impl ConnectionOptions {
     /// - **Ack Vectors** also with CCID 3 and 4 (section 11.5), and `tail_ack` for the last packets. The peer must have them: Linux's CCID 3 is met
     ///   by dialect `linux`.
     /// - **Keep-alive** each 15 s (RFC 8085 section 3.5), below all that middleboxes forget after (RFC 4787 REQ-5); a peer that says nothing for 45 s
-    ///   is gone.
+    ///   is gone, and so is one that leaves a Response, the first Acks or a Close without an answer for as long: eight minutes, which section 8 has for
+    ///   all three, nobody waits.
     /// - **The path's MTU** is searched from 1280 bytes upwards.
     /// - **Timers** ring each 100 us at most (`t_gran` of RFC 5348 section 8.3): what is due in between goes together. Below 96 Mb/s each packet of 1200
     ///   bytes has a gap of its own.
@@ -27,6 +28,9 @@ impl ConnectionOptions {
             receive_ccids: vec![3, 2, 4],
             sequence_window: 1 << 14,
             idle_give_up: Some(Duration::from_secs(45)),
+            respond_give_up: Duration::from_secs(45),
+            partopen_give_up: Duration::from_secs(45),
+            close_give_up: Duration::from_secs(45),
             keep_alive: Some(Duration::from_secs(15)),
             report_gap: Some(Duration::from_millis(10)),
             tail_ack: Some(Duration::from_millis(50)),
