@@ -1,0 +1,180 @@
+//! What stands between a client and a server: a NAT with one client, which forgets, swallows, cuts and loses on command.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// Datagrams of each way that are remembered, for those who forge.
+const REMEMBERED: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    ToServer,
+    ToClient,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Everything is swallowed.
+    hole: bool,
+    /// The longest datagram that goes on, in bytes of UDP's payload.
+    limit: usize,
+    /// So many of a thousand are lost.
+    losses: u64,
+    random: u64,
+    lost: u64,
+    client: Option<SocketAddr>,
+    /// By which the server sees the client; `None`: the NAT is gone.
+    outside: Option<Arc<UdpSocket>>,
+    /// Those that were used before, and what comes to them goes nowhere.
+    before: Vec<Arc<UdpSocket>>,
+    seen: [VecDeque<Vec<u8>>; 2],
+}
+
+#[derive(Debug)]
+pub(crate) struct Nat {
+    inside: Arc<UdpSocket>,
+    server: SocketAddr,
+    state: Arc<Mutex<State>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Nat {
+    pub(crate) fn new(server: SocketAddr) -> Self {
+        let inside = Arc::new(socket());
+        let state = State {
+            hole: false,
+            limit: usize::MAX,
+            losses: 0,
+            random: 1,
+            lost: 0,
+            client: None,
+            outside: None,
+            before: Vec::new(),
+            seen: Default::default(),
+        };
+        let nat =
+            Self { inside: Arc::clone(&inside), server, state: Arc::new(Mutex::new(state)), threads: Mutex::default() };
+        nat.rebind();
+        let state = Arc::clone(&nat.state);
+        nat.run(move |buffer| {
+            let received = inside.recv_from(buffer);
+            let mut state = state.lock().unwrap();
+            let Some(outside) = state.outside.clone() else { return false };
+            if let Ok((len, client)) = received {
+                state.client = Some(client);
+                if state.passes(Way::ToServer, &buffer[..len]) {
+                    drop(outside.send_to(&buffer[..len], server));
+                }
+            }
+            true
+        });
+        nat
+    }
+
+    fn run(&self, mut turn: impl FnMut(&mut [u8]) -> bool + Send + 'static) {
+        let thread = Builder::new().spawn(move || {
+            let mut buffer = vec![0; 1 << 16];
+            while turn(&mut buffer) {}
+        });
+        self.threads.lock().unwrap().push(thread.unwrap());
+    }
+
+    /// Where the client finds the server.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.inside.local_addr().unwrap()
+    }
+
+    /// The client has another port from now on; what goes to the old one goes nowhere.
+    pub(crate) fn rebind(&self) {
+        self.bind(Arc::new(socket()));
+    }
+
+    /// It has the first one again.
+    pub(crate) fn rebind_to_first(&self) {
+        let first = Arc::clone(&self.state.lock().unwrap().before[0]);
+        self.bind(first);
+    }
+
+    fn bind(&self, outside: Arc<UdpSocket>) {
+        let before = self.state.lock().unwrap().outside.replace(Arc::clone(&outside));
+        self.state.lock().unwrap().before.extend(before);
+        let (state, inside) = (Arc::clone(&self.state), Arc::clone(&self.inside));
+        self.run(move |buffer| {
+            let received = outside.recv_from(buffer);
+            let mut state = state.lock().unwrap();
+            if state.outside.as_ref().is_none_or(|now| !Arc::ptr_eq(now, &outside)) {
+                return false;
+            }
+            if let (Ok((len, _)), Some(client)) = (received, state.client)
+                && state.passes(Way::ToClient, &buffer[..len])
+            {
+                drop(inside.send_to(&buffer[..len], client));
+            }
+            true
+        });
+    }
+
+    /// Everything is swallowed from now on, or no more.
+    pub(crate) fn hole(&self, hole: bool) {
+        self.state.lock().unwrap().hole = hole;
+    }
+    /// What is longer goes no further, and nobody says so.
+    pub(crate) fn limit(&self, limit: usize) {
+        self.state.lock().unwrap().limit = limit;
+    }
+    /// So many of a thousand are lost, each way.
+    pub(crate) fn lose(&self, losses: u64) {
+        self.state.lock().unwrap().losses = losses;
+    }
+    /// Lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.state.lock().unwrap().lost
+    }
+    /// The last datagrams of this way.
+    pub(crate) fn seen(&self, way: Way) -> Vec<Vec<u8>> {
+        self.state.lock().unwrap().seen[way as usize].iter().cloned().collect()
+    }
+
+    /// Somebody sends this in the peer's name.
+    pub(crate) fn inject(&self, way: Way, datagram: &[u8]) {
+        let state = self.state.lock().unwrap();
+        match (way, state.client, &state.outside) {
+            (Way::ToServer, _, Some(outside)) => drop(outside.send_to(datagram, self.server)),
+            (Way::ToClient, Some(client), _) => drop(self.inside.send_to(datagram, client)),
+            _ => {}
+        }
+    }
+
+    /// It is gone, and says nothing.
+    pub(crate) fn vanish(self) {
+        let mut state = self.state.lock().unwrap();
+        (state.outside, state.client) = (None, None);
+        state.before.clear();
+        drop(state);
+        self.threads.into_inner().unwrap().into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+impl State {
+    fn passes(&mut self, way: Way, datagram: &[u8]) -> bool {
+        let seen = &mut self.seen[way as usize];
+        if seen.len() == REMEMBERED {
+            seen.pop_front();
+        }
+        seen.push_back(datagram.to_vec());
+        // Knuth's MMIX.
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let lost = (self.random >> 33) % 1000 < self.losses;
+        self.lost += u64::from(lost);
+        !self.hole && !lost && datagram.len() <= self.limit
+    }
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    socket
+}
