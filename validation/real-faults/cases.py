@@ -1,0 +1,270 @@
+"""The faults, each with its bars. A case is given a lab and returns what it measured; what is not as it should be it says by `Missed`."""
+
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+import hostile
+from lab import CLIENT, PORT, ROUTER, SERVER
+
+HERE = pathlib.Path(__file__).resolve().parent
+INTERVAL_MS = 10
+# What this machine may add: the cable is a program, too.
+SLACK_MS = 5
+
+
+class Missed(Exception):
+    """A bar is not met. The second argument is what was measured."""
+
+
+def check(holds, why, figures):
+    if not holds:
+        raise Missed(why, figures)
+
+
+def rtt(lab):
+    """What the path itself takes, in ms: half of the datagrams take less."""
+    with lab.server.inside():
+        far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with lab.client.inside():
+        near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    far.bind((SERVER, 9))
+    for end in (near, far):
+        end.settimeout(2)
+    trips = []
+    for _ in range(11):
+        began = time.monotonic()
+        near.sendto(b"ping", (SERVER, 9))
+        far.sendto(*far.recvfrom(64))
+        near.recv(64)
+        trips.append((time.monotonic() - began) * 1e3)
+    near.close(), far.close()
+    return statistics.median(trips)
+
+
+def again(end, since, before=0.0):
+    """How long after that instant media came again, in ms, in the longest gap that began before it, or as much later as a round trip takes; 0 if
+    it was never gone for two intervals. `before`: the fault began so many seconds earlier."""
+    began = lambda line: line["at"] - line["ms"] / 1e3
+    gaps = [line for line in end.all("gap", since) if since - before - 0.1 < began(line) < since + 0.06]
+    return (max(gaps, key=lambda line: line["ms"])["at"] - since) * 1e3 if gaps else 0.0
+
+
+def goes_on(end, seconds=30.0):
+    """Media comes."""
+    came = end.last()["came"]
+    return end.wait_for("status", after=time.monotonic(), seconds=seconds, such=lambda line: line["came"] > came + 5)
+
+
+def first(lab):
+    """The first datagram is there after 1.5 round trips and 2 ms, where nothing is lost."""
+    trip, took = rtt(lab), []
+    server, print_ = lab.serve()
+    for _ in range(11):
+        client = lab.call(print_, "--seconds", 1)
+        began = client.wait_for("calls")
+        came = began and server.wait_for("first", after=began["at"])
+        check(came, "no media comes", {})
+        took.append((came["at"] - began["at"]) * 1e3)
+        client.finish()
+    server.kill()
+    figures = {"rtt_ms": trip, "first_ms": statistics.median(took), "slowest_ms": max(took)}
+    check(figures["first_ms"] <= 1.5 * trip + 2, "later than 1.5 round trips and 2 ms", figures)
+    return figures
+
+
+def loss(lab):
+    """With 5 % lost each way all that is not lost comes, and the call goes on."""
+    # TFRC lets go 90 datagrams of 200 B a second on such a path (RFC 5348 section 3.1).
+    with lab.pair("--interval", 2 * INTERVAL_MS) as (server, client):
+        before = {end: end.last() for end in (server, client)}
+        lab.set(loss=5)
+        time.sleep(15)
+        lab.set(loss=0)
+        time.sleep(1)
+        now = {end: end.last() for end in (server, client)}
+        share = {name: (now[to]["came"] - before[to]["came"]) / (now[by]["sent"] - before[by]["sent"])
+                 for name, by, to in (("to_server", client, server), ("to_client", server, client))}
+        check(min(share.values()) >= 0.9, "more than a tenth does not come", share)
+        check(max(share.values()) < 0.99, "nothing is lost: the cable is too good", share)
+        check(not client.all("closed") and not server.all("closed"), "the call ended", share)
+        return share
+
+
+def rebinding(lab):
+    """The NAT forgets the client: media comes again within one round trip and one packet's interval, both ways."""
+    trip, figures = rtt(lab), {"to_server_ms": [], "to_client_ms": []}
+    with lab.pair("--interval", INTERVAL_MS) as (server, client):
+        ports = set()
+        for _ in range(7):
+            time.sleep(1.5)
+            table = lab.router.run("cat", "/proc/net/nf_conntrack")
+            ports |= set(re.findall(rf"dst={ROUTER} sport={PORT} dport=(\d+)", table))
+            since = time.monotonic()
+            lab.forget()
+            time.sleep(1)
+            check(goes_on(server) and goes_on(client), "no media comes any more", figures)
+            figures["to_server_ms"].append(again(server, since))
+            figures["to_client_ms"].append(again(client, since))
+    figures = {key: max(values) for key, values in figures.items()} | {"rtt_ms": trip, "ports": len(ports)}
+    check(len(ports) > 1, "the NAT gave the same port again", figures)
+    bar = trip + INTERVAL_MS + SLACK_MS
+    check(max(figures["to_server_ms"], figures["to_client_ms"]) <= bar, f"later than {bar:.0f} ms", figures)
+    return figures
+
+
+def narrow(lab, change, back):
+    with lab.pair("--size", 2000) as (server, client):
+        wide = lambda line: line["largest"] > 1350
+        check(server.wait_for("status", such=wide) and client.wait_for("status", such=wide), "the path's MTU is not found", {})
+        since = time.monotonic()
+        change()
+        try:
+            small = lambda line: line["largest"] < 1272
+            lines = [end.wait_for("status", after=since, such=small) for end in (server, client)]
+            check(all(lines), "datagrams stay too large", {})
+            check(goes_on(server) and goes_on(client), "no media comes any more", {})
+            figures = {"seconds": max(line["at"] for line in lines) - since, "largest": max(line["largest"] for line in lines)}
+            check(figures["seconds"] < 15, "later than 15 s", figures)
+            return figures
+        finally:
+            back()
+
+
+def mtu(lab):
+    """A link on the way takes 1300 bytes only, and says so by ICMP, which may be forged: within 15 s datagrams are as small."""
+    def set_mtu(size):
+        lab.router.ip("link", "set", "r1", "mtu", str(size))
+        lab.server.ip("link", "set", "s0", "mtu", str(size))
+    return narrow(lab, lambda: set_mtu(1300), lambda: set_mtu(1500))
+
+
+def mtu_hole(lab):
+    """The same, and nobody says so."""
+    return narrow(lab, lambda: lab.set(limit=1300), lambda: lab.set(limit=0))
+
+
+def killed(lab):
+    """A peer is killed: the other end hears that nobody answers, after its patience of 5 s, and keeps nothing."""
+    figures = {}
+    for name in ("server", "client"):
+        with lab.pair("--patience", 5) as (server, client):
+            gone, left = (server, client) if name == "server" else (client, server)
+            since = time.monotonic()
+            gone.kill()
+            closed = left.wait_for("closed", after=since)
+            check(closed, f"the {name} is gone, and nobody says so", figures)
+            figures[f"{name}_s"] = closed["at"] - since
+            check("does not answer" in closed["why"] and figures[f"{name}_s"] < 6, closed["why"], figures)
+            nothing = lambda line: line["connections"] == line["sessions"] == 0
+            check(left.wait_for("status", after=since, such=nothing), "something is left of it", figures)
+    return figures
+
+
+def down(lab):
+    """The server's interface is down for 3 s: media goes on."""
+    with lab.pair() as (server, client):
+        lab.server.ip("link", "set", "s0", "down")
+        time.sleep(3)
+        lab.server.ip("link", "set", "s0", "up")
+        lab.server.ip("route", "replace", "default", "via", ROUTER)
+        since = time.monotonic()
+        check(goes_on(server) and goes_on(client), "no media comes any more", {})
+        return {"to_server_ms": again(server, since, 3.1), "to_client_ms": again(client, since, 3.1)}
+
+
+def clock(lab):
+    """The wall clock jumps by a day, forth and back, each time that it is asked: nobody asks it but once, for the dates of a certificate that nobody reads."""
+    with tempfile.TemporaryDirectory() as scratch:
+        shim = pathlib.Path(scratch) / "stepping.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "stepping.c", "-ldl"], check=True)
+        preload = {"LD_PRELOAD": str(shim)}
+        server, print_ = lab.serve()
+        client = lab.call(print_, "--seconds", 5, environment=preload)
+        check(client.wait_for("first"), "no media comes", {})
+        status, said = client.finish()
+        server.kill()
+        walls, others = map(int, re.search(r"clocks: (\d+) wall, (\d+) other", said).groups())
+        figures = {"wall": walls, "monotonic": others, "gaps": len(client.all("gap"))}
+        check(status == 0 and walls <= 1 and others > 100, "the wall clock is asked", figures)
+        return figures
+
+
+def opening(lab, print_):
+    """The first datagram of a client."""
+    with lab.client.inside():
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    silent.bind((CLIENT, PORT))
+    silent.settimeout(20)
+    trust = ("--trust", print_) if print_ else ("--plain",)
+    client = lab.end(lab.client, "client", f"{CLIENT}:{PORT}", *trust, "--seconds", 5)
+    payload = silent.recv(4096)
+    silent.close()
+    client.kill()
+    return payload
+
+
+def flood(lab, plain, most):
+    """Handshakes begun from 2^17 addresses, with every port: memory stays flat, no more bytes go out than come in, and an honest client is served."""
+    rate, seconds = 5000, 20
+    server, print_ = lab.serve(*(("--plain",) if plain else ()))
+    payload = opening(lab, print_)
+    calm, memory = server.rss(), []
+    flooding = threading.Thread(target=lambda: sent.append(hostile.flood(lab.router, payload, (SERVER, PORT), seconds, rate)))
+    sent, counters = [], lambda: [lab.server.counter("s0", which) for which in ("rx_bytes", "tx_bytes")]
+    before = counters()
+    flooding.start()
+    honest = []
+    while flooding.is_alive():
+        time.sleep(1)
+        memory.append(server.rss())
+        if len(memory) % 5 == 3:
+            # One at a time: it is served while the flood goes on.
+            client = lab.call(print_, "--seconds", 1)
+            honest.append(bool(client.wait_for("first", seconds=10)))
+            client.kill()
+    flooding.join()
+    received, out = (after - was for after, was in zip(counters(), before))
+    figures = {"datagrams": sent[0], "in_bytes": received, "out_bytes": out, "ratio": out / received, "calm_kb": calm, "peak_kb": max(memory),
+               "growth_kb": max(memory[len(memory) // 2:]) - max(memory[:len(memory) // 2]), "honest": sum(honest)}
+    server.kill()
+    check(sent[0] > rate * seconds / 4, "too few datagrams went", figures)
+    check(honest and all(honest), "an honest client is not served", figures)
+    check(figures["ratio"] <= most, f"more than {most} bytes answer a byte", figures)
+    # The first half has filled what has a cap.
+    check(figures["growth_kb"] < 1024 and figures["peak_kb"] - calm < 32 << 10, "memory grows", figures)
+    return figures
+
+
+def spoofed(lab):
+    """Under DTLS:"""
+    return flood(lab, False, 1.0)
+
+
+def spoofed_plain(lab):
+    """Without: up to twice as much goes out, as the threat model says."""
+    return flood(lab, True, 2.0)
+
+
+def garbage(lab):
+    """Somebody on the path sends on spoilt and random datagrams in both names: the call goes on as if there were nothing."""
+    with lab.pair() as (server, client):
+        seen = [datagram for datagram in hostile.capture(lab.router, "r1") if datagram[1] == (SERVER, PORT)]
+        seen += [datagram for datagram in hostile.capture(lab.router, "r0") if datagram[1][0] == CLIENT]
+        before, since = server.rss(), time.monotonic()
+        sent = hostile.spoil(lab.router, seen, 15, 2000)
+        goes = goes_on(server) and goes_on(client)
+        gaps = [line["ms"] for end in (server, client) for line in end.all("gap", since)]
+        figures = {"datagrams": sent, "growth_kb": server.rss() - before, "longest_gap_ms": max(gaps, default=0.0)}
+        check(goes and not server.all("closed") and not client.all("closed"), "the call ended", figures)
+        check(figures["growth_kb"] < 4096, "memory grows", figures)
+        return figures
+
+
+CASES = {case.__name__.replace("_", "-"): case
+         for case in (first, loss, rebinding, mtu, mtu_hole, killed, down, clock, spoofed, spoofed_plain, garbage)}
