@@ -86,6 +86,30 @@ fn a_full_server() {
     assert_eq!(world.ends[SERVER].endpoint.connections(), 2);
 }
 
+/// Who waits in TIMEWAIT, here for eight minutes, keeps nobody out: twelve connections one after the other where there may be two.
+#[test]
+fn who_has_parted_gives_way() {
+    let few = EndpointOptions { connections: 2, ..EndpointOptions::default() };
+    let mut world = World::new(few, &options(), perfect());
+    for port in 4000..4012 {
+        let handle = world.connect(there(port), &options(), Queue::default());
+        world.run(SECOND);
+        assert_eq!(world.ends[CLIENT].state(handle), Some(State::Open));
+        world.close(CLIENT, handle);
+        world.run(SECOND);
+        assert_eq!(world.ends[CLIENT].state(handle), Some(State::TimeWait));
+        assert!(world.ends[CLIENT].endpoint.connections() <= 2);
+    }
+    // Those that go on do not.
+    for port in [5000, 5001] {
+        world.connect(there(port), &options(), Queue::default());
+        world.run(SECOND);
+    }
+    let third =
+        world.ends[CLIENT].endpoint.connect(world.now, there(5002), PORT, SERVICE, &options(), Queue::default());
+    assert_eq!(third, Err(ConnectError::Full { connections: 2 }));
+}
+
 /// Section 8.1.3 and section 8.5 step 3: where nobody listens a Request gets Connection Refused, another packet No Connection, a
 /// Reset nothing; and no more of them than the options allow.
 #[test]

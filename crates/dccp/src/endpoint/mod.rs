@@ -33,7 +33,8 @@ const DYNAMIC: u16 = u16::MAX - FIRST_DYNAMIC + 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointOptions {
     /// Connections at most, of which each has some 10 kB, those in RESPOND and in TIMEWAIT included, and those whose end the program
-    /// has not heard of. More than the listeners' backlogs together, lest Requests of which nothing comes keep others out.
+    /// has not heard of. Who is in TIMEWAIT gives way to another, the first one first: else peers that come and go, or who opens connections in the
+    /// name of one that refuses them, would keep all others out for minutes. More than the listeners' backlogs together, lest Requests of which nothing comes keep others out.
     pub connections: usize,
     /// Datagrams of one size that go at once, in one buffer, at most; 1 where the system cannot take them apart.
     pub segments: usize,
@@ -74,6 +75,8 @@ pub struct Endpoint<O> {
     ready: VecDeque<u32>,
     /// Of whom something may have to be told.
     eventful: VecDeque<u32>,
+    /// Who waits for nothing but old packets, in TIMEWAIT; the first is there still.
+    parted: VecDeque<ConnectionHandle>,
     waiting: Waiting,
     refusals: RateLimit,
 }
@@ -88,13 +91,15 @@ struct Entry<O> {
     ready: bool,
     /// In the queue of this name.
     eventful: bool,
+    /// In the queue of this name.
+    parted: bool,
     /// The program knows that it is there.
     announced: bool,
 }
 
 impl<O> Entry<O> {
     const fn new(connection: Box<Connection>, outbox: O, path: Path) -> Self {
-        Self { connection, outbox, path, ready: false, eventful: false, announced: true }
+        Self { connection, outbox, path, ready: false, eventful: false, parted: false, announced: true }
     }
     fn has_events(&self) -> bool {
         !self.announced || self.connection.has_events()
@@ -115,6 +120,7 @@ impl<O: Outbox + Default> Endpoint<O> {
             deadlines: Deadlines::default(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
+            parted: VecDeque::new(),
             waiting: Waiting::default(),
             refusals: RateLimit::new(options.refusals_per_second),
         }
@@ -261,11 +267,16 @@ impl<O: Outbox + Default> Endpoint<O> {
         ConnectionOptions { idle_give_up: options.idle_give_up.or(self.options.idle_give_up), ..options.clone() }
     }
 
-    const fn is_full(&self) -> bool {
-        self.slots.len() >= self.options.connections
+    fn is_full(&self) -> bool {
+        self.slots.len() >= self.options.connections && self.parted.is_empty()
     }
 
     fn insert(&mut self, entry: Entry<O>) -> u32 {
+        if self.slots.len() >= self.options.connections
+            && let Some(index) = self.parted.front().and_then(|first| self.slots.index(*first))
+        {
+            self.forget(index);
+        }
         let name = (entry.path, entry.connection.ports());
         let index = self.slots.insert(entry);
         self.names.insert(name, index);
@@ -297,18 +308,27 @@ impl<O: Outbox + Default> Endpoint<O> {
         self.forget_if_over(index);
     }
 
-    /// Nothing is left to say and to tell, and no timer runs.
+    /// Nothing is left to say and to tell, and no timer runs, but perhaps that of TIMEWAIT.
     fn forget_if_over(&mut self, index: u32) {
-        let over = |entry: &Entry<O>| !entry.ready && !entry.eventful && entry.connection.state() == State::Closed;
-        if self.slots.get(index).is_some_and(over)
-            && let Some(entry) = self.slots.remove(index)
-        {
-            self.deadlines.set(index, None);
-            let name = (entry.path, entry.connection.ports());
-            // Another may have taken its place.
-            if self.names.get(&name) == Some(&index) {
-                self.names.remove(&name);
-            }
+        let handle = self.slots.handle(index);
+        let Some(entry) = self.slots.get_mut(index).filter(|entry| !entry.ready && !entry.eventful) else { return };
+        match entry.connection.state() {
+            State::Closed => self.forget(index),
+            State::TimeWait if !std::mem::replace(&mut entry.parted, true) => self.parted.push_back(handle),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, index: u32) {
+        let Some(entry) = self.slots.remove(index) else { return };
+        self.deadlines.set(index, None);
+        let name = (entry.path, entry.connection.ports());
+        // Another may have taken its place.
+        if self.names.get(&name) == Some(&index) {
+            self.names.remove(&name);
+        }
+        while self.parted.front().is_some_and(|first| self.slots.index(*first).is_none()) {
+            self.parted.pop_front();
         }
     }
 }
