@@ -2,6 +2,7 @@
 //! how fast anything is; what was measured is printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_types, reason = "tests")]
 
+mod attackers;
 mod breaker;
 mod ends;
 mod hostile;

@@ -15,7 +15,9 @@ pub(crate) enum Way {
     ToClient,
 }
 
-#[derive(Debug)]
+/// Who stands on the path: is shown what passes, or nothing now and then, and says what goes on.
+pub(crate) type OnPath = Box<dyn FnMut(Option<(Way, &[u8])>) -> Vec<(Way, Vec<u8>)> + Send>;
+
 struct State {
     /// Everything is swallowed.
     hole: bool,
@@ -31,9 +33,9 @@ struct State {
     /// Those that were used before, and what comes to them goes nowhere.
     before: Vec<Arc<UdpSocket>>,
     seen: [VecDeque<Vec<u8>>; 2],
+    on_path: Option<OnPath>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Nat {
     inside: Arc<UdpSocket>,
     server: SocketAddr,
@@ -54,6 +56,7 @@ impl Nat {
             outside: None,
             before: Vec::new(),
             seen: Default::default(),
+            on_path: None,
         };
         let nat =
             Self { inside: Arc::clone(&inside), server, state: Arc::new(Mutex::new(state)), threads: Mutex::default() };
@@ -62,13 +65,14 @@ impl Nat {
         nat.run(move |buffer| {
             let received = inside.recv_from(buffer);
             let mut state = state.lock().unwrap();
-            let Some(outside) = state.outside.clone() else { return false };
-            if let Ok((len, client)) = received {
-                state.client = Some(client);
-                if state.passes(Way::ToServer, &buffer[..len]) {
-                    drop(outside.send_to(&buffer[..len], server));
-                }
+            if state.outside.is_none() {
+                return false;
             }
+            if let Ok((_, client)) = received {
+                state.client = Some(client);
+            }
+            let came = received.ok().map(|(len, _)| (Way::ToServer, &buffer[..len]));
+            state.carry(came, &inside, server);
             true
         });
         nat
@@ -101,17 +105,15 @@ impl Nat {
     fn bind(&self, outside: Arc<UdpSocket>) {
         let before = self.state.lock().unwrap().outside.replace(Arc::clone(&outside));
         self.state.lock().unwrap().before.extend(before);
-        let (state, inside) = (Arc::clone(&self.state), Arc::clone(&self.inside));
+        let (state, inside, server) = (Arc::clone(&self.state), Arc::clone(&self.inside), self.server);
         self.run(move |buffer| {
             let received = outside.recv_from(buffer);
             let mut state = state.lock().unwrap();
             if state.outside.as_ref().is_none_or(|now| !Arc::ptr_eq(now, &outside)) {
                 return false;
             }
-            if let (Ok((len, _)), Some(client)) = (received, state.client)
-                && state.passes(Way::ToClient, &buffer[..len])
-            {
-                drop(inside.send_to(&buffer[..len], client));
+            if let Ok((len, _)) = received {
+                state.carry(Some((Way::ToClient, &buffer[..len])), &inside, server);
             }
             true
         });
@@ -129,6 +131,10 @@ impl Nat {
     pub(crate) fn lose(&self, losses: u64) {
         self.state.lock().unwrap().losses = losses;
     }
+    /// From now on somebody stands on the path.
+    pub(crate) fn on_path(&self, on_path: OnPath) {
+        self.state.lock().unwrap().on_path = Some(on_path);
+    }
     /// Lost so far.
     pub(crate) fn lost(&self) -> u64 {
         self.state.lock().unwrap().lost
@@ -140,12 +146,7 @@ impl Nat {
 
     /// Somebody sends this in the peer's name.
     pub(crate) fn inject(&self, way: Way, datagram: &[u8]) {
-        let state = self.state.lock().unwrap();
-        match (way, state.client, &state.outside) {
-            (Way::ToServer, _, Some(outside)) => drop(outside.send_to(datagram, self.server)),
-            (Way::ToClient, Some(client), _) => drop(self.inside.send_to(datagram, client)),
-            _ => {}
-        }
+        self.state.lock().unwrap().send(way, datagram, &self.inside, self.server);
     }
 
     /// It is gone, and says nothing.
@@ -159,6 +160,25 @@ impl Nat {
 }
 
 impl State {
+    /// What comes goes on as the path, and who stands on it, will have it.
+    fn carry(&mut self, came: Option<(Way, &[u8])>, inside: &UdpSocket, server: SocketAddr) {
+        let came = came.filter(|(way, datagram)| self.passes(*way, datagram));
+        match &mut self.on_path {
+            None => came.into_iter().for_each(|(way, datagram)| self.send(way, datagram, inside, server)),
+            Some(on_path) => {
+                on_path(came).into_iter().for_each(|(way, datagram)| self.send(way, &datagram, inside, server));
+            }
+        }
+    }
+
+    fn send(&self, way: Way, datagram: &[u8], inside: &UdpSocket, server: SocketAddr) {
+        match (way, self.client, &self.outside) {
+            (Way::ToServer, _, Some(outside)) => drop(outside.send_to(datagram, server)),
+            (Way::ToClient, Some(client), _) => drop(inside.send_to(datagram, client)),
+            _ => {}
+        }
+    }
+
     fn passes(&mut self, way: Way, datagram: &[u8]) -> bool {
         let seen = &mut self.seen[way as usize];
         if seen.len() == REMEMBERED {

@@ -105,6 +105,13 @@ pub(crate) struct Came {
     pub(crate) end: Option<Closed>,
 }
 
+impl Came {
+    /// Some of the same number, or of none.
+    pub(crate) fn repeats(&self) -> u64 {
+        self.wrong + self.numbers.values().map(|times| times - 1).sum::<u64>()
+    }
+}
+
 impl Stream {
     fn new(
         from: &Arc<Connection>,
