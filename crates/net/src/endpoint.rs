@@ -200,7 +200,7 @@ impl Endpoint {
     }
 
     fn start(socket: Socket, options: &Options, listens: bool) -> Result<Self, EndpointError> {
-        let (clock, socket) = (Clock::new(), Arc::new(socket));
+        let (clock, socket) = (options.clock, Arc::new(socket));
         let dtls = options.dtls.clone().map(|dtls| Dtls::new(DtlsOptions { accept: listens, ..dtls }, clock));
         let secure = dtls.transpose()?.map(|dtls| Box::new(dtls) as Box<dyn Secure>);
         let random = SystemEntropy::new()?;

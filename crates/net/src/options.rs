@@ -1,5 +1,6 @@
 //! What an endpoint is told.
 
+use crate::Clock;
 use crate::driver::Common;
 use crate::encoder::EncoderOptions;
 use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
@@ -48,6 +49,8 @@ pub struct Options {
     pub events: usize,
     /// Whether events tell what became of each datagram.
     pub follow: bool,
+    /// What the endpoint goes by. Only who measures what wrong clocks do needs one that [shows something else](Clock::shown_by).
+    pub clock: Clock,
 }
 
 impl Options {
@@ -100,6 +103,7 @@ impl Options {
             unread: 1024,
             events: 1024,
             follow: true,
+            clock: Clock::new(),
         }
     }
 

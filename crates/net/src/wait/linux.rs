@@ -22,7 +22,8 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 struct Timer {
     fd: TimerFd,
-    /// What the system's clock showed at the clock's zero.
+    clock: Clock,
+    /// What the system's clock showed when ours began.
     zero: Duration,
 }
 
@@ -30,9 +31,9 @@ impl Timer {
     fn new(clock: Clock, flags: TimerFlags) -> io::Result<Self> {
         let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags | TimerFlags::TFD_CLOEXEC)?;
         // In this order it never rings too early.
-        let ours = Duration::from_nanos(clock.now().as_nanos());
+        let ours = Duration::from_nanos(clock.elapsed().as_nanos());
         let system = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?);
-        Ok(Self { fd, zero: system.saturating_sub(ours) })
+        Ok(Self { fd, clock, zero: system.saturating_sub(ours) })
     }
 
     /// Rings then, at once if that is past; `None`: never.
@@ -41,8 +42,9 @@ impl Timer {
         let _ = match at {
             None => self.fd.unset(),
             Some(at) => {
+                let elapsed = Duration::from_nanos(self.clock.elapsed_at(at).as_nanos());
                 // Zero would stop it.
-                let system = self.zero.saturating_add(Duration::from_nanos(at.as_nanos())).max(Duration::from_nanos(1));
+                let system = self.zero.saturating_add(elapsed).max(Duration::from_nanos(1));
                 self.fd.set(Expiration::OneShot(TimeSpec::from_duration(system)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             }
         };

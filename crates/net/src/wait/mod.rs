@@ -21,7 +21,7 @@ mod tests {
     use super::*;
     use crate::Clock;
     use crate::socket::Socket;
-    use headway_units::{Duration, Ecn, Instant};
+    use headway_units::{Drift, Duration, Ecn, Instant};
     use std::sync::Arc;
 
     const LONG: Duration = Duration::from_secs(20);
@@ -43,6 +43,22 @@ mod tests {
             assert!(clock.now() >= at);
         }
         waiter.wait(clock.now(), Some(Instant::ZERO), false).unwrap();
+    }
+
+    /// Also by a clock that is a tenth too fast and an hour ahead, and by one that is as slow.
+    #[test]
+    fn an_instant_of_a_wrong_clock_is_waited_for() {
+        for (skew, offset) in [("100000ppm", "1h"), ("-100000ppm", "-1h")] {
+            let (offset, skew, drift) = (offset.parse().unwrap(), skew.parse().unwrap(), Drift::default());
+            let clock = Clock::new().shown_by(headway_units::Clock::new(offset, skew, drift, Duration::ZERO));
+            let socket = Arc::new(Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap());
+            let waiter = Waiter::new(clock, socket).unwrap();
+            for millis in [20, 0, 5] {
+                let at = clock.now() + Duration::from_millis(millis);
+                waiter.wait(clock.now(), Some(at), false).unwrap();
+                assert!(clock.now() >= at && clock.now() < at + LONG);
+            }
+        }
     }
 
     /// A datagram, a call, an earlier instant that somebody sets: each ends a wait that would last for long.
