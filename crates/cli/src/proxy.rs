@@ -35,7 +35,7 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     let configs = ways.map(|link| link.config(links.ties));
     let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
     let failed = |error: headway_net::proxy::ProxyError| Failure::Proxy(error.to_string());
-    let options = ProxyOptions { listen: asked.listen, to: asked.to, bound: asked.bound };
+    let options = ProxyOptions { listen: asked.listen, to: asked.to, beside: None, bound: asked.bound };
     let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
     if !asked.quiet {
         let front = proxy.address().map_err(failed)?;
@@ -122,7 +122,7 @@ fn live(before: &Report, now: &Report) -> String {
 }
 
 /// All that is told at the end.
-fn table(report: &Report) -> String {
+pub(crate) fn table(report: &Report) -> String {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let way = |name: &str, counts: &WayCounts| {
         let numbers = [

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_net::proxy::{Emulator, MOST_HELD, Packet, Way};
-use headway_record::{LinkSummary, Summary};
+use headway_record::{LinkLabel, LinkSummary, Measured, Summary};
 use headway_scenario::{Files, Scenario, links, load};
 use headway_sim::{LinkEvent, Observer, Simulation};
 use headway_units::{DropCause, Duration, Ecn, Instant};
@@ -92,6 +92,7 @@ fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u6
     let [there, back] = links.duplex(None).unwrap();
     let configs = [there, back].map(|link| link.config(links.ties));
     let mut link = Emulator::new([(&there.name, &configs[0]), (&back.name, &configs[1])], links.seed);
+    link.measure(&Measured::between(Instant::ZERO, end));
     let mut out: [Vec<_>; 2] = Default::default();
     let mut fetch = |link: &mut Emulator<u64>, now| {
         while let Some(departure) = link.poll_transmit(now) {
@@ -134,6 +135,8 @@ fn same(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
                 counts.arrived_packets,
                 counts.delivered_packets + counts.dropped_packets.total() + counts.held_packets
             );
+            let label = LinkLabel { name: link.name.clone(), from: link.from.clone(), to: link.to.clone() };
+            assert_eq!(&emulator.summary(way, label, Instant::ZERO + scenario.duration), link, "{text}");
         }
     }
     summary.links

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_net::Clock;
-use headway_net::proxy::{Emulator, Packet, Proxy, ProxyOptions, Way};
+use headway_net::proxy::{Emulator, Packet, Proxy, ProxyOptions, Seen, Watch, Way};
 use headway_scenario::{Links, NoFiles, links};
-use headway_units::{Duration, Ecn, Instant};
+use headway_units::{DropCause, Duration, Ecn, Instant};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Socket, Type};
 use std::io::IoSliceMut;
@@ -65,7 +65,8 @@ fn link(keys: &str) -> Links {
 fn proxy(links: &Links, to: SocketAddr) -> Proxy {
     let ways = links.duplex(None).unwrap();
     let configs = ways.map(|link| link.config(links.ties));
-    let options = ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to, bound: Duration::from_secs(3600) };
+    let bound = Duration::from_secs(3600);
+    let options = ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to, beside: None, bound };
     Proxy::new(options, [(&ways[0].name, &configs[0]), (&ways[1].name, &configs[1])], links.seed).unwrap()
 }
 
@@ -237,4 +238,64 @@ fn each_client_has_an_address_of_its_own() {
         report.clients == 2 && !report.valid && report.faults[0].contains("2 datagrams were refused"),
         "{report:?}"
     );
+}
+
+/// What a watcher has heard: which door and way, bytes, and how long it was on the link; `None` for what was dropped.
+#[derive(Default)]
+struct Heard(Vec<(usize, Way, u32, Option<Duration>)>, u64);
+
+impl Watch for Heard {
+    fn came(&mut self, _: &Seen) {
+        self.1 += 1;
+    }
+    fn left(&mut self, now: Instant, seen: &Seen) {
+        self.0.push((seen.door, seen.way, seen.bytes, Some(now.since(seen.came))));
+    }
+    fn dropped(&mut self, _: Instant, seen: &Seen, cause: DropCause) {
+        assert_eq!(cause, DropCause::TooBig);
+        self.0.push((seen.door, seen.way, seen.bytes, None));
+    }
+}
+
+/// Two doors lead to two servers over one link, on which the second one's datagrams count 8 bytes less than they have: 1000 B and the 28 of their
+/// headers are 4.112 ms at 2 Mb/s, and then 992 B are 3.968 ms. One that is too big for the link is dropped, and who watches hears all of that.
+#[test]
+fn doors_share_the_link_and_who_watches_hears_of_each_datagram() {
+    let (clock, client, servers) = (Clock::new(), End::new(), [End::new(), End::new()]);
+    let mut proxy = proxy(&link("rate = \"2Mbps\"\ndelay = \"0s\"\nmtu = \"1028B\""), servers[0].address());
+    let first = proxy.address().unwrap();
+    let second = proxy.open(first_free(), servers[1].address(), Some(-8)).unwrap();
+    let mut heard = Heard::default();
+    let mut come = |proxy: &mut Proxy, heard: &mut Heard, many| {
+        let mut came: [Vec<Came>; 2] = Default::default();
+        let patience = Clock::new();
+        while heard.0.len() < many || came[0].len() + came[1].len() + 1 < many {
+            assert!(patience.now() < Instant::from_secs(30), "{:?}", heard.0);
+            proxy.turn_watched(Duration::from_millis(5), heard).unwrap();
+            for (came, server) in came.iter_mut().zip(&servers) {
+                came.extend(server.read(&clock));
+            }
+        }
+        came
+    };
+    client.send(first, None, &[1; 1000], None);
+    // Lest the second comes first: two sockets have no order.
+    while heard.1 == 0 {
+        proxy.turn_watched(Duration::from_millis(5), &mut heard).unwrap();
+    }
+    client.send(second, None, &[2; 1000], None);
+    client.send(first, None, &[3; 1001], None);
+    let came = come(&mut proxy, &mut heard, 3);
+    assert_eq!(came.map(|came| came.iter().map(|came| came.bytes[0]).collect::<Vec<_>>()), [vec![1], vec![2]]);
+    heard.0.sort_by_key(|(door, _, bytes, _)| (*door, *bytes));
+    let (there, times) = (Way::ToServer, [heard.0[0].3.unwrap(), heard.0[2].3.unwrap()]);
+    assert_eq!(heard.0, [(0, there, 1028, Some(times[0])), (0, there, 1029, None), (1, there, 992, Some(times[1]))]);
+    assert!(times[0] >= Duration::from_micros(4112) && times[1] >= Duration::from_micros(3968), "{times:?}");
+    assert_eq!((heard.1, proxy.report().to_server.delivered_bytes), (3, 1028 + 992));
+    // The same address at another door is another client.
+    assert_eq!(proxy.report().clients, 2);
+}
+
+fn first_free() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
 }

@@ -21,10 +21,14 @@ pub(super) struct ClientId {
     serial: u32,
 }
 
+/// A door of the proxy, by its number, and the address of who sends there.
+pub(super) type From = (usize, SocketAddr);
+
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) id: ClientId,
-    pub(super) address: SocketAddr,
+    /// Which door it has come to, and from where.
+    pub(super) from: From,
     /// The address of ours that it sends to, from which it is answered.
     pub(super) local: Option<IpAddr>,
     pub(super) socket: Socket,
@@ -33,26 +37,31 @@ pub(super) struct Client {
 
 #[derive(Debug)]
 pub(super) struct Clients {
-    server: SocketAddr,
     slots: Vec<Option<Client>>,
-    by_address: BTreeMap<SocketAddr, u32>,
+    by_address: BTreeMap<From, u32>,
     serial: u32,
     /// When idle ones were last looked for.
     looked: Instant,
 }
 
 impl Clients {
-    pub(super) fn new(server: SocketAddr) -> Self {
-        Self { server, slots: Vec::new(), by_address: BTreeMap::new(), serial: 0, looked: Instant::ZERO }
+    pub(super) fn new() -> Self {
+        Self { slots: Vec::new(), by_address: BTreeMap::new(), serial: 0, looked: Instant::ZERO }
     }
 
     pub(super) fn len(&self) -> usize {
         self.by_address.len()
     }
 
-    /// The client at this address, which has just sent; a new one gets a socket. `None`: there is no room for it.
-    pub(super) fn at(&mut self, now: Instant, address: SocketAddr, waiter: &Waiter) -> io::Result<Option<&mut Client>> {
-        if let Some(slot) = self.by_address.get(&address) {
+    /// The client at this address, which has just sent; a new one gets a socket towards this server. `None`: there is no room for it.
+    pub(super) fn at(
+        &mut self,
+        now: Instant,
+        from: From,
+        server: SocketAddr,
+        waiter: &Waiter,
+    ) -> io::Result<Option<&mut Client>> {
+        if let Some(slot) = self.by_address.get(&from) {
             let mut client = self.slots.get_mut(*slot as usize).and_then(Option::as_mut);
             if let Some(client) = &mut client {
                 client.seen = now;
@@ -68,14 +77,13 @@ impl Clients {
             }
             None => return Ok(None),
         };
-        let any: IpAddr =
-            if self.server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = Socket::bind(SocketAddr::new(any, 0))?;
         waiter.add(&socket, slot as u64)?;
         self.serial = self.serial.wrapping_add(1);
         let id = ClientId { slot: slot as u32, serial: self.serial };
-        self.by_address.insert(address, id.slot);
-        Ok(Some(self.slots[slot].insert(Client { id, address, local: None, socket, seen: now })))
+        self.by_address.insert(from, id.slot);
+        Ok(Some(self.slots[slot].insert(Client { id, from, local: None, socket, seen: now })))
     }
 
     /// The one in this slot, by whose socket something has come.
@@ -100,7 +108,7 @@ impl Clients {
             if let Some(client) = slot
                 && now.since(client.seen) >= IDLE
             {
-                self.by_address.remove(&client.address);
+                self.by_address.remove(&client.from);
                 *slot = None;
             }
         }
@@ -115,11 +123,11 @@ mod tests {
     /// does not go to who came in its place.
     #[test]
     fn there_are_so_many_clients_and_idle_ones_make_room() {
-        let mut clients = Clients::new(SocketAddr::from(([127, 0, 0, 1], 9)));
+        let (server, mut clients) = (SocketAddr::from(([127, 0, 0, 1], 9)), Clients::new());
         let waiter = Waiter::new().unwrap();
-        let address = |number: usize| SocketAddr::from(([127, 0, 0, 2], 1000 + number as u16));
+        let from = |number: usize| (0, SocketAddr::from(([127, 0, 0, 2], 1000 + number as u16)));
         let secs = Instant::from_secs;
-        let mut id = |at, number| clients.at(at, address(number), &waiter).unwrap().map(|client| client.id);
+        let mut id = |at, number| clients.at(at, from(number), server, &waiter).unwrap().map(|client| client.id);
         let first = id(secs(1), 0).unwrap();
         let last = (1..MOST_CLIENTS).filter_map(|number| id(secs(1), number)).last().unwrap();
         assert_eq!((id(secs(2), MOST_CLIENTS), id(secs(2), 0)), (None, Some(first)));
@@ -129,6 +137,6 @@ mod tests {
         // The first has sent at 2 s.
         assert_eq!(clients.len(), 1);
         assert!(clients.get(secs(122), last).is_none() && clients.get(secs(122), first).is_none());
-        assert_eq!(clients.get(secs(122), newcomer).unwrap().address, address(MOST_CLIENTS));
+        assert_eq!(clients.get(secs(122), newcomer).unwrap().from, from(MOST_CLIENTS));
     }
 }

@@ -1,21 +1,24 @@
 //! The emulator between sockets: one thread, which waits for datagrams and for the next departure.
 
-use super::clients::{ClientId, Clients};
-use super::emulator::{Departure, Emulator, Packet, Way};
+use super::clients::{ClientId, Clients, MOST_CLIENTS};
+use super::emulator::{Departure, Dropped, Emulator, Packet, Way, WayCounts};
 use super::report::Report;
 use super::socket::{Socket, ecn};
 use super::waiter::Waiter;
+use super::watch::{Seen, Watch};
 use crate::Clock;
 use headway_link::Config;
-use headway_record::Histogram;
-use headway_units::Duration;
+use headway_record::{Histogram, LinkLabel, LinkSummary, Measured};
+use headway_units::{Duration, Instant};
 use quinn_udp::RecvMeta;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What the listening socket is called; clients are called by their slots.
-const LISTENER: u64 = u64::MAX - 1;
+/// What the first door's socket is called, and those of the others follow; clients are called by their slots.
+const DOORS: u64 = 1 << 32;
+const _: () = assert!((MOST_CLIENTS as u64) < DOORS);
 /// Buffers that are read at once. Each may hold many datagrams (GRO); more at once would keep those waiting that are due.
 const BUFFERS: usize = 8;
 /// What a buffer may hold.
@@ -30,6 +33,8 @@ pub struct ProxyOptions {
     pub listen: SocketAddr,
     /// The server that their datagrams go on to.
     pub to: SocketAddr,
+    /// What a datagram counts on the link beside its payload, in bytes; negative: less than that. `None`: the headers of IP and UDP.
+    pub beside: Option<i32>,
     /// What the 99th percentile of the release error, and of the intake error, may be in a valid run.
     pub bound: Duration,
 }
@@ -57,7 +62,20 @@ pub enum ProxyError {
 #[derive(Debug, Default)]
 struct Datagram {
     client: ClientId,
+    door: usize,
+    came: Instant,
     bytes: Vec<u8>,
+}
+
+/// Where clients come in.
+#[derive(Debug)]
+struct Door {
+    listener: Socket,
+    /// Whether answers must say from which of our addresses they come.
+    anywhere: bool,
+    to: SocketAddr,
+    /// What a datagram counts on the link beside its payload; `None`: the headers of IP and UDP.
+    beside: Option<i32>,
 }
 
 /// A link between clients and a server: see the [module](super).
@@ -68,9 +86,7 @@ pub struct Proxy {
     waiter: Waiter,
     /// Whose sockets have something to read: kept for its memory.
     ready: Vec<u64>,
-    listener: Socket,
-    /// Whether answers must say from which of our addresses they come.
-    anywhere: bool,
+    doors: Vec<Door>,
     clients: Clients,
     link: Emulator<Datagram>,
     buffers: Vec<u8>,
@@ -86,33 +102,75 @@ impl Proxy {
     /// # Errors
     /// The address may be taken, or not be ours.
     pub fn new(options: ProxyOptions, ways: [(&str, &Config); 2], seed: u64) -> Result<Self, ProxyError> {
-        let address = options.listen;
-        let listener = Socket::bind(address).map_err(|error| ProxyError::Listen { address, error })?;
-        let waiter = Waiter::new().map_err(ProxyError::Wait)?;
-        waiter.add(&listener, LISTENER).map_err(ProxyError::Wait)?;
-        Ok(Self {
+        let mut proxy = Self {
             options,
             clock: Clock::new(),
-            waiter,
+            waiter: Waiter::new().map_err(ProxyError::Wait)?,
             ready: Vec::new(),
-            listener,
-            anywhere: address.ip().is_unspecified(),
-            clients: Clients::new(options.to),
+            doors: Vec::new(),
+            clients: Clients::new(),
             link: Emulator::new(ways, seed),
             buffers: vec![0; BUFFERS * BUFFER],
             release_error: Histogram::default(),
             intake_error: Histogram::default(),
             refused: 0,
             unsent: 0,
-        })
+        };
+        proxy.link.keep_dropped();
+        proxy.open(options.listen, options.to, options.beside)?;
+        Ok(proxy)
     }
 
-    /// Where it listens.
+    /// Opens another door: who sends to this address shares the link with all others, and is led to a server of its own; `beside` as
+    /// in [`ProxyOptions`]. Returns where it listens.
+    ///
+    /// # Errors
+    /// The address may be taken, or not be ours.
+    pub fn open(&mut self, listen: SocketAddr, to: SocketAddr, beside: Option<i32>) -> Result<SocketAddr, ProxyError> {
+        let listener = Socket::bind(listen).map_err(|error| ProxyError::Listen { address: listen, error })?;
+        self.waiter.add(&listener, DOORS + self.doors.len() as u64).map_err(ProxyError::Wait)?;
+        let address = listener.address().map_err(ProxyError::Receive)?;
+        self.doors.push(Door { listener, anywhere: listen.ip().is_unspecified(), to, beside });
+        Ok(address)
+    }
+
+    /// Where it listens, at its first door.
     ///
     /// # Errors
     /// The system does not tell.
     pub fn address(&self) -> Result<SocketAddr, ProxyError> {
-        self.listener.address().map_err(ProxyError::Receive)
+        let Some(door) = self.doors.first() else {
+            return Err(ProxyError::Receive(io::ErrorKind::NotConnected.into()));
+        };
+        door.listener.address().map_err(ProxyError::Receive)
+    }
+
+    /// What it goes by: it began with the proxy.
+    #[must_use]
+    pub const fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// What [`link_summary`](Self::link_summary) tells is of this time. To be said before the first datagram comes.
+    pub fn measure(&mut self, measured: &Arc<Measured>) {
+        self.link.measure(measured);
+    }
+
+    /// What happened to this direction of the link, until `end` at the latest.
+    #[must_use]
+    pub fn link_summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
+        self.link.summary(way, label, end)
+    }
+
+    /// What became of the packets of this direction so far.
+    #[must_use]
+    pub fn counts(&self, way: Way) -> WayCounts {
+        self.link.counts(way)
+    }
+
+    /// Packets of this direction that wait now, without the one in transmission, and bytes that it has transmitted since the beginning.
+    pub fn queue(&mut self, way: Way) -> (u64, u64) {
+        self.link.queue(self.clock.now(), way)
     }
 
     /// Waits until something happens or so long, and does what is to be done then: to be called again and again.
@@ -120,15 +178,23 @@ impl Proxy {
     /// # Errors
     /// Those from which it does not recover.
     pub fn turn(&mut self, longest: Duration) -> Result<(), ProxyError> {
+        self.turn_watched(longest, &mut ())
+    }
+
+    /// The same, and `watch` hears what becomes of each datagram.
+    ///
+    /// # Errors
+    /// Those from which it does not recover.
+    pub fn turn_watched(&mut self, longest: Duration, watch: &mut impl Watch) -> Result<(), ProxyError> {
         let now = self.clock.now();
         let until = self.link.poll_timeout().map_or(now + longest, |due| due.min(now + longest));
         let mut ready = std::mem::take(&mut self.ready);
         let waited = self.waiter.wait(now, until, &mut ready).map_err(ProxyError::Wait);
-        self.release();
+        self.release(watch);
         let read = waited.and_then(|()| {
             ready.iter().try_for_each(|key| {
-                self.receive(*key)?;
-                self.release();
+                self.receive(*key, watch)?;
+                self.release(watch);
                 Ok(())
             })
         });
@@ -163,14 +229,14 @@ impl Proxy {
     }
 
     /// Reads once from this socket.
-    fn receive(&mut self, key: u64) -> Result<(), ProxyError> {
+    fn receive(&mut self, key: u64, watch: &mut impl Watch) -> Result<(), ProxyError> {
         let mut buffers = std::mem::take(&mut self.buffers);
         let mut metas = [RecvMeta::default(); BUFFERS];
         let mut slices = buffers.chunks_exact_mut(BUFFER);
         let mut slices: [IoSliceMut<'_>; BUFFERS] =
             std::array::from_fn(|_| IoSliceMut::new(slices.next().unwrap_or_default()));
-        let read = if key == LISTENER {
-            self.listener.receive(&mut slices, &mut metas).map_err(ProxyError::Receive)
+        let read = if let Some(door) = self.door(key) {
+            self.doors[door].listener.receive(&mut slices, &mut metas).map_err(ProxyError::Receive)
         } else {
             let client = self.clients.in_slot(key);
             Ok(client.and_then(|client| client.socket.receive(&mut slices, &mut metas).ok()).unwrap_or_default())
@@ -183,7 +249,7 @@ impl Proxy {
                 let empty = coalesced.is_empty().then_some(coalesced);
                 for datagram in empty.into_iter().chain(coalesced.chunks(meta.stride.max(1))) {
                     late.into_iter().for_each(|late| self.intake_error.record(late));
-                    self.take(key, meta, datagram);
+                    self.take(key, meta, datagram, watch);
                 }
             }
         }
@@ -191,43 +257,69 @@ impl Proxy {
         read.map(|_| ())
     }
 
+    /// The door of whose socket this is the key.
+    fn door(&self, key: u64) -> Option<usize> {
+        let door = usize::try_from(key.checked_sub(DOORS)?).ok()?;
+        (door < self.doors.len()).then_some(door)
+    }
+
     /// Takes a datagram to the link, if it is one that the proxy is there for.
-    fn take(&mut self, key: u64, meta: &RecvMeta, datagram: &[u8]) {
+    fn take(&mut self, key: u64, meta: &RecvMeta, datagram: &[u8], watch: &mut impl Watch) {
         let now = self.clock.now();
         let from = meta.addr;
-        let (way, client) = if key == LISTENER {
+        let is_client = self.door(key);
+        let (way, client) = if let Some(door) = is_client {
             // A client that can have no socket has no room.
-            let client = self.clients.at(now, from, &self.waiter).ok().flatten();
+            let client = self.clients.at(now, (door, from), self.doors[door].to, &self.waiter).ok().flatten();
             (Way::ToServer, client)
         } else {
-            let is_server = (from.ip(), from.port()) == (self.options.to.ip(), self.options.to.port());
-            (Way::ToClient, self.clients.in_slot(key).filter(|_| is_server))
+            let doors = &self.doors;
+            let is_server = |client: &&mut super::clients::Client| {
+                let server = doors[client.from.0].to;
+                (from.ip(), from.port()) == (server.ip(), server.port())
+            };
+            (Way::ToClient, self.clients.in_slot(key).filter(is_server))
         };
         let Some(client) = client else {
             self.refused += 1;
             return;
         };
-        if key == LISTENER && self.anywhere {
+        let door = client.from.0;
+        if is_client.is_some() && self.doors[door].anywhere {
             client.local = meta.dst_ip;
         }
-        let size = datagram.len() as u32 + headers(from.ip());
-        let payload = Datagram { client: client.id, bytes: datagram.to_vec() };
+        let beside = self.doors[door].beside.unwrap_or_else(|| headers(from.ip()));
+        let size = (datagram.len() as u32).saturating_add_signed(beside);
+        let payload = Datagram { client: client.id, door, came: now, bytes: datagram.to_vec() };
+        watch.came(&Seen { door, way, bytes: size, came: now });
         self.link.handle(now, way, Packet { size, ecn: ecn(meta.ecn), payload });
+        self.tell_dropped(watch);
+    }
+
+    fn tell_dropped(&mut self, watch: &mut impl Watch) {
+        while let Some(Dropped { at, way, cause, packet: Packet { size, payload, .. } }) = self.link.poll_dropped() {
+            let Datagram { door, came, .. } = payload;
+            watch.dropped(at, &Seen { door, way, bytes: size, came }, cause);
+        }
     }
 
     /// Sends what is due.
-    fn release(&mut self) {
+    fn release(&mut self, watch: &mut impl Watch) {
         let mut now = self.clock.now();
         for _ in 0..SENT_AT_ONCE {
-            let Some(departure) = self.link.poll_transmit(now) else { return };
-            let Departure { at, way, packet: Packet { ecn, payload: Datagram { client, bytes }, .. } } = departure;
+            let departure = self.link.poll_transmit(now);
+            self.tell_dropped(watch);
+            let Some(Departure { at, way, packet: Packet { size, ecn, payload } }) = departure else { return };
+            let Datagram { client, door, came, bytes } = payload;
+            let ends = &self.doors[door];
             let sent = self.clients.get(now, client).is_some_and(|client| match way {
-                Way::ToServer => client.socket.send(self.options.to, None, ecn, &bytes).is_ok(),
-                Way::ToClient => self.listener.send(client.address, client.local, ecn, &bytes).is_ok(),
+                Way::ToServer => client.socket.send(ends.to, None, ecn, &bytes).is_ok(),
+                Way::ToClient => ends.listener.send(client.from.1, client.local, ecn, &bytes).is_ok(),
             });
             now = self.clock.now();
             if sent {
                 self.release_error.record(now.since(at).as_nanos());
+                watch.left(now, &Seen { door, way, bytes: size, came });
             } else {
                 self.unsent += 1;
             }
@@ -236,7 +328,7 @@ impl Proxy {
 }
 
 /// What IP and UDP add to a payload (RFC 791, RFC 8200, RFC 768).
-fn headers(peer: IpAddr) -> u32 {
+fn headers(peer: IpAddr) -> i32 {
     if peer.to_canonical().is_ipv4() { 20 + 8 } else { 40 + 8 }
 }
 

@@ -6,10 +6,11 @@
 //! What is computed goes by the instants that are passed in, never by when somebody asks: a caller that comes late gets late what left in time, and
 //! [`Departure::at`] tells when that was.
 
-use headway_link::{Common, Config, Delivery, Handle, Item, Link, Offer, Pool};
-use headway_record::DropCounts;
+use headway_link::{Common, Config, Delivery, Handle, Item, Link, Offer, Pool, Transmission};
+use headway_record::{DropCounts, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The most that a link may hold, 256 MiB: one second of 2 Gb/s. Whatever its queue and its delay would let in beyond that is dropped and
 /// counted, as [`WayCounts::no_room_packets`].
@@ -66,6 +67,19 @@ pub struct Departure<T> {
     pub packet: Packet<T>,
 }
 
+/// What the link has dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped<T> {
+    /// When.
+    pub at: Instant,
+    /// Which way it was to go.
+    pub way: Way,
+    /// Why.
+    pub cause: DropCause,
+    /// The packet.
+    pub packet: Packet<T>,
+}
+
 /// What became of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WayCounts {
@@ -91,6 +105,14 @@ struct Direction {
     link: Link,
     common: Common,
     counts: WayCounts,
+    meter: LinkMeter,
+}
+
+/// What a meter notes of a transmission.
+fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission) {
+    let bytes = transmission.size.count() as u32;
+    meter.waited(measured, transmission.enqueued, transmission.start, bytes);
+    meter.transmitted(measured, transmission.start, transmission.end, bytes);
 }
 
 /// A duplex link: see the [module](super).
@@ -105,6 +127,9 @@ pub struct Emulator<T> {
     held: u64,
     /// What has reached the far end and was not fetched yet, in order.
     due: VecDeque<Departure<T>>,
+    /// What was dropped and not fetched yet, if anybody wants it.
+    dropped: Option<VecDeque<Dropped<T>>>,
+    measured: Arc<Measured>,
 }
 
 impl<T: Default> Emulator<T> {
@@ -117,6 +142,7 @@ impl<T: Default> Emulator<T> {
             link: Link::new(seed, name, 0),
             common: Common::new(config, seed, name),
             counts: WayCounts::default(),
+            meter: LinkMeter::default(),
         };
         Self {
             ways: ways.map(direction),
@@ -126,7 +152,24 @@ impl<T: Default> Emulator<T> {
             now: Instant::ZERO,
             held: 0,
             due: VecDeque::new(),
+            dropped: None,
+            measured: Measured::between(Instant::ZERO, Instant::FAR_FUTURE),
         }
+    }
+
+    /// What [`summary`](Self::summary) tells is of this time. To be said before the first packet comes.
+    pub fn measure(&mut self, measured: &Arc<Measured>) {
+        self.measured = Arc::clone(measured);
+    }
+
+    /// From now on what is dropped is kept for [`poll_dropped`](Self::poll_dropped), which must be asked after each other call.
+    pub fn keep_dropped(&mut self) {
+        self.dropped.get_or_insert_default();
+    }
+
+    /// The next packet that was dropped, if they are [kept](Self::keep_dropped).
+    pub fn poll_dropped(&mut self) -> Option<Dropped<T>> {
+        self.dropped.as_mut()?.pop_front()
     }
 
     /// A packet comes to the link. Time does not go back: one that would come before the last comes with it.
@@ -134,8 +177,9 @@ impl<T: Default> Emulator<T> {
         self.now = self.now.max(now);
         let moment = self.moment();
         self.advance(moment);
-        let direction = &mut self.ways[way as usize];
+        let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
         direction.counts.arrived_packets += 1;
+        direction.meter.arrived(measured, self.now);
         let costs = cost(packet.size);
         if self.held + costs > MOST_HELD {
             direction.counts.no_room_packets += 1;
@@ -144,18 +188,23 @@ impl<T: Default> Emulator<T> {
         self.held += costs;
         direction.counts.held_packets += 1;
         let handle = self.packets.insert(packet);
-        let Direction { link, common, .. } = direction;
-        let offer = link.offer(common, &mut self.packets, &mut self.history, moment, handle, 0, |_, _| {});
+        let Direction { link, common, meter, .. } = direction;
+        let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
+        let offer = link.offer(common, &mut self.packets, &mut self.history, moment, handle, 0, begun);
+        meter.queue_seen(measured, self.now, link.waiting().0 as u32);
+        if let Some(average) = common.average() {
+            meter.red_average(measured, self.now, average);
+        }
         match offer {
             Offer::Accepted => {}
             Offer::Marked => self.mark(way, handle),
             Offer::MarkedAhead(ahead) => self.mark(way, ahead),
-            Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(way, handle, cause),
+            Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(self.now, way, handle, cause),
             Offer::Evicted { marked, victim, cause } => {
                 if marked {
                     self.mark(way, handle);
                 }
-                self.drop(way, victim, cause);
+                self.drop(self.now, way, victim, cause);
             }
         }
     }
@@ -185,6 +234,28 @@ impl<T: Default> Emulator<T> {
         self.ways[way as usize].counts
     }
 
+    /// Packets of this direction that wait now, without the one in transmission, and bytes that it has transmitted since the beginning.
+    pub fn queue(&mut self, now: Instant, way: Way) -> (u64, u64) {
+        let Direction { link, common, meter, .. } = &mut self.ways[way as usize];
+        link.settle(common, &mut self.packets, Moment::after_all(now));
+        (link.waiting().0, meter.total_sent_bytes() - link.bytes_told_ahead(common))
+    }
+
+    /// What happened to this direction in the time that is [measured](Self::measure), or until `end` if that is earlier.
+    #[must_use]
+    pub fn summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
+        let Direction { link, common, meter, .. } = &self.ways[way as usize];
+        let mut meter = meter.clone();
+        for (since, size) in link.unsettled(common, &self.packets) {
+            meter.waited(&self.measured, since, end, size.count() as u32);
+        }
+        for (_, start, until, size) in link.settled_after(common, &self.packets, end) {
+            meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
+            meter.cut_transmission(&self.measured, end, start, until);
+        }
+        meter.summary(&self.measured, label, end)
+    }
+
     /// This instant, as the simulator has those at which sources send.
     fn moment(&mut self) -> Moment {
         let sum_s = self.now.as_secs_f64();
@@ -205,8 +276,10 @@ impl<T: Default> Emulator<T> {
             });
             match next.min_by_key(|(at, ..)| *at) {
                 Some((at, way, Class::Departure)) if at < until => {
-                    let Direction { link, common, .. } = &mut self.ways[way as usize];
-                    link.depart(common, &mut self.packets, &mut self.history, |_, _| {});
+                    let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
+                    let Direction { link, common, meter, .. } = direction;
+                    let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
+                    link.depart(common, &mut self.packets, &mut self.history, begun);
                 }
                 Some((at, way, _)) if at < until => self.arrive(at, way),
                 _ => return,
@@ -216,7 +289,7 @@ impl<T: Default> Emulator<T> {
 
     /// A packet is at the far end.
     fn arrive(&mut self, at: Moment, way: Way) {
-        let Direction { link, common, counts } = &mut self.ways[way as usize];
+        let Direction { link, common, counts, .. } = &mut self.ways[way as usize];
         match link.arrive(common, &mut self.packets, at) {
             Some(Delivery::Arrived(handle)) => {
                 let packet = std::mem::take(self.packets.get_mut(handle));
@@ -226,27 +299,33 @@ impl<T: Default> Emulator<T> {
                 counts.held_packets -= 1;
                 self.due.push_back(Departure { at: at.at, way, packet });
             }
-            Some(Delivery::Lost(handle)) => self.drop(way, handle, DropCause::Channel),
+            Some(Delivery::Lost(handle)) => self.drop(at.at, way, handle, DropCause::Channel),
             None => {}
         }
     }
 
     fn mark(&mut self, way: Way, handle: Handle) {
-        self.ways[way as usize].counts.marked_packets += 1;
+        let direction = &mut self.ways[way as usize];
+        direction.counts.marked_packets += 1;
+        direction.meter.marked(&self.measured, self.now);
         let packet = self.packets.get_mut(handle);
         if packet.ecn.is_capable() {
             packet.ecn = Ecn::Ce;
         }
     }
 
-    fn drop(&mut self, way: Way, handle: Handle, cause: DropCause) {
+    fn drop(&mut self, at: Instant, way: Way, handle: Handle, cause: DropCause) {
         // The slot keeps what is in it until it is taken again.
         let packet = std::mem::take(self.packets.get_mut(handle));
         self.packets.remove(handle);
         self.held -= cost(packet.size);
-        let counts = &mut self.ways[way as usize].counts;
+        let Direction { counts, meter, .. } = &mut self.ways[way as usize];
         counts.held_packets -= 1;
         counts.dropped_packets.add(cause);
+        meter.dropped(&self.measured, at, cause);
+        if let Some(dropped) = &mut self.dropped {
+            dropped.push_back(Dropped { at, way, cause, packet });
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod emulator;
 
-pub use emulator::{Departure, Emulator, MOST_HELD, Packet, Way, WayCounts};
+pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Way, WayCounts};
 
 #[cfg(target_os = "linux")]
 mod clients;
@@ -17,8 +17,12 @@ mod report;
 mod socket;
 #[cfg(target_os = "linux")]
 mod waiter;
+#[cfg(target_os = "linux")]
+mod watch;
 
 #[cfg(target_os = "linux")]
 pub use driver::{Proxy, ProxyError, ProxyOptions};
 #[cfg(target_os = "linux")]
 pub use report::Report;
+#[cfg(target_os = "linux")]
+pub use watch::{Seen, Watch};
