@@ -6,14 +6,16 @@ use headway_record::FlowMeter;
 use headway_scenario::{Scenario, Spread};
 use headway_units::{Clock, Duration, Instant, Offset, Random, Skew};
 
-/// Those of the sending and of the receiving end.
-#[derive(Debug)]
-pub(crate) struct Clocks {
-    pub(crate) sender: Clock,
-    pub(crate) receiver: Clock,
+/// The clocks of a flow's ends.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowClocks {
+    /// Of its sending end.
+    pub sender: Clock,
+    /// Of its receiving end.
+    pub receiver: Clock,
 }
 
-impl Clocks {
+impl FlowClocks {
     /// Those of a flow, if one of its ends has a clock of its own. Then the other has the true time since the same epoch.
     pub(crate) fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Option<Self> {
         let ends = [flow.from, flow.to].map(|node| clock(scenario, node));

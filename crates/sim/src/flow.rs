@@ -2,7 +2,7 @@
 
 pub(crate) mod struck;
 
-use crate::clocks::{Clocks, Meter};
+use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
@@ -94,7 +94,7 @@ impl Flow {
     /// When a deadline of the source's is due, out of the way of runs without clocks.
     #[cold]
     #[inline(never)]
-    fn by_clock(&self, clocks: &Clocks, due: Option<Instant>) -> Option<Instant> {
+    fn by_clock(&self, clocks: &FlowClocks, due: Option<Instant>) -> Option<Instant> {
         // Two instants may be one nanosecond of a slow clock.
         due.map(|due| clocks.sender.when_read(due).max(self.start))
     }

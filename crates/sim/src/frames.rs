@@ -10,7 +10,7 @@ const KEPT: ReassemblyOptions = ReassemblyOptions { frames: 256, bytes: 8 << 20 
 
 /// Makes frames of the packets that come, of each kind for itself.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub struct Frames {
     kinds: [Reassembly<WrittenFrame>; MediaKind::ALL.len()],
 }
 
@@ -23,7 +23,7 @@ impl Default for Frames {
 impl Frames {
     /// Data have come to the application; the frame that they complete, if they do.
     #[inline]
-    pub(crate) fn insert(&mut self, data: &Data) -> Option<WrittenFrame> {
+    pub fn insert(&mut self, data: &Data) -> Option<WrittenFrame> {
         let (frames, fragment) = (&mut self.kinds[data.kind as usize], data.fragment?);
         if fragment.is_whole() {
             return frames.insert_whole(fragment.frame).then_some(data.frame());

@@ -23,8 +23,10 @@ mod timer;
 mod transport;
 mod yardstick;
 
+pub use clocks::FlowClocks;
 pub use compare::{Compared, Comparison, Shares, compare};
 pub use fingerprint::Fingerprint;
+pub use frames::Frames;
 pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, RoundTrip};
@@ -32,6 +34,7 @@ pub use packet::{
     Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
 };
 pub use pcapng::PcapngTrace;
-pub use simulation::setup::SetupError;
+pub use simulation::setup::{Beginning, SetupError};
 pub use simulation::{Record, RunError, Simulation};
+pub use transport::dccp::ends::dccp_cut;
 pub use yardstick::{Yardstick, YardstickError};

@@ -146,13 +146,15 @@ impl Data {
 
     /// The frame, as far as this packet of it tells.
     #[inline]
-    pub(crate) const fn frame(&self) -> WrittenFrame {
+    #[must_use]
+    pub const fn frame(&self) -> WrittenFrame {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
     /// The frame that begins with it, if one does.
     #[inline]
-    pub(crate) fn begins(&self) -> Option<WrittenFrame> {
+    #[must_use]
+    pub fn begins(&self) -> Option<WrittenFrame> {
         self.fragment.is_some_and(|fragment| fragment.index == 0).then_some(self.frame())
     }
 }

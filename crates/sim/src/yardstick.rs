@@ -1,7 +1,7 @@
 //! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
 //! always something to send, and each queue replayed over the same opportunities.
 
-use crate::clocks::Clocks;
+use crate::clocks::FlowClocks;
 use crate::observe::{Observer, RoundTrip};
 use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
@@ -245,7 +245,7 @@ fn each_counted(
 ) -> Result<(), YardstickError> {
     let flow = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
     // The source has its node's time, all else here the true one.
-    let clock = Clocks::of(scenario, flow).map(|clocks| clocks.sender);
+    let clock = FlowClocks::of(scenario, flow).map(|clocks| clocks.sender);
     let local = |at| clock.map_or(at, |clock| clock.local(at));
     let time = |at| clock.map_or(at, |clock| clock.when(at));
     let cut = cut(flow).ok_or_else(|| YardstickError::NoSendQueue(flow.name.clone()))?;

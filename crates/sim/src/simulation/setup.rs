@@ -3,7 +3,7 @@
 use super::{MEASUREMENT, Simulation};
 use crate::addresses::address;
 use crate::attacker::{Attacker, AttackerRoutes};
-use crate::clocks::Clocks;
+use crate::clocks::FlowClocks;
 use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
@@ -159,22 +159,45 @@ fn stops_itself(scenario: &Scenario, flow: &headway_scenario::Flow) -> bool {
     matches!(scenario.ties, Ties::Drawn) || flow.transport.controller().is_some()
 }
 
+/// What a flow begins with, wherever it runs.
+#[derive(Debug)]
+pub struct Beginning {
+    /// When it starts in this run, in true time.
+    pub start: Instant,
+    /// The clocks of its ends, if one of them has its own. Else both go by the true time.
+    pub clocks: Option<FlowClocks>,
+    /// Its source, by the clock of the sending end.
+    pub source: Source,
+}
+
+impl Beginning {
+    /// That of this flow of the scenario.
+    ///
+    /// # Errors
+    /// The source cannot be started.
+    pub fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Result<Self, SetupError> {
+        let (start, clocks) = (start(scenario, flow), FlowClocks::of(scenario, flow));
+        // Its first tick is not before its start.
+        let of_source = |at| clocks.map_or(at, |clocks| clocks.sender.local(at));
+        let stop = flow.stop.filter(|_| stops_itself(scenario, flow)).map(of_source);
+        let random = stream(scenario.seed, flow, "source");
+        let context = Context { start: of_source(start), stop, random, trace: flow.trace.clone() };
+        let source = Source::new(&flow.source, context);
+        let source = source.map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
+        Ok(Self { start, clocks, source })
+    }
+}
+
 fn new_flow(
     scenario: &Scenario,
     flow: &headway_scenario::Flow,
     id: FlowId,
     [forward, reverse]: [u32; 2],
 ) -> Result<Flow, SetupError> {
-    let (start, clocks) = (start(scenario, flow), Clocks::of(scenario, flow));
-    let read = |clock: fn(&Clocks) -> &Clock| clocks.as_ref().map_or(start, |clocks| clock(clocks).read(start));
+    let Beginning { start, clocks, source } = Beginning::of(scenario, flow)?;
+    let read = |clock: fn(&FlowClocks) -> &Clock| clocks.as_ref().map_or(start, |clocks| clock(clocks).read(start));
     let starts = [read(|clocks| &clocks.sender), read(|clocks| &clocks.receiver)];
     let setup = Setup { flow, id, starts, clocks_agree: clocks.is_none(), seed: scenario.seed };
-    // Its first tick is not before its start.
-    let of_source = |at| clocks.as_ref().map_or(at, |clocks| clocks.sender.local(at));
-    let stop = flow.stop.filter(|_| stops_itself(scenario, flow)).map(of_source);
-    let context = Context { start: of_source(start), stop, random: setup.stream("source"), trace: flow.trace.clone() };
-    let source =
-        Source::new(&flow.source, context).map_err(|error| SetupError::Source { flow: flow.name.clone(), error })?;
     let transport = Transport::new(&setup);
     let transport = match clocks {
         Some(clocks) => transport.clocked(clocks),

@@ -1,7 +1,7 @@
 //! A transport whose ends have clocks of their own. Outside is the true time, inside that of each end.
 
 use super::{Taken, Transport};
-use crate::clocks::{Clocks, Meter};
+use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
@@ -17,19 +17,19 @@ use headway_units::{Instant, Moment};
 #[derive(Debug)]
 pub(crate) struct Clocked {
     inner: Transport,
-    clocks: Clocks,
+    clocks: FlowClocks,
 }
 
 impl Clocked {
-    pub(super) fn new(inner: Transport, clocks: Clocks) -> Self {
+    pub(super) fn new(inner: Transport, clocks: FlowClocks) -> Self {
         Self { inner, clocks }
     }
 
-    pub(super) fn clocks(&self) -> &Clocks {
+    pub(super) fn clocks(&self) -> &FlowClocks {
         &self.clocks
     }
 
-    fn meter<'a>(clocks: &'a Clocks, meter: &'a mut Meter<'_>) -> Meter<'a> {
+    fn meter<'a>(clocks: &'a FlowClocks, meter: &'a mut Meter<'_>) -> Meter<'a> {
         Meter::by(meter.flow, Some(&clocks.sender))
     }
 }

@@ -1,6 +1,6 @@
 //! The carrier `dccp`: a connection from a client, which sends the data, to a server.
 
-pub(super) mod ends;
+pub(crate) mod ends;
 mod strangers;
 mod wire;
 

@@ -3,7 +3,7 @@
 mod agent;
 mod carrier;
 mod clocked;
-mod dccp;
+pub(crate) mod dccp;
 mod sessions;
 mod tcp;
 mod udp;
@@ -11,7 +11,7 @@ mod udp;
 pub(crate) use carrier::{Setup, Taken, stream};
 pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 
-use crate::clocks::{Clocks, Meter};
+use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::observe::RoundTrip;
 use crate::packet::{Envelope, Packet};
@@ -102,7 +102,7 @@ transports! {
 impl Transport {
     /// The clocks of its ends, if they are not both the simulator's.
     #[inline]
-    pub(crate) fn clocks(&self) -> Option<&Clocks> {
+    pub(crate) fn clocks(&self) -> Option<&FlowClocks> {
         match self {
             Self::Clocked(clocked) => Some(clocked.clocks()),
             _ => None,
@@ -110,7 +110,7 @@ impl Transport {
     }
 
     /// The same with ends that live by these clocks.
-    pub(crate) fn clocked(self, clocks: Clocks) -> Self {
+    pub(crate) fn clocked(self, clocks: FlowClocks) -> Self {
         Self::Clocked(Box::new(Clocked::new(self, clocks)))
     }
 }

@@ -8,8 +8,8 @@ use crate::observe::RoundTrip;
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
-    Closed, Connection, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path, Ports, ResetCode,
-    ServiceCode, State,
+    Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, Ignored, Listener, NoData, Outbox, Outcome, Path,
+    Ports, ResetCode, ServiceCode, State,
 };
 use headway_media::{Media, SendQueueOptions, UdpOptions};
 use headway_rate::{Judgement, Next, Status};
@@ -65,9 +65,7 @@ pub(crate) fn pair(
     let DccpOptions { codec, connection } = &options.carrier;
     let [local, remote] = ports(flow);
     let client = Connection::connect(starts[0], connection, Ports { local, remote }, SERVICE, random("client"));
-    let full = client.status().maximum_packet_size as u64;
-    let cut = UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) };
-    let queue = SendQueue::new(cut, send_queue);
+    let queue = SendQueue::new(cut_for(&client), send_queue);
     let client = Client {
         connection: client,
         queue,
@@ -80,6 +78,18 @@ pub(crate) fn pair(
     };
     let listener = Listener::new(starts[1], connection, &[SERVICE], random("server"));
     (client, Server { listener, connection: None, reply: None, strangers: None, ports: [local, remote], codec: *codec })
+}
+
+/// How what a source writes is cut into packets of a connection with these options, and what a size on the wire counts beside the data.
+#[must_use]
+pub fn dccp_cut(connection: &ConnectionOptions) -> UdpOptions {
+    let ports = Ports { local: 0, remote: 0 };
+    cut_for(&Connection::connect(Instant::ZERO, connection, ports, SERVICE, Random::new(0, "cut")))
+}
+
+fn cut_for(client: &Connection) -> UdpOptions {
+    let full = client.status().maximum_packet_size as u64;
+    UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) }
 }
 
 /// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
