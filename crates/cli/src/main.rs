@@ -8,6 +8,8 @@ mod files;
 mod folder;
 mod interrupt;
 mod job;
+#[cfg(target_os = "linux")]
+mod live;
 mod output;
 mod papers;
 mod plot;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
+        #[cfg(target_os = "linux")]
+        Command::Live(options) => live::live(&options),
         Command::Plot(options) => plot::plot(&options),
         Command::Queues(options) => queues::queues(&options),
         Command::Send(options) => sockets::send(&options),

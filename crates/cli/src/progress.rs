@@ -57,6 +57,14 @@ impl Progress {
         ));
     }
 
+    /// A run in real time has come to this instant.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn at_real(&self, now: Instant) {
+        self.bar.set_position(now.as_nanos());
+        let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
+        self.bar.set_message(format!("{:.1} of {end:.1} s", now.as_secs_f64()));
+    }
+
     /// One more run is done.
     pub(crate) fn run_done(&self) {
         self.bar.inc(1);

@@ -15,11 +15,13 @@ impl Folder {
     pub(crate) const SERIES: &str = "series.arrow";
     pub(crate) const TIMING: &str = "timing.json";
     pub(crate) const CHECKSUMS: &str = "checksums.txt";
+    /// Of a run between real sockets: how late it was.
+    pub(crate) const LIVE: &str = "live.json";
 
     /// The files of every record, the summary first, the checksums last.
     fn own() -> impl Iterator<Item = &'static str> {
         let traces = TraceFormat::value_variants().iter().map(|format| format.file());
-        let rest = [Self::TIMING, Self::SCENARIO, Self::CHECKSUMS];
+        let rest = [Self::TIMING, Self::LIVE, Self::SCENARIO, Self::CHECKSUMS];
         [Self::SUMMARY, Self::SERIES].into_iter().chain(traces).chain(rest)
     }
 

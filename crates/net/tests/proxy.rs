@@ -266,7 +266,7 @@ fn doors_share_the_link_and_who_watches_hears_of_each_datagram() {
     let first = proxy.address().unwrap();
     let second = proxy.open(first_free(), servers[1].address(), Some(-8)).unwrap();
     let mut heard = Heard::default();
-    let mut come = |proxy: &mut Proxy, heard: &mut Heard, many| {
+    let come = |proxy: &mut Proxy, heard: &mut Heard, many| {
         let mut came: [Vec<Came>; 2] = Default::default();
         let patience = Clock::new();
         while heard.0.len() < many || came[0].len() + came[1].len() + 1 < many {

@@ -1,0 +1,61 @@
+//! What carries a flow: two endpoints, or two plain sockets.
+
+use super::ends::Ends;
+use super::program::Program;
+use super::sender::{self, Sent};
+use super::time::Time;
+use super::{receiver, udp};
+use headway_net::{Endpoint, EndpointError, Options};
+use headway_units::Duration;
+use std::io;
+use std::net::SocketAddr;
+
+/// The sending end first.
+#[derive(Debug)]
+pub(super) enum Carrier {
+    /// DCCP.
+    Dccp([Endpoint; 2]),
+    /// Datagrams that go at once.
+    Udp([udp::Socket; 2]),
+}
+
+impl Carrier {
+    /// Both ends on this address; UDP, if there are no options.
+    pub(super) fn open(address: SocketAddr, options: Option<&[Options; 2]>) -> Result<Self, EndpointError> {
+        Ok(match options {
+            Some([client, server]) => Self::Dccp([Endpoint::client(client)?, Endpoint::server(address, server)?]),
+            None => Self::Udp([udp::bind(address)?, udp::bind(address)?]),
+        })
+    }
+
+    /// Where the receiving end is.
+    pub(super) fn receiver(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Dccp([_, server]) => Ok(server.local_addr()),
+            Self::Udp([_, receiver]) => receiver.local_addr(),
+        }
+    }
+
+    /// Runs the sending end.
+    pub(super) fn send(
+        &self,
+        program: Program,
+        to: SocketAddr,
+        ends: &Ends,
+        time: &Time,
+        interval: Option<Duration>,
+    ) -> Sent {
+        match self {
+            Self::Dccp([client, _]) => sender::send(client, program, to, ends, time, interval),
+            Self::Udp([sender, _]) => udp::send(sender, program, to, ends, time),
+        }
+    }
+
+    /// Runs the receiving end.
+    pub(super) fn receive(&self, ends: &Ends, time: &Time) {
+        match self {
+            Self::Dccp([_, server]) => receiver::receive(server, ends, time),
+            Self::Udp([_, receiver]) => udp::receive(receiver, ends, time),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Both ends of a flow without a connection: what the program has goes at once.
+
+use super::ends::Ends;
+use super::program::Program;
+use super::sender::Sent;
+use super::time::Time;
+use std::io;
+use std::net::SocketAddr;
+#[expect(clippy::disallowed_types, reason = "a program that sends plain UDP has a socket")]
+pub(super) use std::net::UdpSocket as Socket;
+
+/// The largest payload.
+const LARGEST: usize = 65_535;
+/// So long nothing looks whether the run is over.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// A socket on this address.
+pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::bind(address)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    Ok(socket)
+}
+
+/// Sends until the program stops or the run is over.
+pub(super) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: &Ends, time: &Time) -> Sent {
+    if !time.sleep(program.start) {
+        return Sent::default();
+    }
+    loop {
+        let now = time.now();
+        if time.is_over(now) || program.has_stopped(now) {
+            return Sent::default();
+        }
+        for (datagram, _) in program.write(now, ends) {
+            if let Err(error) = socket.send_to(&datagram, to) {
+                return Sent::failed(&error);
+            }
+        }
+        if !time.sleep(program.next(ends).unwrap_or(time.end)) {
+            return Sent::default();
+        }
+    }
+}
+
+/// Reads what comes until the run is over.
+pub(super) fn receive(socket: &Socket, ends: &Ends, time: &Time) {
+    let mut buffer = vec![0; LARGEST];
+    loop {
+        let come = socket.recv(&mut buffer);
+        let now = time.now();
+        if time.is_over(now) {
+            return;
+        }
+        if let Some(datagram) = come.ok().and_then(|len| buffer.get(..len)) {
+            ends.came(now, datagram);
+        }
+    }
+}

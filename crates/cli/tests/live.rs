@@ -1,0 +1,124 @@
+//! `headway live` as its users run it. Nothing here asks how fast anything is: a busy machine is late, and an hour late is early enough.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Three flows over a link on which 1.5 % are lost, between clocks that are wrong; a third of a megabit in all.
+const SCENARIO: &str = r#"
+name = "pair"
+duration = "3s"
+measure_from = "1s"
+[[link]]
+between = ["a", "b"]
+rate = "5Mbps"
+delay = "10ms"
+overhead = "8B"
+loss = { kind = "bernoulli", probability = 0.015 }
+[[node]]
+name = "a"
+clock = { skew = "5000ppm", offset = "1h" }
+[[node]]
+name = "b"
+clock = { skew = "-5000ppm", offset = "-1h" }
+[[flow]]
+name = "sound"
+from = "a"
+to = "b"
+transport = { kind = "dccp", ccid = 4 }
+send_queue = { kind = "fifo", limit = "32packets" }
+source = { kind = "cbr", interval = "20ms", payload = "172B", media = "audio", lifetime = "500ms" }
+[[flow]]
+name = "data"
+from = "a"
+to = "b"
+transport = { kind = "dccp", ccid = 2 }
+send_queue = { kind = "fifo", limit = "500packets" }
+source = { kind = "cbr", rate = "240kbps", size = "600B" }
+[[flow]]
+name = "bare"
+from = "a"
+to = "b"
+transport = { kind = "udp" }
+source = { kind = "cbr", interval = "20ms", payload = "3B", lifetime = "500ms" }
+"#;
+
+fn headway(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headway")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn written(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pair.toml"), text).unwrap();
+    folder
+}
+
+fn json(folder: &Path, file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(file)).unwrap()).unwrap()
+}
+
+/// All flows come through the link, bare and inside of DTLS, and leave the record of a run: every packet is accounted for, what was written came
+/// or was lost, and none was on its way for less than the link's 10 ms, whatever the clocks of the ends show.
+#[test]
+fn flows_run_between_sockets_and_leave_a_record() {
+    let folder = written(SCENARIO);
+    for more in [&[][..], &["--dtls"]] {
+        let arguments = [&["live", "pair.toml", "--out", "real", "--bound", "3600s", "-q"], more].concat();
+        let output = headway(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let record = folder.path().join("real");
+        let (summary, live) = (json(&record, "summary.json"), json(&record, "live.json"));
+        assert_eq!(
+            (&summary["complete"], &summary["name"], &live["valid"]),
+            (&true.into(), &"pair".into(), &true.into())
+        );
+        let number = |value: &Value| value.as_f64().unwrap();
+        for (flow, wire_bytes) in summary["flows"].as_array().unwrap().iter().zip([172.0, 564.0, 3.0]) {
+            assert_eq!(flow["connection_failure"], Value::Null, "{flow}");
+            let lost: f64 = flow["lost_packets"].as_object().unwrap().values().map(number).sum();
+            let sent = number(&flow["sent_packets"]);
+            assert!(sent >= 40.0, "{flow}");
+            assert_eq!(sent, number(&flow["received_packets"]) + lost + number(&flow["in_flight_packets"]));
+            let delay = &flow["one_way_delay_s"];
+            assert!(number(&delay["mean"]) >= 0.0099, "{flow}");
+            // Each packet has at most 60 bytes of headers and options.
+            let received = number(&flow["received_packets"]) * (wire_bytes + 60.0) * 8.0 / 2.0;
+            assert!(number(&flow["throughput_bps"]) > 0.0 && number(&flow["goodput_bps"]) <= received, "{flow}");
+            assert!(number(&flow["throughput_bps"]) <= 1.2 * received, "{flow}");
+        }
+        let on_time = number(&summary["flows"][0]["on_time_ratio"]["audio"]);
+        assert!((0.0..=1.0).contains(&on_time));
+        assert!(number(&summary["links"][0]["arrived_packets"]) >= 120.0);
+    }
+    let drawn = headway(folder.path(), &["plot", "real", "--out", "pictures"]);
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+}
+
+/// What real sockets of one machine cannot be is said in a sentence, and nothing is left behind.
+#[test]
+fn scenarios_that_cannot_run_so_are_refused() {
+    let third = "[[link]]\nbetween = [\"b\", \"c\"]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n";
+    for (text, said) in [
+        (SCENARIO.to_owned() + third, "there are 3 nodes"),
+        (
+            SCENARIO.replace("kind = \"dccp\", ccid = 2", "kind = \"tfrc\""),
+            "flow \"data\": its transport is neither `dccp` nor `udp`",
+        ),
+        (
+            SCENARIO.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""),
+            "right would be from \"a\" to \"b\"",
+        ),
+        (
+            SCENARIO.replace("kind = \"cbr\", rate = \"240kbps\", size = \"600B\"", "kind = \"ftp\""),
+            "no times of its own",
+        ),
+    ] {
+        let folder = written(&text);
+        let output = headway(folder.path(), &["live", "pair.toml", "--out", "real", "-q"]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains(said), "{said}: {errors}");
+        assert!(!folder.path().join("real/summary.json").exists());
+    }
+}
