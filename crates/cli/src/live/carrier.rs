@@ -24,7 +24,7 @@ impl Carrier {
     pub(super) fn open(address: SocketAddr, options: Option<&[Options; 2]>) -> Result<Self, EndpointError> {
         Ok(match options {
             Some([client, server]) => Self::Dccp([Endpoint::client(client)?, Endpoint::server(address, server)?]),
-            None => Self::Udp([udp::bind(address)?, udp::bind(address)?]),
+            None => Self::Udp([udp::Socket::bind(address)?, udp::Socket::bind(address)?]),
         })
     }
 
@@ -32,7 +32,7 @@ impl Carrier {
     pub(super) fn receiver(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Dccp([_, server]) => Ok(server.local_addr()),
-            Self::Udp([_, receiver]) => receiver.local_addr(),
+            Self::Udp([_, receiver]) => receiver.address(),
         }
     }
 

@@ -1,24 +1,33 @@
 //! Both ends of a flow without a connection: what the program has goes at once.
+#![expect(clippy::disallowed_types, reason = "a program that sends plain UDP has a socket")]
 
 use super::ends::Ends;
 use super::program::Program;
 use super::sender::Sent;
 use super::time::Time;
 use std::io;
-use std::net::SocketAddr;
-#[expect(clippy::disallowed_types, reason = "a program that sends plain UDP has a socket")]
-pub(super) use std::net::UdpSocket as Socket;
+use std::net::{SocketAddr, UdpSocket};
 
 /// The largest payload.
 const LARGEST: usize = 65_535;
 /// So long nothing looks whether the run is over.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// A socket on this address.
-pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::bind(address)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    Ok(socket)
+/// One of the ends' sockets.
+#[derive(Debug)]
+pub(super) struct Socket(UdpSocket);
+
+impl Socket {
+    /// On this address.
+    pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self(socket))
+    }
+
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
 }
 
 /// Sends until the program stops or the run is over.
@@ -32,7 +41,7 @@ pub(super) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: 
             return Sent::default();
         }
         for (datagram, _) in program.write(now, ends) {
-            if let Err(error) = socket.send_to(&datagram, to) {
+            if let Err(error) = socket.0.send_to(&datagram, to) {
                 return Sent::failed(&error);
             }
         }
@@ -46,7 +55,7 @@ pub(super) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: 
 pub(super) fn receive(socket: &Socket, ends: &Ends, time: &Time) {
     let mut buffer = vec![0; LARGEST];
     loop {
-        let come = socket.recv(&mut buffer);
+        let come = socket.0.recv(&mut buffer);
         let now = time.now();
         if time.is_over(now) {
             return;
