@@ -73,15 +73,15 @@ fn jobs(options: &RunOptions) -> Result<(Folder, Vec<Job>), Failure> {
         });
     }
     if let [job] = &jobs[..] {
-        keep_scenario(&options.scenario, &text, job)?;
+        keep_scenario(&options.scenario, &text, &job.folder, &job.resolved)?;
     }
     Ok((out.unwrap_or_else(|| Folder("out".into())), jobs))
 }
 
 /// A record's scenario can be run again where it is, but not after somebody has changed it: the change would be lost.
-fn keep_scenario(scenario: &Path, text: &str, job: &Job) -> Result<(), Failure> {
-    let written = job.folder.path(Folder::SCENARIO).canonicalize();
-    if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != job.resolved {
+pub(crate) fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
+    let written = out.path(Folder::SCENARIO).canonicalize();
+    if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != resolved {
         let reason = "this run would write its scenario over; write --out and the name of another folder";
         return Err(Failure::Record { path: scenario.to_owned(), reason: reason.to_owned() });
     }

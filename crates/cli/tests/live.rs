@@ -102,6 +102,8 @@ fn scenarios_that_cannot_run_so_are_refused() {
     let third = "[[link]]\nbetween = [\"b\", \"c\"]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n";
     for (text, said) in [
         (SCENARIO.to_owned() + third, "there are 3 nodes"),
+        (SCENARIO.to_owned() + "[vary]\nseed = [1, 2]\n", "[vary] makes 2 runs"),
+        (SCENARIO.replace("name = \"bare\"", "name = \"bare\"\ncount = 63"), "there are 65 flows"),
         (
             SCENARIO.replace("kind = \"dccp\", ccid = 2", "kind = \"tfrc\""),
             "flow \"data\": its transport is neither `dccp` nor `udp`",

@@ -8,6 +8,8 @@ use headway_scenario::{Flow, FlowDscp, Link, Links, Scenario, Transport};
 use headway_sim::{Beginning, FlowClocks, SetupError, dccp_cut};
 use headway_units::Bytes;
 
+/// Each flow has four threads.
+const MOST_FLOWS: usize = 64;
 /// IPv4's header, which a packet has in the simulator; UDP's is the link's `overhead`.
 const IP_HEADER: i32 = 20;
 
@@ -41,6 +43,12 @@ pub(super) fn link(scenario: &Scenario) -> Result<[Link; 2], LineError> {
     let unfit = |why: &str| LineError::Unfit(format!("{why}: `headway run` simulates it, `headway live` cannot"));
     if scenario.nodes.len() != 2 {
         return Err(unfit(&format!("there are {} nodes, and two ends to a link", scenario.nodes.len())));
+    }
+    if scenario.flows.is_empty() {
+        return Err(LineError::Unfit("there is no flow: write one [[flow]] with `dccp` or `udp`".to_owned()));
+    }
+    if scenario.flows.len() > MOST_FLOWS {
+        return Err(unfit(&format!("there are {} flows, of which {MOST_FLOWS} run at once", scenario.flows.len())));
     }
     if !scenario.attackers.is_empty() {
         return Err(unfit("there are attackers"));

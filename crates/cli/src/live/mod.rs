@@ -21,12 +21,13 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::proxy::table;
+use crate::run::keep_scenario;
 use crate::text::ScenarioText;
 use carrier::Carrier;
 use ends::Ends;
 use headway_net::proxy::{Proxy, ProxyOptions, Report, Way};
 use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary, flow_table, link_table};
-use headway_scenario::{Link, Scenario, load};
+use headway_scenario::{Link, Scenario, load, plan};
 use headway_units::{Duration, Instant, Registry as _};
 use lines::{Line, LineError};
 use link::{Flows, Sample};
@@ -66,6 +67,11 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     let seed = asked.seed.map(|seed| format!("seed={seed}"));
     let sets = asked.overrides.iter().chain(&seed);
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, sets)?;
+    let runs = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?.runs.len();
+    if runs > 1 {
+        let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");
+        return Err(Failure::Live(what));
+    }
     let loaded = load(&file, &text, &overrides, &files).map_err(|error| wrong(&error))?;
     for warning in &loaded.warnings {
         output::note(&format!("warning: {warning}"));
@@ -76,6 +82,7 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
         .out
         .as_deref()
         .map_or_else(|| Folder(Path::new("out").join(folder_name(&format!("{}-live", scenario.name)))), Folder::named);
+    keep_scenario(&asked.scenario, &text, &out, &loaded.resolved_toml)?;
     let _lock = out.claim(Holds::Record)?;
     out.clear()?;
     let mut sums = Checksums::default();
