@@ -236,8 +236,9 @@ impl<T: Default> Emulator<T> {
 
     /// Packets of this direction that wait now, without the one in transmission, and bytes that it has transmitted since the beginning.
     pub fn queue(&mut self, now: Instant, way: Way) -> (u64, u64) {
+        self.now = self.now.max(now);
         let Direction { link, common, meter, .. } = &mut self.ways[way as usize];
-        link.settle(common, &mut self.packets, Moment::after_all(now));
+        link.settle(common, &mut self.packets, Moment::after_all(self.now));
         (link.waiting().0, meter.total_sent_bytes() - link.bytes_told_ahead(common))
     }
 
@@ -369,6 +370,8 @@ mod tests {
             link.handle(Instant::ZERO, Way::ToServer, packet(1000, number));
         }
         link.handle(Instant::from_millis(1), Way::ToClient, packet(500, 9));
+        // After 5 ms the second is in transmission, and the third waits.
+        assert_eq!(link.queue(Instant::from_millis(5), Way::ToServer), (1, 2000));
         let mut seen = Vec::new();
         while let Some(at) = link.poll_timeout() {
             assert_eq!(link.poll_transmit(Instant::from_nanos(at.as_nanos() - 1)), None);
