@@ -1,7 +1,7 @@
 //! The link between the ends of all flows, with what goes through it.
 
 use super::time::Time;
-use headway_net::proxy::{Proxy, ProxyError, Seen, Watch, Way};
+use headway_net::proxy::{Proxy, ProxyError, Seen, Shown, Watch, Way};
 use headway_record::{FlowMeter, FlowPacket, Measured};
 use headway_units::{DropCause, Duration, Instant, MediaKind};
 use std::sync::Arc;
@@ -18,8 +18,7 @@ pub(super) struct Sample {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaySample {
-    pub(super) waiting: u64,
-    pub(super) transmitted_bytes: u64,
+    pub(super) shown: Shown,
     pub(super) arrived: u64,
     pub(super) dropped: u64,
 }
@@ -83,9 +82,8 @@ pub(super) fn serve(
 
 fn sample(proxy: &mut Proxy, flows: &Flows, at: Instant) -> Sample {
     let ways = Way::BOTH.map(|way| {
-        let ((waiting, transmitted_bytes), counts) = (proxy.queue(way), proxy.counts(way));
-        let (arrived, dropped) = (counts.arrived_packets, counts.dropped_packets.total());
-        WaySample { waiting, transmitted_bytes, arrived, dropped }
+        let (shown, counts) = (proxy.show(way), proxy.counts(way));
+        WaySample { shown, arrived: counts.arrived_packets, dropped: counts.dropped_packets.total() }
     });
     let of_flow = |meter: &FlowMeter| (meter.total_received_bytes(), meter.total_lost_packets());
     Sample { at, flows: flows.0.iter().map(of_flow).collect(), ways }

@@ -23,7 +23,7 @@ pub(super) fn series(
         })
         .collect();
     let ways = link.each_ref().map(|link| {
-        let all = [metric::THROUGHPUT, metric::QUEUE, metric::ARRIVED, metric::DROPPED];
+        let all = [metric::THROUGHPUT, metric::QUEUE, metric::ARRIVED, metric::DROPPED, metric::RED_AVERAGE];
         all.map(|what| names.series(&link.name, what))
     });
     let mut rows = Rows(Vec::new());
@@ -42,13 +42,14 @@ pub(super) fn series(
             rows.push(sample.at, *throughput, rate(bytes, bytes_before));
             rows.push(sample.at, *loss, lost as f64);
         }
-        for (way, [throughput, queue, arrived, dropped]) in ways.iter().enumerate() {
+        for (way, [throughput, queue, arrived, dropped, average]) in ways.iter().enumerate() {
             let now = sample.ways[way];
-            let bytes_before = last.map_or(0, |last| last.ways[way].transmitted_bytes);
-            rows.push(sample.at, *throughput, rate(now.transmitted_bytes, bytes_before));
-            rows.push(sample.at, *queue, now.waiting as f64);
+            let bytes_before = last.map_or(0, |last| last.ways[way].shown.transmitted_bytes);
+            rows.push(sample.at, *throughput, rate(now.shown.transmitted_bytes, bytes_before));
+            rows.push(sample.at, *queue, now.shown.waiting_packets as f64);
             rows.push(sample.at, *arrived, now.arrived as f64);
             rows.push(sample.at, *dropped, now.dropped as f64);
+            now.shown.red_average.into_iter().for_each(|value| rows.push(sample.at, *average, value));
         }
     }
     for (held, [.., allowed, rtt, losses]) in held.iter().zip(&flows) {

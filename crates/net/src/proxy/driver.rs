@@ -1,7 +1,7 @@
 //! The emulator between sockets: one thread, which waits for datagrams and for the next departure.
 
 use super::clients::{ClientId, Clients, MOST_CLIENTS};
-use super::emulator::{Departure, Dropped, Emulator, Packet, Way, WayCounts};
+use super::emulator::{Departure, Dropped, Emulator, Packet, Shown, Way, WayCounts};
 use super::report::Report;
 use super::socket::{Socket, ecn};
 use super::waiter::Waiter;
@@ -168,9 +168,9 @@ impl Proxy {
         self.link.counts(way)
     }
 
-    /// Packets of this direction that wait now, without the one in transmission, and bytes that it has transmitted since the beginning.
-    pub fn queue(&mut self, way: Way) -> (u64, u64) {
-        self.link.queue(self.clock.now(), way)
+    /// What this direction of the link shows now.
+    pub fn show(&mut self, way: Way) -> Shown {
+        self.link.show(self.clock.now(), way)
     }
 
     /// Waits until something happens or so long, and does what is to be done then: to be called again and again.

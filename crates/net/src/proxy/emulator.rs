@@ -80,6 +80,17 @@ pub struct Dropped<T> {
     pub packet: Packet<T>,
 }
 
+/// What a direction shows of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// Packets that wait, without the one in transmission.
+    pub waiting_packets: u64,
+    /// Bytes that it has transmitted, or begun to, since the beginning.
+    pub transmitted_bytes: u64,
+    /// RED's average, in packets or bytes as the queue counts, where there is one.
+    pub red_average: Option<f64>,
+}
+
 /// What became of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WayCounts {
@@ -234,12 +245,16 @@ impl<T: Default> Emulator<T> {
         self.ways[way as usize].counts
     }
 
-    /// Packets of this direction that wait now, without the one in transmission, and bytes that it has transmitted since the beginning.
-    pub fn queue(&mut self, now: Instant, way: Way) -> (u64, u64) {
+    /// What this direction shows now.
+    pub fn show(&mut self, now: Instant, way: Way) -> Shown {
         self.now = self.now.max(now);
         let Direction { link, common, meter, .. } = &mut self.ways[way as usize];
         link.settle(common, &mut self.packets, Moment::after_all(self.now));
-        (link.waiting().0, meter.total_sent_bytes() - link.bytes_told_ahead(common))
+        Shown {
+            waiting_packets: link.waiting().0,
+            transmitted_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
+            red_average: common.average(),
+        }
     }
 
     /// What happened to this direction in the time that is [measured](Self::measure), or until `end` if that is earlier.
@@ -371,7 +386,8 @@ mod tests {
         }
         link.handle(Instant::from_millis(1), Way::ToClient, packet(500, 9));
         // After 5 ms the second is in transmission, and the third waits.
-        assert_eq!(link.queue(Instant::from_millis(5), Way::ToServer), (1, 2000));
+        let shown = Shown { waiting_packets: 1, transmitted_bytes: 2000, red_average: None };
+        assert_eq!(link.show(Instant::from_millis(5), Way::ToServer), shown);
         let mut seen = Vec::new();
         while let Some(at) = link.poll_timeout() {
             assert_eq!(link.poll_transmit(Instant::from_nanos(at.as_nanos() - 1)), None);

@@ -5,7 +5,7 @@
 
 mod emulator;
 
-pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Way, WayCounts};
+pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Shown, Way, WayCounts};
 
 #[cfg(target_os = "linux")]
 mod clients;
