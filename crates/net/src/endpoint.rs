@@ -1,4 +1,5 @@
 //! A socket with its thread.
+#![expect(clippy::disallowed_types, reason = "a program may have a socket already")]
 
 use crate::Clock;
 use crate::connection::Connection;
@@ -7,13 +8,15 @@ use crate::entropy::SystemEntropy;
 use crate::lead::Lead;
 use crate::options::Options;
 use crate::secure::{Dtls, DtlsOptions, Secure, SecureError};
-use crate::socket::Socket;
+use crate::socket::{Arrived, Socket};
 use crate::wait::Waiter;
 use crate::watched::{Watched, lock};
-use headway_units::{Duration, Instant};
+use crate::wire::{Carrier, Wire};
+use headway_dccp::Path;
+use headway_units::{Duration, Ecn, Instant};
 use std::cell::Cell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -57,7 +60,7 @@ thread_local! {
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     driver: Mutex<Driver>,
-    socket: Arc<Socket>,
+    socket: Arc<Carrier>,
     waiter: Arc<Waiter>,
     lead: Lead,
     /// No endpoint is left.
@@ -186,7 +189,7 @@ impl Endpoint {
     /// See [`EndpointError`].
     pub fn client(options: &Options) -> Result<Self, EndpointError> {
         // Systems without IPv6 have IPv4.
-        let socket = Socket::bind(SocketAddr::from(([0u16; 8], 0))).or_else(|_| Socket::bind(([0; 4], 0).into()))?;
+        let socket = Carrier::bind(([0_u16; 8], 0).into()).or_else(|_| Carrier::bind(([0; 4], 0).into()))?;
         Self::start(socket, options, false)
     }
 
@@ -196,10 +199,42 @@ impl Endpoint {
     ///
     /// See [`EndpointError`].
     pub fn server(local: SocketAddr, options: &Options) -> Result<Self, EndpointError> {
-        Self::start(Socket::bind(local)?, options, true)
+        Self::start(Carrier::bind(local)?, options, true)
     }
 
-    fn start(socket: Socket, options: &Options, listens: bool) -> Result<Self, EndpointError> {
+    /// An endpoint on a socket of the program, which may have options of its own (a device, a mark, a shared port); it must not be connected.
+    /// `accepts`: as [`server`](Self::server), else as [`client`](Self::client).
+    ///
+    /// # Errors
+    ///
+    /// See [`EndpointError`].
+    pub fn on(socket: UdpSocket, accepts: bool, options: &Options) -> Result<Self, EndpointError> {
+        if socket.peer_addr().is_ok() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the socket is connected: it reaches one peer only",
+            )
+            .into());
+        }
+        Self::start(Carrier::Socket(Box::new(Socket::new(socket)?)), options, accepts)
+    }
+
+    /// An endpoint without a socket: see [`Wire`]. What comes is to be [delivered](Self::deliver).
+    ///
+    /// # Errors
+    ///
+    /// See [`EndpointError`].
+    pub fn over(wire: Arc<dyn Wire>, accepts: bool, options: &Options) -> Result<Self, EndpointError> {
+        Self::start(Carrier::Wire(wire), options, accepts)
+    }
+
+    /// A datagram has come to whoever owns the port. It is handled at once, in this thread, and may be changed where it lies.
+    pub fn deliver(&self, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
+        let path = Path::Udp { local: self.local_addr(), remote: from };
+        self.shared.with(|now, driver| driver.handle_datagram(now, Arrived { path, ecn }, datagram));
+    }
+
+    fn start(socket: Carrier, options: &Options, listens: bool) -> Result<Self, EndpointError> {
         let (clock, socket) = (options.clock, Arc::new(socket));
         let dtls = options.dtls.clone().map(|dtls| Dtls::new(DtlsOptions { accept: listens, ..dtls }, clock));
         let secure = dtls.transpose()?.map(|dtls| Box::new(dtls) as Box<dyn Secure>);

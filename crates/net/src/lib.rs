@@ -18,6 +18,7 @@ mod secure;
 mod socket;
 mod wait;
 mod watched;
+mod wire;
 
 pub use breaker::Tripped;
 pub use clock::Clock;
@@ -32,3 +33,4 @@ pub use media::Media;
 pub use options::Options;
 pub use secure::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};
 pub use secure::{Secure, SecureError, SecureEvent};
+pub use wire::Wire;

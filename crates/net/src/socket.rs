@@ -25,7 +25,7 @@ pub(crate) struct Socket {
 }
 
 /// Datagrams that have come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Batch {
     buffers: Vec<Vec<u8>>,
     metas: [RecvMeta; BATCH],

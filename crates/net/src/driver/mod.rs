@@ -17,8 +17,9 @@ use crate::mailbox::{Closed, Mailbox};
 use crate::media::Media;
 use crate::outbox::LineOutbox;
 use crate::secure::Secure;
-use crate::socket::{Batch, Socket};
+use crate::socket::Batch;
 use crate::watched::{Calls, Watched};
+use crate::wire::Carrier;
 use headway_dccp::{
     ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, MediaOutbox, Path, ServiceCode, Status,
 };
@@ -74,7 +75,7 @@ pub struct SocketCounters {
 #[derive(Debug)]
 pub(crate) struct Driver {
     common: Common,
-    socket: Arc<Socket>,
+    socket: Arc<Carrier>,
     secure: Option<Box<dyn Secure>>,
     endpoint: Endpoint<Option<LineOutbox>>,
     /// By keys, which do not come again.
@@ -120,7 +121,7 @@ impl Driver {
     pub(crate) fn new(
         common: Common,
         mut bounds: EndpointOptions,
-        socket: Arc<Socket>,
+        socket: Arc<Carrier>,
         secure: Option<Box<dyn Secure>>,
         random: impl Entropy + 'static,
     ) -> Self {
@@ -129,6 +130,7 @@ impl Driver {
         if let Some(secure) = &secure {
             common.connection.secure_headers = Bytes::new(secure.overhead() as u64);
         }
+        let batch = if socket.io().is_some() { Batch::new() } else { Batch::default() };
         let calls = Calls::default();
         Self {
             common,
@@ -144,7 +146,7 @@ impl Driver {
             accepts: Arc::new(Watched::new(Accepts::default(), calls.clone())),
             calls,
             counters: SocketCounters::default(),
-            batch: Batch::new(),
+            batch,
             packets: Vec::new(),
             sealed: Vec::new(),
             pending: None,

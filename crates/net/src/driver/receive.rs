@@ -1,12 +1,22 @@
 //! What has come, and who gets it.
 
 use super::Driver;
+use crate::socket::Arrived;
 use headway_dccp::{ConnectionHandle, DropCode, Path};
 use headway_units::{Instant, Seq48};
 use std::io;
+use std::sync::Arc;
 
 /// Receive calls in a turn: then others have theirs.
 const MOST_RECEIVES: usize = 16;
+
+/// What is done once the datagrams are handled.
+#[derive(Debug, Default)]
+struct Late {
+    /// Data of connections of which the program does not know yet.
+    early: Vec<(ConnectionHandle, Vec<u8>)>,
+    unread: Vec<(ConnectionHandle, Seq48)>,
+}
 
 impl Driver {
     /// Everything that has come, or as much as a turn may take; whether there may be more.
@@ -29,35 +39,49 @@ impl Driver {
         Ok(true)
     }
 
-    pub(super) fn handle_batch(&mut self, now: Instant) {
-        let Self { socket, batch, endpoint, secure, lines, keys, counters, .. } = self;
-        let (mut early, mut unread) = (Vec::new(), Vec::new());
-        socket.datagrams(batch, |arrived, datagram| {
-            counters.received_datagrams += 1;
-            let mut of_use = false;
-            let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet)
-            {
-                Ok(None) => of_use = true,
-                Ok(Some(came)) => {
-                    of_use = true;
-                    match keys.get(&came.handle).and_then(|key| lines.get(key)) {
-                        Some(line) if line.mailbox.deliver(came.data) => {}
-                        Some(_) => unread.push((came.handle, came.seq)),
-                        None => early.push((came.handle, came.data.to_vec())),
-                    }
-                }
-                Err(_) => {}
-            };
-            match secure {
-                None => deliver(arrived.path, datagram),
-                Some(secure) => {
-                    secure.handle_datagram(now, arrived.path, datagram, &mut deliver);
-                    of_use = true; // it counts those for itself
+    fn handle_batch(&mut self, now: Instant) {
+        let (socket, mut late) = (Arc::clone(&self.socket), Late::default());
+        let mut batch = std::mem::take(&mut self.batch);
+        socket.datagrams(&mut batch, |arrived, datagram| self.handle(now, arrived, datagram, &mut late));
+        self.batch = batch;
+        self.finish(now, late);
+    }
+
+    /// A datagram that somebody else has received.
+    pub(crate) fn handle_datagram(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8]) {
+        let mut late = Late::default();
+        self.handle(now, arrived, datagram, &mut late);
+        self.finish(now, late);
+    }
+
+    fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], late: &mut Late) {
+        let Self { endpoint, secure, lines, keys, counters, .. } = self;
+        counters.received_datagrams += 1;
+        let mut of_use = false;
+        let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet) {
+            Ok(None) => of_use = true,
+            Ok(Some(came)) => {
+                of_use = true;
+                match keys.get(&came.handle).and_then(|key| lines.get(key)) {
+                    Some(line) if line.mailbox.deliver(came.data) => {}
+                    Some(_) => late.unread.push((came.handle, came.seq)),
+                    None => late.early.push((came.handle, came.data.to_vec())),
                 }
             }
-            counters.ignored_datagrams += u64::from(!of_use);
-        });
-        for (handle, data) in early {
+            Err(_) => {}
+        };
+        match secure {
+            None => deliver(arrived.path, datagram),
+            Some(secure) => {
+                secure.handle_datagram(now, arrived.path, datagram, &mut deliver);
+                of_use = true; // it counts those for itself
+            }
+        }
+        counters.ignored_datagrams += u64::from(!of_use);
+    }
+
+    fn finish(&mut self, now: Instant, late: Late) {
+        for (handle, data) in late.early {
             self.accept(now, handle);
             self.tell_largest(handle);
             if let Some(line) = self.keys.get(&handle).and_then(|key| self.lines.get(key)) {
@@ -65,7 +89,7 @@ impl Driver {
             }
             self.show(handle);
         }
-        for (handle, seq) in unread {
+        for (handle, seq) in late.unread {
             self.drop_unread(now, handle, seq);
         }
     }

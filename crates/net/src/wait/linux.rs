@@ -1,7 +1,7 @@
 //! epoll on the socket, on a timer of nanoseconds (timerfd), and on a call (eventfd).
 
 use crate::Clock;
-use crate::socket::Socket;
+use crate::wire::Carrier;
 use headway_units::Instant;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -59,16 +59,18 @@ pub(crate) struct Waiter {
     /// What the timer is set to, in nanoseconds.
     armed: AtomicU64,
     call: EventFd,
-    socket: Arc<Socket>,
+    socket: Arc<Carrier>,
     writable: AtomicBool,
 }
 
 impl Waiter {
-    pub(crate) fn new(clock: Clock, socket: Arc<Socket>) -> io::Result<Self> {
+    pub(crate) fn new(clock: Clock, socket: Arc<Carrier>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = Timer::new(clock, TimerFlags::TFD_NONBLOCK)?;
         let call = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-        epoll.add(socket.io(), EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
+        if let Some(io) = socket.io() {
+            epoll.add(io, EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
+        }
         epoll.add(&timer.fd, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         // By edges nobody has to read what was written.
         epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0))?;
@@ -94,9 +96,11 @@ impl Waiter {
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
     /// [calls](Self::call). It may end for no reason. Returns whether something has come.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
-        if self.writable.swap(writable, Ordering::SeqCst) != writable {
+        if let Some(io) = self.socket.io()
+            && self.writable.swap(writable, Ordering::SeqCst) != writable
+        {
             let flags = if writable { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN };
-            self.epoll.modify(self.socket.io(), &mut EpollEvent::new(flags, SOCKET))?;
+            self.epoll.modify(io, &mut EpollEvent::new(flags, SOCKET))?;
         }
         let mut events = [EpollEvent::empty(); 4];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {

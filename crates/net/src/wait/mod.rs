@@ -20,15 +20,15 @@ impl std::task::Wake for Waiter {
 mod tests {
     use super::*;
     use crate::Clock;
-    use crate::socket::Socket;
+    use crate::wire::Carrier;
     use headway_units::{Drift, Duration, Ecn, Instant};
     use std::sync::Arc;
 
     const LONG: Duration = Duration::from_secs(20);
 
-    fn waiter() -> (Clock, Arc<Socket>, Arc<Waiter>) {
+    fn waiter() -> (Clock, Arc<Carrier>, Arc<Waiter>) {
         let clock = Clock::new();
-        let socket = Arc::new(Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap());
+        let socket = Arc::new(Carrier::bind("127.0.0.1:0".parse().unwrap()).unwrap());
         let waiter = Arc::new(Waiter::new(clock, Arc::clone(&socket)).unwrap());
         (clock, socket, waiter)
     }
@@ -51,7 +51,7 @@ mod tests {
         for (skew, offset) in [("100000ppm", "1h"), ("-100000ppm", "-1h")] {
             let (offset, skew, drift) = (offset.parse().unwrap(), skew.parse().unwrap(), Drift::default());
             let clock = Clock::new().shown_by(headway_units::Clock::new(offset, skew, drift, Duration::ZERO));
-            let socket = Arc::new(Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap());
+            let socket = Arc::new(Carrier::bind("127.0.0.1:0".parse().unwrap()).unwrap());
             let waiter = Waiter::new(clock, socket).unwrap();
             for millis in [20, 0, 5] {
                 let at = clock.now() + Duration::from_millis(millis);

@@ -1,8 +1,8 @@
 //! What the system has, by way of `polling`: its timers may be coarser than a millisecond.
 
 use crate::Clock;
-use crate::socket::Socket;
 use crate::watched::{Calls, Watched};
+use crate::wire::Carrier;
 use headway_units::Instant;
 use polling::{Event, Events, PollMode, Poller};
 use std::io;
@@ -17,17 +17,19 @@ pub(crate) struct Waiter {
     clock: Clock,
     poller: Poller,
     armed: AtomicU64,
-    socket: Arc<Socket>,
+    socket: Arc<Carrier>,
     writable: AtomicBool,
 }
 
 impl Waiter {
-    pub(crate) fn new(clock: Clock, socket: Arc<Socket>) -> io::Result<Self> {
+    pub(crate) fn new(clock: Clock, socket: Arc<Carrier>) -> io::Result<Self> {
         let poller = Poller::new()?;
-        // SAFETY: the socket is taken out before it is dropped: see `Drop`.
-        #[expect(unsafe_code, reason = "a poller does not own what it waits for")]
-        unsafe {
-            poller.add_with_mode(socket.io(), Event::readable(SOCKET), PollMode::Level)?;
+        if let Some(io) = socket.io() {
+            // SAFETY: the socket is taken out before it is dropped: see `Drop`.
+            #[expect(unsafe_code, reason = "a poller does not own what it waits for")]
+            unsafe {
+                poller.add_with_mode(io, Event::readable(SOCKET), PollMode::Level)?;
+            }
         }
         Ok(Self { clock, poller, armed: AtomicU64::new(u64::MAX), socket, writable: AtomicBool::new(false) })
     }
@@ -46,9 +48,11 @@ impl Waiter {
     /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
     /// [calls](Self::call). It may end for no reason. Returns whether something has come.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
-        if self.writable.swap(writable, Ordering::SeqCst) != writable {
+        if let Some(io) = self.socket.io()
+            && self.writable.swap(writable, Ordering::SeqCst) != writable
+        {
             let interest = if writable { Event::all(SOCKET) } else { Event::readable(SOCKET) };
-            self.poller.modify_with_mode(self.socket.io(), interest, PollMode::Level)?;
+            self.poller.modify_with_mode(io, interest, PollMode::Level)?;
         }
         let mut events = Events::new();
         let waited = match self.armed.load(Ordering::SeqCst) {
@@ -76,7 +80,9 @@ impl Waiter {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        drop(self.poller.delete(self.socket.io()));
+        if let Some(io) = self.socket.io() {
+            drop(self.poller.delete(io));
+        }
     }
 }
 

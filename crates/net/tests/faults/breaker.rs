@@ -21,8 +21,12 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     let links = links("link.toml", LINK, &[], &NoFiles).unwrap();
     let ways = links.duplex(None).unwrap();
     let configs = ways.map(|link| link.config(links.ties));
-    let listen =
-        ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to: server.local_addr(), bound: Duration::from_secs(3600) };
+    let listen = ProxyOptions {
+        listen: ([127, 0, 0, 1], 0).into(),
+        to: server.local_addr(),
+        beside: None,
+        bound: Duration::from_secs(3600),
+    };
     let mut proxy =
         Proxy::new(listen, [(&ways[0].name, &configs[0]), (&ways[1].name, &configs[1])], links.seed).unwrap();
     let (address, over) = (proxy.address().unwrap(), Arc::new(AtomicBool::new(false)));

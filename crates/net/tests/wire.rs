@@ -1,0 +1,104 @@
+//! An endpoint whose port somebody else owns, as an ICE agent does; and one on a socket of the program.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "the program's own socket is what is tested")]
+
+use headway_net::{Closed, Endpoint, EndpointError, Media, Options, Trust, Wire};
+use headway_units::Ecn;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, mpsc};
+
+type Datagrams = (SocketAddr, Ecn, Vec<Vec<u8>>);
+
+/// Hands everything to whoever owns the port.
+#[derive(Debug)]
+struct Agent {
+    name: SocketAddr,
+    out: mpsc::Sender<Datagrams>,
+}
+
+impl Wire for Agent {
+    fn local_addr(&self) -> SocketAddr {
+        self.name
+    }
+    fn send(&self, to: SocketAddr, ecn: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()> {
+        let all = datagrams.chunks(segment).map(<[u8]>::to_vec).collect();
+        self.out.send((to, ecn, all)).map_err(|_| io::ErrorKind::WouldBlock.into())
+    }
+    fn segments(&self) -> usize {
+        8
+    }
+}
+
+fn name(port: u16) -> SocketAddr {
+    ([192, 0, 2, 1], port).into()
+}
+
+/// Datagrams go by channels, beside STUN, whose first byte is below 20 (RFC 7983 section 7); and the connection is as any other, ECN included.
+#[test]
+fn an_agent_owns_the_port() {
+    let options = Options::server().unwrap();
+    let trust = Trust::Fingerprints(vec![options.fingerprint().unwrap()]);
+    let [(there, to_server), (back, to_client)] = [(); 2].map(|()| mpsc::channel::<Datagrams>());
+    let client = Agent { name: name(1), out: there };
+    let client = Arc::new(Endpoint::over(Arc::new(client), false, &Options::client(trust).unwrap()).unwrap());
+    let server = Arc::new(Endpoint::over(Arc::new(Agent { name: name(2), out: back }), true, &options).unwrap());
+    let carry = |from, to: &Arc<Endpoint>, datagrams: mpsc::Receiver<Datagrams>| {
+        let to = Arc::downgrade(to);
+        std::thread::Builder::new().spawn(move || {
+            for (addressed, ecn, all) in datagrams {
+                let Some(to) = to.upgrade() else { return };
+                assert_eq!(addressed, to.local_addr());
+                let stun = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+                all.into_iter().chain([stun]).for_each(|mut one| to.deliver(from, ecn, &mut one));
+            }
+        })
+    };
+    carry(name(1), &server, to_server).unwrap();
+    carry(name(2), &client, to_client).unwrap();
+    let connection = client.connect(server.local_addr()).unwrap();
+    let accepted = {
+        connection.send(Media::new(&[1; 500])).unwrap();
+        server.accept().unwrap()
+    };
+    let mut datagram = Vec::new();
+    accepted.recv(&mut datagram).unwrap();
+    assert_eq!(datagram, [1; 500]);
+    accepted.send_all(&[Media::new(&[2; 900]); 20]).unwrap();
+    for _ in 0..20 {
+        connection.recv(&mut datagram).unwrap();
+        assert_eq!(datagram, [2; 900]);
+    }
+    assert_eq!(connection.close(), Closed::Here);
+    assert_eq!(accepted.recv(&mut datagram), Err(Closed::ByPeer));
+}
+
+/// An agent that takes nothing loses what it is given; the program is told that nobody answers.
+#[test]
+fn an_agent_that_is_gone() {
+    let (out, gone) = mpsc::channel();
+    drop(gone);
+    let mut options = Options::insecure();
+    options.connection.request_give_up = headway_net::Duration::from_millis(300);
+    options.connection.request_timeout = headway_net::Duration::from_millis(100);
+    let endpoint = Endpoint::over(Arc::new(Agent { name: name(1), out }), false, &options).unwrap();
+    let connection = endpoint.connect(name(2)).unwrap();
+    assert_eq!(connection.connected(), Err(Closed::NoAnswer));
+    assert!(endpoint.counters().unsendable_datagrams >= 2, "{:?}", endpoint.counters());
+}
+
+#[test]
+fn a_socket_of_the_program() {
+    let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
+    let server = Endpoint::on(bind(), true, &Options::insecure()).unwrap();
+    let client = Endpoint::on(bind(), false, &Options::insecure()).unwrap();
+    let connection = client.connect(server.local_addr()).unwrap();
+    connection.send(Media::new(&[3; 100])).unwrap();
+    let mut datagram = Vec::new();
+    server.accept().unwrap().recv(&mut datagram).unwrap();
+    assert_eq!(datagram, [3; 100]);
+    let connected = bind();
+    connected.connect(server.local_addr()).unwrap();
+    let refused = Endpoint::on(connected, false, &Options::insecure());
+    assert!(matches!(refused, Err(EndpointError::System(why)) if why.to_string().contains("connected")));
+}
