@@ -133,13 +133,18 @@ impl Driver {
         }
     }
 
-    /// Whoever accepts may have it: it is connected, or has brought something.
+    /// Whoever accepts may have it: it is connected, or has brought something. If nobody does any more, nobody would ever close it.
     pub(super) fn show(&mut self, handle: ConnectionHandle) {
         let Some(key) = self.keys.get(&handle) else { return };
         let Some(line) = self.lines.get_mut(key) else { return };
         if std::mem::replace(&mut line.unseen, false) {
             let accepted = (*key, line.path, Arc::clone(&line.mailbox));
-            self.accepts.change(|accepts| accepts.waiting.push_back(accepted));
+            let is_over = self.accepts.with(|accepts| accepts.over);
+            if is_over {
+                self.closing.push((*key, Instant::ZERO));
+            } else {
+                self.accepts.change(|accepts| accepts.waiting.push_back(accepted));
+            }
         }
     }
 }

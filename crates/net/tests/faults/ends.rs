@@ -1,8 +1,10 @@
 //! Who is gone, and who is gone for a while.
 
+use crate::nat::{Nat, Way};
 use crate::world::{Both, LONG, Stream, World, accounted, each, pause, small, until, with};
-use headway_net::{Clock, Closed, Connection, Duration, Event, Media, SendError};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Event, Media, Options, SendError};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
 /// A peer that says nothing for two seconds is gone.
@@ -85,19 +87,44 @@ fn a_close_that_is_lost_ends_all_the_same() {
     });
 }
 
+/// A server goes while a handshake is under way: nobody will accept that connection, and it does not stay for ever.
+#[test]
+fn a_handshake_that_outlives_its_server_ends() {
+    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
+    let client = Endpoint::client(&Options::insecure()).unwrap();
+    let nat = Nat::new(server.local_addr());
+    // The server hears the Request, and nothing more until it is gone.
+    let (gone, mut heard) = (Arc::new(AtomicBool::new(false)), false);
+    let is_gone = Arc::clone(&gone);
+    nat.on_path(Box::new(move |came| {
+        let mut passes =
+            |way| way == Way::ToClient || !std::mem::replace(&mut heard, true) || is_gone.load(Ordering::SeqCst);
+        let came = came.filter(|(way, _)| passes(*way));
+        came.into_iter().map(|(way, datagram)| (way, datagram.to_vec())).collect()
+    }));
+    let connection = client.connect(nat.address()).unwrap();
+    until("the handshake is under way", || server.connections() == 1);
+    drop(server);
+    gone.store(true, Ordering::SeqCst);
+    assert_eq!(connection.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
+}
+
 /// A server that begins anew at its old address knows nobody: DTLS has no word for it that could be believed, so that its client goes by its own patience;
 /// without DTLS a Reset says so.
 #[test]
 fn a_server_that_has_begun_anew_is_found_out() {
     each(|name, both| {
-        let World { server, client, nat, ends: [waits, accepted] } = World::new(&impatient(both.clone()));
+        // The client's patience is longer than the old server takes to go, on any machine.
+        let (ours, mut theirs) = impatient(both.clone());
+        theirs.connection.idle_give_up = Some(Duration::from_secs(8));
+        let World { server, client, nat, ends: [waits, accepted] } = World::new(&(ours, theirs));
         let address = server.local_addr();
         nat.hole(true);
         drop((accepted, server));
         // The old one is not gone before it has given up its Close.
         let mut again = None;
         until("the port is free", || {
-            again = headway_net::Endpoint::server(address, &both.0).ok();
+            again = Endpoint::server(address, &both.0).ok();
             again.is_some()
         });
         nat.hole(false);

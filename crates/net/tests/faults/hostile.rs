@@ -99,7 +99,7 @@ fn garbage_of_strangers_is_ignored() {
         let back: u64 = sockets.iter().map(bytes).sum();
         println!("{name}: {out} B in, {back} B back, {:?}", world.server.counters());
         assert!(back <= out, "{name}: {back} B went to who sent {out} B");
-        assert!(world.server.counters().received_datagrams > before.received_datagrams + 10_000);
+        assert!(world.server.counters().received_datagrams > before.received_datagrams + 1000);
         for stream in streams {
             accounted(&stream.stop());
         }
