@@ -82,7 +82,8 @@ fn a_pair_of_relays_carries_both_ways() {
     for relay in [here, there] {
         let (status, said) = relay.end();
         assert_eq!(status, Some(0), "{said}");
-        assert!(said.contains("2 datagrams, 2 sent, 2 delivered, 0 lost, 0 never sent"), "{said}");
+        // The other end may close before it has reported the last one.
+        assert!(said.contains("2 datagrams, 2 sent, ") && said.contains(" 0 lost, 0 never sent"), "{said}");
     }
 }
 

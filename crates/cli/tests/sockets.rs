@@ -262,7 +262,7 @@ fn prometheus_hears_what_comes() {
 fn a_record_is_drawn_as_a_simulations() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let receiver = Receiver::new(&["--once"]);
+    let receiver = Receiver::new(&["--once", "--record", &path("viewer")]);
     let model = ["--model", "kind = \"conference\", lifetime = \"150ms\"", "--duration", "2500ms"];
     let sent =
         last(&ended_well(&receiver.sender(&[&model[..], &["--record", &path("call")]].concat()).output().unwrap()));
@@ -270,10 +270,12 @@ fn a_record_is_drawn_as_a_simulations() {
     assert_eq!(summary["flows"][0]["sent_packets"], sent["sent_packets"]);
     assert_eq!(summary["interval"], sent["interval"]);
     assert!(sent["send_queue"]["audio"]["written_packets"].as_u64() > Some(0));
-    let drawn = headway(&["plot", &path("call")]).output().unwrap();
+    let received = last(&receiver.end(None).1);
+    let viewer: Value = json(&std::fs::read_to_string(path("viewer/summary.json")).unwrap());
+    assert_eq!(viewer["flows"][0]["received_packets"], received["received_packets"]);
+    let drawn = headway(&["plot", &path("call"), &path("viewer")]).output().unwrap();
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
     assert!(Path::new(&path("call/throughput.svg")).exists());
-    drop(receiver);
 }
 
 #[test]

@@ -10,7 +10,12 @@ pub struct DropCounts([u64; DropCause::ALL.len()]);
 impl DropCounts {
     /// One more packet stopped by `cause`.
     pub fn add(&mut self, cause: DropCause) {
-        self.0[cause as usize] += 1;
+        self.add_many(cause, 1);
+    }
+
+    /// So many more.
+    pub fn add_many(&mut self, cause: DropCause, packets: u64) {
+        self.0[cause as usize] += packets;
     }
 
     /// Packets stopped by `cause`.
@@ -64,7 +69,7 @@ mod tests {
     #[test]
     fn json_names_every_cause_and_takes_back_only_those() {
         let mut counts = DropCounts::default();
-        counts.add(DropCause::Early);
+        counts.add_many(DropCause::Early, 1);
         let json = serde_json::to_string(&counts).unwrap();
         assert_eq!(json, r#"{"queue_full":0,"early":1,"channel":0,"too_big":0,"host":0,"policer":0}"#);
         assert_eq!(serde_json::from_str::<DropCounts>(&json).unwrap(), counts);

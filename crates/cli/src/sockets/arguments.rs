@@ -48,9 +48,8 @@ pub(crate) struct RecvOptions {
     /// End when the first connection does.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Answer Prometheus here, at /metrics.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) metrics: Option<String>,
+    #[command(flatten)]
+    pub(crate) watch: WatchOptions,
 }
 
 /// How datagrams stand one behind the other.

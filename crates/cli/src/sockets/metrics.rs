@@ -4,9 +4,7 @@
 #![expect(clippy::disallowed_types, reason = "figures are asked for by HTTP")]
 
 use super::end::address;
-use super::receiving::Received;
 use super::recv::spawn;
-use super::sending::Sent;
 use super::teller::Teller;
 use crate::error::Failure;
 use std::fmt::Write as _;
@@ -46,52 +44,23 @@ impl Metrics {
         Ok(Self(text))
     }
 
-    fn set(&self, text: String) {
+    /// The figures have changed.
+    pub(super) fn set(&self, text: String) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
-
-    pub(super) fn sent(&self, sent: &Sent) {
-        let (flow, now) = (&sent.flow, &sent.now);
-        let mut page = Page::default();
-        page.counter("sent_packets", "Packets with datagrams that were sent.", flow.sent_packets);
-        page.counter("delivered_packets", "Packets that the peer has acknowledged.", flow.received_packets);
-        page.counter("lost_packets", "Packets that were lost.", flow.lost_packets.total());
-        let queue = |count: fn(&headway_record::SendQueueSummary) -> u64| flow.send_queue.values().map(count).sum();
-        page.counter("written_packets", "Datagrams that came to the send queue.", queue(|queue| queue.written_packets));
-        page.counter("expired_packets", "Datagrams thrown away as too late.", queue(|queue| queue.expired_packets));
-        let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
-        page.counter("refused_packets", "Datagrams thrown away by a full send queue.", full);
-        page.gauge("waiting_packets", "Datagrams that wait to be sent.", Some(now.waiting_packets as f64));
-        page.gauge("throughput_bps", "Bits on the wire that arrived, a second.", Some(now.throughput_bps));
-        page.gauge("allowed_rate_bps", "What the controller allows.", now.allowed_rate_bps);
-        page.gauge("encoder_rate_bps", "What an encoder should produce.", now.encoder_rate_bps);
-        page.gauge("rtt_seconds", "The smoothed round trip.", now.rtt_s);
-        page.gauge("loss_event_ratio", "The loss event rate.", now.loss_event_ratio);
-        self.set(page.0);
-    }
-
-    pub(super) fn received(&self, received: &Received) {
-        let mut page = Page::default();
-        page.gauge("connections", "Connections now.", Some(received.connections as f64));
-        page.counter("received_packets", "Datagrams that came.", received.received_packets);
-        page.counter("received_bytes", "Bytes of these.", received.received_bytes);
-        page.gauge("missing_packets", "Packets that have not come.", Some(received.missing_packets as f64));
-        page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(received.now.goodput_bps));
-        self.set(page.0);
     }
 }
 
 /// The text of all figures.
 #[derive(Default)]
-struct Page(String);
+pub(super) struct Page(pub(super) String);
 
 impl Page {
-    fn counter(&mut self, name: &str, help: &str, value: u64) {
+    pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.figure(&format!("{name}_total"), help, "counter", &value);
     }
 
     /// Nothing, as long as nobody knows.
-    fn gauge(&mut self, name: &str, help: &str, value: Option<f64>) {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.figure(name, help, "gauge", &value);
         }

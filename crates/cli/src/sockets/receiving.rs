@@ -1,23 +1,66 @@
 //! What connections have brought.
 
-use headway_net::Connection;
-use headway_record::Interval;
-use headway_units::Instant;
+use super::metrics::Page;
+use super::recording::Values;
+use super::watch::Figures;
+use headway_net::{Clock, Connection, MediaKind};
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
+use headway_units::{DropCause, Instant};
 use serde::Serialize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A connection's datagrams, counted by the thread that reads them.
 #[derive(Debug, Default)]
 pub(super) struct Came {
     packets: AtomicU64,
     bytes: AtomicU64,
+    meter: Option<Arc<Meter>>,
+}
+
+/// All datagrams, for a record.
+#[derive(Debug)]
+pub(super) struct Meter {
+    clock: Clock,
+    meter: Mutex<FlowMeter>,
+}
+
+impl Meter {
+    pub(super) fn new(clock: Clock) -> Self {
+        let measured = Measured::between(clock.now(), Instant::FAR_FUTURE);
+        Self { clock, meter: Mutex::new(FlowMeter::new(&measured)) }
+    }
+
+    /// Nobody knows here when it was sent.
+    fn add(&self, bytes: usize) {
+        let (now, bytes) = (self.clock.now(), u32::try_from(bytes).unwrap_or(u32::MAX));
+        let packet = FlowPacket { sent_at: now, wire_bytes: bytes, kind: MediaKind::Data, deadline: None };
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner).received(now, &packet, bytes);
+    }
+
+    /// What a record says of it all. Sizes are those of the datagrams; sent were those that came and those that are missing.
+    pub(super) fn summary(&self, received: &Received, label: FlowLabel) -> FlowSummary {
+        let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flow = meter.summary(label, self.clock.now());
+        (flow.one_way_delay_s, flow.jitter_s) = (None, None);
+        flow.sent_packets = flow.received_packets.saturating_add(received.missing_packets);
+        flow.lost_packets.add_many(DropCause::Channel, received.missing_packets);
+        flow.loss_ratio = received.loss_ratio;
+        flow
+    }
 }
 
 impl Came {
+    pub(super) fn new(meter: Option<Arc<Meter>>) -> Self {
+        Self { meter, ..Self::default() }
+    }
+
     pub(super) fn add(&self, bytes: usize) {
         self.packets.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Some(meter) = &self.meter {
+            meter.add(bytes);
+        }
     }
 
     pub(super) fn packets(&self) -> u64 {
@@ -144,5 +187,25 @@ impl Received {
             self.missing_packets,
             100.0 * self.loss_ratio,
         )
+    }
+}
+
+impl Figures for Received {
+    fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    fn values(&self) -> Values {
+        [Some(self.now.goodput_bps), Some(self.missing_packets as f64), None, None, None]
+    }
+
+    fn page(&self) -> String {
+        let mut page = Page::default();
+        page.gauge("connections", "Connections now.", Some(self.connections as f64));
+        page.counter("received_packets", "Datagrams that came.", self.received_packets);
+        page.counter("received_bytes", "Bytes of these.", self.received_bytes);
+        page.gauge("missing_packets", "Packets that have not come.", Some(self.missing_packets as f64));
+        page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(self.now.goodput_bps));
+        page.0
     }
 }

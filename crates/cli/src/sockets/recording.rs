@@ -1,10 +1,9 @@
 //! The record of a connection: the files that a simulated run leaves, so that `headway plot` draws them.
 
-use super::sending::Sent;
 use crate::checksums::Checksums;
 use crate::error::Failure;
 use crate::folder::{Folder, Growing, Holds, Lock};
-use headway_record::{SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
+use headway_record::{FlowSummary, Interval, SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
 use headway_units::{Duration, Instant};
 use std::path::Path;
 
@@ -16,19 +15,15 @@ pub(super) struct Recording {
     _lock: Lock,
     file: Growing,
     samples: SeriesWriter,
-    /// In the order of [`values`].
-    series: [SeriesId; 5],
+    series: [SeriesId; METRICS.len()],
 }
 
-/// What is sampled, and as what.
+/// What is sampled.
 const METRICS: [&str; 5] =
-    [metric::THROUGHPUT, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::LOSS];
+    [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE];
 
-fn values(sent: &Sent) -> [Option<f64>; 5] {
-    let now = &sent.now;
-    let lost = now.loss_packets as f64;
-    [Some(now.throughput_bps), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio, Some(lost)]
-}
+/// A value of each, as far as it is known.
+pub(super) type Values = [Option<f64>; METRICS.len()];
 
 impl Recording {
     /// `entity`: what the record calls the flow.
@@ -42,9 +37,10 @@ impl Recording {
         Ok(Self { folder, _lock: lock, file, samples: names.samples(), series })
     }
 
-    pub(super) fn sample(&mut self, sent: &Sent) -> Result<(), Failure> {
-        let at = Instant::ZERO + Duration::from_secs_f64(sent.interval.to);
-        for (series, value) in self.series.into_iter().zip(values(sent)) {
+    /// The values at the end of `interval`.
+    pub(super) fn sample(&mut self, interval: Interval, values: Values) -> Result<(), Failure> {
+        let at = Instant::ZERO + Duration::from_secs_f64(interval.to);
+        for (series, value) in self.series.into_iter().zip(values) {
             if let Some(value) = value {
                 self.samples.push(series, at, value);
             }
@@ -53,18 +49,19 @@ impl Recording {
     }
 
     /// The summary and the checksums come last: with them the record is complete.
-    pub(super) fn finish(self, sent: &Sent, seed: u64) -> Result<(), Failure> {
+    pub(super) fn finish(self, interval: Interval, flow: FlowSummary, seed: u64) -> Result<(), Failure> {
         let Self { folder, _lock, mut file, samples, .. } = self;
         samples.finish(file.writer()).map_err(|error| not_written(&folder, &error))?;
         let mut sums = Checksums::default();
         sums.add(Folder::SERIES, file.end()?);
-        let flows = vec![sent.flow.clone()];
+        let name = flow.name.clone();
+        let flows = vec![flow];
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            name: sent.flow.name.clone(),
+            name,
             seed,
             complete: true,
-            interval: sent.interval,
+            interval,
             jain_index: Summary::fairness(&flows),
             flows,
             links: Vec::new(),

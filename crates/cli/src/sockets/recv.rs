@@ -2,13 +2,14 @@
 
 use super::arguments::RecvOptions;
 use super::end::address;
-use super::metrics::Metrics;
-use super::receiving::{Came, Incoming, Received, Receiving};
+use super::receiving::{Came, Incoming, Meter, Received, Receiving};
 use super::sink::{Outlet, Sink};
 use super::teller::Teller;
+use super::watch::Watch;
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Trust};
+use headway_record::FlowLabel;
 use headway_units::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ const LINE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Connections at a time, each of which has a thread; more are closed.
 const MOST: usize = 64;
+
+/// Nothing is drawn.
+const NO_SEED: u64 = 0;
 
 /// What the threads tell.
 enum News {
@@ -41,20 +45,27 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let server = listen(&asked.listen, &options)?;
     let sink = Arc::new(Sink::new(asked)?);
     let teller = Teller::new(&asked.end, sink.takes_stdout());
-    teller.listening(server.local_addr(), &options, "headway send")?;
-    let metrics = asked.metrics.as_deref().map(|at| Metrics::new(at, &teller)).transpose()?;
+    let at = server.local_addr();
+    teller.listening(at, &options, "headway send")?;
+    let watch = Watch::new(&asked.watch, "recv", &teller)?;
     let (tell, news) = channel();
     let for_all = tell.clone();
     spawn(move || accept(&server, &for_all))?;
     let clock = Clock::new();
     let receiving = Receiving::new(clock.now());
-    let mut reader = Reader { sink, teller, metrics, tell, news, clock, receiving, open: BTreeMap::new(), next: 0 };
+    let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
+    let (open, next) = (BTreeMap::new(), 0);
+    let mut reader = Reader { sink, teller, watch, meter, tell, news, clock, receiving, open, next };
     let ended = reader.run(asked.once);
     let last = reader.line(true)?;
-    if !asked.end.json {
-        reader.teller.note(&last.whole());
+    let Reader { teller, watch, meter, .. } = reader;
+    if let Some(meter) = meter {
+        let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
+        let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
+        watch.finish(last.interval, meter.summary(&last, label), NO_SEED)?;
     }
-    reader.teller.finish();
+    teller.note(&last.whole());
+    teller.finish();
     ended
 }
 
@@ -84,7 +95,8 @@ fn accept(server: &Endpoint, tell: &Sender<News>) {
 struct Reader {
     sink: Arc<Sink>,
     teller: Teller,
-    metrics: Option<Metrics>,
+    watch: Watch,
+    meter: Option<Arc<Meter>>,
     tell: Sender<News>,
     news: Receiver<News>,
     clock: Clock,
@@ -133,7 +145,7 @@ impl Reader {
             return Ok(());
         }
         self.teller.note(&format!("{from} is connected"));
-        let (connection, came) = (Arc::new(connection), Arc::new(Came::default()));
+        let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone())));
         let key = self.next;
         self.next += 1;
         self.open.insert(key, Incoming { connection: Arc::clone(&connection), came: Arc::clone(&came), missing: 0 });
@@ -159,9 +171,7 @@ impl Reader {
     fn line(&mut self, last: bool) -> Result<Received, Failure> {
         let line = self.receiving.line(self.clock.now(), self.open.values(), last);
         self.teller.line(&line)?;
-        if let Some(metrics) = &self.metrics {
-            metrics.received(&line);
-        }
+        self.watch.see(&line)?;
         Ok(line)
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
             relay.carry_all(&teller)?;
             let ended = relay.follow(&line, &teller, &mut watch, || Supply::Runs)?;
-            watch.finish(&ended.whole, NO_SEED)?;
+            watch.finish(ended.whole.interval, ended.whole.flow.clone(), NO_SEED)?;
             ended.by_a_close()
         }
         (None, Some(at)) => {
@@ -214,6 +214,7 @@ impl Relay {
         let followed = line.follow(teller, supply, |sent| watch.see(sent));
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let ended = followed?;
+        watch.see(&ended.whole)?;
         teller.line(&ended.whole)?;
         teller.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.whole.whole()));
         Ok(ended)
@@ -247,7 +248,7 @@ impl Relay {
             let line = self.begin(connection, options, asked.end.controller())?;
             let ended = self.follow(&line, teller, &mut watch, || newer(&told, &mut next))?;
             if asked.once {
-                watch.finish(&ended.whole, NO_SEED)?;
+                watch.finish(ended.whole.interval, ended.whole.flow.clone(), NO_SEED)?;
                 return ended.by_a_close();
             }
         }

@@ -41,7 +41,8 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
         if line.is_stopped() || thread.is_finished() { Supply::Ends } else { Supply::Runs }
     };
     let ended = line.follow(&teller, supply, |sent| watch.see(sent))?;
-    watch.finish(&ended.whole, asked.seed)?;
+    watch.see(&ended.whole)?;
+    watch.finish(ended.whole.interval, ended.whole.flow.clone(), asked.seed)?;
     teller.line(&ended.whole)?;
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
     teller.finish();

@@ -1,7 +1,10 @@
 //! What became of the datagrams that a connection was given.
 
+use super::metrics::Page;
+use super::recording::Values;
+use super::watch::Figures;
 use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
-use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
+use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -210,6 +213,38 @@ impl Sent {
             flow.unsent_packets(),
             1e-6 * flow.throughput_bps,
         )
+    }
+}
+
+impl Figures for Sent {
+    fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    fn values(&self) -> Values {
+        let now = &self.now;
+        let lost = now.loss_packets as f64;
+        [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio]
+    }
+
+    fn page(&self) -> String {
+        let (flow, now) = (&self.flow, &self.now);
+        let mut page = Page::default();
+        page.counter("sent_packets", "Packets with datagrams that were sent.", flow.sent_packets);
+        page.counter("delivered_packets", "Packets that the peer has acknowledged.", flow.received_packets);
+        page.counter("lost_packets", "Packets that were lost.", flow.lost_packets.total());
+        let queue = |count: fn(&SendQueueSummary) -> u64| flow.send_queue.values().map(count).sum();
+        page.counter("written_packets", "Datagrams that came to the send queue.", queue(|queue| queue.written_packets));
+        page.counter("expired_packets", "Datagrams thrown away as too late.", queue(|queue| queue.expired_packets));
+        let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
+        page.counter("refused_packets", "Datagrams thrown away by a full send queue.", full);
+        page.gauge("waiting_packets", "Datagrams that wait to be sent.", Some(now.waiting_packets as f64));
+        page.gauge("throughput_bps", "Bits on the wire that arrived, a second.", Some(now.throughput_bps));
+        page.gauge("allowed_rate_bps", "What the controller allows.", now.allowed_rate_bps);
+        page.gauge("encoder_rate_bps", "What an encoder should produce.", now.encoder_rate_bps);
+        page.gauge("rtt_seconds", "The smoothed round trip.", now.rtt_s);
+        page.gauge("loss_event_ratio", "The loss event rate.", now.loss_event_ratio);
+        page.0
     }
 }
 

@@ -1,11 +1,21 @@
-//! Who looks at a connection's figures beside the terminal: Prometheus, and a record.
+//! Who looks at figures beside the terminal: Prometheus, and a record.
 
 use super::arguments::WatchOptions;
 use super::metrics::Metrics;
-use super::recording::Recording;
-use super::sending::Sent;
+use super::recording::{Recording, Values};
 use super::teller::Teller;
 use crate::error::Failure;
+use headway_record::{FlowSummary, Interval};
+
+/// What is known at one time.
+pub(super) trait Figures {
+    /// From the start to then.
+    fn interval(&self) -> Interval;
+    /// What a record samples.
+    fn values(&self) -> Values;
+    /// What Prometheus is told.
+    fn page(&self) -> String;
+}
 
 pub(super) struct Watch {
     metrics: Option<Metrics>,
@@ -20,16 +30,21 @@ impl Watch {
         Ok(Self { metrics, recording })
     }
 
-    pub(super) fn see(&mut self, sent: &Sent) -> Result<(), Failure> {
-        if let Some(metrics) = &self.metrics {
-            metrics.sent(sent);
-        }
-        self.recording.as_mut().map_or(Ok(()), |recording| recording.sample(sent))
+    /// Whether a record is kept.
+    pub(super) const fn records(&self) -> bool {
+        self.recording.is_some()
     }
 
-    /// The last that is seen.
-    pub(super) fn finish(mut self, sent: &Sent, seed: u64) -> Result<(), Failure> {
-        self.see(sent)?;
-        self.recording.map_or(Ok(()), |recording| recording.finish(sent, seed))
+    pub(super) fn see(&mut self, figures: &impl Figures) -> Result<(), Failure> {
+        if let Some(metrics) = &self.metrics {
+            metrics.set(figures.page());
+        }
+        let Some(recording) = &mut self.recording else { return Ok(()) };
+        recording.sample(figures.interval(), figures.values())
+    }
+
+    /// The last has been seen: of all that was, this is the summary.
+    pub(super) fn finish(self, interval: Interval, flow: FlowSummary, seed: u64) -> Result<(), Failure> {
+        self.recording.map_or(Ok(()), |recording| recording.finish(interval, flow, seed))
     }
 }
