@@ -158,6 +158,16 @@ fn nobody_answers() {
     assert_eq!(connection.send(Media::new(b"?")), Err(SendError::Closed(Closed::NoAnswer)));
 }
 
+/// A program that gives up before there is an answer has closed, and nothing else has happened.
+#[test]
+fn who_closes_before_there_is_an_answer_has_closed() {
+    for options in [Options::insecure(), Options::client(Trust::Anyone).unwrap()] {
+        let silent = std::net::UdpSocket::bind(LOOPBACK).unwrap();
+        let connection = Endpoint::client(&options).unwrap().connect(silent.local_addr().unwrap()).unwrap();
+        assert_eq!(connection.close(), Closed::Here);
+    }
+}
+
 /// A server that serves something else says so.
 #[test]
 fn another_service_is_refused() {

@@ -57,6 +57,8 @@ const fn closed(why: headway_dccp::Closed, here: bool) -> Closed {
                 Closed::ByPeer
             }
         }
+        // Before there is an answer there is nothing to close: what the program gives up is aborted.
+        headway_dccp::Closed::ByUs(reset) if here && reset.code.0 == ResetCode::ABORTED.0 => Closed::Here,
         headway_dccp::Closed::ByPeer(reset) => Closed::Reset(reset),
         headway_dccp::Closed::ByUs(reset) => Closed::Aborted(reset),
         headway_dccp::Closed::NoAnswer(_) if here => Closed::Here,
