@@ -224,6 +224,23 @@ fn an_identity_lasts_and_is_private() {
     assert_eq!(last(&lines)["received_bytes"], 9);
 }
 
+/// Nobody answers, and the user does not want to wait.
+#[test]
+fn who_gives_up_ends_in_order() {
+    let silent = UdpSocket::bind(ANY).unwrap();
+    let at = silent.local_addr().unwrap().to_string();
+    let mut sender = headway(&["send", &at, "--insecure", "--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(sender.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    assert_eq!(first, format!("to {at}; Ctrl-C ends it\n"));
+    assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(0), "{rest}");
+    assert!(rest.starts_with("the connection was closed here; "), "{rest}");
+}
+
 /// One request of HTTP, and all that comes back.
 fn ask(at: &str, request: &str) -> String {
     let mut connection = TcpStream::connect(at).unwrap();

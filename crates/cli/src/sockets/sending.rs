@@ -203,6 +203,7 @@ impl Sent {
     pub(super) fn whole(&self) -> String {
         let flow = &self.flow;
         let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
+        let went: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
         format!(
             "{:.1} s: {} datagrams, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s",
             self.interval.to,
@@ -210,7 +211,7 @@ impl Sent {
             flow.sent_packets,
             flow.received_packets,
             flow.lost_packets.total(),
-            flow.unsent_packets(),
+            written.saturating_sub(went),
             1e-6 * flow.throughput_bps,
         )
     }
