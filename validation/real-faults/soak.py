@@ -4,15 +4,14 @@ import random
 import time
 
 import hostile
-from cases import Missed, check, opening
+from cases import ONE_HEAP, Missed, check, opening
 from lab import PORT, SERVER
 
 
 def soak(lab, seconds, seed):
     """Calls come and go while all faults happen at random: nobody falls over, memory stays flat, and at the end nothing is left."""
     draw, done = random.Random(seed), {}
-    # One heap for all threads: with one each, what the allocator keeps back is more than what is in use.
-    server, print_ = lab.serve("--patience", 5, environment={"MALLOC_ARENA_MAX": "1"})
+    server, print_ = lab.serve("--patience", 5, environment=ONE_HEAP)
     hello = opening(lab, print_)
     clients = [lab.call(print_, "--seconds", int(seconds), "--calls", 10, "--churn", seed + n, "--patience", 5, "--interval", 20) for n in range(3)]
     until, memory = time.monotonic() + seconds, []
