@@ -27,10 +27,15 @@ impl Entry {
     const NONE: Self = Self { at: Instant::ZERO, size: 0, prompt: false, dropped: false, delivered: false };
 }
 
+/// Entries of a new one: connections that do little are many.
+const FIRST: usize = 16;
+
 /// The newest packets sent, as many as an acknowledgement number can name.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     ring: Vec<Entry>,
+    /// Entries that the ring grows to, as packets go.
+    most: usize,
     /// The number of the next packet.
     next: u64,
     /// Packets below are too old to count as delivered.
@@ -41,7 +46,7 @@ impl Ledger {
     /// For a window of so many packets.
     #[must_use]
     pub fn new(window: u64) -> Self {
-        Self { ring: vec![Entry::NONE; Self::len(window)], next: 0, settled: 0 }
+        Self { ring: vec![Entry::NONE; FIRST], most: Self::len(window), next: 0, settled: 0 }
     }
     fn len(window: u64) -> usize {
         usize::try_from(window).unwrap_or(MOST).clamp(64, MOST).next_power_of_two()
@@ -49,16 +54,18 @@ impl Ledger {
 
     /// Makes room for a wider window. What was kept of older packets stays.
     pub fn widen(&mut self, window: u64) {
-        let len = Self::len(window);
-        if len <= self.ring.len() {
-            return;
+        self.most = self.most.max(Self::len(window));
+    }
+
+    /// The ring is full, and may be larger.
+    #[cold]
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.ring);
+        self.ring = vec![Entry::NONE; (2 * old.len()).min(self.most)];
+        for number in self.next.saturating_sub(old.len() as u64)..self.next {
+            let place = self.place(number);
+            self.ring[place] = old[number as usize & (old.len() - 1)];
         }
-        let mut wider = Self { ring: vec![Entry::NONE; len], ..*self };
-        for number in self.next.saturating_sub(self.ring.len() as u64)..self.next {
-            let (from, to) = (self.place(number), wider.place(number));
-            wider.ring[to] = self.ring[from];
-        }
-        *self = wider;
     }
 
     const fn place(&self, number: u64) -> usize {
@@ -68,6 +75,9 @@ impl Ledger {
     /// A packet goes, with so much data: its number.
     pub fn push(&mut self, at: Instant, data: Bytes, prompt: bool) -> u64 {
         let number = self.next;
+        if number >= self.ring.len() as u64 && self.ring.len() < self.most {
+            self.grow();
+        }
         let place = self.place(number);
         let size = u32::try_from(data.count()).unwrap_or(u32::MAX);
         self.ring[place] = Entry { at, size, prompt, dropped: false, delivered: false };
