@@ -9,7 +9,12 @@ pub fn behind_link(server: SocketAddr) -> SocketAddr {
     let text = "[[link]]\nbetween = [\"client\", \"server\"]\nrate = \"1Gbps\"\ndelay = \"20ms\"\n";
     let links = headway_scenario::links("link", text, &[], &headway_scenario::NoFiles).expect("the link is right");
     let config = links.links[0].config(links.ties);
-    let options = ProxyOptions { listen: "127.0.0.1:0".parse().unwrap(), to: server, beside: None, bound: Duration::from_millis(1) };
+    let options = ProxyOptions {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        to: server,
+        beside: None,
+        bound: Duration::from_millis(1),
+    };
     let mut proxy = Proxy::new(options, [("a", &config), ("b", &config)], 1).unwrap();
     let address = proxy.address().unwrap();
     std::thread::spawn(move || while proxy.turn(Duration::from_millis(100)).is_ok() {});

@@ -47,6 +47,8 @@ fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     for row in &mut options.connection.controllers {
         if let ControllerOptions::SpacingFixed(fixed) = &mut row.controller {
             (fixed.spacing, fixed.apart) = (Duration::from_nanos((1e9 / job.rate) as u64), Apart::Period);
+            // As the bare loop does: the next one is due when it is due.
+            fixed.catch_up = fixed.spacing * 4;
         }
     }
     let bind = || Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();

@@ -6,11 +6,14 @@
 //! between arrivals, p50 and p99 in microseconds, and the datagrams. `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
 //! datagram has arrived, over a link that takes 20 ms each way, RATE times; prints the milliseconds.
 //!
+//! `core`: the protocol without sockets; prints nanoseconds a datagram at the sender and at the receiver.
+//!
 //! `streams`: RATE streams, which share 600 Mb/s evenly, on one socket; the program hands over what is due each millisecond. Prints what `flood` does.
 //!
 //! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
 //! datagrams handed over, delivered, wall seconds, CPU nanoseconds a delivered datagram, one-way latency p50, p99, p99.9 in microseconds.
 
+mod core;
 mod first;
 mod headway;
 mod quic;
@@ -40,6 +43,7 @@ pub enum Kind {
     First,
     Gaps,
     Streams,
+    Core,
 }
 
 impl Job {
@@ -106,12 +110,14 @@ fn main() {
         Some("first") => Kind::First,
         Some("gaps") => Kind::Gaps,
         Some("streams") => Kind::Streams,
-        _ => panic!("usage: flood|batch|rate|gaps|streams|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
+        Some("core") => Kind::Core,
+        _ => panic!("usage: flood|batch|rate|gaps|streams|core|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
     };
     let rate = if matches!(kind, Kind::Flood | Kind::Batch) { 0.0 } else { number(4, 1000.0) };
     let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
     let transport = args.get(1).map_or("", String::as_str);
     match (kind, transport) {
+        (Kind::Core, _) => return core::run(job.seconds, job.length),
         (Kind::Idle, "quinn") => return println!("{:.0}", quic::idle(rate as usize)),
         (Kind::Idle, other) => return println!("{:.0}", headway::idle(rate as usize, other)),
         (Kind::First, "quinn") => return first::print((0..rate as usize).map(|_| quic::first())),
