@@ -150,18 +150,18 @@ impl Connection {
         service: ServiceCode,
         random: impl Entropy + 'static,
     ) -> Self {
-        Self::active(now, options, ports, service, Box::new(random))
+        Self::active(now, Arc::new(options.clone()), ports, service, Box::new(random))
     }
 
     pub(crate) fn active(
         now: Instant,
-        options: &ConnectionOptions,
+        options: Arc<ConnectionOptions>,
         ports: Ports,
         service: ServiceCode,
         mut random: Box<dyn Entropy>,
     ) -> Self {
         let iss = Seq48::new(random.bits() >> 16);
-        let mut client = Self::new(now, Arc::new(options.clone()), ports, service, random, iss, false);
+        let mut client = Self::new(now, options, ports, service, random, iss, false);
         client.go(Cause::ActiveOpen);
         client.pending.owe(Due::Request);
         client.pending.begin_wait(client.options.request_timeout);

@@ -14,7 +14,8 @@ pub(super) struct Reverse {
     controller: Inbound,
     clock: Wrapped,
     /// The options of a report that waits for its packet.
-    report: Box<[u8; LONGEST_REPORT]>,
+    /// Without room until there is one: who never receives data has none.
+    report: Vec<u8>,
     report_len: usize,
     /// The least time between two reports of rates, if they are thinned.
     gap: Option<Duration>,
@@ -30,7 +31,7 @@ impl Reverse {
         Self {
             controller: Inbound::default(),
             clock: Wrapped::default(),
-            report: Box::new([0; LONGEST_REPORT]),
+            report: Vec::new(),
             report_len: 0,
             gap,
             last: None,
@@ -93,6 +94,7 @@ impl Reverse {
         }
         if let Some(Due { report, .. }) = self.controller.poll_report(now) {
             (self.last, self.came) = (Some(now), false);
+            self.report.resize(LONGEST_REPORT, 0);
             let mut writer = OptionWriter::new(self.report.as_mut_slice());
             room.write(&report, &mut writer);
             self.report_len = writer.len();

@@ -23,6 +23,7 @@ use deadlines::Deadlines;
 use headway_units::{Duration, Entropy, Instant, Options};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use transmit::Waiting;
 
 /// Ports that nobody has registered (RFC 4340 section 19.9).
@@ -65,6 +66,8 @@ impl Default for EndpointOptions {
 pub struct Endpoint<O> {
     options: EndpointOptions,
     random: Box<dyn Entropy>,
+    /// Those of the newest connection from here.
+    recent: Option<Arc<ConnectionOptions>>,
     /// By their DCCP ports.
     listeners: BTreeMap<u16, Listener>,
     slots: Slots<Entry<O>>,
@@ -114,6 +117,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         Self {
             options,
             random: Box::new(random),
+            recent: None,
             listeners: BTreeMap::new(),
             slots: Slots::new(),
             names: BTreeMap::new(),
@@ -180,8 +184,8 @@ impl<O: Outbox + Default> Endpoint<O> {
             .map(|n| Ports { local: FIRST_DYNAMIC + (first + n) % DYNAMIC, remote: remote_port })
             .find(|ports| !self.listeners.contains_key(&ports.local) && !self.names.contains_key(&(path, *ports)))
             .ok_or(ConnectError::NoPort { ports: DYNAMIC })?;
-        let options = self.with_idle(options);
-        let mut connection = Connection::active(now, &options, ports, service, self.random.stream("connection"));
+        let options = self.shared(options);
+        let mut connection = Connection::active(now, options, ports, service, self.random.stream("connection"));
         connection.set_path(path);
         let index = self.insert(Entry::new(Box::new(connection), outbox, path));
         Ok(self.slots.handle(index))
@@ -265,6 +269,15 @@ impl<O: Outbox + Default> Endpoint<O> {
 
     fn with_idle(&self, options: &ConnectionOptions) -> ConnectionOptions {
         ConnectionOptions { idle_give_up: options.idle_give_up.or(self.options.idle_give_up), ..options.clone() }
+    }
+
+    /// The same for all connections that have the same.
+    fn shared(&mut self, options: &ConnectionOptions) -> Arc<ConnectionOptions> {
+        let options = self.with_idle(options);
+        let known = self.recent.as_ref().filter(|known| ***known == options).map(Arc::clone);
+        let shared = known.unwrap_or_else(|| Arc::new(options));
+        self.recent = Some(Arc::clone(&shared));
+        shared
     }
 
     fn is_full(&self) -> bool {
