@@ -92,6 +92,8 @@ pub(crate) struct Driver {
     calls: Calls,
     counters: SocketCounters,
     batch: Batch,
+    /// More than one had come when something had come last.
+    queues: bool,
     packets: Vec<u8>,
     sealed: Vec<u8>,
     /// What the system did not take yet.
@@ -147,6 +149,7 @@ impl Driver {
             calls,
             counters: SocketCounters::default(),
             batch,
+            queues: false,
             packets: Vec::new(),
             sealed: Vec::new(),
             pending: None,
@@ -225,7 +228,8 @@ impl Driver {
 
     /// One turn of the loop. `readable`: something may have come.
     pub(crate) fn turn(&mut self, now: Instant, readable: bool) -> io::Result<Next> {
-        let mut more = readable && self.receive(now)?;
+        // Where datagrams queue, to look is cheaper than to ask whether there are any.
+        let mut more = (readable || self.queues) && self.receive(now)?;
         if let Some(secure) = &mut self.secure {
             secure.handle_timeout(now);
         }

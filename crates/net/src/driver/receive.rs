@@ -21,6 +21,13 @@ struct Late {
 impl Driver {
     /// Everything that has come, or as much as a turn may take; whether there may be more.
     pub(super) fn receive(&mut self, now: Instant) -> io::Result<bool> {
+        let before = self.counters.received_datagrams;
+        let more = self.receive_some(now);
+        self.queues = self.counters.received_datagrams > before + 1;
+        more
+    }
+
+    fn receive_some(&mut self, now: Instant) -> io::Result<bool> {
         for _ in 0..MOST_RECEIVES {
             match self.socket.receive(&mut self.batch) {
                 Ok(all) => {
