@@ -22,12 +22,11 @@ static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
 });
 
 fn signals() -> Vec<i32> {
-    let mut signals = vec![SIGINT, SIGTERM];
     #[cfg(unix)]
     if !hangups_are_ignored() {
-        signals.push(signal_hook::consts::SIGHUP);
+        return vec![SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
     }
-    signals
+    vec![SIGINT, SIGTERM]
 }
 
 /// Whether nohup has asked for it, as Linux tells.

@@ -3,7 +3,6 @@
 use super::arguments::{EndOptions, QueueOptions};
 use crate::error::Failure;
 use crate::files;
-use crate::output;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use std::io::{ErrorKind, Write};
@@ -74,14 +73,18 @@ fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path)
 }
 
+/// Who can read the key can pass for its owner. Other systems have no such modes.
+#[cfg(not(unix))]
+fn warn_of_readers(_: &Path) {}
+
 /// Who can read the key can pass for its owner.
+#[cfg(unix)]
 fn warn_of_readers(path: &Path) {
-    #[cfg(unix)]
     if let Ok(about) = std::fs::metadata(path)
         && std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o077 != 0
     {
         let path = path.display();
-        output::note(&format!("warning: others may read the private key in {path}: chmod 600 {path}"));
+        crate::output::note(&format!("warning: others may read the private key in {path}: chmod 600 {path}"));
     }
 }
 
