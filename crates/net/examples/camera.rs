@@ -48,7 +48,7 @@ fn send_sound(connection: &Connection) -> Result<(), Box<dyn Error>> {
 fn send_frame(connection: &Connection, number: u8, rate: Rate) -> Result<(), Box<dyn Error>> {
     // A frame is of no use without all of its parts: it had better not be hundreds.
     let bytes = (rate.bits_per_second() / 8 / FRAMES_PER_SECOND).min(100_000) as usize;
-    let parts = bytes.div_ceil(connection.largest() - 3);
+    let parts = bytes.div_ceil(connection.largest() - 3).max(1);
     let mut part = vec![0; 3 + bytes / parts];
     part[..3].copy_from_slice(&[PICTURE, number, parts as u8]);
     let media = Media { kind: MediaKind::Video, priority: 1, expires: EXPIRES, ..Media::new(&part) };
