@@ -338,3 +338,15 @@ fn mistakes_are_sentences() {
         assert!(said.contains(why), "{arguments:?}: {said}");
     }
 }
+
+/// A receiver that cannot write says so to both: to its user, and to the sender, which need not wait until nobody answers.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_receiver_that_cannot_write_closes() {
+    let receiver = Receiver::new(&["--out", "/dev/full", "--insecure"]);
+    let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\", media = \"data\"";
+    let sender = receiver.sender(&["--model", endless]).output().unwrap();
+    assert_eq!(sender.status.code(), Some(0), "{}", text(&sender.stderr));
+    let (status, _, said) = receiver.end(None);
+    assert!(status == Some(1) && said.contains("/dev/full"), "{status:?}: {said}");
+}

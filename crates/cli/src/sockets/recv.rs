@@ -106,8 +106,14 @@ struct Reader {
 }
 
 impl Reader {
-    /// Until the user stops it, or with `once` the first connection is over. Then no connection is left.
+    /// Until the user stops it, or with `once` the first connection is over. Then no connection is left, whatever went wrong.
     fn run(&mut self, once: bool) -> Result<(), Failure> {
+        let ended = self.serve(once);
+        self.close();
+        ended
+    }
+
+    fn serve(&mut self, once: bool) -> Result<(), Failure> {
         let mut line_at = self.clock.now() + LINE;
         let mut ended = Ok(());
         while !interrupt::asked() {
@@ -134,7 +140,6 @@ impl Reader {
                 self.teller.live(line.live());
             }
         }
-        self.close();
         ended
     }
 
@@ -152,6 +157,8 @@ impl Reader {
         let (mut outlet, tell) = (self.sink.outlet()?, self.tell.clone());
         spawn(move || {
             let why = take(&connection, &mut outlet, &came);
+            // What cannot be written need not come: the sender hears it at once.
+            connection.start_close();
             let _ = tell.send(News::Over(key, why));
         })?;
         Ok(())
