@@ -170,6 +170,12 @@ impl Connection {
         self.mailbox.events.until(Events::next).await
     }
 
+    /// Events that nobody has asked for yet; of more than [`Options::events`](crate::Options::events) the oldest are lost.
+    #[must_use]
+    pub fn waiting_events(&self) -> usize {
+        self.mailbox.events.with(|events| events.waiting())
+    }
+
     /// What an encoder should produce now. `None` before the first report. [`Event::Rate`] tells of each change.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {

@@ -221,6 +221,10 @@ impl Room {
 }
 
 impl Events {
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The next event; none once that of the end has been told.
     pub(crate) fn next(&mut self) -> Option<Option<Event>> {
         let next = self.waiting.pop_front();

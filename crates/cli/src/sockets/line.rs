@@ -42,6 +42,8 @@ pub(super) struct Line {
     mtu: u64,
     /// Datagrams that may wait while a patient source writes on.
     room: usize,
+    /// Events that may wait while it does.
+    untold: usize,
     /// The source had better end.
     stop: AtomicBool,
     /// Datagrams that are too long for a packet.
@@ -60,6 +62,7 @@ impl Line {
             sending: Mutex::new(Sending::new(clock.now(), label)),
             mtu: options.connection.mtu.count(),
             room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
+            untold: options.events / 2,
             stop: AtomicBool::new(false),
             too_long: AtomicU64::new(0),
         }
@@ -88,9 +91,12 @@ impl Line {
         Ok(self.connection.largest())
     }
 
-    /// Waits for room, so that nothing is thrown away; how many datagrams there is room for.
+    /// Waits for room, so that nothing is thrown away, what is told of them neither; how many datagrams there is room for.
     pub(super) fn room(&self) -> usize {
         self.connection.room(self.room);
+        while self.connection.waiting_events() > self.untold && !self.is_stopped() {
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
         BATCH.min(self.room)
     }
 

@@ -5,7 +5,7 @@ use super::end::address;
 use super::receiving::{Came, Incoming, Meter, Received, Receiving};
 use super::sink::{Outlet, Sink};
 use super::teller::Teller;
-use super::watch::Watch;
+use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Trust};
@@ -23,9 +23,6 @@ const LINE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Connections at a time, each of which has a thread; more are closed.
 const MOST: usize = 64;
-
-/// Nothing is drawn.
-const NO_SEED: u64 = 0;
 
 /// What the threads tell.
 enum News {

@@ -12,7 +12,7 @@ use super::send::connect;
 use super::sink::socket_towards;
 use super::source;
 use super::teller::Teller;
-use super::watch::Watch;
+use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Closed, Connection, Endpoint, Options};
@@ -24,9 +24,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// So long nothing looks whether it is to end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
-
-/// Nothing is drawn.
-const NO_SEED: u64 = 0;
 
 /// What all threads of an end have in common.
 struct Relay {

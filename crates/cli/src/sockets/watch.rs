@@ -7,6 +7,9 @@ use super::teller::Teller;
 use crate::error::Failure;
 use headway_record::{FlowSummary, Interval};
 
+/// The seed of what draws nothing.
+pub(super) const NO_SEED: u64 = 0;
+
 /// What is known at one time.
 pub(super) trait Figures {
     /// From the start to then.
