@@ -11,6 +11,7 @@
 //! | [`LinkMeter`]: what happened at one direction of a link | [`LinkSummary`] |
 //! | [`HostMeter`]: what happened at a host that takes time | [`HostSummary`] |
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
+//! | [`Expression`]: a number by name, `mean(flow[media*].throughput_bps) / 1e3` | its value in a [`Summary`] |
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
@@ -21,6 +22,7 @@ mod attacker;
 mod by_flow;
 mod counts;
 mod delay;
+mod expression;
 mod fairness;
 mod flow;
 mod frames;
@@ -46,6 +48,7 @@ pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use delay::DelaySummary;
+pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use frames::{FrameSummary, WrittenFrame};

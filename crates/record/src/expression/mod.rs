@@ -1,0 +1,146 @@
+//! Numbers of a record, by name: `mean(flow[media*].throughput_bps) / 1e3`.
+//!
+//! A path names numbers of a [`Summary`] as `summary.json` has them: `flow[NAME].throughput_bps`, `link[west->east].dropped_packets.early`,
+//! `host[NAME]..`, `attacker[NAME]..`, and what belongs to no one: `jain_index`, `interval.to`. In a name `*` stands for any characters, so
+//! that a path may name several numbers; functions make one of them. Names stand in the record, and paths are checked against it: a
+//! name that there is not, or a key that none of the named has, is an error; a key that only others have (`timeouts` of a flow that is no
+//! TCP), or that holds nothing (the delay of a flow of which nothing came), has no number.
+
+mod function;
+mod parse;
+mod path;
+
+use crate::Summary;
+use function::Function;
+use path::Path;
+use serde_json::Value;
+use std::fmt;
+use std::str::FromStr;
+
+/// A number that can be asked of any record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Number(f64),
+    Path(Path),
+    Negative(Box<Node>),
+    Two(Operator, Box<[Node; 2]>),
+    Call(Function, Vec<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// An expression that is none, or that does not fit a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{expression}: {why}")]
+pub struct ExpressionError {
+    /// As it is written.
+    pub expression: String,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+impl FromStr for Expression {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, ExpressionError> {
+        let wrong = |why| ExpressionError { expression: parse::shown(text), why };
+        Ok(Self { text: text.trim().to_owned(), root: parse::parse(text).map_err(wrong)? })
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A record whose numbers are asked for by name.
+#[derive(Clone, Debug)]
+pub struct Numbers(Value);
+
+impl Numbers {
+    /// Those of this summary.
+    #[must_use]
+    pub fn new(summary: &Summary) -> Self {
+        // Plain structs and string keys are JSON; a summary that were none would have no number.
+        Self(serde_json::to_value(summary).unwrap_or(Value::Null))
+    }
+}
+
+impl Expression {
+    /// Its value; none where the record has no such number, or it is not finite.
+    ///
+    /// # Errors
+    /// If a path names what the record does not have, or several numbers where one is wanted.
+    pub fn of(&self, numbers: &Numbers) -> Result<Option<f64>, ExpressionError> {
+        let wrong = |why| ExpressionError { expression: self.text.clone(), why };
+        match self.root.of(&numbers.0).map_err(wrong)? {
+            None => Ok(None),
+            Some(values) => match values[..] {
+                [one] => Ok(Some(one).filter(|one| one.is_finite())),
+                _ => Err(wrong(format!(
+                    "these are {} numbers where one is wanted: write a function around them ({}), or a name without *",
+                    values.len(),
+                    Function::names()
+                ))),
+            },
+        }
+    }
+}
+
+impl Node {
+    /// Its numbers; none if one of them is missing.
+    fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
+        Ok(match self {
+            Self::Number(number) => Some(vec![*number]),
+            Self::Path(path) => path.of(record)?,
+            Self::Negative(node) => node.of(record)?.map(|values| values.into_iter().map(|value| -value).collect()),
+            Self::Two(operator, nodes) => {
+                let [first, second] = nodes.each_ref().map(|node| node.of(record));
+                match (first?, second?) {
+                    (Some(first), Some(second)) => Some(operator.of(&first, &second)?),
+                    _ => None,
+                }
+            }
+            Self::Call(function, arguments) => {
+                let all: Result<Vec<_>, String> = arguments.iter().map(|argument| argument.of(record)).collect();
+                function.of(&all?)
+            }
+        })
+    }
+}
+
+impl Operator {
+    /// Number by number; one goes with each of several.
+    fn of(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, String> {
+        let of = |first: f64, second: f64| match self {
+            Self::Add => first + second,
+            Self::Subtract => first - second,
+            Self::Multiply => first * second,
+            Self::Divide => first / second,
+        };
+        match (first, second) {
+            ([one], several) => Ok(several.iter().map(|other| of(*one, *other)).collect()),
+            (several, [one]) => Ok(several.iter().map(|other| of(*other, *one)).collect()),
+            _ if first.len() == second.len() => {
+                Ok(first.iter().zip(second).map(|(first, second)| of(*first, *second)).collect())
+            }
+            _ => Err(format!("{} numbers do not go with {}", first.len(), second.len())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
