@@ -210,14 +210,14 @@ pub(crate) enum PapersCommand {
     List,
     /// Run a paper's cells; write its tables and figures again, with the paper's, ns-2's and our numbers.
     Run {
-        /// The paper.
+        /// The paper, or the folder of one of your own.
         id: String,
         #[command(flatten)]
         options: PapersOptions,
     },
     /// Run what is missing, and judge each claim. Fails if a derivable claim does not hold.
     Check {
-        /// The paper [default: all].
+        /// The paper, or the folder of one of your own [default: all that are built in].
         id: Option<String>,
         /// Print the verdicts as JSON instead of tables.
         #[arg(long)]

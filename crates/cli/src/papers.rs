@@ -2,7 +2,7 @@
 
 use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
-use crate::files::safe_name;
+use crate::files::{folder_name, read, safe_name};
 use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::job::Job;
@@ -10,49 +10,90 @@ use crate::output;
 use crate::pool;
 use crate::progress::Progress;
 use crate::reuse::Reuse;
+use crate::text::Beside;
 use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
-    Score, Traces, Values, charts, inferred_markdown, markdown, measure, plain, scorecard, scorecard_plain, trace,
+    Score, Traces, Values, charts, inferred_markdown, markdown, plain, scorecard, scorecard_plain, trace,
     verdicts_markdown, verdicts_plain,
 };
-use headway_scenario::hint;
+use headway_scenario::{Files, NoFiles, hint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Where a paper's folder has its scenarios.
+const SCENARIOS: &str = "scenarios";
+/// Larger files of a paper's folder are mistakes.
+const LARGEST: u64 = 16 << 20;
 /// Pixels a point, so that a picture fills a page.
 const SCALE: f32 = 2.0;
 
 pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
     match command {
         PapersCommand::List => list(),
-        PapersCommand::Run { id, options } => run(find(id)?, options),
+        PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
     }
 }
 
 /// A paper with its texts read.
 struct Read {
-    paper: &'static Paper,
+    paper: Paper,
     claims: Claims,
     ns2: Reference,
+    /// That of its scenarios, if it is not built in.
+    folder: Option<PathBuf>,
 }
 
 impl Read {
-    fn new(paper: &'static Paper) -> Result<Self, Failure> {
+    fn new(paper: &Paper) -> Result<Self, Failure> {
         let wrong =
             |file: &str, error: &dyn std::fmt::Display| Failure::Papers(format!("{}/{file}: {error}", paper.id));
         Ok(Self {
-            paper,
+            paper: paper.clone(),
             claims: paper.claims().map_err(|error| wrong("claims.toml", &error))?,
             ns2: paper.ns2().map_err(|error| wrong("ns2.csv", &error))?,
+            folder: None,
         })
+    }
+
+    /// The one that is called so, or that is in this folder.
+    fn find(id: &str) -> Result<Self, Failure> {
+        if let Some(paper) = Paper::find(id) {
+            return Self::new(paper);
+        }
+        let folder = Path::new(id);
+        if !folder.is_dir() {
+            let known = PAPERS.iter().map(|paper| paper.id.as_ref()).collect::<Vec<_>>().join(", ");
+            let why = format!("there is no paper \"{id}\", and no folder; known are {known}");
+            return Err(Failure::Papers(why));
+        }
+        Ok(Self { folder: Some(folder.join(SCENARIOS)), ..Self::new(&of_folder(folder)?)? })
     }
 }
 
-fn find(id: &str) -> Result<&'static Paper, Failure> {
-    let known = || PAPERS.iter().map(|paper| paper.id).collect::<Vec<_>>().join(", ");
-    Paper::find(id).ok_or_else(|| Failure::Papers(format!("there is no paper \"{id}\"; known are {}", known())))
+/// The texts of a paper's folder.
+fn of_folder(folder: &Path) -> Result<Paper, Failure> {
+    let text = |path: &Path| {
+        let text = read(path, LARGEST).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+        text.map_err(Failure::file("read", path))
+    };
+    let claims = text(&folder.join("claims.toml"))?;
+    let ns2 = folder.join("ns2.csv");
+    let ns2 = if ns2.exists() { text(&ns2)? } else { String::new() };
+    let mut scenarios = BTreeMap::new();
+    let place = folder.join(SCENARIOS);
+    for entry in std::fs::read_dir(&place).map_err(Failure::file("read", &place))? {
+        let path = entry.map_err(Failure::file("read", &place))?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            scenarios.insert(name, text(&path)?);
+        }
+    }
+    // Its name, however the folder was written.
+    let whole = folder.canonicalize().map_err(Failure::file("read", folder))?;
+    let id = whole.file_name().map_or_else(|| "paper".to_owned(), |name| name.to_string_lossy().into_owned());
+    Ok(Paper::of_folder(id, claims, scenarios, ns2))
 }
 
 fn list() -> Result<(), Failure> {
@@ -82,14 +123,13 @@ fn list() -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(paper: &'static Paper, options: &PapersOptions) -> Result<(), Failure> {
-    let read = Read::new(paper)?;
+fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
+    let Read { paper, claims, ns2, .. } = read;
     let out = folder(paper, options.out.clone());
-    let results = results(&read, &out, options)?;
-    let Read { claims, ns2, .. } = &read;
+    let results = results(read, &out, options)?;
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
     let json = results.to_json().map_err(|error| Failure::Output(error.into()))?;
-    let tables = markdown(paper, claims, ns2, &results).map_err(|error| wrong(&error))?;
+    let tables = markdown(claims, ns2, &results).map_err(|error| wrong(&error))?;
     for (name, text) in [
         ("results.json", json),
         ("summary.md", results.summary() + "\n"),
@@ -106,7 +146,7 @@ fn run(paper: &'static Paper, options: &PapersOptions) -> Result<(), Failure> {
         pictures.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
         pictures.write(&format!("{}.png", figure.name), &png)?;
     }
-    let tables = plain(paper, claims, ns2, &results).map_err(|error| wrong(&error))?;
+    let tables = plain(claims, ns2, &results).map_err(|error| wrong(&error))?;
     output::text(&format!("{tables}\n\n{}\nresults: {}", results.summary(), out.0.display()))
 }
 
@@ -149,14 +189,15 @@ impl<'a> CheckedPaper<'a> {
 
 fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Failure> {
     let papers = match id {
-        Some(id) => vec![find(id)?],
-        None => PAPERS.iter().collect(),
+        Some(id) => vec![Read::find(id)?],
+        None => PAPERS.iter().map(Read::new).collect::<Result<_, _>>()?,
     };
     let mut all = Vec::new();
-    for paper in papers {
+    for read in papers {
+        let paper = &read.paper;
         // One paper has the folder for itself, of several each has one in it.
-        let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id) });
-        let results = results(&Read::new(paper)?, &folder(paper, out), options)?;
+        let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id.as_ref()) });
+        let results = results(&read, &folder(paper, out), options)?;
         if !json {
             let Ran { profile, seeds, .. } = &results.ran;
             output::text(&format!(
@@ -186,13 +227,13 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
 }
 
 fn folder(paper: &Paper, asked: Option<PathBuf>) -> Folder {
-    Folder::named(&asked.unwrap_or_else(|| Path::new("out/papers").join(paper.id)))
+    Folder::named(&asked.unwrap_or_else(|| Path::new("out/papers").join(folder_name(&paper.id))))
 }
 
 /// Runs what is missing, and judges.
 fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results, Failure> {
     interrupt::listen();
-    let Read { paper, claims, ns2 } = read;
+    let Read { paper, claims, ns2, .. } = read;
     let profile = if options.full { Profile::Full } else { Profile::Default };
     let cells = chosen(claims, profile, &options.cells)?;
     let runs: Vec<(&Cell, u64)> =
@@ -240,14 +281,17 @@ struct Gave {
 
 /// Runs a cell with a seed, unless its folder holds that very run; `None` if it was stopped.
 fn one_run(
-    Read { paper, claims, .. }: &Read,
+    Read { paper, claims, folder, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
     out: &Folder,
     reuse: &Reuse,
 ) -> Result<Option<Gave>, Failure> {
-    let loaded = cell.load(paper, profile, seed).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
+    let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
+    let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
+    let loaded = cell.load(paper, profile, seed, files).map_err(|error| wrong(&error))?;
     // What the default profile shortens has a folder of its own beside the full one's.
     let short = cell.is_shortened(profile);
     let name = if short { format!("{}-quick", cell.name) } else { cell.name.clone() };
@@ -256,7 +300,7 @@ fn one_run(
         scenario: loaded.scenario,
         resolved: loaded.resolved_toml,
         folder: out.below(Path::new("runs").join(safe_name(&name)).join(seed.to_string()))?,
-        files: BTreeMap::new(),
+        files: beside.map(|beside| beside.taken()).unwrap_or_default(),
         traces: Vec::new(),
         resumes: true,
     };
@@ -267,7 +311,7 @@ fn one_run(
     let series = job.scenario.series.map(|_| job.folder.series()).transpose()?;
     let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
     Ok(Some(Gave {
-        values: measure(paper.metrics, &outcome),
+        values: claims.metrics.of(&outcome).map_err(|error| wrong(&format!("cell \"{}\": {error}", cell.name)))?,
         traces: trace(claims, &cell.name, &outcome),
         interval: [summary.interval.from, summary.interval.to],
     }))

@@ -19,6 +19,10 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder, read: RefCell::default() }
+    }
+
     pub(crate) fn taken(&self) -> BTreeMap<String, Arc<str>> {
         self.read.borrow().clone()
     }
@@ -101,6 +105,6 @@ impl ScenarioText {
         let overrides = sets.into_iter().map(|set| set.parse::<Override>());
         let overrides: Result<_, _> = overrides.collect();
         let overrides = overrides.map_err(|error| Failure::Scenario(error.to_string()))?;
-        Ok(Self { file, text, overrides, files: Beside { folder, read: RefCell::default() } })
+        Ok(Self { file, text, overrides, files: Beside::new(folder) })
     }
 }

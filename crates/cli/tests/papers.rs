@@ -102,11 +102,147 @@ fn papers_are_listed_with_what_they_leave_open() {
 #[test]
 fn mistakes_are_sentences() {
     for (arguments, part) in [
-        (vec!["run", "lan"], "there is no paper \"lan\"; known are lan-queues"),
+        (vec!["run", "lan"], "there is no paper \"lan\", and no folder; known are lan-queues"),
         (vec!["check", "lan-queues", "--cell", "droptail.tcp.4"], "there is no cell \"droptail.tcp.4\""),
     ] {
         let ran = papers(&arguments);
         assert_eq!(ran.status.code(), Some(1));
         assert!(text(&ran.stderr).contains(part), "{}", text(&ran.stderr));
+    }
+}
+
+const SCENARIO: &str = r#"
+duration = "4s"
+measure_from = "1s"
+
+[[link]]
+name = "bottleneck"
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "10packets" }
+
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+start = { uniform = ["0s", "0.1s"] }
+transport = { kind = "udp" }
+source = { kind = "trace", file = "media.txt" }
+
+[[flow]]
+name = "download"
+from = "a"
+to = "b"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+"#;
+
+const CLAIMS: &str = r#"
+title = "Short queues"
+source = "Somebody, 2026"
+about = "A download beside media in a short and in a long queue."
+
+[seeds]
+default = 10
+full = 12
+
+[[metric]]
+name = "download_kbps"
+unit = "kb/s"
+decimals = 1
+of = "flow[download].throughput_bps / 1e3"
+
+[[metric]]
+name = "media_delay_ms"
+unit = "ms"
+of = "1e3 * flow[med*].one_way_delay_s.mean"
+
+[[metric]]
+name = "dropped"
+of = "sum(link[a->*].dropped_packets)"
+
+[[cell]]
+name = "queue.{n=5|50}"
+scenario = "short.toml"
+set = ["link[bottleneck].queue.limit={n}packets"]
+
+[[claim]]
+id = "short.delay"
+class = "derivable"
+kind = "ordering"
+where = "Figure 1"
+statement = "A longer queue delays the media more."
+check = [{ metric = "media_delay_ms", cells = ["queue.50", "queue.5"], reduce = "difference", op = "above", value = 100 }]
+
+[[claim]]
+id = "short.drops"
+class = "derivable"
+kind = "number"
+where = "Table 1"
+statement = "Nothing is dropped in the short queue."
+paper = 0
+check = [{ metric = "dropped", cells = ["queue.5"], op = "within", tolerance = 0.5 }]
+
+[[table]]
+title = "Table 1"
+metric = "download_kbps"
+rows = "queue.{n=5|50}"
+columns = [{ title = "kb/s", cell = "queue.{n}", from = "headway" }]
+"#;
+
+/// A paper of one's own: a folder anywhere, and no line of Rust. Its metrics are expressions, its scenarios may name files.
+#[test]
+fn a_folder_is_a_paper() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("short queues");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    let media: String = (0..200)
+        .map(|n| {
+            format!(
+                "packet|codec_type=audio|stream_index=0|pts_time={0:.2}|dts_time={0:.2}|size=500|flags=K__\n",
+                f64::from(n) * 0.02
+            )
+        })
+        .collect();
+    write("scenarios/media.txt", &media);
+    write("scenarios/short.toml", SCENARIO);
+    write("claims.toml", CLAIMS);
+    let (paper, out) = (folder.display().to_string(), place.path().join("out").display().to_string());
+
+    let checked = papers(&["check", &paper, "--out", &out, "--json"]);
+    assert_eq!(checked.status.code(), Some(1), "one claim is wrong: {}", text(&checked.stderr));
+    let json: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let verdict = |n: usize| (json["claims"][n]["paper"].clone(), json["claims"][n]["verdict"].clone());
+    assert_eq!(verdict(0), ("short queues".into(), "reproduced".into()));
+    assert_eq!(verdict(1), ("short queues".into(), "not reproduced".into()));
+
+    let ran = papers(&["run", &paper, "--out", &out]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("20 of 20 runs reused"), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("Table 1"));
+    let copy = place.path().join("out/runs/queue.5/1/media.txt");
+    assert_eq!(read(&copy), media, "the record can be run again");
+
+    for (from, to, why) in [
+        (
+            "sum(link[a->*]",
+            "sum(link[bottle]",
+            "cell \"queue.5\": sum(link[bottle].dropped_packets): there is no link \"bottle\"",
+        ),
+        (".mean\"", ".meen\"", "there is no \"meen\" in one_way_delay_s; there are max, mean"),
+        ("\"sum(", "\"sun(", "there is no function \"sun\""),
+        ("metric = \"dropped\"", "metric = \"droped\"", "there is no metric \"droped\"; did you mean \"dropped\"?"),
+        ("name = \"dropped\"", "name = \"download_kbps\"", "there are two metrics called \"download_kbps\""),
+    ] {
+        write("claims.toml", &CLAIMS.replacen(from, to, 1));
+        let failed = papers(&["check", &paper, "--out", &out]);
+        let said = text(&failed.stderr);
+        assert!(!failed.status.success() && said.contains(why), "{from} {to}: {said}");
+    }
+    for (name, why) in [("nowhere", "no paper \"nowhere\", and no folder"), (&*out, "cannot read")] {
+        let failed = papers(&["check", name]);
+        assert!(!failed.status.success() && text(&failed.stderr).contains(why), "{}", text(&failed.stderr));
     }
 }

@@ -4,8 +4,9 @@ use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, Written as WrittenCheck};
 use crate::claim::{Claim, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
-use crate::metric::Metric;
+use crate::metric::{Asked, Metric, Metrics};
 use crate::pattern::{Bindings, PatternError, expand};
+use headway_scenario::hint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +46,8 @@ pub struct Claims {
     pub cells: Vec<Cell>,
     /// Its claims, in the order of the file.
     pub claims: Vec<Claim>,
+    /// What its runs are asked for.
+    pub metrics: Metrics,
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,
     pub(crate) figures: Vec<Figure>,
@@ -61,6 +64,8 @@ struct Written {
     seeds: Seeds,
     #[serde(default)]
     inferred: Vec<Inferred>,
+    #[serde(default)]
+    metric: Vec<Asked>,
     cell: Vec<Grid>,
     #[serde(default)]
     table: Vec<Table>,
@@ -85,7 +90,7 @@ pub enum ClaimsError {
     /// Two things have one name.
     #[error("there are two {what} called \"{name}\"")]
     Twice {
-        /// Cells or claims.
+        /// Cells, claims or metrics.
         what: &'static str,
         /// The name.
         name: String,
@@ -111,18 +116,24 @@ pub enum ClaimsError {
 }
 
 impl Claims {
-    /// Reads the text of a `claims.toml` whose paper has these metrics.
+    /// Reads the text of a `claims.toml` whose paper has these metrics, beside those that it asks for itself.
     ///
     /// # Errors
     /// The first thing that is wrong: types, unknown keys, names that stand for nothing or for two things, a claim of
     /// which nothing can be said.
-    pub fn parse(text: &str, metrics: &[Metric]) -> Result<Self, ClaimsError> {
+    pub fn parse(text: &str, built_in: &'static [Metric]) -> Result<Self, ClaimsError> {
         let written: Written = toml::from_str(text)?;
         let mut cells = Vec::new();
         for grid in &written.cell {
             cells.extend(grid.cells()?);
         }
-        let mut names = Names { cells: BTreeSet::new(), metrics };
+        let metrics = Metrics::new(built_in, written.metric);
+        let mut names = Names { cells: BTreeSet::new(), metrics: BTreeSet::new() };
+        for metric in metrics.iter() {
+            if !names.metrics.insert(metric.name.to_owned()) {
+                return Err(ClaimsError::Twice { what: "metrics", name: metric.name.to_owned() });
+            }
+        }
         for cell in &cells {
             if !names.cells.insert(cell.name.clone()) {
                 return Err(ClaimsError::Twice { what: "cells", name: cell.name.clone() });
@@ -156,6 +167,7 @@ impl Claims {
             inferred: written.inferred,
             cells,
             claims,
+            metrics,
             seeds: written.seeds,
             tables: written.table,
             figures: written.figure,
@@ -186,12 +198,12 @@ impl Claims {
 }
 
 /// What can be referred to.
-struct Names<'a> {
+struct Names {
     cells: BTreeSet<String>,
-    metrics: &'a [Metric],
+    metrics: BTreeSet<String>,
 }
 
-impl Names<'_> {
+impl Names {
     fn checks(&self, written: &[WrittenCheck], paper: Option<f64>) -> Result<Vec<Check>, String> {
         let mut checks = Vec::new();
         for one in written {
@@ -218,8 +230,10 @@ impl Names<'_> {
     }
 
     fn metric(&self, name: &str) -> Result<(), String> {
-        let known = |metric: &Metric| metric.name == name;
-        if self.metrics.iter().any(known) { Ok(()) } else { Err(format!("there is no metric \"{name}\"")) }
+        if self.metrics.contains(name) {
+            return Ok(());
+        }
+        Err(format!("there is no metric \"{name}\"{}", hint(name, self.metrics.iter().map(String::as_str))))
     }
 
     fn table(&self, table: &Table) -> Result<(), String> {

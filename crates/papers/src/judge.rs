@@ -168,12 +168,12 @@ mod tests {
         let mut measured = Measured::default();
         for seed in 1..=10 {
             let value = 10.0 + (seed as f64 - 5.5) / 9.0;
-            measured.add("a", seed, false, Values::from([("m", value)]));
+            measured.add("a", seed, false, Values::from([("m".to_owned(), value)]));
             if seed < 10 {
-                measured.add("few", seed, false, Values::from([("m", value)]));
+                measured.add("few", seed, false, Values::from([("m".to_owned(), value)]));
             }
         }
-        measured.add("fixed", 1, true, Values::from([("m", 10.0)]));
+        measured.add("fixed", 1, true, Values::from([("m".to_owned(), 10.0)]));
         let ns2 = Reference::parse("cell,metric,mean,ci95,runs\na,m,9,1,10\n").unwrap();
         let paper = BTreeMap::from([(("a", "m"), 10.0)]);
         Evidence { measured: &measured, ns2: &ns2, paper: &paper }.judge("p", claim)

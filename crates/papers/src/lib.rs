@@ -2,15 +2,15 @@
 //!
 //! # The parts
 //!
-//! A paper is a folder `papers/<id>/` with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`, built into the program, and
-//! one file here with its metrics. Nothing here opens a file or starts a thread: whoever drives it asks for
+//! A paper is a folder with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`. Those of `papers/<id>/` are built into the program,
+//! with a file here for metrics that take more than an expression; another is read by whoever has it ([`Paper::of_folder`]). Nothing here opens a file or starts a thread: whoever drives it asks for
 //! [`Cell`]s, runs each with its seeds, [`measure`]s what came of it, and hands the numbers back.
 //!
 //! | in | out |
 //! |---|---|
 //! | [`Paper::claims`] | [`Claims`]: cells to run, claims to judge |
 //! | [`Cell::load`] with a seed | a scenario |
-//! | [`measure`]: metrics of a finished run | [`Values`], collected in [`Measured`] |
+//! | [`Metrics::of`] a finished run | [`Values`], collected in [`Measured`] |
 //! | [`Results::new`] | every mean with its interval, every claim with its [`Verdict`] |
 //! | [`markdown`], [`plain`], [`charts`] | tables and pictures of it |
 #![forbid(unsafe_code)]
@@ -50,8 +50,8 @@ pub use claims::{Claims, ClaimsError, Inferred};
 pub use figures::charts;
 pub use judge::Evidence;
 pub use load::CellError;
-pub use measured::{Measured, Values, measure};
-pub use metric::{Metric, Outcome};
+pub use measured::{Measured, Values};
+pub use metric::{Metric, Metrics, Outcome, Shown};
 pub use number::Number;
 pub use paper::{PAPERS, Paper};
 pub use pattern::PatternError;

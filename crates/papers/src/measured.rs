@@ -1,7 +1,6 @@
 //! What the runs gave, seed by seed.
 
 use crate::check::Check;
-use crate::metric::{Metric, Outcome};
 use crate::points::{Point, spread_ratio};
 use crate::reduce::Reduce;
 use crate::statistics::Estimate;
@@ -9,14 +8,7 @@ use crate::timeline::{Curve, Traces, curves};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics of one run.
-pub type Values = BTreeMap<&'static str, f64>;
-
-/// Asks a run for every metric that it has.
-#[must_use]
-pub fn measure(metrics: &[Metric], outcome: &Outcome<'_>) -> Values {
-    let value = |metric: &Metric| (metric.of)(outcome).filter(|value| value.is_finite());
-    metrics.iter().filter_map(|metric| Some((metric.name, value(metric)?))).collect()
-}
+pub type Values = BTreeMap<String, f64>;
 
 /// The metrics of all runs, by cell and seed.
 #[derive(Clone, Debug, Default)]
@@ -136,8 +128,8 @@ mod tests {
     fn cells_are_paired_by_seed() {
         let mut measured = Measured::default();
         for seed in 1..=10 {
-            measured.add("a", seed, false, Values::from([("m", seed as f64 + 0.5)]));
-            measured.add("b", seed + 1, false, Values::from([("m", seed as f64 + 1.0)]));
+            measured.add("a", seed, false, Values::from([("m".to_owned(), seed as f64 + 0.5)]));
+            measured.add("b", seed + 1, false, Values::from([("m".to_owned(), seed as f64 + 1.0)]));
         }
         let difference = measured.of(&check(&["a", "b"])).unwrap();
         assert_eq!((difference.mean, difference.ci95, difference.runs), (0.5, Some(0.0), 9));
@@ -152,10 +144,10 @@ mod tests {
         let mut measured = Measured::default();
         for seed in 1..=10 {
             for (cell, value) in [("a", 2.0), ("b", 3.0), ("c", 1.0), ("d", 4.0)] {
-                measured.add(cell, seed, false, Values::from([("m", value + seed as f64)]));
+                measured.add(cell, seed, false, Values::from([("m".to_owned(), value + seed as f64)]));
             }
         }
-        measured.add("a", 11, false, Values::from([("m", 0.0)]));
+        measured.add("a", 11, false, Values::from([("m".to_owned(), 0.0)]));
         let share = Reduce::Share(Share { of: ShareOf::Above, times: 1.0, where_second_below: None });
         let check = |cells: &[&str]| Check { reduce: share, ..check(cells) };
         let found = measured.of(&check(&["a", "b", "c", "d"]));
@@ -168,7 +160,7 @@ mod tests {
     fn survivors_prove_nothing() {
         let mut measured = Measured::default();
         for seed in 1..=30 {
-            let values = if seed <= 10 { Values::from([("m", 1.0)]) } else { Values::new() };
+            let values = if seed <= 10 { Values::from([("m".to_owned(), 1.0)]) } else { Values::new() };
             measured.add("a", seed, false, values.clone());
             measured.add("b", seed, false, values);
         }
@@ -179,9 +171,9 @@ mod tests {
     #[test]
     fn a_deterministic_cell_speaks_for_all_seeds() {
         let mut measured = Measured::default();
-        measured.add("fixed", 1, true, Values::from([("m", 2.0)]));
+        measured.add("fixed", 1, true, Values::from([("m".to_owned(), 2.0)]));
         for seed in 1..=10 {
-            measured.add("drawn", seed, false, Values::from([("m", 3.0)]));
+            measured.add("drawn", seed, false, Values::from([("m".to_owned(), 3.0)]));
         }
         assert_eq!(measured.of(&check(&["drawn", "fixed"])).unwrap().runs, 10);
         assert_eq!(measured.of(&check(&["fixed", "fixed"])), Some(Estimate::exact(0.0)));

@@ -4,17 +4,20 @@ use crate::claims::{Claims, ClaimsError};
 use crate::metric::Metric;
 use crate::reference::{Reference, ReferenceError};
 use crate::{lan_queues, packet_spacing, sfdps, uddj_tfrc, udpm};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// A paper, with the texts of its folder built in.
-#[derive(Clone, Copy, Debug)]
+type Text = Cow<'static, str>;
+
+/// A paper, with the texts of its folder.
+#[derive(Clone, Debug)]
 pub struct Paper {
     /// The name of its folder.
-    pub id: &'static str,
-    pub(crate) scenarios: &'static [(&'static str, &'static str)],
-    /// What its runs are asked for.
-    pub metrics: &'static [Metric],
-    claims: &'static str,
-    ns2: &'static str,
+    pub id: Text,
+    pub(crate) scenarios: Cow<'static, [(Text, Text)]>,
+    metrics: &'static [Metric],
+    claims: Text,
+    ns2: Text,
 }
 
 /// Text of a file in a paper's folder.
@@ -28,16 +31,19 @@ macro_rules! text {
 macro_rules! paper {
     ($id:literal, $metrics:expr, [$($scenario:literal),+ $(,)?] $(, ns2 = $ns2:literal)?) => {
         Paper {
-            id: $id,
-            scenarios: &[$((concat!($scenario, ".toml"), text!($id, concat!("scenarios/", $scenario, ".toml")))),+],
+            id: Cow::Borrowed($id),
+            scenarios: Cow::Borrowed(&[$((
+                Cow::Borrowed(concat!($scenario, ".toml")),
+                Cow::Borrowed(text!($id, concat!("scenarios/", $scenario, ".toml"))),
+            )),+]),
             metrics: $metrics,
-            claims: text!($id, "claims.toml"),
-            ns2: concat!($(text!($id, $ns2))?),
+            claims: Cow::Borrowed(text!($id, "claims.toml")),
+            ns2: Cow::Borrowed(concat!($(text!($id, $ns2))?)),
         }
     };
 }
 
-/// Every paper.
+/// Every paper that is built in.
 pub const PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
@@ -93,12 +99,20 @@ impl Paper {
         PAPERS.iter().find(|paper| paper.id == id)
     }
 
+    /// That of a folder called `id`: the texts of its `claims.toml`, of its `scenarios/*.toml` by name, and of its `ns2.csv` (empty if there is
+    /// none). Its metrics are all expressions.
+    #[must_use]
+    pub fn of_folder(id: String, claims: String, scenarios: BTreeMap<String, String>, ns2: String) -> Self {
+        let scenarios = scenarios.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
+        Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into() }
+    }
+
     /// What it says, and what is run to find out.
     ///
     /// # Errors
     /// If its `claims.toml` is wrong.
     pub fn claims(&self) -> Result<Claims, ClaimsError> {
-        Claims::parse(self.claims, self.metrics)
+        Claims::parse(&self.claims, self.metrics)
     }
 
     /// What ns-2 gave in its cells: nothing if it was never asked.
@@ -106,11 +120,11 @@ impl Paper {
     /// # Errors
     /// If its `ns2.csv` is wrong.
     pub fn ns2(&self) -> Result<Reference, ReferenceError> {
-        Reference::parse(self.ns2)
+        Reference::parse(&self.ns2)
     }
 
     /// The text of one of its scenarios.
-    pub(crate) fn scenario(&self, name: &str) -> Option<&'static str> {
-        self.scenarios.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    pub(crate) fn scenario(&self, name: &str) -> Option<&str> {
+        self.scenarios.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_ref())
     }
 }

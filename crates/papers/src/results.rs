@@ -79,17 +79,17 @@ impl Results {
         let evidence = Evidence { measured, ns2, paper: &paper_values };
         let metrics = |cell: &str| {
             let number = |name: &str| measured.estimate(cell, name).map(Number::from);
-            paper.metrics.iter().filter_map(|metric| Some((metric.name.to_owned(), number(metric.name)?))).collect()
+            claims.metrics.iter().filter_map(|metric| Some((metric.name.to_owned(), number(metric.name)?))).collect()
         };
         Self {
-            paper: paper.id.to_owned(),
+            paper: paper.id.clone().into_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ran: Ran { profile: profile.name().to_owned(), seeds: claims.seeds.of(profile), seconds },
             cells: measured.cells().map(|cell| (cell.to_owned(), metrics(cell))).collect(),
             curves: measured.curves(),
             agreement: agreement(claims, ns2, measured),
             inferred: claims.inferred.clone(),
-            claims: claims.claims.iter().map(|claim| evidence.judge(paper.id, claim)).collect(),
+            claims: claims.claims.iter().map(|claim| evidence.judge(&paper.id, claim)).collect(),
         }
     }
 

@@ -2,9 +2,7 @@
 
 use crate::claims::Claims;
 use crate::layout::{Column, From};
-use crate::metric::Metric;
 use crate::number::{Number, shortest};
-use crate::paper::Paper;
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
 use crate::results::{Agreed, Results};
@@ -27,9 +25,9 @@ struct Drawn<'a> {
 ///
 /// # Errors
 /// If a pattern is wrong, which reading the claims has excluded.
-pub fn markdown(paper: &Paper, claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
+pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for table in drawn(paper, claims, ns2, results)? {
+    for table in drawn(claims, ns2, results)? {
         let _ = writeln!(text, "### {}\n", table.title);
         text.push_str(&markdown_table(&table.head, &table.rows));
         if !table.note.is_empty() {
@@ -45,26 +43,21 @@ pub fn markdown(paper: &Paper, claims: &Claims, ns2: &Reference, results: &Resul
 ///
 /// # Errors
 /// As [`markdown`].
-pub fn plain(paper: &Paper, claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
+pub fn plain(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for table in drawn(paper, claims, ns2, results)? {
+    for table in drawn(claims, ns2, results)? {
         let _ = writeln!(text, "{}\n{}\n", table.title, plain_table(&table.head, &table.rows));
     }
     text.push_str(&ran(results));
     Ok(text)
 }
 
-fn drawn<'a>(
-    paper: &Paper,
-    claims: &'a Claims,
-    ns2: &Reference,
-    results: &Results,
-) -> Result<Vec<Drawn<'a>>, PatternError> {
+fn drawn<'a>(claims: &'a Claims, ns2: &Reference, results: &Results) -> Result<Vec<Drawn<'a>>, PatternError> {
     let paper_values = claims.paper_values();
     let mut all = Vec::new();
     for table in &claims.tables {
-        let metric = paper.metrics.iter().find(|metric| metric.name == table.metric);
-        let decimals = metric.map_or(3, |metric: &Metric| metric.decimals);
+        let metric = claims.metrics.iter().find(|metric| metric.name == table.metric);
+        let decimals = metric.map_or(3, |metric| metric.decimals);
         let mut rows = Vec::new();
         for row in expand(&table.rows, &Bindings::new())? {
             let mut cells = vec![row.name.clone()];

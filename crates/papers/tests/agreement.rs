@@ -14,7 +14,7 @@ fn measured(cells: &[(&str, &'static str, Vec<f64>)]) -> Measured {
     let mut measured = Measured::default();
     for (cell, metric, values) in cells {
         for (seed, value) in (1..).zip(values) {
-            measured.add(cell, seed, false, Values::from([(*metric, *value)]));
+            measured.add(cell, seed, false, Values::from([((*metric).to_owned(), *value)]));
         }
     }
     measured

@@ -4,6 +4,7 @@
 use headway_papers::{
     Claim, Class, PAPERS, Profile, Results, Verdict, charts, inferred_markdown, markdown, verdicts_markdown,
 };
+use headway_scenario::NoFiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ fn every_cell_is_a_scenario() {
         let claims = paper.claims().unwrap_or_else(|error| panic!("{}: {error}", paper.id));
         for cell in &claims.cells {
             for profile in [Profile::Default, Profile::Full] {
-                let loaded = cell.load(paper, profile, 7).unwrap_or_else(|error| panic!("{error}"));
+                let loaded = cell.load(paper, profile, 7, &NoFiles).unwrap_or_else(|error| panic!("{error}"));
                 assert_eq!(loaded.warnings, [], "{}", cell.name);
                 assert_eq!(loaded.scenario.seed, 7);
             }
@@ -68,8 +69,7 @@ fn definitions_name_tests_that_there_are() {
 fn ns2_has_numbers_of_known_cells_and_metrics() {
     for paper in PAPERS {
         let claims = paper.claims().unwrap();
-        let metrics: BTreeSet<&str> = paper.metrics.iter().map(|metric| metric.name).collect();
-        assert_eq!(metrics.len(), paper.metrics.len(), "{}: two metrics have one name", paper.id);
+        let metrics: BTreeSet<&str> = claims.metrics.iter().map(|metric| metric.name).collect();
         for (cell, metric, _) in paper.ns2().unwrap_or_else(|error| panic!("{}: {error}", paper.id)).iter() {
             assert!(claims.cells.iter().any(|known| known.name == cell), "{}: {cell}", paper.id);
             assert!(metrics.contains(metric), "{}: {metric}", paper.id);
@@ -119,7 +119,7 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
         for (mark, text) in [
             ("summary", results.summary() + "\n"),
             ("inferred", inferred_markdown(&claims)),
-            ("tables", markdown(paper, &claims, &ns2, &results).unwrap()),
+            ("tables", markdown(&claims, &ns2, &results).unwrap()),
         ] {
             let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
             let shown = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end)).map(|(shown, _)| shown);

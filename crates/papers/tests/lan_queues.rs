@@ -13,8 +13,7 @@ fn paper() -> &'static Paper {
 }
 
 fn ask(name: &str, scenario: &Scenario, summary: &Summary, series: Option<&SeriesTable>) -> Option<f64> {
-    let metric = paper().metrics.iter().find(|metric| metric.name == name).unwrap();
-    (metric.of)(&Outcome { scenario, summary, series })
+    paper().claims().unwrap().metrics.of(&Outcome { scenario, summary, series }).unwrap().get(name).copied()
 }
 
 fn run(scenario: &Scenario) -> Summary {
@@ -84,7 +83,7 @@ fn a_constant_does_not_pass_for_table_two() {
     let claims = paper().claims().unwrap();
     let mut measured = Measured::default();
     for cell in &claims.cells {
-        measured.add(&cell.name, 1, true, Values::from([("delay_c_ms", 13.5)]));
+        measured.add(&cell.name, 1, true, Values::from([("delay_c_ms".to_owned(), 13.5)]));
     }
     let results = Results::new(paper(), &claims, &paper().ns2().unwrap(), Profile::Full, &measured, BTreeMap::new());
     let table: Vec<_> = results.claims.iter().filter(|judged| judged.id.starts_with("lan.t2.")).collect();
@@ -105,7 +104,7 @@ fn table_one_is_what_is_run() {
             let cell = claims.cells.iter().find(|cell| cell.name == name);
             assert_eq!(cell.is_some(), is_there, "{name}");
             let Some(cell) = cell else { continue };
-            let scenario = cell.load(paper(), Profile::Default, 1).unwrap().scenario;
+            let scenario = cell.load(paper(), Profile::Default, 1, &NoFiles).unwrap().scenario;
             let kinds: Vec<&str> = scenario.flows.iter().map(|flow| flow.transport.kind()).collect();
             let udp = kinds.iter().filter(|kind| **kind == "udp").count();
             assert_eq!(kinds.len(), clients, "{name}");

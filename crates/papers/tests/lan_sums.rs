@@ -1,7 +1,7 @@
 //! Delays and shares of the LAN paper, worked by hand: three packets that meet at the router, and counts that were made up.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Outcome, Paper, Values, measure};
+use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
@@ -22,12 +22,16 @@ fn run(scenario: &Scenario) -> Summary {
 }
 
 fn values(scenario: &Scenario, summary: &Summary) -> Values {
-    measure(Paper::find("lan-queues").unwrap().metrics, &Outcome { scenario, summary, series: None })
+    measure(&Outcome { scenario, summary, series: None })
+}
+
+fn measure(outcome: &Outcome<'_>) -> Values {
+    Paper::find("lan-queues").unwrap().claims().unwrap().metrics.of(outcome).unwrap()
 }
 
 fn close(values: &Values, expected: &[(&str, f64)]) {
     for (name, expected) in expected {
-        let found = values[name];
+        let found = values[*name];
         assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1e-3), "{name} is {found}, not {expected}");
     }
 }
@@ -140,5 +144,5 @@ fn only_measured_losses_correlate() {
     samples.finish(&mut bytes).unwrap();
     let series = SeriesTable::from_ipc(&bytes).unwrap();
     let run = Outcome { scenario: &scenario, summary: &summary, series: Some(&series) };
-    close(&measure(Paper::find("lan-queues").unwrap().metrics, &run), &[("loss_correlation", -1.0)]);
+    close(&measure(&run), &[("loss_correlation", -1.0)]);
 }

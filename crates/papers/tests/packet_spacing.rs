@@ -108,10 +108,8 @@ fn sixteen_lose_what_the_link_cannot_carry() {
         (scenario.duration, scenario.measure_from) = (Duration::from_secs(3), Duration::from_secs(1));
         let summary = run(&scenario);
         let outcome = Outcome { scenario: &scenario, summary: &summary, series: None };
-        let metric = |name: &str| {
-            let metric = paper().metrics.iter().find(|metric| metric.name == name).unwrap();
-            (metric.of)(&outcome).unwrap()
-        };
+        let values = paper().claims().unwrap().metrics.of(&outcome).unwrap();
+        let metric = |name: &str| values[name];
         // Clocks are slow by 500 ppm on average, and a packet more or less is 0.06 %.
         for (name, expected) in [("psa_sent_mbps", sent), ("psa_mbps", received)] {
             let found = metric(name);

@@ -7,7 +7,7 @@ use std::path::Path;
 fn stored() -> Vec<Results> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
     let read = |id: &str| std::fs::read_to_string(folder.join(id).join("results.json")).unwrap();
-    PAPERS.iter().map(|paper| serde_json::from_str(&read(paper.id)).unwrap()).collect()
+    PAPERS.iter().map(|paper| serde_json::from_str(&read(&paper.id)).unwrap()).collect()
 }
 
 #[test]

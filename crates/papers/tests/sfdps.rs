@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::{Media, SendQueue, SourceOptions};
-use headway_papers::{Estimate, Measured, Outcome, Paper, Profile, Results, Values, measure};
+use headway_papers::{Estimate, Measured, Outcome, Paper, Profile, Results, Values};
 use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, Start, Transport, load};
 use headway_sim::Simulation;
@@ -15,7 +15,7 @@ fn paper() -> &'static Paper {
 /// Each scenario of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<Scenario> {
     let cells = paper().claims().unwrap().cells;
-    let load = |cell: &headway_papers::Cell| cell.load(paper(), Profile::Full, 1).unwrap().scenario;
+    let load = |cell: &headway_papers::Cell| cell.load(paper(), Profile::Full, 1, &NoFiles).unwrap().scenario;
     cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect()
 }
 
@@ -131,7 +131,7 @@ fn run(scenario: &Scenario) -> Summary {
 }
 
 fn values(scenario: &Scenario) -> Values {
-    measure(paper().metrics, &Outcome { scenario, summary: &run(scenario), series: None })
+    paper().claims().unwrap().metrics.of(&Outcome { scenario, summary: &run(scenario), series: None }).unwrap()
 }
 
 /// Section 4.1 without its draws: 3000 packets of 214 B; 450 frames of 4450 B, each in five packets, and 150 of 1075 B, each in two.
@@ -183,7 +183,7 @@ fn the_stored_numbers_are_those_of_this_program() {
     let cell = claims.cells.iter().find(|cell| cell.name == CELL).unwrap();
     let mut measured = Measured::default();
     for seed in claims.seeds(cell, Profile::Full) {
-        let scenario = cell.load(paper(), Profile::Full, seed).unwrap().scenario;
+        let scenario = cell.load(paper(), Profile::Full, seed, &NoFiles).unwrap().scenario;
         measured.add(CELL, seed, false, values(&scenario));
     }
     for metric in ["i_on_time_pct", "b_on_time_pct", "call_kbps"] {

@@ -1,7 +1,7 @@
 //! Metrics of the SFDPS paper, each asked of counts that were made up.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Outcome, Paper, Values, measure};
+use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, RttSummary, SendQueueSummary, SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
@@ -23,12 +23,16 @@ fn run(scenario: &Scenario) -> Summary {
 }
 
 fn values(scenario: &Scenario, summary: &Summary, series: Option<&SeriesTable>) -> Values {
-    measure(Paper::find("sfdps").unwrap().metrics, &Outcome { scenario, summary, series })
+    measure(&Outcome { scenario, summary, series })
+}
+
+fn measure(outcome: &Outcome<'_>) -> Values {
+    Paper::find("sfdps").unwrap().claims().unwrap().metrics.of(outcome).unwrap()
 }
 
 fn close(values: &Values, expected: &[(&str, f64)]) {
     for (name, expected) in expected {
-        let found = values[name];
+        let found = values[*name];
         assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{name} is {found}, not {expected}");
     }
 }

@@ -118,8 +118,7 @@ fn figure_1_dccp_connects_and_does_not_repeat() {
 }
 
 fn ask(name: &str, scenario: &Scenario, summary: &Summary, series: Option<&SeriesTable>) -> f64 {
-    let metric = paper().metrics.iter().find(|metric| metric.name == name).unwrap();
-    (metric.of)(&Outcome { scenario, summary, series }).unwrap()
+    paper().claims().unwrap().metrics.of(&Outcome { scenario, summary, series }).unwrap()[name]
 }
 
 fn close(found: f64, expected: f64, tolerance: f64) {

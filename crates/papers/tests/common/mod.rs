@@ -1,12 +1,13 @@
 //! What tests of several papers need.
 
 use headway_papers::{Cell, Paper, Profile};
+use headway_scenario::NoFiles;
 use headway_scenario::{Link, Scenario};
 
 /// The scenarios of a paper's cells whose name begins so.
 pub(crate) fn scenarios(paper: &Paper, prefix: &str) -> Vec<(String, Scenario)> {
     let cells = paper.claims().unwrap().cells;
-    let load = |cell: &Cell| (cell.name.clone(), cell.load(paper, Profile::Full, 1).unwrap().scenario);
+    let load = |cell: &Cell| (cell.name.clone(), cell.load(paper, Profile::Full, 1, &NoFiles).unwrap().scenario);
     let found: Vec<_> = cells.iter().filter(|cell| cell.name.starts_with(prefix)).map(load).collect();
     assert!(!found.is_empty(), "{prefix}");
     found

@@ -13,12 +13,14 @@ mod path;
 use crate::Summary;
 use function::Function;
 use path::Path;
+use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
 /// A number that can be asked of any record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Expression {
     text: String,
     root: Node,
@@ -57,6 +59,14 @@ impl FromStr for Expression {
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
         let wrong = |why| ExpressionError { expression: parse::shown(text), why };
         Ok(Self { text: text.trim().to_owned(), root: parse::parse(text).map_err(wrong)? })
+    }
+}
+
+impl TryFrom<String> for Expression {
+    type Error = ExpressionError;
+
+    fn try_from(text: String) -> Result<Self, ExpressionError> {
+        text.parse()
     }
 }
 

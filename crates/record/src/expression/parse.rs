@@ -130,7 +130,11 @@ impl<'a> Parser<'a> {
 
     fn key(&mut self) -> Result<String, String> {
         let key = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
-        if key.is_empty() { Err(format!("a key is missing before \"{}\"", shown(self.rest))) } else { Ok(key.to_owned()) }
+        if key.is_empty() {
+            Err(format!("a key is missing before \"{}\"", shown(self.rest)))
+        } else {
+            Ok(key.to_owned())
+        }
     }
 
     /// A path or a call.
