@@ -2,8 +2,8 @@
 //! the test that replays `fuzz/corpus`.
 
 use headway_dccp::{
-    Body, CcVal, Connection, ConnectionOptions, CsCov, DropCode, InitCookies, Listener, Network, OptionArea, Outbox,
-    Outcome, Packet, Path, Ports, Reset, ResetCode, ServiceCode,
+    Arrivals, Body, CcVal, Connection, ConnectionOptions, CsCov, DropCode, InitCookies, Listener, Network, OptionArea,
+    Outbox, Outcome, Packet, Path, Ports, Reset, ResetCode, ServiceCode,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use std::collections::VecDeque;
@@ -191,8 +191,8 @@ fn arrive(end: &mut End, listener: &mut Listener, now: Instant, ecn: Ecn, bytes:
     let Ok(packet) = Packet::decode(bytes, Network::Udp) else { return };
     if let Some(connection) = &mut end.connection {
         connection.handle(now, ecn, &packet);
-        if let Some((ack, runs)) = connection.take_arrivals() {
-            assert!(!ack.is_after(end.newest), "arrivals are told of what was sent");
+        if let Some(Arrivals { newest, runs, .. }) = connection.take_arrivals() {
+            assert!(!newest.is_after(end.newest), "arrivals are told of what was sent");
             assert!(runs.iter().all(|run| run.packets > 0));
         }
         return;

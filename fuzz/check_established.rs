@@ -7,9 +7,9 @@
 use super::choices::Choices;
 use super::datagrams::Datagrams;
 use headway_dccp::{
-    AckVector, Body, CcVal, CcidOption, Closed, Connection, ConnectionOptions, CsCov, DataDropped, DccpOption,
-    Delivery, DropCode, DroppedPackets, Elapsed, Event, Feature, FeatureAction, FeatureOption, Ignored, Listener,
-    LossIntervals, Network, NoData, OptionArea, OptionWriter, Outcome, Packet, Path, Ports, RawOption, Reset,
+    AckVector, Arrivals, Body, CcVal, CcidOption, Closed, Connection, ConnectionOptions, CsCov, DataDropped,
+    DccpOption, Delivery, DropCode, DroppedPackets, Elapsed, Event, Feature, FeatureAction, FeatureOption, Ignored,
+    Listener, LossIntervals, Network, NoData, OptionArea, OptionWriter, Outcome, Packet, Path, Ports, RawOption, Reset,
     ResetCode, ServiceCode, State, Timestamp, crc32c,
 };
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
@@ -159,7 +159,7 @@ impl Victim {
         let Ok(decoded) = Packet::decode(&packet, Network::Udp) else { return };
         let synchronized = (State::PartOpen..=State::Closing).contains(&self.end.state());
         let delivery = self.end.handle(self.now, ecn, &decoded);
-        if let Some((newest, runs)) = self.end.take_arrivals() {
+        if let Some(Arrivals { newest, runs, .. }) = self.end.take_arrivals() {
             assert!(!newest.is_after(self.gss), "arrivals are told of what was sent");
             assert!(runs.iter().all(|run| run.packets > 0));
         }

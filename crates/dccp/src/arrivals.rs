@@ -1,7 +1,32 @@
 //! What an HC-Sender is told of its packets, as its rate controller reads it.
 
-use crate::{AckState, AckVector};
+use crate::{AckState, AckVector, DropCode, DropRun};
 use headway_rate::{Arrival, Run};
+use headway_units::Seq48;
+
+/// What a packet has told of the packets that its receiver had sent: all runs go downwards from `newest`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrivals<'a> {
+    /// The acknowledgement number.
+    pub newest: Seq48,
+    /// Which have come (Ack Vectors, RFC 4340 section 11.4). One whose data was dropped has come.
+    pub runs: &'a [Run],
+    /// Whose data did not reach the program (Data Dropped, section 11.7).
+    pub dropped: &'a [DropRun],
+}
+
+impl Arrivals<'_> {
+    /// The packets whose data did not reach the program: the newest of each run, how many they are, and why.
+    pub fn dropped(&self) -> impl Iterator<Item = (Seq48, u64, DropCode)> + '_ {
+        let mut next = self.newest;
+        self.dropped.iter().filter_map(move |run| {
+            let (newest, packets) = (next, u64::from(run.packets));
+            next -= packets;
+            let code = run.code.filter(|code| *code != DropCode::DELIVERED_CORRUPT)?;
+            Some((newest, packets, code))
+        })
+    }
+}
 
 /// Puts the Ack Vectors of a packet, which continue each other, into `runs`: from the packet's acknowledgement number
 /// downwards, neighbours of one fate in one run. The reserved state tells nothing, so its packets have not come yet.

@@ -75,7 +75,7 @@ mod service_code;
 mod udp;
 
 pub use ack_vector_buffer::AckVectorBuffer;
-pub use arrivals::arrivals;
+pub use arrivals::{Arrivals, arrivals};
 pub use checksum::{Addresses, CsCov, Network};
 pub use connection::{
     CcidController, Closed, Connection, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,

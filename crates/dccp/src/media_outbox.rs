@@ -4,7 +4,7 @@ mod fates;
 
 pub use fates::{Fate, GivenUp, Pushed};
 
-use crate::{Connection, Outbox};
+use crate::{Arrivals, Connection, Outbox};
 use fates::Ends;
 use headway_media::{
     Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, SendQueue, SendQueueOptions, Settled, Told, Unsent,
@@ -100,6 +100,8 @@ pub struct MediaOutbox<T> {
 #[derive(Debug)]
 struct Flying<T> {
     id: u64,
+    /// That of its packet, counted from the first.
+    number: u64,
     media: Option<Box<Media<Pushed<T>>>>,
 }
 
@@ -142,20 +144,28 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
         self.pushed
     }
 
-    fn on_arrivals(&mut self, now: Instant, newest: Seq48, runs: &[Run]) {
+    fn on_arrivals(&mut self, now: Instant, arrivals: &Arrivals<'_>) {
+        let Arrivals { newest, runs, .. } = *arrivals;
         // What went before the first packet that we know of is none of ours.
         let Some(first) = self.first.filter(|first| !newest.is_before(*first)) else { return };
         let Self { queue, ends, outstanding, .. } = self;
         let told = told(newest.distance_from(first), runs);
         let mut lost = Vec::new();
+        let dropped = |number: u64| {
+            let packet = first + number;
+            let covers = |&(newest, packets, _): &(Seq48, u64, _)| {
+                !packet.is_after(newest) && newest.distance_from(packet) < packets
+            };
+            arrivals.dropped().find(covers).map(|(.., code)| code)
+        };
         // What has expired could not be sent again.
         let waits = |flying: &Flying<T>| {
             flying.media.as_ref().is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
         };
-        outstanding.settle(told, waits, &mut |Flying { id, media }, settled| match (settled, media) {
+        outstanding.settle(told, waits, &mut |Flying { id, number, media }, settled| match (settled, media) {
             (Settled::Lost, Some(media)) => lost.push(media),
             (Settled::Lost, None) => ends.tell(id, Fate::Lost),
-            (Settled::Received, _) => ends.tell(id, Fate::Delivered),
+            (Settled::Received, _) => ends.tell(id, dropped(number).map_or(Fate::Delivered, Fate::Dropped)),
             (Settled::Untold, _) => ends.tell(id, Fate::Unknown),
         });
         for media in lost {
@@ -233,7 +243,8 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
         self.ends.tell(id, Fate::Sent(number));
         if resends || self.ends.are_followed() {
             let media = resends.then(|| Box::new(media));
-            let forgotten = self.outstanding.push(number.distance_from(first), Flying { id, media });
+            let number = number.distance_from(first);
+            let forgotten = self.outstanding.push(number, Flying { id, number, media });
             forgotten.into_iter().for_each(|flying| self.ends.tell(flying.id, Fate::Unknown));
         }
     }
@@ -255,9 +266,9 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
             }
         }
         if (self.queue.resends() || self.ends.are_followed())
-            && let Some((newest, runs)) = connection.take_arrivals()
+            && let Some(arrivals) = connection.take_arrivals()
         {
-            self.on_arrivals(now, newest, runs);
+            self.on_arrivals(now, &arrivals);
         }
     }
 
@@ -278,6 +289,7 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DropCode, DropRun};
     use headway_units::{Dialect, Duration, MediaKind, Registry, SendDrop};
 
     const CAME: Arrival = Arrival::Received;
@@ -305,6 +317,10 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1);
 
+    fn came(newest: Seq48, runs: &[Run]) -> Arrivals<'_> {
+        Arrivals { newest, runs, dropped: &[] }
+    }
+
     /// Numbers wrap (RFC 4340 section 7.1): a datagram before the wrap is lost, three packets behind it have come.
     #[test]
     fn what_is_lost_waits_again() {
@@ -317,7 +333,7 @@ mod tests {
             }
             outbox.sent(number);
         }
-        outbox.on_arrivals(NOW, newest, &runs(&[(CAME, 3), (MISSING, 1), (CAME, 1)]));
+        outbox.on_arrivals(NOW, &came(newest, &runs(&[(CAME, 3), (MISSING, 1), (CAME, 1)])));
         assert_eq!(outbox.take(NOW), Some(&[3][..]));
         assert_eq!(outbox.take(NOW), None);
         assert_eq!(outbox.poll_given_up(), None);
@@ -331,10 +347,10 @@ mod tests {
         outbox.take(NOW);
         let first = Seq48::new(7);
         outbox.sent(first);
-        outbox.on_arrivals(NOW, first - 1, &runs(&[(CAME, 5)]));
-        outbox.on_arrivals(NOW, first, &runs(&[(MISSING, 1), (CAME, 5)]));
+        outbox.on_arrivals(NOW, &came(first - 1, &runs(&[(CAME, 5)])));
+        outbox.on_arrivals(NOW, &came(first, &runs(&[(MISSING, 1), (CAME, 5)])));
         assert!(outbox.queue().is_empty(), "nothing that went later has come");
-        outbox.on_arrivals(NOW, Seq48::new(10), &runs(&[(CAME, 3), (MISSING, 1)]));
+        outbox.on_arrivals(NOW, &came(Seq48::new(10), &runs(&[(CAME, 3), (MISSING, 1)])));
         assert_eq!(outbox.queue().len(), 1);
     }
 
@@ -353,7 +369,7 @@ mod tests {
         }
         outbox.push(NOW, Media::new(NOW, vec![3]));
         let later = NOW + Duration::from_millis(100);
-        outbox.on_arrivals(later, Seq48::new(4), &runs(&[(CAME, 3), (MISSING, 2)]));
+        outbox.on_arrivals(later, &came(Seq48::new(4), &runs(&[(CAME, 3), (MISSING, 2)])));
         let Some(GivenUp::Lost(lost)) = outbox.poll_given_up() else { panic!("it has expired") };
         assert_eq!(lost.payload, [1]);
         let Some(GivenUp::Unsent(unsent)) = outbox.poll_given_up() else { panic!("there is no room") };
@@ -404,5 +420,30 @@ mod tests {
         let given_up: Vec<_> = std::iter::from_fn(|| outbox.poll_given_up()).collect();
         let Some(GivenUp::Unsent(oldest)) = given_up.first() else { panic!("most were refused") };
         assert_eq!((given_up.len(), oldest.media.payload.as_slice()), (1024, &[3, 208][..]));
+    }
+
+    /// RFC 4340 section 11.7: data that the peer's program did not get was not delivered, though its packet has come.
+    #[test]
+    fn what_the_peers_program_did_not_get_was_dropped() {
+        let mut outbox = outbox("fifo", false).follow();
+        for number in 10..16u8 {
+            outbox.push(NOW, Media::new(NOW, vec![number]));
+            assert!(outbox.take(NOW).is_some());
+            outbox.sent(Seq48::new(number.into()));
+        }
+        let run = |code, packets| DropRun { code, packets };
+        let dropped = [
+            run(None, 1),
+            run(Some(DropCode::RECEIVE_BUFFER), 2),
+            run(Some(DropCode::DELIVERED_CORRUPT), 1),
+            run(Some(DropCode::CORRUPT), 1),
+        ];
+        let runs = runs(&[(CAME, 5), (MISSING, 1)]);
+        outbox.on_arrivals(NOW, &Arrivals { newest: Seq48::new(15), runs: &runs, dropped: &dropped });
+        let ends = std::iter::from_fn(|| outbox.poll_fate()).map(|(_, fate)| fate).filter(Fate::is_final);
+        let fates: Vec<Fate> = ends.collect();
+        let buffer = Fate::Dropped(DropCode::RECEIVE_BUFFER);
+        let expected = [Fate::Lost, Fate::Dropped(DropCode::CORRUPT), Fate::Delivered, buffer, buffer, Fate::Delivered];
+        assert_eq!(fates, expected);
     }
 }

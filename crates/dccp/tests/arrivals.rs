@@ -3,7 +3,7 @@
 
 mod pipe;
 
-use headway_dccp::{CcidController, ConnectionOptions};
+use headway_dccp::{Arrivals, CcidController, ConnectionOptions};
 use headway_rate::Arrival;
 use headway_units::{Dialect, Duration, Options};
 use pipe::{Fate, Pipe, perfect};
@@ -33,7 +33,7 @@ fn told(rules: &ConnectionOptions) -> Vec<Option<Arrival>> {
         let until = pipe.now + Duration::from_secs(2);
         while pipe.step(until) {
             let connection = pipe.client.connection.as_mut().unwrap();
-            let Some((mut number, runs)) = connection.take_arrivals() else { continue };
+            let Some(Arrivals { newest: mut number, runs, .. }) = connection.take_arrivals() else { continue };
             for run in runs {
                 for _ in 0..run.packets {
                     told.insert(number.value(), run.arrival);

@@ -48,6 +48,7 @@ fn stream(call: &mut Call, datagrams: u64, gap: Duration, lifetime: Duration, ta
     for (id, (_, fate)) in &told.ends {
         match fate {
             Fate::Delivered => assert!(delivered.contains(id), "{id}"),
+            Fate::Dropped(code) => panic!("{id}: nobody drops data here: {code}"),
             Fate::Lost | Fate::Unsent { .. } => assert!(!delivered.contains(id), "{id}: {fate:?}"),
             Fate::Unknown => assert!(*id + tail >= pushed, "{id} is none of the last"),
             Fate::Sent(_) | Fate::Withdrawn => panic!("{id}: {fate:?}"),

@@ -170,6 +170,13 @@ impl Connection {
         self.mailbox.events.until(Events::next).await
     }
 
+    /// Datagrams that have come and are lost, since [`Options::unread`](crate::Options::unread) others waited to be read. The peer's sender is told of each,
+    /// and slows down (RFC 4340 section 11.7, RFC 4342 section 5.2).
+    #[must_use]
+    pub fn dropped_datagrams(&self) -> u64 {
+        self.mailbox.dropped()
+    }
+
     /// Events that nobody has asked for yet; of more than [`Options::events`](crate::Options::events) the oldest are lost.
     #[must_use]
     pub fn waiting_events(&self) -> usize {

@@ -94,6 +94,8 @@ pub(crate) struct Incoming {
     datagrams: VecDeque<Vec<u8>>,
     /// Datagrams that wait at most.
     room: usize,
+    /// Datagrams for which there was no room.
+    dropped: u64,
     spare: Vec<Vec<u8>>,
 }
 
@@ -109,7 +111,7 @@ impl Mailbox {
     /// `calls`: where tasks that wait are kept until they may be called.
     pub(crate) fn new(room: usize, events: usize, largest: usize, calls: &Calls) -> Self {
         let (datagrams, spare) = Default::default();
-        let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, spare };
+        let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, dropped: 0, spare };
         let events = Events { waiting: VecDeque::new(), room: events, over: false };
         Self {
             incoming: Watched::new(incoming, calls.clone()),
@@ -123,6 +125,10 @@ impl Mailbox {
     }
     pub(crate) fn largest(&self) -> usize {
         self.incoming.with(|incoming| incoming.largest)
+    }
+    /// Datagrams that nobody read in time.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.incoming.with(|incoming| incoming.dropped)
     }
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.incoming.with(|incoming| incoming.rate)
@@ -167,6 +173,7 @@ impl Mailbox {
     pub(crate) fn deliver(&self, datagram: &[u8]) -> bool {
         self.incoming.change(|incoming| {
             if incoming.datagrams.len() >= incoming.room {
+                incoming.dropped += 1;
                 return false;
             }
             let mut buffer = incoming.spare.pop().unwrap_or_default();
@@ -247,6 +254,7 @@ mod tests {
         let mailbox = Mailbox::new(2, 9, 1000, &Calls::default());
         assert_eq!(received(&mailbox), None);
         assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n])), [true, true, false], "there is room for two");
+        assert_eq!(mailbox.dropped(), 1);
         mailbox.tell([Event::Closed(Closed::ByPeer)]);
         assert_eq!(received(&mailbox), Some(Ok(vec![1])));
         assert!(mailbox.deliver(&[]), "an empty datagram is one");

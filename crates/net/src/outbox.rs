@@ -14,22 +14,41 @@ pub(crate) struct LineOutbox {
     queue: MediaOutbox<Vec<u8>>,
     encoder: EncoderRate,
     mailbox: Arc<Mailbox>,
+    /// Some of what waits came before anybody knew how much a packet takes.
+    unchecked: bool,
 }
 
 impl LineOutbox {
     pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
-        Self { queue, encoder, mailbox }
+        Self { queue, encoder, mailbox, unchecked: false }
     }
 
     /// The number under which events name it.
     pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
         let Media { payload, kind, priority, expires } = *media;
         let expires = expires.map(|after| now + after);
+        self.unchecked |= self.mailbox.largest() == 0;
         let waiting = headway_media::Media::new(now, payload.to_vec());
         let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
         self.tell_fates();
         self.tell_waiting();
         id
+    }
+
+    /// As [`Connection::send`](crate::Connection::send) refuses it once that is known.
+    fn refuse_what_is_too_large(&mut self, now: Instant) {
+        let largest = self.mailbox.largest() as u64;
+        if largest == 0 {
+            return;
+        }
+        while self.queue.next(now).is_some_and(|next| next.size.count() > largest) {
+            if self.queue.take(now).is_some() {
+                self.queue.too_large();
+            }
+        }
+        self.unchecked = !self.is_empty();
+        self.tell_fates();
+        self.tell_waiting();
     }
 
     fn tell_waiting(&self) {
@@ -60,9 +79,12 @@ impl LineOutbox {
 
 impl Outbox for LineOutbox {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
-        self.queue.next_len(now)
+        self.next(now).map(|next| next.size.count() as usize)
     }
     fn next(&mut self, now: Instant) -> Option<Next> {
+        if self.unchecked {
+            self.refuse_what_is_too_large(now);
+        }
         self.queue.next(now)
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {

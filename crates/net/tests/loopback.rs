@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
 use headway_net::{
-    Closed, Connection, Duration, Endpoint, Event, Fate, Identity, Media, Options, SecureError, SendError, Trust,
+    Closed, Connection, DropCode, Duration, Endpoint, Event, Fate, Identity, Media, Options, SecureError, SendError,
+    Trust,
 };
 use std::net::SocketAddr;
 
@@ -98,6 +99,38 @@ fn what_became_of_each_datagram_is_told_with(both: &Both) {
     assert_eq!(delivered, (0..200).collect::<Vec<_>>());
     connection.close();
     assert_eq!(reader.join().unwrap().0.len(), 200);
+}
+
+/// A program that does not read loses what finds no room (RFC 4340 section 11.7). Its peer hears of which: nothing that was not read was delivered.
+#[test]
+fn what_is_not_read_in_time_was_not_delivered() {
+    what_is_not_read_in_time_was_not_delivered_with(secure());
+    what_is_not_read_in_time_was_not_delivered_with(insecure());
+}
+
+fn what_is_not_read_in_time_was_not_delivered_with((server, client): Both) {
+    let (_client, connection, _server, accepted) = pair(&(Options { unread: 8, ..server }, client));
+    // All that waits goes at once.
+    for n in 0..60u64 {
+        connection.send(Media::new(&n.to_be_bytes())).unwrap();
+    }
+    let (mut delivered, mut dropped) = (Vec::new(), 0);
+    while delivered.len() + dropped < 60 {
+        match connection.event_timeout(LONG).expect("an event for each") {
+            Event::Media(id, Fate::Delivered) => delivered.push(id),
+            Event::Media(_, Fate::Dropped(code)) => {
+                assert_eq!(code, DropCode::RECEIVE_BUFFER);
+                dropped += 1;
+            }
+            Event::Media(_, Fate::Sent(_)) | Event::Rate(_) | Event::Largest(_) | Event::Connected => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    connection.close();
+    let (came, _) = all(&accepted);
+    let came: Vec<u64> = came.iter().map(|datagram| u64::from_be_bytes(datagram[..].try_into().unwrap())).collect();
+    assert_eq!((came, 8), (delivered, 60 - dropped), "what was read is what was delivered");
+    assert_eq!(accepted.dropped_datagrams(), 52);
 }
 
 /// What cannot come in time does not go, and the program hears it.

@@ -118,7 +118,7 @@ impl Ends {
                 seen.meter.unsent(now, kind, cause, lateness);
             }
             // Who hears of it later than its receiver says nothing new.
-            Fate::Delivered | Fate::Lost | Fate::Unknown | Fate::Withdrawn => {}
+            Fate::Delivered | Fate::Dropped(_) | Fate::Lost | Fate::Unknown | Fate::Withdrawn => {}
         }
     }
 

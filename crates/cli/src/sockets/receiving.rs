@@ -43,8 +43,10 @@ impl Meter {
         let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         let mut flow = meter.summary(label, self.clock.now());
         (flow.one_way_delay_s, flow.jitter_s) = (None, None);
-        flow.sent_packets = flow.received_packets.saturating_add(received.missing_packets);
-        flow.lost_packets.add_many(DropCause::Channel, received.missing_packets);
+        let Received { missing_packets, dropped_packets, .. } = *received;
+        flow.sent_packets = flow.received_packets.saturating_add(missing_packets).saturating_add(dropped_packets);
+        flow.lost_packets.add_many(DropCause::Channel, missing_packets);
+        flow.lost_packets.add_many(DropCause::Host, dropped_packets);
         flow.loss_ratio = received.loss_ratio;
         flow
     }
@@ -80,6 +82,24 @@ pub(super) struct Incoming {
     pub(super) missing: u64,
 }
 
+/// Datagrams that connections have brought, and those that they have not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    packets: u64,
+    bytes: u64,
+    missing: u64,
+    dropped: u64,
+}
+
+impl Total {
+    fn add(&mut self, incoming: &Incoming) {
+        self.packets += incoming.came.packets();
+        self.bytes += incoming.came.bytes();
+        self.missing += incoming.missing;
+        self.dropped += incoming.connection.dropped_datagrams();
+    }
+}
+
 impl Incoming {
     pub(super) fn look(&mut self) {
         if let Some(status) = self.connection.status() {
@@ -103,7 +123,9 @@ pub(super) struct Received {
     pub(super) received_bytes: u64,
     /// Packets that have not come, or not yet, though later ones have.
     pub(super) missing_packets: u64,
-    /// These by all.
+    /// Datagrams that have come and were dropped, since nobody read them in time.
+    pub(super) dropped_packets: u64,
+    /// Both of these by all.
     pub(super) loss_ratio: f64,
     /// Bits of datagrams a second, of the whole time.
     pub(super) goodput_bps: f64,
@@ -121,38 +143,34 @@ pub(super) struct Now {
 pub(super) struct Receiving {
     start: Instant,
     /// Of connections that are over.
-    packets: u64,
-    bytes: u64,
-    missing: u64,
+    ended: Total,
     /// When the line before was, and what had come by then.
     before: (Instant, u64),
 }
 
 impl Receiving {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { start: now, packets: 0, bytes: 0, missing: 0, before: (now, 0) }
+        Self { start: now, ended: Total { packets: 0, bytes: 0, missing: 0, dropped: 0 }, before: (now, 0) }
     }
 
     /// This one brings nothing more.
     pub(super) fn over(&mut self, incoming: &Incoming) {
-        self.packets += incoming.came.packets();
-        self.bytes += incoming.came.bytes();
-        self.missing += incoming.missing;
+        self.ended.add(incoming);
     }
 
     /// A line, and the beginning of the next.
     pub(super) fn line<'a>(&mut self, now: Instant, open: impl Iterator<Item = &'a Incoming>, last: bool) -> Received {
-        let (mut connections, mut packets, mut bytes, mut missing) = (0, self.packets, self.bytes, self.missing);
+        let (mut connections, mut total) = (0, self.ended);
         for incoming in open {
             connections += 1;
-            packets += incoming.came.packets();
-            bytes += incoming.came.bytes();
-            missing += incoming.missing;
+            total.add(incoming);
         }
+        let Total { packets, bytes, missing, dropped } = total;
         let (at, had) = std::mem::replace(&mut self.before, (now, bytes));
         let to = now.since(self.start).as_secs_f64();
         let rate = |bytes: u64, seconds: f64| if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 };
-        let all = packets + missing;
+        let lost = missing + dropped;
+        let all = packets + lost;
         Received {
             interval: Interval { from: 0.0, to },
             last,
@@ -160,7 +178,8 @@ impl Receiving {
             received_packets: packets,
             received_bytes: bytes,
             missing_packets: missing,
-            loss_ratio: if all > 0 { missing as f64 / all as f64 } else { 0.0 },
+            dropped_packets: dropped,
+            loss_ratio: if all > 0 { lost as f64 / all as f64 } else { 0.0 },
             goodput_bps: rate(bytes, to),
             now: Now { goodput_bps: rate(bytes - had, now.since(at).as_secs_f64()) },
         }
@@ -179,8 +198,12 @@ impl Received {
     }
 
     fn line(&self, goodput_bps: f64) -> String {
+        let unread = match self.dropped_packets {
+            0 => String::new(),
+            dropped => format!(", {dropped} not read in time"),
+        };
         format!(
-            "{:.1} s: {:.3} Mb/s, {} datagrams, {} missing ({:.2} %)",
+            "{:.1} s: {:.3} Mb/s, {} datagrams, {} missing{unread} ({:.2} %)",
             self.interval.to,
             1e-6 * goodput_bps,
             self.received_packets,
@@ -196,7 +219,8 @@ impl Figures for Received {
     }
 
     fn values(&self) -> Values {
-        [Some(self.now.goodput_bps), Some(self.missing_packets as f64), None, None, None]
+        let lost = self.missing_packets + self.dropped_packets;
+        [Some(self.now.goodput_bps), Some(lost as f64), None, None, None]
     }
 
     fn page(&self) -> String {
@@ -205,6 +229,8 @@ impl Figures for Received {
         page.counter("received_packets", "Datagrams that came.", self.received_packets);
         page.counter("received_bytes", "Bytes of these.", self.received_bytes);
         page.gauge("missing_packets", "Packets that have not come.", Some(self.missing_packets as f64));
+        let dropped = "Datagrams that came and were not read in time.";
+        page.counter("dropped_packets", dropped, self.dropped_packets);
         page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(self.now.goodput_bps));
         page.0
     }

@@ -29,7 +29,9 @@ enum News {
     /// A sender has connected.
     Came(Connection),
     /// The connection of this number is over.
-    Over(u64, Result<Closed, Failure>),
+    Over(u64, Closed),
+    /// What came could not be written.
+    NotWritten(Failure),
     /// There is no socket any more.
     NoSocket,
 }
@@ -118,11 +120,15 @@ impl Reader {
                 Ok(News::Came(connection)) if !once || self.next == 0 => self.begin(connection)?,
                 Ok(News::Came(connection)) => drop(connection),
                 Ok(News::Over(key, why)) => {
-                    let why = self.end(key, why);
-                    if once || matches!(why, Err(ref failure) if !matches!(failure, Failure::Sockets(_))) {
-                        ended = why;
+                    self.end(key, &why);
+                    if once {
+                        ended = by_a_close(&why);
                         break;
                     }
+                }
+                Ok(News::NotWritten(failure)) => {
+                    ended = Err(failure);
+                    break;
                 }
                 Ok(News::NoSocket) | Err(RecvTimeoutError::Disconnected) => {
                     ended = Err(Failure::Sockets(Closed::Socket.to_string()));
@@ -153,23 +159,23 @@ impl Reader {
         self.open.insert(key, Incoming { connection: Arc::clone(&connection), came: Arc::clone(&came), missing: 0 });
         let (mut outlet, tell) = (self.sink.outlet()?, self.tell.clone());
         spawn(move || {
-            let why = take(&connection, &mut outlet, &came);
-            // What cannot be written need not come: the sender hears it at once.
-            connection.start_close();
+            let why = take(&connection, &mut outlet, &came).unwrap_or_else(|failure| {
+                let _ = tell.send(News::NotWritten(failure));
+                // What cannot be written need not come. The sender hears it before the program ends.
+                connection.start_close();
+                until_over(&connection)
+            });
             let _ = tell.send(News::Over(key, why));
         })?;
         Ok(())
     }
 
-    /// Why it ended, if not by a close.
-    fn end(&mut self, key: u64, why: Result<Closed, Failure>) -> Result<(), Failure> {
-        let Some(incoming) = self.open.remove(&key) else { return Ok(()) };
+    fn end(&mut self, key: u64, why: &Closed) {
+        let Some(incoming) = self.open.remove(&key) else { return };
         self.receiving.over(&incoming);
-        let why = why?;
         let (from, came) = (name(&incoming.connection), &incoming.came);
         let (packets, bytes, missing) = (came.packets(), came.bytes(), incoming.missing);
         self.teller.note(&format!("{from}: {why}; {packets} datagrams, {bytes} B, {missing} missing"));
-        by_a_close(&why)
     }
 
     fn line(&mut self, last: bool) -> Result<Received, Failure> {
@@ -185,8 +191,8 @@ impl Reader {
         let until: Instant = self.clock.now() + PATIENCE;
         while !self.open.is_empty() && self.clock.now() < until {
             match self.news.recv_timeout(LOOK) {
-                Ok(News::Over(key, why)) => drop(self.end(key, why)),
-                Ok(News::Came(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Over(key, why)) => self.end(key, &why),
+                Ok(News::Came(_) | News::NotWritten(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -202,6 +208,16 @@ fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Clo
         }
         came.add(datagram.len());
         outlet.put(&datagram)?;
+    }
+}
+
+/// Why the connection is over, once it is. What still comes goes nowhere.
+fn until_over(connection: &Connection) -> Closed {
+    let mut datagram = Vec::new();
+    loop {
+        if let Err(why) = connection.recv(&mut datagram) {
+            return why;
+        }
     }
 }
 

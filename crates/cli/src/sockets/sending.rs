@@ -126,6 +126,8 @@ impl Sending {
             (Fate::Delivered, Some(packet)) => self.meter.received(now, &packet, bytes),
             // A path does not say why. What is no queue of ours is a channel.
             (Fate::Lost, Some(packet)) => self.meter.lost(&packet, DropCause::Channel),
+            // The peer's program did not read it.
+            (Fate::Dropped(_), Some(packet)) => self.meter.lost(&packet, DropCause::Host),
             _ => {}
         }
     }

@@ -5,14 +5,18 @@ use crate::{DataDropped, DccpOption, DropCode, DropRun, Elapsed, OptionWriter, T
 use headway_units::{Duration, Ecn, Instant, Seq48};
 use std::collections::VecDeque;
 
-/// Packets with dropped data that are remembered at most.
-const MOST_DROPPED: usize = 64;
+/// Runs of packets with dropped data that are remembered at most: as many as an option of 253 blocks can tell apart.
+const MOST_DROPPED: usize = 127;
 /// Our packets with Ack Vectors that are remembered at most.
 const MOST_CARRIERS: usize = 64;
 /// A vector is not cut shorter than this, in bytes: an option.
 const LEAST_VECTOR: usize = 255;
-/// Packets back to which Data Dropped reaches: what is older the peer has long forgotten (section 11.7.2).
-const FURTHEST_DROPPED: u64 = 1024;
+/// Packets back to which Data Dropped reaches, as many as an option of it can span: what is older the peer has long forgotten (section 11.7.2).
+const FURTHEST_DROPPED: u64 = 252 * 128 + 1;
+
+/// Packets in a Normal Block, and in a Drop Block (section 11.7).
+const MOST_NORMAL: u64 = 128;
+const MOST_DROP: u64 = 16;
 
 /// What the next packets with an acknowledgement number say.
 #[derive(Clone, Debug)]
@@ -22,8 +26,8 @@ pub(crate) struct Acknowledge {
     carriers: VecDeque<Seq48>,
     /// A Timestamp that waits for its Echo, and when it came.
     timestamp: Option<(Timestamp, Instant)>,
-    /// Packets whose data was dropped, the newest first, until the peer knows.
-    dropped: VecDeque<(Seq48, DropCode)>,
+    /// Runs of packets whose data was dropped, the newest first, until the peer knows.
+    dropped: Vec<DroppedRun>,
     /// Our packet that told of all of them.
     dropped_told: Option<Seq48>,
     /// The peer has reported dropped data, and goes on until that is acknowledged.
@@ -38,13 +42,27 @@ pub(crate) struct Acknowledge {
     pub(crate) slow_receiver: bool,
 }
 
+/// Packets in a row whose data was dropped for one reason.
+#[derive(Clone, Copy, Debug)]
+struct DroppedRun {
+    newest: Seq48,
+    packets: u64,
+    code: DropCode,
+}
+
+impl DroppedRun {
+    fn holds(&self, seq: Seq48) -> bool {
+        !seq.is_after(self.newest) && self.newest.distance_from(seq) < self.packets
+    }
+}
+
 impl Acknowledge {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             vector: AckVectorBuffer::new(),
             carriers: VecDeque::new(),
             timestamp: None,
-            dropped: VecDeque::new(),
+            dropped: Vec::new(),
             dropped_told: None,
             drops_heard: false,
             unacknowledged: false,
@@ -77,14 +95,29 @@ impl Acknowledge {
     }
     /// Its data was dropped, and that is to be told.
     pub(crate) fn on_dropped(&mut self, seq: Seq48, code: DropCode) {
-        let at = self.dropped.iter().position(|(known, _)| !known.is_after(seq)).unwrap_or(self.dropped.len());
-        match self.dropped.get_mut(at) {
-            // "The interface SHOULD NOT let applications reduce the seriousness": the first code stays.
-            Some((known, _)) if *known == seq => return,
-            _ => self.dropped.insert(at, (seq, code)),
+        // "The interface SHOULD NOT let applications reduce the seriousness": the first code stays.
+        if self.dropped.iter().any(|run| run.holds(seq)) {
+            return;
+        }
+        let at = self.dropped.iter().position(|run| seq.is_after(run.newest)).unwrap_or(self.dropped.len());
+        self.dropped.insert(at, DroppedRun { newest: seq, packets: 1, code });
+        // With those next to it.
+        self.join(at);
+        if let Some(before) = at.checked_sub(1) {
+            self.join(before);
         }
         self.dropped.truncate(MOST_DROPPED);
         self.dropped_told = None;
+    }
+    /// Makes one of this run and the next older one, if they are one.
+    fn join(&mut self, at: usize) {
+        if let [newer, older, ..] = &mut self.dropped[at..]
+            && newer.code == older.code
+            && newer.newest.distance_from(older.newest) == newer.packets
+        {
+            newer.packets += older.packets;
+            self.dropped.remove(at + 1);
+        }
     }
     /// Whether an acknowledgement should go for the sake of Data Dropped.
     pub(crate) fn has_news_of_drops(&self) -> bool {
@@ -119,27 +152,31 @@ impl Acknowledge {
         if self.dropped.is_empty() {
             return;
         }
-        self.dropped.retain(|(dropped, _)| ack.distance_from(*dropped) < FURTHEST_DROPPED);
+        self.dropped.retain(|run| ack.distance_from(run.newest) < FURTHEST_DROPPED || run.newest.is_after(ack));
         let room = writer.remaining().saturating_sub(2).min(253);
         let (mut bytes, mut next, mut complete) = (Vec::with_capacity(8), ack, true);
-        for (dropped, code) in self.dropped.iter().copied() {
-            if dropped.is_after(next) {
+        for run in &self.dropped {
+            let mut dropped = run.packets;
+            let mut newest = run.newest;
+            if newest.is_after(next) {
+                dropped = dropped.saturating_sub(newest.distance_from(next));
+                newest = next;
+            }
+            if dropped == 0 {
                 continue;
             }
-            let normal = next.distance_from(dropped);
-            let blocks = usize::try_from(normal.div_ceil(128)).unwrap_or(room) + 1;
-            if bytes.len() + blocks > room {
-                complete = false;
+            let normal = next.distance_from(newest);
+            let blocks = |packets: u64, most: u64| usize::try_from(packets.div_ceil(most)).unwrap_or(room);
+            // A part of a run says more than nothing.
+            let left = room.saturating_sub(bytes.len() + blocks(normal, MOST_NORMAL)) as u64;
+            let told = dropped.min(left * MOST_DROP);
+            complete &= told == dropped;
+            if told == 0 {
                 break;
             }
-            let mut left = normal;
-            while left > 0 {
-                let packets = left.min(128);
-                bytes.extend(DropRun { code: None, packets: packets as u8 }.to_byte());
-                left -= packets;
-            }
-            bytes.extend(DropRun { code: Some(code), packets: 1 }.to_byte());
-            next = dropped - 1;
+            push_blocks(&mut bytes, None, normal);
+            push_blocks(&mut bytes, Some(run.code), told);
+            next = newest - told;
         }
         let written = !bytes.is_empty() && writer.push(DccpOption::DataDropped(DataDropped::new(&bytes))).is_ok();
         if written && complete && self.dropped_told.is_none() {
@@ -188,6 +225,16 @@ impl Acknowledge {
             self.dropped.clear();
             self.dropped_told = None;
         }
+    }
+}
+
+/// So many packets, in blocks of a Data Dropped option.
+fn push_blocks(bytes: &mut Vec<u8>, code: Option<DropCode>, mut packets: u64) {
+    let most = if code.is_some() { MOST_DROP } else { MOST_NORMAL };
+    while packets > 0 {
+        let block = packets.min(most);
+        bytes.extend(DropRun { code, packets: block as u8 }.to_byte());
+        packets -= block;
     }
 }
 
@@ -245,9 +292,10 @@ mod tests {
         acknowledge.on_dropped(seq(1998), DropCode::APPLICATION_NOT_LISTENING);
         let all = "DataDropped[Normal 1 Corrupt 1 Normal 1 Corrupt 1 Normal 2 Corrupt 1]";
         assert_eq!(dropped(&mut acknowledge, 2001, 1, 100), all);
-        // 1023 packets back are not too far, 1024 are.
-        assert_eq!(dropped(&mut acknowledge, 1995 + 1023, 2, 100).matches("Corrupt").count(), 3);
-        assert_eq!(dropped(&mut acknowledge, 1995 + 1024, 3, 100).matches("Corrupt").count(), 2);
+        // What is further back than an option can span is forgotten.
+        assert_eq!(dropped(&mut acknowledge, 1995 + 10_000, 2, 300).matches("Corrupt").count(), 3);
+        assert_eq!(dropped(&mut acknowledge, 1995 + 252 * 128 + 1, 3, 1000).matches("Corrupt").count(), 1);
+        assert_eq!(acknowledge.dropped.len(), 2);
     }
 
     /// It is repeated until one of our packets that told all of it has come.
@@ -269,19 +317,43 @@ mod tests {
         acknowledge.on_dropped(seq(11), CORRUPT);
         assert!(acknowledge.has_news_of_drops(), "more is to be told");
         acknowledge.on_ack_of(seq(2));
-        assert_eq!(dropped(&mut acknowledge, 11, 4, 8), "DataDropped[Corrupt 1 Corrupt 1 Normal 1 Corrupt 1]");
+        assert_eq!(dropped(&mut acknowledge, 11, 4, 8), "DataDropped[Corrupt 2 Normal 1 Corrupt 1]");
         acknowledge.on_ack_of(seq(4));
         assert_eq!(dropped(&mut acknowledge, 11, 5, 8), "");
         assert!(!acknowledge.has_news_of_drops());
     }
 
-    /// So many packets are remembered, the newest.
+    /// So many runs are remembered, the newest.
     #[test]
     fn drops_are_bounded() {
         let mut acknowledge = Acknowledge::new(Instant::ZERO);
-        (0..200).for_each(|packet| acknowledge.on_dropped(seq(packet), CORRUPT));
-        assert_eq!(dropped(&mut acknowledge, 199, 1, 300).matches("Corrupt").count(), MOST_DROPPED);
-        assert!(dropped(&mut acknowledge, 199, 1, 300).starts_with("DataDropped[Corrupt 1"));
+        (0..200).for_each(|packet| acknowledge.on_dropped(seq(2 * packet), CORRUPT));
+        assert_eq!(dropped(&mut acknowledge, 398, 1, 300).matches("Corrupt").count(), MOST_DROPPED);
+        assert!(dropped(&mut acknowledge, 398, 1, 300).starts_with("DataDropped[Corrupt 1"));
+    }
+
+    /// Packets in a row are one run, in whatever order they were dropped; a Drop Block has 16 of them at most (section 11.7). Where there is no
+    /// room for all of them the newest are told.
+    #[test]
+    fn bursts_are_told_whole() {
+        let mut acknowledge = Acknowledge::new(Instant::ZERO);
+        let burst = (1000..1040).rev().step_by(2).chain((1000..1040).step_by(2)).chain([1050, 1049, 1051]);
+        burst.for_each(|packet| acknowledge.on_dropped(seq(packet), CORRUPT));
+        let all = "DataDropped[Corrupt 3 Normal 9 Corrupt 16 Corrupt 16 Corrupt 8]";
+        assert_eq!(dropped(&mut acknowledge, 1051, 1, 100), all);
+        assert!(!acknowledge.has_news_of_drops());
+        acknowledge.on_dropped(seq(1052), DropCode::RECEIVE_BUFFER);
+        assert_eq!(dropped(&mut acknowledge, 1052, 2, 4), "DataDropped[Receive Buffer 1 Corrupt 3]");
+        assert_eq!(dropped(&mut acknowledge, 1039, 2, 4), "DataDropped[Corrupt 16 Corrupt 16]", "a part of a run");
+        assert!(acknowledge.has_news_of_drops(), "more is to be told");
+        assert_eq!(
+            dropped(&mut acknowledge, 1020, 2, 100),
+            "DataDropped[Corrupt 16 Corrupt 5]",
+            "from the middle of a run"
+        );
+        // As far back as an option can span.
+        assert!(dropped(&mut acknowledge, 1052 + 252 * 128, 3, 300).contains("Normal 128"));
+        assert_eq!(dropped(&mut acknowledge, 1052 + 252 * 128 + 1, 4, 300), "");
     }
 
     /// A run of our packets has come: the newest of those that carried vectors clears what it told, and forgets the older

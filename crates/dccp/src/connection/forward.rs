@@ -4,8 +4,8 @@ use super::heard::{Heard, Scratch};
 use super::honesty::{Claim, Honesty, Verdict};
 use super::told::{Fate, Told};
 use crate::ccid::{Room, Said};
-use crate::{DropCode, Elapsed, Timestamp};
-use headway_rate::{Acknowledged, Arrival, Next, Outbound, Run, Sender, Stamp, Status};
+use crate::{Arrivals, DropCode, Elapsed, Timestamp};
+use headway_rate::{Acknowledged, Arrival, Next, Outbound, Sender, Stamp, Status};
 use headway_units::{Bytes, Duration, Entropy, Instant, Seq48};
 
 /// Packets for which there is room from the beginning, if the window has as many.
@@ -128,8 +128,8 @@ impl Forward {
         self.rtt_sample.take()
     }
     /// Of which packets the last one told.
-    pub(super) fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
-        Some((self.arrivals_from.take()?, &self.lists.runs))
+    pub(super) fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
+        Some(Arrivals { newest: self.arrivals_from.take()?, runs: &self.lists.runs, dropped: &self.lists.drops })
     }
 
     /// A packet comes: what the one before said is forgotten.

@@ -54,13 +54,13 @@ pub use refusal::refusal;
 pub use state::State;
 
 use crate::feature::{Ccid, Feature};
-use crate::{Packet, Path, Reset, ResetCode, ServiceCode};
+use crate::{Arrivals, Packet, Path, Reset, ResetCode, ServiceCode};
 use acknowledge::Acknowledge;
 use asking::Asking;
 use event::Events;
 use feature_slot::Side;
 use forward::Forward;
-use headway_rate::{Judgement, Run};
+use headway_rate::Judgement;
 use headway_units::{Duration, Entropy, Instant, Seq48};
 use mtu::PathMtu;
 use negotiation::Negotiation;
@@ -237,10 +237,9 @@ impl Connection {
         self.forward.take_rtt_sample()
     }
 
-    /// Of each of our packets, from the returned number downwards, whether it has come: the Ack Vector of the packet that was
-    /// [handled](Self::handle) last, once; `None` if it had none that counts. A packet whose data the peer's buffer dropped has
-    /// come. The number under which data went is in [`Outgoing::packet`].
-    pub fn take_arrivals(&mut self) -> Option<(Seq48, &[Run])> {
+    /// What the packet that was [handled](Self::handle) last told of our packets, once; `None` if it had no Ack Vector that counts. The number
+    /// under which data went is in [`Outgoing::packet`].
+    pub fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
         self.forward.take_arrivals()
     }
 

@@ -1,5 +1,6 @@
 //! What became of each datagram of a [`MediaOutbox`](super::MediaOutbox), for programs that ask, and the payloads of those that were given up.
 
+use crate::DropCode;
 use headway_media::{Media, Unsent};
 use headway_units::{Duration, SendDrop, Seq48};
 use std::collections::VecDeque;
@@ -21,9 +22,11 @@ pub enum Fate {
         /// How late it would have come, as far as the sender knew; nothing if it could still have come in time.
         lateness: Duration,
     },
-    /// The peer has received it (RFC 4340 section 11.4). What its program did with it is not said: Data Dropped tells its sender's
-    /// controller, and [`Event::PeerNotListening`](crate::Event::PeerNotListening) that all will be dropped.
+    /// The peer has received it (RFC 4340 section 11.4), and did not say that its program would not get it.
     Delivered,
+    /// The peer has received it, and its program did not get it (Data Dropped, RFC 4340 section 11.7): mostly
+    /// [`DropCode::RECEIVE_BUFFER`], as the program did not read in time, or [`DropCode::APPLICATION_NOT_LISTENING`].
+    Dropped(DropCode),
     /// It went and had not come when three later packets had; with `resend`, and could not come in time any more. What comes later still
     /// stays lost.
     Lost,

@@ -152,10 +152,8 @@ impl Client {
             self.queue.on_round_trip(&trip);
             trip
         });
-        if let (true, Some(first), Some((ack, runs))) =
-            (self.queue.resends(), self.first, self.connection.take_arrivals())
-        {
-            self.queue.on_arrivals(now, ack.distance_from(first), runs);
+        if let (true, Some(first), Some(told)) = (self.queue.resends(), self.first, self.connection.take_arrivals()) {
+            self.queue.on_arrivals(now, told.newest.distance_from(first), told.runs);
         }
         trip
     }
