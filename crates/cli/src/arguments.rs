@@ -1,7 +1,9 @@
 //! What may stand on the command line.
 
 use crate::sockets::arguments::{RecvOptions, RelayOptions, SendOptions};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use headway_run::TraceFormat;
 use std::path::PathBuf;
 
 /// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues, and the same on real sockets.
@@ -52,8 +54,8 @@ pub(crate) struct RunOptions {
     /// Folder for the record [default: out/NAME].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Also write a packet trace. May be repeated.
-    #[arg(long = "trace", value_name = "FORMAT")]
+    /// Also write a packet trace: ns-2's `.tr` lines (`ns2`), or what every link transmits, for Wireshark (`pcapng`). May be repeated.
+    #[arg(long = "trace", value_name = "FORMAT", value_parser = trace_format())]
     pub(crate) traces: Vec<TraceFormat>,
     /// Print the summary as JSON instead of tables.
     #[arg(long)]
@@ -95,24 +97,6 @@ pub(crate) struct LiveOptions {
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TraceFormat {
-    /// ns-2's `.tr` lines, in `trace.tr`.
-    Ns2,
-    /// What every link transmits, for Wireshark, in `trace.pcapng`.
-    Pcapng,
-}
-
-impl TraceFormat {
-    /// The file that a trace is in.
-    pub(crate) const fn file(self) -> &'static str {
-        match self {
-            Self::Ns2 => "trace.tr",
-            Self::Pcapng => "trace.pcapng",
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -244,4 +228,11 @@ pub(crate) struct PapersOptions {
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+fn trace_format() -> impl TypedValueParser<Value = TraceFormat> {
+    PossibleValuesParser::new(TraceFormat::ALL.map(TraceFormat::name)).map(|name| {
+        // The parser lets in no other names.
+        TraceFormat::ALL.into_iter().find(|format| format.name() == name).unwrap_or(TraceFormat::Ns2)
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::interrupt;
 use crate::output;
+use headway_run::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,21 +10,9 @@ use std::process::ExitCode;
 /// Why a command did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The scenario is wrong; the text names file, line and key, an error a line.
-    #[error("{0}")]
-    Scenario(String),
-    /// A file or folder could not be read or written.
-    #[error("cannot {action} {}: {error}", path.display())]
-    File { action: &'static str, path: PathBuf, error: std::io::Error },
-    /// The scenario is right, but cannot be run.
-    #[error("{0}")]
-    Setup(#[from] headway_sim::SetupError),
-    /// The run came to a point from which it cannot go on.
-    #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
-    Run(#[from] headway_sim::RunError),
-    /// A folder is not a record.
-    #[error("{}: {reason}", path.display())]
-    Record { path: PathBuf, reason: String },
+    /// A scenario, a run or its folder.
+    #[error(transparent)]
+    Runs(#[from] Error),
     /// A paper's folder is wrong, or there is no such paper.
     #[error("{0}")]
     Papers(String),
@@ -59,9 +48,19 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A scenario that is wrong, each error with its place.
+    pub(crate) fn scenario(error: impl std::fmt::Display) -> Self {
+        Error::Scenario(error.to_string()).into()
+    }
+
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |error| Self::File { action, path, error }
+        let error = Error::file(action, path);
+        move |why| error(why).into()
+    }
+
+    /// A folder that is not what it should be.
+    pub(crate) fn record(path: PathBuf, reason: impl Into<String>) -> Self {
+        Error::Record { path, reason: reason.into() }.into()
     }
 
     /// Tells the user, and the shell: 1 for errors, 128 and the signal's number for an interruption.
@@ -69,7 +68,7 @@ impl Failure {
         match self {
             // The reader has what it wanted (`headway run ... | head`).
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Scenario(text) => output::note(text),
+            Self::Runs(Error::Scenario(text)) => output::note(text),
             other => output::note(&format!("headway: {other}")),
         }
         ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { interrupt::status() } else { 1 })

@@ -2,30 +2,20 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod checksums;
 mod error;
-mod files;
-mod folder;
 mod interrupt;
-mod job;
 #[cfg(target_os = "linux")]
 mod live;
 mod output;
 mod papers;
 mod plot;
-mod pool;
-mod program;
 mod progress;
 #[cfg(target_os = "linux")]
 mod proxy;
 mod queues;
-mod record;
-mod reuse;
 mod run;
 mod sockets;
 mod sweep;
-mod text;
-mod traces;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -2,20 +2,15 @@
 
 use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
-use crate::files::{folder_name, read, safe_name};
-use crate::folder::{Folder, Holds};
 use crate::interrupt;
-use crate::job::Job;
 use crate::output;
-use crate::pool;
 use crate::progress::Progress;
-use crate::reuse::Reuse;
-use crate::text::Beside;
 use headway_papers::{
     Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
     Score, Traces, Values, charts, inferred_markdown, markdown, plain, scorecard, scorecard_plain, trace,
     verdicts_markdown, verdicts_plain,
 };
+use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read, safe_name};
 use headway_scenario::{Files, NoFiles, hint};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -241,12 +236,12 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     let _lock = out.claim(Holds::Paper)?;
     let reuse = Reuse::default();
     let progress = Progress::of_runs(runs.len(), options.quiet);
-    let done = pool::each(runs.len(), options.jobs, &progress, |number| {
+    let done = each(runs.len(), options.jobs, &progress, |number| {
         let (cell, seed) = runs[number];
-        one_run(read, cell, profile, seed, out, &reuse)
+        one_run(read, cell, profile, seed, out, &reuse, &progress)
     });
     progress.finish();
-    reuse.tell(runs.len());
+    reuse.told(runs.len()).iter().for_each(|told| output::note(told));
     let done = done?;
     let mut measured = Measured::default();
     let mut seconds = BTreeMap::new();
@@ -287,6 +282,7 @@ fn one_run(
     seed: u64,
     out: &Folder,
     reuse: &Reuse,
+    watch: &dyn Watch,
 ) -> Result<Option<Gave>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
     let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
@@ -304,7 +300,7 @@ fn one_run(
         traces: Vec::new(),
         resumes: true,
     };
-    let summary = reuse.or_run(&job)?;
+    let summary = reuse.or_run(&job, watch)?;
     if !summary.complete {
         return Ok(None);
     }

@@ -2,11 +2,11 @@
 
 use crate::arguments::PlotOptions;
 use crate::error::Failure;
-use crate::folder::Folder;
 use crate::output;
 use crate::sweep;
 use headway_record::plot::{Run, figures};
 use headway_record::{SeriesTable, Summary};
+use headway_run::Folder;
 use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
@@ -70,7 +70,7 @@ fn is_left_over(record: &Path) -> bool {
 
 /// The samples, and from when on the run was measured.
 fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
-    let wrong = |reason: &str| Failure::Record { path: record.0.clone(), reason: reason.to_owned() };
+    let wrong = |reason: &str| Failure::record(record.0.clone(), reason);
     if !record.path(Folder::SUMMARY).exists() {
         return Err(wrong("this is no record: a folder that `headway run` has left holds summary.json"));
     }

@@ -1,11 +1,22 @@
 //! What a person sees while waiting: on a terminal only.
 
+use crate::interrupt;
+use headway_run::Watch;
 use headway_units::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar over simulated time, or over runs.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    over: Over,
+}
+
+/// What the bar is over.
+#[derive(PartialEq)]
+enum Over {
+    Time,
+    Runs,
+    Nothing,
 }
 
 impl Progress {
@@ -13,21 +24,21 @@ impl Progress {
     pub(crate) fn of_time(duration: Duration, quiet: bool) -> Self {
         let bar = bar(duration.as_nanos(), quiet);
         bar.set_style(style("{bar:40} {msg}"));
-        Self { bar }
+        Self { bar, over: Over::Time }
     }
 
     /// Over many runs.
     pub(crate) fn of_runs(runs: usize, quiet: bool) -> Self {
         let bar = bar(runs as u64, quiet);
         bar.set_style(style("{bar:40} {pos} of {len} runs, {eta} left"));
-        Self { bar }
+        Self { bar, over: Over::Runs }
     }
 
     /// Without an end, line after line.
     pub(crate) fn of_lines(quiet: bool) -> Self {
         let bar = bar(0, quiet);
         bar.set_style(style("{msg}"));
-        Self { bar }
+        Self { bar, over: Over::Nothing }
     }
 
     /// What is to be seen now.
@@ -41,9 +52,26 @@ impl Progress {
         self.bar.suspend(say);
     }
 
-    /// One run has come to this time.
-    pub(crate) fn at(&self, now: Instant, packet_hops: u64) {
-        if self.bar.is_hidden() {
+    /// A run in real time has come to this instant.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn at_real(&self, now: Instant) {
+        self.bar.set_position(now.as_nanos());
+        let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
+        self.bar.set_message(format!("{:.1} of {end:.1} s", now.as_secs_f64()));
+    }
+
+    pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Progress {
+    fn stopped(&self) -> bool {
+        interrupt::asked()
+    }
+
+    fn at(&self, now: Instant, packet_hops: u64) {
+        if self.over != Over::Time || self.bar.is_hidden() {
             return;
         }
         self.bar.set_position(now.as_nanos());
@@ -57,21 +85,8 @@ impl Progress {
         ));
     }
 
-    /// A run in real time has come to this instant.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn at_real(&self, now: Instant) {
-        self.bar.set_position(now.as_nanos());
-        let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
-        self.bar.set_message(format!("{:.1} of {end:.1} s", now.as_secs_f64()));
-    }
-
-    /// One more run is done.
-    pub(crate) fn run_done(&self) {
+    fn run_done(&self) {
         self.bar.inc(1);
-    }
-
-    pub(crate) fn finish(self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -5,9 +5,9 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::text::ScenarioText;
 use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
+use headway_run::ScenarioText;
 use headway_scenario::{Links, links};
 use headway_units::Duration;
 use serde::Serialize;
@@ -95,7 +95,7 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
         Some(path) => ScenarioText::read(path, &sets)?,
         None => ScenarioText::written("the link", BARE_LINK, &sets)?,
     };
-    links(&file, &text, &overrides, &files).map_err(|error| Failure::Scenario(error.to_string()))
+    links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
 }
 
 fn line(report: &Report, last: bool) -> Result<(), Failure> {

@@ -7,10 +7,9 @@ use crate::arguments::QueuesOptions;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
-use crate::pool;
 use crate::progress::Progress;
-use crate::text::ScenarioText;
 use headway_media::SendQueueOptions;
+use headway_run::{ScenarioText, each};
 use headway_scenario::{Flow, Scenario, hint, load, plan, resend_misfit};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
 pub(crate) use named::parse;
@@ -36,7 +35,7 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     let options: Vec<SendQueueOptions> = queues.iter().map(|queue| queue.options.clone()).collect();
     let seeds = seeds(asked)?;
     let progress = Progress::of_runs(seeds.len(), asked.quiet);
-    let done = pool::each(seeds.len(), asked.jobs, &progress, |number| {
+    let done = each(seeds.len(), asked.jobs, &progress, |number| {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
         compare(&scenario, flow, &options, asked.knowing, || !interrupt::asked()).map_err(|error| match error {
             YardstickError::Stopped => Failure::Stopped,
@@ -84,11 +83,10 @@ fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
             "--set seed: here --first-seed says which seeds are run, --seeds how many".to_owned(),
         ));
     }
-    let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
-    if plan(&file, &text, &overrides).map_err(|error| wrong(&error))?.runs.len() > 1 {
+    if plan(&file, &text, &overrides).map_err(Failure::scenario)?.runs.len() > 1 {
         output::note(&format!("warning: {file}: what [vary] says does not count here"));
     }
-    let loaded = load(&file, &text, &overrides, &files).map_err(|error| wrong(&error))?;
+    let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;
     for warning in &loaded.warnings {
         output::note(&format!("warning: {warning}"));
     }

@@ -2,17 +2,12 @@
 
 use crate::arguments::RunOptions;
 use crate::error::Failure;
-use crate::files::folder_name;
-use crate::folder::{Folder, Holds};
 use crate::interrupt;
-use crate::job::Job;
 use crate::output;
-use crate::pool;
 use crate::progress::Progress;
-use crate::reuse::Reuse;
 use crate::sweep::{self, folder_names, identical, same_but_for_seed};
-use crate::text::ScenarioText;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table};
+use headway_run::{Folder, Holds, Job, Reuse, ScenarioText, each, folder_name};
 use headway_scenario::{load, plan};
 use serde::Serialize;
 use std::path::Path;
@@ -44,17 +39,16 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Reads the scenario and everything that it varies into runs; with the folder that holds their records, or the only one.
 fn jobs(options: &RunOptions) -> Result<(Folder, Vec<Job>), Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
     let seed = options.seed.map(|seed| format!("seed={seed}"));
     let sets = options.overrides.iter().chain(&seed);
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&options.scenario, sets)?;
-    let plan = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?;
+    let plan = plan(&file, &text, &overrides).map_err(Failure::scenario)?;
     let many = plan.runs.len() > 1;
     let names = if many { folder_names(&plan.runs) } else { Vec::new() };
     let mut out = options.out.as_deref().map(Folder::named);
     let mut jobs = Vec::with_capacity(plan.runs.len());
     for (number, run) in plan.runs.iter().enumerate() {
-        let loaded = load(&file, &text, &run.overrides, &files).map_err(|error| wrong(&error))?;
+        let loaded = load(&file, &text, &run.overrides, &files).map_err(Failure::scenario)?;
         if number == 0 {
             for warning in &loaded.warnings {
                 output::note(&format!("warning: {warning}"));
@@ -83,14 +77,14 @@ pub(crate) fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved:
     let written = out.path(Folder::SCENARIO).canonicalize();
     if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != resolved {
         let reason = "this run would write its scenario over; write --out and the name of another folder";
-        return Err(Failure::Record { path: scenario.to_owned(), reason: reason.to_owned() });
+        return Err(Failure::record(scenario.to_owned(), reason));
     }
     Ok(())
 }
 
 fn run_one(job: &Job, options: &RunOptions) -> Result<Option<Summary>, Failure> {
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
-    let summary = job.run(|now, packet_hops| progress.at(now, packet_hops))?;
+    let summary = job.run(&progress)?;
     progress.finish();
     Ok(Some(summary))
 }
@@ -102,13 +96,13 @@ fn run_many(jobs: &[Job], out: &Folder, options: &RunOptions) -> Result<Vec<Opti
     sweep::list(out, jobs)?;
     let progress = Progress::of_runs(jobs.len(), options.quiet);
     let reuse = Reuse::default();
-    let summaries = pool::each(jobs.len(), options.jobs, &progress, |number| {
+    let summaries = each(jobs.len(), options.jobs, &progress, |number| {
         let job = &jobs[number];
-        if options.again { job.run(|_, _| {}) } else { reuse.or_run(job) }
+        if options.again { job.run(&progress) } else { reuse.or_run(job, &progress) }
     });
     progress.finish();
-    reuse.tell(jobs.len());
-    summaries
+    reuse.told(jobs.len()).iter().for_each(|told| output::note(told));
+    Ok(summaries?)
 }
 
 fn show(done: &[(&Job, &Summary)], options: &RunOptions) -> Result<(), Failure> {

@@ -1,11 +1,9 @@
 //! Many runs of one scenario: where their records lie, which of them are one and the same, and which are left of others.
 
 use crate::error::Failure;
-use crate::files::safe_name;
-use crate::folder::Folder;
-use crate::job::Job;
 use crate::output;
 use headway_record::Summary;
+use headway_run::{Folder, Job, safe_name};
 use headway_scenario::{Run, Scenario};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +87,7 @@ pub(crate) fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Failure> {
             "this is no list of runs as `headway run` leaves it ({error}); run the scenario into this folder again, which writes it \
              anew and keeps the runs that are done"
         );
-        Failure::Record { path, reason }
+        Failure::record(path, reason)
     })?;
     Ok(Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect()))
 }

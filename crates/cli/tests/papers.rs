@@ -54,7 +54,7 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
         std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
     };
     change(run(2).join("scenario.toml"), "limit = \"4packets\"", "limit = \"5packets\"");
-    change(run(3).join("timing.json"), "\"program\": \"", "\"program\": \"0");
+    change(run(3).join("timing.json"), "\"code\": \"", "\"code\": \"0");
     change(run(4).join("summary.json"), "\"mean\": 0.0", "\"mean\": 9.0");
     let before = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
     let checked = papers(&["check", "lan-queues", "--cell", CELL, "--out", &out, "--json"]);

@@ -5,8 +5,9 @@ use crate::claim::{Claim, Kind};
 use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
-use crate::statistics::{Estimate, FEWEST_RUNS};
+use crate::statistics::FEWEST_RUNS;
 use crate::verdict::{Finding, Judgement, Verdict};
+use headway_record::Estimate;
 use std::collections::BTreeMap;
 
 /// What a judge knows.

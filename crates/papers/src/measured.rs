@@ -3,8 +3,8 @@
 use crate::check::Check;
 use crate::points::{Point, spread_ratio};
 use crate::reduce::Reduce;
-use crate::statistics::Estimate;
 use crate::timeline::{Curve, Traces, curves};
+use headway_record::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics of one run.

@@ -1,6 +1,6 @@
 //! Numbers as they are written.
 
-use crate::statistics::Estimate;
+use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// A mean as `results.json` holds it.

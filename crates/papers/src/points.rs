@@ -1,6 +1,6 @@
 //! Two curves, point by point: what cannot be said run by run, because a point is judged by all its runs.
 
-use crate::statistics::Estimate;
+use headway_record::Estimate;
 use serde::Deserialize;
 
 /// Of the points of two curves, the part at which something holds: from 0 to 1.

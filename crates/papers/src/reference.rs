@@ -1,6 +1,6 @@
 //! What ns-2 gave in the same cells: stored numbers, with the head that says where they are from.
 
-use crate::statistics::Estimate;
+use headway_record::Estimate;
 use std::collections::BTreeMap;
 
 /// The columns of the file.

@@ -3,7 +3,7 @@
 use crate::claims::Claims;
 use crate::metric::Outcome;
 use crate::number::shortest;
-use crate::statistics::Estimate;
+use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

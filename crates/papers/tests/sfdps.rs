@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::{Media, SendQueue, SourceOptions};
-use headway_papers::{Estimate, Measured, Outcome, Paper, Profile, Results, Values};
+use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values};
+use headway_record::Estimate;
 use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, Start, Transport, load};
 use headway_sim::Simulation;

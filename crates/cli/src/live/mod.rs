@@ -13,20 +13,17 @@ mod time;
 mod udp;
 
 use crate::arguments::LiveOptions;
-use crate::checksums::Checksums;
 use crate::error::Failure;
-use crate::files::folder_name;
-use crate::folder::{Folder, Holds};
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::proxy::table;
 use crate::run::keep_scenario;
-use crate::text::ScenarioText;
 use carrier::Carrier;
 use ends::Ends;
 use headway_net::proxy::{Proxy, ProxyOptions, Report, Way};
 use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary, flow_table, link_table};
+use headway_run::{Checksums, Folder, Holds, ScenarioText, folder_name};
 use headway_scenario::{Link, Scenario, load, plan};
 use headway_units::{Duration, Instant, Registry as _};
 use lines::{Line, LineError};
@@ -63,16 +60,15 @@ struct Run {
 
 pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     interrupt::listen();
-    let wrong = |error: &dyn std::fmt::Display| Failure::Scenario(error.to_string());
     let seed = asked.seed.map(|seed| format!("seed={seed}"));
     let sets = asked.overrides.iter().chain(&seed);
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, sets)?;
-    let runs = plan(&file, &text, &overrides).map_err(|error| wrong(&error))?.runs.len();
+    let runs = plan(&file, &text, &overrides).map_err(Failure::scenario)?.runs.len();
     if runs > 1 {
         let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");
         return Err(Failure::Live(what));
     }
-    let loaded = load(&file, &text, &overrides, &files).map_err(|error| wrong(&error))?;
+    let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;
     for warning in &loaded.warnings {
         output::note(&format!("warning: {warning}"));
     }

@@ -3,7 +3,8 @@
 use super::named::Named;
 use crate::sweep::identical;
 use headway_media::SendQueueOptions;
-use headway_papers::{Estimate, Number};
+use headway_papers::Number;
+use headway_record::Estimate;
 use headway_record::number_table;
 use headway_scenario::Scenario;
 use headway_sim::{Compared, Comparison, Shares};

@@ -2,9 +2,9 @@
 
 use super::arguments::{EndOptions, QueueOptions};
 use crate::error::Failure;
-use crate::files;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
+use headway_run::read;
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -50,7 +50,7 @@ impl EndOptions {
 /// The identity in a file, which is made if it is missing.
 fn kept(path: &Path) -> Result<Identity, Failure> {
     let failed = |error: headway_net::SecureError| Failure::Sockets(format!("{}: {error}", path.display()));
-    match files::read(path, LARGEST_IDENTITY) {
+    match read(path, LARGEST_IDENTITY) {
         Ok(bytes) => {
             warn_of_readers(path);
             Identity::from_pem(&String::from_utf8_lossy(&bytes)).map_err(failed)

@@ -3,9 +3,9 @@
 use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
-use crate::files;
 use headway_media::{Backlog, Context, Source, SourceOptions, Trace, UdpOptions, Write, datagrams};
 use headway_net::{Duration, Media};
+use headway_run::read;
 use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Model {
     /// What a scenario writes between the braces of `source = { .. }`.
     pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
-        let options = options.map_err(|error| Failure::Scenario(error.to_string()))?;
+        let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
         let trace = options.file().map(read_trace).transpose()?;
         let model = Self { options, trace, seed };
         // What is wrong is told before anybody is called.
@@ -97,11 +97,11 @@ fn backlog(segments: u64, largest: usize, line: &Line) -> Result<(), Ended> {
 
 fn read_trace(name: &str) -> Result<Arc<Trace>, Failure> {
     let path = Path::new(name);
-    let bytes = files::read(path, Trace::LARGEST_TEXT.count()).map_err(Failure::file("read", path))?;
+    let bytes = read(path, Trace::LARGEST_TEXT.count()).map_err(Failure::file("read", path))?;
     let trace = Trace::parse(&String::from_utf8_lossy(&bytes));
     trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is no trace: {error}")))
 }
 
 fn wrong(message: &str) -> Failure {
-    Failure::Scenario(format!("{NAME}: {message}"))
+    Failure::scenario(format!("{NAME}: {message}"))
 }

@@ -1,9 +1,8 @@
 //! The record of a connection: the files that a simulated run leaves, so that `headway plot` draws them.
 
-use crate::checksums::Checksums;
 use crate::error::Failure;
-use crate::folder::{Folder, Growing, Holds, Lock};
 use headway_record::{FlowSummary, Interval, SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
+use headway_run::{Checksums, Folder, Growing, Holds, Lock};
 use headway_units::{Duration, Instant};
 use std::path::Path;
 
@@ -71,10 +70,10 @@ impl Recording {
             fingerprint: NO_FINGERPRINT.to_owned(),
         };
         sums.add(Folder::SUMMARY, folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
-        folder.write_checksums(&sums)
+        Ok(folder.write_checksums(&sums)?)
     }
 }
 
 fn not_written(folder: &Folder, error: &SeriesError) -> Failure {
-    Failure::Record { path: folder.path(Folder::SERIES), reason: error.to_string() }
+    Failure::record(folder.path(Folder::SERIES), error.to_string())
 }

@@ -2,8 +2,8 @@
 
 use super::arguments::MediaOptions;
 use crate::error::Failure;
-use crate::text::ScenarioText;
 use headway_net::{Duration, Media, MediaKind};
+use headway_run::ScenarioText;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -129,7 +129,7 @@ impl TryFrom<u8> for PayloadType {
 impl Rules {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let ScenarioText { file, text, .. } = ScenarioText::read(path, [])?;
-        headway_scenario::table(&file, &text).map_err(|error| Failure::Scenario(error.to_string()))
+        headway_scenario::table(&file, &text).map_err(|error| Failure::scenario(error.to_string()))
     }
 
     /// Ports without a rule.

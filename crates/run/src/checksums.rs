@@ -9,10 +9,12 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// XXH128 of a file's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Checksum(u128);
+pub struct Checksum(u128);
 
 impl Checksum {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    /// Of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         Self(xxhash_rust::xxh3::xxh3_128(bytes))
     }
 
@@ -31,7 +33,7 @@ impl Checksum {
 
 /// The checksums of files by their names: a line each, as `xxhsum -H2` writes and checks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Checksums(BTreeMap<String, Checksum>);
+pub struct Checksums(BTreeMap<String, Checksum>);
 
 impl fmt::Display for Checksums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,12 +42,14 @@ impl fmt::Display for Checksums {
 }
 
 impl Checksums {
-    pub(crate) fn add(&mut self, name: &str, checksum: Checksum) {
+    /// Adds a file's.
+    pub fn add(&mut self, name: &str, checksum: Checksum) {
         self.0.insert(name.to_owned(), checksum);
     }
 
     /// Reads what was written; `None` where that is something else.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let line = |line: &str| {
             let (hash, name) = line.split_once("  ")?;
             Some((name.to_owned(), Checksum(u128::from_str_radix(hash, 16).ok()?)))
@@ -53,16 +57,20 @@ impl Checksums {
         text.lines().map(line).collect::<Option<_>>().map(Self)
     }
 
-    pub(crate) fn of(&self, name: &str) -> Option<Checksum> {
+    /// A file's.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<Checksum> {
         self.0.get(name).copied()
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    /// The files that have one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
     /// Whether every file is in the folder, and as it was.
-    pub(crate) fn hold(&self, folder: &Path) -> bool {
+    #[must_use]
+    pub fn hold(&self, folder: &Path) -> bool {
         self.0
             .iter()
             .all(|(name, checksum)| Checksum::of_file(&folder.join(name)).is_ok_and(|found| found == *checksum))
@@ -70,17 +78,25 @@ impl Checksums {
 }
 
 /// Passes bytes on, and reckons their checksum.
-pub(crate) struct Hashing<W> {
+pub struct Hashing<W> {
     writer: W,
     hash: Xxh3,
 }
 
+impl<W> fmt::Debug for Hashing<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hashing").finish_non_exhaustive()
+    }
+}
+
 impl<W> Hashing<W> {
-    pub(crate) fn new(writer: W) -> Self {
+    /// Passes on to this.
+    pub fn new(writer: W) -> Self {
         Self { writer, hash: Xxh3::new() }
     }
 
-    pub(crate) fn checksum(&self) -> Checksum {
+    /// Of what was passed on so far.
+    pub fn checksum(&self) -> Checksum {
         Checksum(self.hash.digest128())
     }
 }

@@ -1,33 +1,40 @@
 //! The files of a record.
 
-use crate::arguments::TraceFormat;
+use crate::Error;
 use crate::checksums::{Checksum, Checksums};
-use crate::error::Failure;
 use crate::folder::{Folder, is_plain, partial};
-use clap::ValueEnum as _;
+use crate::traces::TraceFormat;
 use headway_record::SeriesTable;
 use headway_record::plot::FIGURES;
 use std::path::Path;
 
 impl Folder {
-    pub(crate) const SCENARIO: &str = "scenario.toml";
-    pub(crate) const SUMMARY: &str = "summary.json";
-    pub(crate) const SERIES: &str = "series.arrow";
-    pub(crate) const TIMING: &str = "timing.json";
-    pub(crate) const CHECKSUMS: &str = "checksums.txt";
+    /// The scenario, resolved: running it again gives the same record.
+    pub const SCENARIO: &str = "scenario.toml";
+    /// The metrics.
+    pub const SUMMARY: &str = "summary.json";
+    /// Samples over time.
+    pub const SERIES: &str = "series.arrow";
+    /// What the run took.
+    pub const TIMING: &str = "timing.json";
+    /// Checksums of the others.
+    pub const CHECKSUMS: &str = "checksums.txt";
     /// Of a run between real sockets: how late it was.
-    pub(crate) const LIVE: &str = "live.json";
+    pub const LIVE: &str = "live.json";
 
     /// The files of every record, the summary first, the checksums last.
     fn own() -> impl Iterator<Item = &'static str> {
-        let traces = TraceFormat::value_variants().iter().map(|format| format.file());
+        let traces = TraceFormat::ALL.into_iter().map(TraceFormat::file);
         let rest = [Self::TIMING, Self::LIVE, Self::SCENARIO, Self::CHECKSUMS];
         [Self::SUMMARY, Self::SERIES].into_iter().chain(traces).chain(rest)
     }
 
     /// Removes what an earlier run has left here, pictures of it too, the summary first: without it the rest is no
     /// record. The folder must be [claimed](Folder::claim).
-    pub(crate) fn clear(&self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn clear(&self) -> Result<(), Error> {
         let pictures = FIGURES.iter().flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")));
         let inputs = self.checksums().unwrap_or_default();
         let names = inputs.names().map(str::to_owned).chain(pictures).chain(Self::own().map(str::to_owned));
@@ -36,7 +43,10 @@ impl Folder {
 
     /// Writes a file that the scenario names, beside it. One that leads out of the folder (absolute, or through `..`), or
     /// that is one of the record's own, is left out: it is found where it was.
-    pub(crate) fn write_input(&self, name: &str, bytes: &[u8]) -> Result<Option<Checksum>, Failure> {
+    ///
+    /// # Errors
+    /// Another file is in its place, or it cannot be written.
+    pub fn write_input(&self, name: &str, bytes: &[u8]) -> Result<Option<Checksum>, Error> {
         let path = Path::new(name);
         let (Some(file), true) = (path.file_name().and_then(|file| file.to_str()), is_plain(path)) else {
             return Ok(None);
@@ -47,23 +57,31 @@ impl Folder {
         let folder = self.below(path.parent().unwrap_or(Path::new("")))?;
         if folder.path(file).exists() && folder.read(file)? != bytes {
             let reason = "the scenario names another file of this name, which would be written over; write --out DIR";
-            return Err(Failure::Record { path: folder.path(file), reason: reason.to_owned() });
+            return Err(Error::Record { path: folder.path(file), reason: reason.to_owned() });
         }
         folder.write(file, bytes).map(Some)
     }
 
     /// The checksums that a run has left; `None` without.
-    pub(crate) fn checksums(&self) -> Option<Checksums> {
+    #[must_use]
+    pub fn checksums(&self) -> Option<Checksums> {
         Checksums::parse(std::str::from_utf8(&self.read(Self::CHECKSUMS).ok()?).ok()?)
     }
 
-    pub(crate) fn write_checksums(&self, checksums: &Checksums) -> Result<(), Failure> {
+    /// Writes the checksums.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write_checksums(&self, checksums: &Checksums) -> Result<(), Error> {
         self.write(Self::CHECKSUMS, checksums.to_string().as_bytes()).map(|_| ())
     }
 
     /// The samples of the record.
-    pub(crate) fn series(&self) -> Result<SeriesTable, Failure> {
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn series(&self) -> Result<SeriesTable, Error> {
         SeriesTable::from_ipc(&self.read(Self::SERIES)?)
-            .map_err(|error| Failure::Record { path: self.path(Self::SERIES), reason: error.to_string() })
+            .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.to_string() })
     }
 }

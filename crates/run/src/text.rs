@@ -1,6 +1,6 @@
 //! A scenario's text, what the command line changes in it, and the files beside it.
 
-use crate::error::Failure;
+use crate::Error;
 use crate::files::read;
 use headway_scenario::{Files, Override};
 use std::cell::RefCell;
@@ -13,17 +13,21 @@ const LARGEST_SCENARIO: u64 = 16 << 20;
 
 /// Reads the files that a scenario names, relative to the scenario's own folder, and remembers them: the record holds a
 /// copy, so that it can be run again wherever it goes.
-pub(crate) struct Beside {
+#[derive(Debug)]
+pub struct Beside {
     folder: PathBuf,
     read: RefCell<BTreeMap<String, Arc<str>>>,
 }
 
 impl Beside {
-    pub(crate) fn new(folder: PathBuf) -> Self {
+    /// Those in this folder.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
         Self { folder, read: RefCell::default() }
     }
 
-    pub(crate) fn taken(&self) -> BTreeMap<String, Arc<str>> {
+    /// What was read, by the names that the scenario uses.
+    pub fn taken(&self) -> BTreeMap<String, Arc<str>> {
         self.read.borrow().clone()
     }
 }
@@ -70,29 +74,35 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 /// What scenarios are made from.
-pub(crate) struct ScenarioText {
+#[derive(Debug)]
+pub struct ScenarioText {
     /// Its name, for messages.
-    pub(crate) file: String,
-    pub(crate) text: String,
-    pub(crate) overrides: Vec<Override>,
-    pub(crate) files: Beside,
+    pub file: String,
+    /// The text.
+    pub text: String,
+    /// What the caller changes in it.
+    pub overrides: Vec<Override>,
+    /// The files that it names.
+    pub files: Beside,
 }
 
 impl ScenarioText {
-    pub(crate) fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Failure> {
-        let bytes = read(path, LARGEST_SCENARIO).map_err(Failure::file("read", path))?;
-        let text = text(bytes).map_err(|wrong| Failure::Scenario(format!("{}:{wrong}", path.display())))?;
+    /// Reads the scenario at `path`; `sets` are written as `--set` has them.
+    ///
+    /// # Errors
+    /// The file cannot be read or is no text, or a change is written wrong.
+    pub fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
+        let bytes = read(path, LARGEST_SCENARIO).map_err(Error::file("read", path))?;
+        let text = text(bytes).map_err(|wrong| Error::Scenario(format!("{}:{wrong}", path.display())))?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Self::of(path.display().to_string(), text, folder, sets)
     }
 
-    /// A text that is in no file; the files that it names are where the command runs.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn written<'a>(
-        name: &str,
-        text: &str,
-        sets: impl IntoIterator<Item = &'a String>,
-    ) -> Result<Self, Failure> {
+    /// A text that is in no file; the files that it names are where the program runs.
+    ///
+    /// # Errors
+    /// A change is written wrong.
+    pub fn written<'a>(name: &str, text: &str, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
         Self::of(name.to_owned(), text.to_owned(), PathBuf::new(), sets)
     }
 
@@ -101,10 +111,10 @@ impl ScenarioText {
         text: String,
         folder: PathBuf,
         sets: impl IntoIterator<Item = &'a String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let overrides = sets.into_iter().map(|set| set.parse::<Override>());
         let overrides: Result<_, _> = overrides.collect();
-        let overrides = overrides.map_err(|error| Failure::Scenario(error.to_string()))?;
+        let overrides = overrides.map_err(|error| Error::Scenario(error.to_string()))?;
         Ok(Self { file, text, overrides, files: Beside::new(folder) })
     }
 }

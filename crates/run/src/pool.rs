@@ -1,27 +1,28 @@
 //! Whole runs spread over threads.
 
-use crate::error::Failure;
-use crate::interrupt;
-use crate::progress::Progress;
+use crate::Watch;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Does `work` for each number below `count`, on `jobs` threads or one a core, and gives the answers in order. After
-/// Ctrl-C nothing more is begun: what never was has no answer. The first error ends it.
+/// Does `work` for each number below `count`, on `jobs` threads or one a core, and gives the answers in order. Once it is
+/// stopped nothing more is begun: what never was has no answer. The first error ends it.
+///
+/// # Errors
+/// That of the work.
 #[expect(clippy::disallowed_methods, reason = "runs are independent: a thread takes whole runs")]
-pub(crate) fn each<T: Send>(
+pub fn each<T: Send, E: Send>(
     count: usize,
     jobs: Option<NonZeroUsize>,
-    progress: &Progress,
-    work: impl Fn(usize) -> Result<T, Failure> + Sync,
-) -> Result<Vec<Option<T>>, Failure> {
+    watch: &dyn Watch,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<Option<T>>, E> {
     let workers = jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(count);
     let next = AtomicUsize::new(0);
     let answers: Mutex<Vec<Option<T>>> = Mutex::new((0..count).map(|_| None).collect());
-    let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let failure: Mutex<Option<E>> = Mutex::new(None);
     let worker = || {
-        while !interrupt::asked() {
+        while !watch.stopped() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
                 break;
@@ -33,7 +34,7 @@ pub(crate) fn each<T: Send>(
                     next.store(count, Ordering::Relaxed);
                 }
             }
-            progress.run_done();
+            watch.run_done();
         }
     };
     std::thread::scope(|scope| {

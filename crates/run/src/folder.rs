@@ -4,8 +4,8 @@
 //! A folder that Headway writes into holds a marker. One without is only taken if it is new or empty, so that a slip in
 //! `--out` costs nobody a file. Symbolic links within a folder are never followed.
 
+use crate::Error;
 use crate::checksums::{Checksum, Hashing};
-use crate::error::Failure;
 use std::fs::{self, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -15,11 +15,11 @@ const MARKER: &str = ".headway";
 
 /// A folder that Headway writes into.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub struct Folder(/** Its path. */ pub PathBuf);
 
 /// What a folder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// One run.
     Record,
     /// The records of a scenario with `[vary]`, a folder each.
@@ -49,27 +49,36 @@ impl Holds {
 
 impl Folder {
     /// The folder that a user has named. What a link leads to is meant by who names the link.
-    pub(crate) fn named(path: &Path) -> Self {
+    #[must_use]
+    pub fn named(path: &Path) -> Self {
         Self(if path.is_symlink() { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() })
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    /// Where a file of this name lies in it.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// Makes the folder if there is none, and keeps others out of it until the answer is dropped.
-    pub(crate) fn claim(&self, holds: Holds) -> Result<Lock, Failure> {
+    ///
+    /// # Errors
+    /// It holds something else, or somebody else writes into it, or it cannot be made.
+    pub fn claim(&self, holds: Holds) -> Result<Lock, Error> {
         self.claim_for(holds, |found| found == holds)
     }
 
     /// The same for pictures, which may lie beside whatever Headway has left.
-    pub(crate) fn claim_for_pictures(&self) -> Result<Lock, Failure> {
+    ///
+    /// # Errors
+    /// Those of [`claim`](Self::claim).
+    pub fn claim_for_pictures(&self) -> Result<Lock, Error> {
         self.claim_for(Holds::Pictures, |_| true)
     }
 
-    fn claim_for(&self, holds: Holds, fits: impl Fn(Holds) -> bool) -> Result<Lock, Failure> {
+    fn claim_for(&self, holds: Holds, fits: impl Fn(Holds) -> bool) -> Result<Lock, Error> {
         self.refuse_link(&self.0)?;
-        fs::create_dir_all(&self.0).map_err(Failure::file("create the folder", &self.0))?;
+        fs::create_dir_all(&self.0).map_err(Error::file("create the folder", &self.0))?;
         let marker = self.path(MARKER);
         self.refuse_link(&marker)?;
         if !marker.exists() {
@@ -81,14 +90,14 @@ impl Folder {
             }
             match fs::File::create_new(&marker) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(Failure::file("write", &marker)(error));
+                    return Err(Error::file("write", &marker)(error));
                 }
                 _ => {}
             }
         }
         // A marker that may only be read can still be locked.
         let file = fs::OpenOptions::new().read(true).append(true).open(&marker);
-        let mut file = file.or_else(|_| fs::File::open(&marker)).map_err(Failure::file("read", &marker))?;
+        let mut file = file.or_else(|_| fs::File::open(&marker)).map_err(Error::file("read", &marker))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(self.wrong("another headway is writing into this folder; give one of them --out DIR"));
@@ -97,11 +106,11 @@ impl Folder {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(Failure::file("read", &marker))?;
+        file.read_to_string(&mut text).map_err(Error::file("read", &marker))?;
         // It is written by who has the lock, which need not be who has made it: so nobody reads half of it.
         if text.is_empty() && !self.holds_more_than_a_marker()? {
             text = holds.marker();
-            file.write_all(text.as_bytes()).map_err(Failure::file("write", &marker))?;
+            file.write_all(text.as_bytes()).map_err(Error::file("write", &marker))?;
         }
         match Holds::ALL.into_iter().find(|known| known.marker() == text) {
             Some(found) if fits(found) => Ok(Lock { _file: file }),
@@ -116,47 +125,54 @@ impl Folder {
         }
     }
 
-    fn holds_more_than_a_marker(&self) -> Result<bool, Failure> {
-        let mut files = fs::read_dir(&self.0).map_err(Failure::file("read", &self.0))?;
+    fn holds_more_than_a_marker(&self) -> Result<bool, Error> {
+        let mut files = fs::read_dir(&self.0).map_err(Error::file("read", &self.0))?;
         // What cannot be named is not ours.
         Ok(files.any(|file| file.map_or(true, |file| file.file_name() != MARKER)))
     }
 
     /// Whether a run has left it.
-    pub(crate) fn is_record(&self) -> bool {
+    #[must_use]
+    pub fn is_record(&self) -> bool {
         fs::read_to_string(self.path(MARKER)).is_ok_and(|text| text == Holds::Record.marker())
     }
 
     /// A folder below, made where there is none.
-    pub(crate) fn below(&self, name: impl AsRef<Path>) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// It is a symbolic link, or it cannot be made.
+    pub fn below(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
         let mut path = self.0.clone();
         for part in name.as_ref().components() {
             path.push(part);
             self.refuse_link(&path)?;
         }
-        fs::create_dir_all(&path).map_err(Failure::file("create the folder", &path))?;
+        fs::create_dir_all(&path).map_err(Error::file("create the folder", &path))?;
         Ok(Self(path))
     }
 
-    fn refuse_link(&self, path: &Path) -> Result<(), Failure> {
+    fn refuse_link(&self, path: &Path) -> Result<(), Error> {
         if path.is_symlink() {
             let reason = "it is a symbolic link, which Headway does not follow; remove it, or name what it leads to";
-            return Err(Failure::Record { path: path.to_owned(), reason: reason.to_owned() });
+            return Err(Error::Record { path: path.to_owned(), reason: reason.to_owned() });
         }
         Ok(())
     }
 
-    fn wrong(&self, reason: &str) -> Failure {
-        Failure::Record { path: self.0.clone(), reason: reason.to_owned() }
+    fn wrong(&self, reason: &str) -> Error {
+        Error::Record { path: self.0.clone(), reason: reason.to_owned() }
     }
 
     /// Removes these files, as far as they are there. A name that leads elsewhere is passed over.
-    pub(crate) fn remove(&self, names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// One of them cannot be removed.
+    pub fn remove(&self, names: impl IntoIterator<Item = String>) -> Result<(), Error> {
         for name in names.into_iter().filter(|name| self.is_inside(name)) {
             let path = self.path(&name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Failure::file("replace", &path)(error));
+                    return Err(Error::file("replace", &path)(error));
                 }
                 _ => {}
             }
@@ -172,24 +188,34 @@ impl Folder {
     }
 
     /// Writes a file under another name and renames it when it is whole.
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<Checksum, Failure> {
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<Checksum, Error> {
         let mut file = self.begin(name)?;
-        file.writer().write_all(bytes).map_err(Failure::file("write", &file.partial))?;
+        file.writer().write_all(bytes).map_err(Error::file("write", &file.partial))?;
         file.end()
     }
 
     /// Begins a file that is written in pieces, under another name until it is whole.
-    pub(crate) fn begin(&self, name: &str) -> Result<Growing, Failure> {
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn begin(&self, name: &str) -> Result<Growing, Error> {
         let partial_name = partial(name);
         let (path, partial) = (self.path(name), self.path(&partial_name));
         self.remove([partial_name])?;
-        let file = fs::File::create_new(&partial).map_err(Failure::file("write", &partial))?;
+        let file = fs::File::create_new(&partial).map_err(Error::file("write", &partial))?;
         Ok(Growing { path, partial, file: Hashing::new(file), whole: false })
     }
 
-    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
         let path = self.path(name);
-        fs::read(&path).map_err(Failure::file("read", &path))
+        fs::read(&path).map_err(Error::file("read", &path))
     }
 }
 
@@ -204,7 +230,8 @@ pub(crate) fn is_plain(name: &Path) -> bool {
 }
 
 /// A file that is being written.
-pub(crate) struct Growing {
+#[derive(Debug)]
+pub struct Growing {
     path: PathBuf,
     partial: PathBuf,
     file: Hashing<fs::File>,
@@ -212,14 +239,18 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    pub(crate) fn writer(&mut self) -> &mut Hashing<fs::File> {
+    /// Where its bytes go.
+    pub fn writer(&mut self) -> &mut Hashing<fs::File> {
         &mut self.file
     }
 
     /// It is whole. Gives the checksum of what was written.
-    pub(crate) fn end(mut self) -> Result<Checksum, Failure> {
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub fn end(mut self) -> Result<Checksum, Error> {
         self.whole = true;
-        fs::rename(&self.partial, &self.path).map_err(Failure::file("write", &self.path))?;
+        fs::rename(&self.partial, &self.path).map_err(Error::file("write", &self.path))?;
         Ok(self.file.checksum())
     }
 }
@@ -234,6 +265,7 @@ impl Drop for Growing {
 }
 
 /// A folder that is being written.
-pub(crate) struct Lock {
+#[derive(Debug)]
+pub struct Lock {
     _file: fs::File,
 }

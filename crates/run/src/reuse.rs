@@ -1,8 +1,7 @@
 //! Runs that are found where they would be left.
 
-use crate::error::Failure;
 use crate::job::{Found, Job};
-use crate::output;
+use crate::{Error, Watch};
 use headway_record::Summary;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,15 +10,18 @@ use std::sync::{Mutex, PoisonError};
 const NAMED: usize = 5;
 
 /// What became of the records that were found.
-#[derive(Default)]
-pub(crate) struct Reuse {
+#[derive(Debug, Default)]
+pub struct Reuse {
     reused: AtomicUsize,
     damaged: Mutex<Vec<String>>,
 }
 
 impl Reuse {
     /// The job's summary: that of its folder, or of a run.
-    pub(crate) fn or_run(&self, job: &Job) -> Result<Summary, Failure> {
+    ///
+    /// # Errors
+    /// Those of [`Job::run`].
+    pub fn or_run(&self, job: &Job, watch: &dyn Watch) -> Result<Summary, Error> {
         match job.found() {
             Found::Whole(summary) => {
                 self.reused.fetch_add(1, Ordering::Relaxed);
@@ -31,14 +33,16 @@ impl Reuse {
             }
             Found::Nothing => {}
         }
-        job.run(|_, _| {})
+        job.run(watch)
     }
 
-    /// Says how many of `all` runs were not run again, and which were since a file was not as it was left.
-    pub(crate) fn tell(self, all: usize) {
+    /// How many of `all` runs were not run again, and which were since a file was not as it was left: a sentence each.
+    #[must_use]
+    pub fn told(self, all: usize) -> Vec<String> {
+        let mut told = Vec::new();
         let reused = self.reused.into_inner();
         if reused > 0 {
-            output::note(&format!("{reused} of {all} runs reused"));
+            told.push(format!("{reused} of {all} runs reused"));
         }
         let mut damaged = self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
         damaged.sort();
@@ -46,9 +50,8 @@ impl Reuse {
             let more = if damaged.len() > NAMED { ", ..." } else { "" };
             let named = damaged.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
             let count = damaged.len();
-            output::note(&format!(
-                "{count} run again, since their files are not as a run has left them: {named}{more}"
-            ));
+            told.push(format!("{count} run again, since their files are not as a run has left them: {named}{more}"));
         }
+        told
     }
 }

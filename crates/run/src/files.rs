@@ -5,7 +5,8 @@ use std::path::Path;
 
 /// A part of a file name made of any text: letters, digits and a few signs stay, the rest becomes `_`. A long one loses its
 /// middle.
-pub(crate) fn safe_name(text: &str) -> String {
+#[must_use]
+pub fn safe_name(text: &str) -> String {
     const HALF: usize = 50;
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_.=+,".contains(c);
     let mut name: String = text.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
@@ -17,13 +18,17 @@ pub(crate) fn safe_name(text: &str) -> String {
 
 /// The folder of what is called `name`, of which others are there: one that cannot be called so has a number of its name behind,
 /// so that no two names share a folder.
-pub(crate) fn folder_name(name: &str) -> String {
+#[must_use]
+pub fn folder_name(name: &str) -> String {
     let safe = safe_name(name);
     if safe == name { safe } else { format!("{safe}-{:08x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32) }
 }
 
 /// Reads a file of at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, std::io::Error> {
+///
+/// # Errors
+/// It cannot be read, or is larger.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, std::io::Error> {
     use std::io::{Error, ErrorKind, Read};
     let mut bytes = Vec::new();
     let read = fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;

@@ -1,0 +1,44 @@
+//! What can go wrong, as sentences.
+
+use std::path::{Path, PathBuf};
+
+/// Why runs did not succeed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The scenario is wrong; the text names file, line and key, an error a line.
+    #[error("{0}")]
+    Scenario(String),
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {error}", path.display())]
+    File {
+        /// What was tried, as a verb: `read`.
+        action: &'static str,
+        /// With which.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The scenario is right, but cannot be run.
+    #[error("{0}")]
+    Setup(#[from] headway_sim::SetupError),
+    /// The run came to a point from which it cannot go on.
+    #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
+    Run(#[from] headway_sim::RunError),
+    /// A folder is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Record {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// What could not be done with this file.
+    pub fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::File { action, path, error }
+    }
+}

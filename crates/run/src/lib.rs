@@ -1,0 +1,38 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The parts
+//!
+//! | in | out |
+//! |---|---|
+//! | [`ScenarioText`]: a file and what the caller changes in it | what [`headway_scenario::load`] reads |
+//! | [`simulate`]: a scenario, and who [watches](Watch) | a record in memory |
+//! | [`Job`]: a scenario and a [`Folder`] | a record in it, or what [was found](Reuse) there |
+//! | [`each`]: many runs | their answers, on all cores |
+#![forbid(unsafe_code)]
+
+mod checksums;
+mod code;
+mod error;
+mod files;
+mod folder;
+mod job;
+mod pool;
+mod record;
+mod reuse;
+mod simulate;
+mod text;
+mod traces;
+mod watch;
+
+pub use checksums::{Checksum, Checksums, Hashing};
+pub use code::CODE;
+pub use error::Error;
+pub use files::{folder_name, read, safe_name};
+pub use folder::{Folder, Growing, Holds, Lock};
+pub use job::{Found, Job};
+pub use pool::each;
+pub use reuse::Reuse;
+pub use simulate::{Simulated, Timing, simulate};
+pub use text::{Beside, ScenarioText};
+pub use traces::{TraceFormat, Traces};
+pub use watch::Watch;

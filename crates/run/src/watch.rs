@@ -1,0 +1,22 @@
+//! Who watches runs: how far they are, and whether they are to stop.
+
+use headway_units::Instant;
+
+/// Is told how far runs are, and asked whether to go on. Every method may be called from several threads.
+pub trait Watch: Sync {
+    /// Whether to stop: a run then keeps what it has, and says that it is not complete; no other is begun.
+    fn stopped(&self) -> bool {
+        false
+    }
+
+    /// A run that is alone has come to this time, and so many packets have crossed a link.
+    fn at(&self, now: Instant, packet_hops: u64) {
+        let _ = (now, packet_hops);
+    }
+
+    /// One run of many is done.
+    fn run_done(&self) {}
+}
+
+/// Nobody.
+impl Watch for () {}
