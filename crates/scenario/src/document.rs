@@ -10,8 +10,10 @@ use std::sync::Arc;
 pub(crate) enum Origin {
     /// In the scenario's text, at these bytes.
     Text(Range<usize>),
-    /// In the override that is written so.
+    /// In the override of this key.
     Set(Arc<str>),
+    /// In a `--vary` of this key; of several the how manieth, from 0.
+    Vary(Arc<str>, usize),
     /// Nowhere: a preset or a default.
     #[default]
     Preset,
@@ -51,7 +53,7 @@ pub(crate) struct Entry {
 /// The longest text that is read.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
 /// The most values that are read: each takes a hundred times the two bytes that it may be written in.
-const MAX_VALUES: usize = 1_000_000;
+pub(crate) const MAX_VALUES: usize = 1_000_000;
 /// Tables and arrays within one another; a scenario needs five.
 const MAX_DEPTH: usize = 16;
 
@@ -265,7 +267,35 @@ impl Value {
         (true, key, at)
     }
 
-    fn relabel(&mut self, origin: &Origin) {
+    /// Whether both are the same, wherever they were written.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        match (&self.data, &other.data) {
+            (Data::Array(these), Data::Array(those)) => {
+                these.len() == those.len() && these.iter().zip(those).all(|(this, that)| this.is_alike(that))
+            }
+            (Data::Table(these), Data::Table(those)) => {
+                let alike = |((key, this), (name, that)): ((&String, &Entry), (&String, &Entry))| {
+                    key == name && this.value.is_alike(&that.value)
+                };
+                these.len() == those.len() && these.iter().zip(those).all(alike)
+            }
+            (these, those) => these == those,
+        }
+    }
+
+    /// How many values this is made of; a long text counts as several, by the memory that it takes.
+    pub(crate) fn size(&self) -> usize {
+        const BYTES_A_VALUE: usize = 64;
+        match &self.data {
+            Data::Text(text) | Data::Datetime(text) => 1 + text.len() / BYTES_A_VALUE,
+            Data::Array(values) => 1 + values.iter().map(Self::size).sum::<usize>(),
+            Data::Table(table) => 1 + table.values().map(|entry| entry.value.size()).sum::<usize>(),
+            Data::Integer(_) | Data::Float(_) | Data::Boolean(_) => 1,
+        }
+    }
+
+    /// Says of all that this is made of that it was written at `origin`.
+    pub(crate) fn relabel(&mut self, origin: &Origin) {
         self.origin = origin.clone();
         match &mut self.data {
             Data::Array(values) => values.iter_mut().for_each(|value| value.relabel(origin)),

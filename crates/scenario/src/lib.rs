@@ -4,7 +4,7 @@
 //!
 //! [`load`] reads a text and gives a [`Scenario`], plain data with every preset filled in and every replica written
 //! out, or a [`ScenarioError`] that names file, line, key, what is wrong and what would be right. [`plan`] lists the
-//! runs of a text with `[vary]`, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`schema`] serves editors. Nothing here touches a file: texts
+//! runs of a text with `[vary]`, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`Vary`] is `--vary`, [`schema`] serves editors. Nothing here touches a file: texts
 //! are passed in, and those that a scenario names come from the caller's [`Files`].
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ mod alone;
 mod check;
 mod clock;
 mod de;
+mod design;
 mod document;
 mod dscp;
 mod expand;
@@ -29,6 +30,8 @@ mod path;
 mod plan;
 mod policer;
 mod problem;
+mod quantity;
+mod range;
 mod reach;
 mod read;
 mod reader;
@@ -37,6 +40,7 @@ mod schema;
 mod suggest;
 mod tables;
 mod transport;
+mod varied;
 mod vary;
 mod vocabulary;
 
@@ -50,8 +54,9 @@ pub use links::{Links, links};
 pub use load::{Loaded, load};
 pub use model::{Attacker, Flow, Link, Scenario, Start};
 pub use overrides::Override;
-pub use plan::{Plan, Run, plan};
+pub use plan::{Cell, Column, Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};
 pub use schema::schema;
 pub use suggest::{hint, printable};
 pub use transport::{AgentOptions, Controlled, DccpOptions, Transport};
+pub use varied::Vary;

@@ -24,6 +24,18 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
 }
 
+impl Loaded {
+    /// The same with another seed, as if the scenario had been read again with it, in microseconds.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let scenario = Scenario { seed, ..self.scenario.clone() };
+        let old = format!("\nseed = {}\n", self.scenario.seed);
+        // The name stands before it; tables, in which other keys may be called so, stand behind.
+        let resolved_toml = self.resolved_toml.replacen(&old, &format!("\nseed = {seed}\n"), 1);
+        Self { scenario, resolved_toml, warnings: self.warnings.clone() }
+    }
+}
+
 /// Reads the scenario `text`, which stands in `file` (for messages, and the default of `name`), as one run. What
 /// `[vary]` says does not count here: [`plan`](crate::plan()) turns it into overrides.
 ///
@@ -53,9 +65,11 @@ pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -
 /// The document with the overrides applied; `None` if something is wrong, which is noted.
 pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
     let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.message)).ok()?;
+    let mut room = document::MAX_VALUES;
     for set in overrides {
-        if let Err(message) = set.apply(&mut root) {
-            problems.at(set.value.origin.clone(), &set.path.to_string(), message);
+        match set.apply(&mut root, room) {
+            Ok(written) => room -= written,
+            Err(message) => problems.at(set.value.origin.clone(), &set.path.to_string(), message),
         }
     }
     problems.is_empty().then_some(root)

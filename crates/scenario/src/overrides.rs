@@ -1,18 +1,19 @@
-//! `--set KEY=VALUE`: a scenario with one key changed.
+//! `--set KEY=VALUE`: a scenario with one key changed, or with `*` in it all keys that it stands for.
 
 use crate::document::{Data, Entry, Origin, Value, parse_value};
+use crate::limits::MOST_REPLICAS;
 use crate::path::{Path, Step};
-use crate::problem::{Place, Problem, ScenarioError};
+use crate::problem::{Place, ScenarioError};
 use crate::suggest::{hint, quoted};
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// A key and the value that it shall have, whatever the file says. Text: `link[0].rate=4Mbps`, `seed=7`,
-/// `flow[ftp].start=["0s", "1s"]`. A value that is not TOML is taken as text, so that quotes are rarely needed.
+/// `flow[ftp].start=["0s", "1s"]`, `link[*].delay=5ms`. A value that is not TOML is taken as text, so that quotes are rarely needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
-    pub(crate) path: Path,
-    /// Shared: a plan holds it once for each of its runs.
+    /// Shared, as the value is: a plan holds it once for each of its runs.
+    pub(crate) path: Arc<Path>,
     pub(crate) value: Arc<Value>,
 }
 
@@ -21,37 +22,38 @@ impl FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let key = text.split_once('=').map_or(text, |(key, _)| key).trim();
-        let error = |message: String| {
-            let place = Place::Set(quoted(key));
-            let problem = Problem { file: String::new(), place, key: String::new(), message, snippet: None };
-            ScenarioError { problems: vec![problem], more: false }
-        };
+        let error = |message| ScenarioError::of_argument(Place::Set(quoted(key)), message);
         let Some((_, value)) = text.split_once('=') else {
             return Err(error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps".to_owned()));
         };
         let path = Path::parse(key).map_err(error)?;
         let origin = Origin::Set(Arc::from(key));
         let value = parse_value(value.trim(), &origin).map_err(|wrong| error(wrong.message))?;
-        Ok(Self { path, value: Arc::new(value) })
+        Ok(Self { path: Arc::new(path), value: Arc::new(value) })
     }
 }
 
 impl Override {
-    /// The same, its path with numbers instead of names: two that mean the same key are equal in it.
-    pub(crate) fn resolved_path(&self, root: &Value) -> Result<Path, String> {
-        resolve(root, &self.path)
+    /// Changes the document at all places that the path stands for, and says how many values it wrote; `Err` says why it cannot.
+    /// Nothing is written that takes more than `most` values.
+    pub(crate) fn apply(&self, root: &mut Value, most: usize) -> Result<usize, String> {
+        let places = resolve(root, &self.path)?;
+        let values = places.len().saturating_mul(self.value.size());
+        if values > most {
+            return Err(format!("this writes {values} values, more than are read: write fewer"));
+        }
+        places.iter().try_for_each(|place| self.write(root, place))?;
+        Ok(values)
     }
 
-    /// Changes the document; `Err` says why it cannot be.
-    pub(crate) fn apply(&self, root: &mut Value) -> Result<(), String> {
-        let path = self.resolved_path(root)?;
+    fn write(&self, root: &mut Value, place: &Path) -> Result<(), String> {
         let mut at = root;
-        for (depth, step) in path.0.iter().enumerate() {
+        for (depth, step) in place.0.iter().enumerate() {
             at = match (step, &mut at.data) {
                 (Step::Key(key), Data::Table(table)) => {
                     let missing = || {
                         let origin = self.value.origin.clone();
-                        Entry { key: origin.clone(), value: missing_table(&path.0[..=depth], origin) }
+                        Entry { key: origin.clone(), value: missing_table(&place.0[..=depth], origin) }
                     };
                     &mut table.entry(key.clone()).or_insert_with(missing).value
                 }
@@ -59,7 +61,7 @@ impl Override {
                     let found = element.parse().ok().and_then(|index: usize| values.get_mut(index));
                     found.ok_or_else(|| format!("there is no element {element}"))?
                 }
-                _ => return Err(format!("{} has no keys or elements of its own", Path(path.0[..depth].to_vec()))),
+                _ => return Err(format!("{} has no keys or elements of its own", Path(place.0[..depth].to_vec()))),
             };
         }
         *at = Value::clone(&self.value);
@@ -79,51 +81,80 @@ fn missing_table(path: &[Step], origin: Origin) -> Value {
     Value { origin, data: Data::Table(table) }
 }
 
-/// The path with every name in brackets turned into the number of the table that is called so.
-pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Path, String> {
-    let mut at = Some(root);
-    let mut steps = Vec::with_capacity(path.0.len());
-    for step in &path.0 {
-        let step = match (step, at.map(|value| &value.data)) {
-            (Step::Element(element), Some(Data::Array(values))) => {
-                Step::Element(element_index(&Path(steps.clone()), values, element)?.to_string())
+/// The places that a path stands for, names in brackets turned into numbers, so that two paths mean the same if they have the same places.
+/// Several if there is a `*` in it, one at least.
+pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, String> {
+    let mut reached = vec![(Path::default(), Some(root))];
+    for (depth, step) in path.0.iter().enumerate() {
+        let mut next = Vec::with_capacity(reached.len());
+        for (place, at) in reached {
+            match (step, at.map(|value| &value.data)) {
+                (Step::Element(element), Some(Data::Array(values))) => {
+                    let indices = elements(&place, values, element)?;
+                    next.extend(indices.into_iter().map(|index| (place.index(index), values.get(index))));
+                }
+                (Step::Element(_), _) => return Err(format!("there is no [[{place}]]: it cannot be made here")),
+                (Step::Key(_), Some(Data::Array(values))) if values.iter().all(|value| value.table().is_some()) => {
+                    return Err(one_of(&place, values, &path.0[depth..]));
+                }
+                (Step::Key(key), _) => {
+                    let below = at.and_then(Value::table).and_then(|table| table.get(key)).map(|entry| &entry.value);
+                    next.push((place.key(key), below));
+                }
             }
-            (Step::Element(_), _) => return Err(format!("there is no [[{}]]: it cannot be made here", Path(steps))),
-            (Step::Key(_), Some(Data::Array(values))) if values.iter().all(|value| value.table().is_some()) => {
-                return Err(one_of(&Path(steps.clone()), values, &path.0[steps.len()..]));
+            if next.len() as u64 > MOST_REPLICAS {
+                return Err(format!("it stands for more than {MOST_REPLICAS} keys"));
             }
-            (Step::Key(_), _) => step.clone(),
-        };
-        at = at.and_then(|value| match (&step, &value.data) {
-            (Step::Key(key), Data::Table(table)) => table.get(key).map(|entry| &entry.value),
-            (Step::Element(index), Data::Array(values)) => values.get(index.parse::<usize>().ok()?),
-            _ => None,
-        });
-        steps.push(step);
+        }
+        reached = next;
     }
-    Ok(Path(steps))
+    Ok(reached.into_iter().map(|(place, _)| place).collect())
 }
 
 /// How a key of one of the tables in `array` is written.
 fn one_of(array: &Path, values: &[Value], key: &[Step]) -> String {
-    let with = |element: &str| Path(array.0.clone()).and(Step::Element(element.to_owned())).join(key);
+    let with = |element: &str| array.and(Step::Element(element.to_owned())).join(key);
     let by_name = values.first().and_then(|value| called(value).next());
     let by_name = by_name.map(|name| format!(", or by its name {}", with(&quoted(&name)))).unwrap_or_default();
     format!("there may be several [[{array}]]: write {}{by_name}", with("0"))
 }
 
-fn element_index(array: &Path, values: &[Value], element: &str) -> Result<usize, String> {
+/// The elements of `array` that are meant, one at least.
+fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>, String> {
     if let Ok(index) = element.parse::<usize>() {
-        return (index < values.len()).then_some(index).ok_or_else(|| {
+        return (index < values.len()).then_some(vec![index]).ok_or_else(|| {
             format!("there is no {array}[{index}]: they are {array}[0] to {array}[{}]", values.len().saturating_sub(1))
         });
     }
-    let names: Vec<(usize, String)> =
-        values.iter().enumerate().flat_map(|(index, value)| called(value).map(move |name| (index, name))).collect();
-    names.iter().find(|(_, name)| name == element).map(|(index, _)| *index).ok_or_else(|| {
-        let known = names.iter().map(|(_, name)| name.as_str());
-        format!("there is no {array} called \"{}\"{}", quoted(element), hint(element, known))
-    })
+    let named = || values.iter().enumerate().flat_map(|(index, value)| called(value).map(move |name| (index, name)));
+    let mut found: Vec<usize> = if element.bytes().all(|byte| byte == b'*') {
+        (0..values.len()).collect()
+    } else if element.contains('*') {
+        named().filter(|(_, name)| is_like(name, element)).map(|(index, _)| index).collect()
+    } else {
+        named().find(|(_, name)| name == element).map(|(index, _)| index).into_iter().collect()
+    };
+    // A link has two names.
+    found.dedup();
+    if found.is_empty() {
+        let names: Vec<String> = named().map(|(_, name)| name).collect();
+        let hint = hint(element, names.iter().map(String::as_str));
+        let called = if element.contains('*') { "of which the name is like" } else { "called" };
+        return Err(format!("there is no {array} {called} \"{}\"{hint}", quoted(element)));
+    }
+    Ok(found)
+}
+
+/// Whether a name is what `pattern` says, in which `*` stands for any characters.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
 }
 
 /// What a table is called: its `name`, and a link by its two ends too, as in the record.
@@ -135,4 +166,28 @@ fn called(value: &Value) -> impl Iterator<Item = String> {
         _ => None,
     };
     name.into_iter().chain(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn a_star_stands_for_any_characters_and_for_none() {
+        for (name, pattern, is) in [
+            ("tcp1", "tcp*", true),
+            ("tcp", "tcp*", true),
+            ("udp", "tcp*", false),
+            ("a->b", "*->b", true),
+            ("a->bb", "*->b", false),
+            ("abcbd", "a*b*d", true),
+            ("aba", "ab*ba", false),
+            ("abcb", "a*c*c*", false),
+            ("tcp", "tcp", true),
+            ("tcp1", "tcp", false),
+            ("éa", "é*", true),
+        ] {
+            assert_eq!(is_like(name, pattern), is, "{name} {pattern}");
+        }
+    }
 }

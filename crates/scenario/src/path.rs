@@ -3,16 +3,16 @@
 use std::fmt;
 
 /// One step down.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// A key of a table.
     Key(String),
-    /// An element of an array, from 0, or the table in it that is called so.
+    /// An element of an array, from 0, or the tables in it that are called so; `*` in it stands for any characters.
     Element(String),
 }
 
-/// The way from the root of a scenario to one of its values. The empty path is the scenario itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The way from the root of a scenario to one of its values, or with `*` to several. The empty path is the scenario itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path(pub(crate) Vec<Step>);
 
 /// Far more than any key of a scenario needs.

@@ -1,17 +1,46 @@
 //! One scenario, many runs.
 
-use crate::document::Value;
+use crate::document::{Data, Value};
 use crate::overrides::{Override, resolve};
-use crate::path::Path;
+use crate::path::{Path, Step};
 use crate::problem::{Problems, ScenarioError};
-use crate::vary::axes;
+use crate::quantity;
+use crate::reader::Reader;
+use crate::varied::Vary;
+use crate::vary::{self, Axis};
 use std::sync::Arc;
 
-/// The runs that a scenario asks for, in the order of its `[vary]`: the last key changes fastest.
+/// The runs that a scenario asks for, in the order of its `[vary]`: the last key changes fastest, and the seed faster than all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// What varies, but for the seed.
+    pub columns: Vec<Column>,
     /// One at least.
     pub runs: Vec<Run>,
+}
+
+/// A key that varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// As it is written.
+    pub key: String,
+    /// What it is called for short: its last part, with more of it where others end in the same; letters, digits, `_`, `-` and `.`.
+    pub name: String,
+    /// The unit of its [cells](Run::values), if they are numbers of a quantity: `bps`, `s`, `B`, `packets`, `1`, `ppb`, `ppb/h`.
+    pub unit: Option<&'static str>,
+}
+
+/// A value of a [`Column`], whose cells are all of one sort.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A whole number, in the column's unit.
+    Integer(i64),
+    /// A number, in the column's unit.
+    Number(f64),
+    /// True or false.
+    Boolean(bool),
+    /// What is no number, or not of the same quantity as others of the column, as labels show it.
+    Text(String),
 }
 
 /// One run of a [`Plan`].
@@ -21,36 +50,126 @@ pub struct Run {
     pub label: String,
     /// The same, key by key.
     pub varied: Vec<(String, String)>,
+    /// Its values of the columns.
+    pub values: Vec<Cell>,
+    /// Its seed, if seeds vary.
+    pub seed: Option<u64>,
+    /// Which combination it is of what varies but for the seed, from 0.
+    pub point: usize,
     /// With which it is [loaded](crate::load): the plan's own, then what varies.
     pub overrides: Vec<Override>,
 }
 
-/// Lists the runs of a scenario whose text was read from `file`. A key that an override sets does not vary.
+/// Lists the runs of a scenario whose text was read from `file`. A key that an override sets does not vary; what `varies` says stands in place of what `[vary]`
+/// says of the same key, or behind it.
 ///
 /// # Errors
-/// If the text cannot be read, an override cannot be applied, or `[vary]` is wrong; whether the runs themselves are
+/// If the text cannot be read, an override cannot be applied, or what varies is wrong; whether the runs themselves are
 /// right is found out by [loading](crate::load) them.
-pub fn plan(file: &str, text: &str, overrides: &[Override]) -> Result<Plan, ScenarioError> {
+pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> Result<Plan, ScenarioError> {
     let mut problems = Problems::default();
     let Some(root) = crate::load::document(text, overrides, &mut problems) else {
         return Err(problems.into_error(file, text));
     };
-    let mut axes = axes(&root, &mut problems);
-    problems.finish(file, text)?;
-    let set: Vec<Path> = overrides.iter().filter_map(|set| set.resolved_path(&root).ok()).collect();
-    axes.retain(|axis| resolve(&root, &axis.path).is_ok_and(|path| !set.contains(&path)));
+    let mut reader = Reader::new(&root);
+    let mut varied = vary::read(&mut reader, varies);
+    let set: Vec<Path> = overrides.iter().filter_map(|set| resolve(&root, &set.path).ok()).flatten().collect();
+    varied.without(&root, &set);
+    let points = if reader.problems.is_empty() { varied.points(&mut reader) } else { Vec::new() };
+    reader.problems.finish(file, text)?;
 
-    let mut runs = vec![Run { label: String::new(), varied: Vec::new(), overrides: overrides.to_vec() }];
-    for axis in &axes {
-        let with = |run: &Run, (value, label): &(Arc<Value>, String)| {
-            let mut run = run.clone();
-            let space = if run.label.is_empty() { "" } else { " " };
-            run.label = format!("{}{space}{}={label}", run.label, axis.path);
-            run.varied.push((axis.path.to_string(), label.clone()));
-            run.overrides.push(Override { path: axis.path.clone(), value: Arc::clone(value) });
-            run
-        };
-        runs = runs.iter().flat_map(|run| axis.values.iter().map(move |value| with(run, value))).collect();
+    let (columns, filled) = columns(&varied.axes);
+    let seed_path = Arc::new(Path::default().key("seed"));
+    let seeds: Vec<Option<&Arc<Value>>> = match &varied.seeds {
+        Some(seeds) => seeds.iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let mut runs = Vec::with_capacity(points.len() * seeds.len());
+    for (point, places) in points.iter().enumerate() {
+        let (mut words, mut values, mut sets) = (Vec::new(), Vec::new(), overrides.to_vec());
+        for (column, filled) in columns.iter().zip(&filled) {
+            let place = places[filled.axis];
+            words.push((column.key.clone(), filled.labels[place].clone()));
+            values.push(filled.cells[place].clone());
+            let value = Arc::clone(&varied.axes[filled.axis].values(filled.key)[place]);
+            sets.push(Override { path: Arc::clone(&varied.axes[filled.axis].keys[filled.key].path), value });
+        }
+        for seed in &seeds {
+            let (mut words, mut sets, mut number) = (words.clone(), sets.clone(), None);
+            if let Some(seed) = seed {
+                words.push(("seed".to_owned(), vary::labels(&[Arc::clone(seed)]).concat()));
+                sets.push(Override { path: Arc::clone(&seed_path), value: Arc::clone(seed) });
+                number = match seed.data {
+                    Data::Integer(seed) => u64::try_from(seed).ok(),
+                    _ => None,
+                };
+            }
+            let label = words.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
+            runs.push(Run { label, varied: words, values: values.clone(), seed: number, point, overrides: sets });
+        }
     }
-    Ok(Plan { runs })
+    Ok(Plan { columns, runs })
+}
+
+/// Where a column's values are, and what they are.
+struct Filled {
+    axis: usize,
+    key: usize,
+    labels: Vec<String>,
+    cells: Vec<Cell>,
+}
+
+fn columns(axes: &[Axis]) -> (Vec<Column>, Vec<Filled>) {
+    let paths: Vec<&Path> = axes.iter().flat_map(|axis| &axis.keys).map(|key| &*key.path).collect();
+    let mut names = names(&paths).into_iter();
+    let (mut columns, mut filled) = (Vec::new(), Vec::new());
+    for (number, axis) in axes.iter().enumerate() {
+        for key in 0..axis.keys.len() {
+            let values = axis.values(key);
+            let labels = vary::labels(values);
+            let (unit, cells) = quantity::cells(values.iter().map(|value| &**value), labels.iter().map(String::as_str));
+            let name = names.next().unwrap_or_default();
+            columns.push(Column { key: axis.keys[key].path.to_string(), name, unit });
+            filled.push(Filled { axis: number, key, labels, cells });
+        }
+    }
+    (columns, filled)
+}
+
+/// Short names, no two the same: as many of the last steps of each path as tell it from all others.
+fn names(paths: &[&Path]) -> Vec<String> {
+    let deepest = paths.iter().map(|path| path.0.len()).max().unwrap_or(1);
+    let name = |path: &Path, depth: usize| {
+        let steps = &path.0[path.0.len().saturating_sub(depth)..];
+        // An index tells little without the key before it, and a star nothing.
+        let steps = match steps.first() {
+            Some(Step::Element(_)) if steps.len() == 1 => &path.0[path.0.len().saturating_sub(2)..],
+            _ => steps,
+        };
+        let word = |step: &Step| match step {
+            Step::Key(key) => Some(key.clone()),
+            Step::Element(element) => Some(plain(element)).filter(|element| !element.is_empty()),
+        };
+        steps.iter().filter_map(word).collect::<Vec<_>>().join(".")
+    };
+    let taken = |name: &str, at: usize, depth: usize, name_of: &dyn Fn(&Path, usize) -> String| {
+        name == "seed" || paths.iter().enumerate().any(|(other, path)| other != at && name_of(path, depth) == *name)
+    };
+    let short = |(at, path): (usize, &&Path)| {
+        let clear = (1..=deepest).map(|depth| (depth, name(path, depth)));
+        let clear = clear.into_iter().find(|(depth, text)| !taken(text, at, *depth, &name));
+        clear.map_or_else(|| format!("{}-{}", name(path, deepest), at + 1), |(_, text)| text)
+    };
+    paths.iter().enumerate().map(short).collect()
+}
+
+/// An element's name with what column names may have.
+fn plain(element: &str) -> String {
+    let text = element.replace("->", "-");
+    let text: String = text
+        .chars()
+        .filter(|c| *c != '*')
+        .map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' })
+        .collect();
+    text.trim_matches(['-', '.']).to_owned()
 }

@@ -19,6 +19,8 @@ pub enum Place {
     },
     /// In an override, as it was written after `--set`.
     Set(String),
+    /// In what varies, as it was written after `--vary`.
+    Vary(String),
 }
 
 /// One thing that is wrong, or for a warning, odd.
@@ -43,9 +45,11 @@ impl fmt::Display for Problem {
             Place::File => write!(f, "{file}: ")?,
             Place::Line { line, column } => write!(f, "{file}:{line}:{column}: ")?,
             Place::Set(set) => write!(f, "--set {}: ", printable(set))?,
+            Place::Vary(vary) => write!(f, "--vary {}: ", printable(vary))?,
         }
         // `--set link[0].rate: link[0].rate: ...` would say it twice.
-        if !self.key.is_empty() && !matches!(&self.place, Place::Set(set) if *set == self.key) {
+        let is_said = matches!(&self.place, Place::Set(key) | Place::Vary(key) if *key == self.key);
+        if !self.key.is_empty() && !is_said {
             write!(f, "{}: ", printable(&self.key))?;
         }
         // It may quote what stands in the text.
@@ -64,6 +68,14 @@ pub struct ScenarioError {
     pub problems: Vec<Problem>,
     /// Whether looking for more was given up.
     pub more: bool,
+}
+
+impl ScenarioError {
+    /// What is wrong with an argument of the command line, before there is a scenario.
+    pub(crate) fn of_argument(place: Place, message: String) -> Self {
+        let problem = Problem { file: String::new(), place, key: String::new(), message, snippet: None };
+        Self { problems: vec![problem], more: false }
+    }
 }
 
 impl fmt::Display for ScenarioError {
@@ -131,13 +143,15 @@ impl Problems {
     pub(crate) fn listed(mut self, file: &str, text: &str) -> Vec<Problem> {
         self.found.sort_by_key(|(origin, ..)| match origin {
             Origin::Set(_) => (0, 0),
-            Origin::Text(span) => (1, span.start),
-            Origin::Preset => (2, 0),
+            Origin::Vary(_, number) => (1, *number),
+            Origin::Text(span) => (2, span.start),
+            Origin::Preset => (3, 0),
         });
         let listed = self.found.into_iter().map(|(origin, key, message)| {
             let (place, snippet) = match origin {
                 Origin::Preset => (Place::File, None),
                 Origin::Set(set) => (Place::Set(set.to_string()), None),
+                Origin::Vary(vary, _) => (Place::Vary(vary.to_string()), None),
                 Origin::Text(span) => show(text, span.start, span.end),
             };
             Problem { file: file.to_owned(), place, key, message, snippet }

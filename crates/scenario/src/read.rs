@@ -17,7 +17,6 @@ use headway_attack::AttackOptions;
 use headway_link::QueueOptions;
 use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Dialect, Duration, MediaKind, Rate, Registry, Ties};
-use std::collections::BTreeMap;
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
@@ -63,9 +62,20 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     let link = each(reader, links, |reader, value, path| link(reader, value, path, dialect));
     let flow = each(reader, flows, |reader, value, path| flow(reader, value, path, dialect));
     let attacker = each(reader, attackers, |reader, value, path| attacker(reader, value, path, dialect));
-    let vary = BTreeMap::new();
-    let table =
-        ScenarioTable { name, duration, seed, dialect, ties, measure_from, record, node, link, flow, attacker, vary };
+    let table = ScenarioTable {
+        name,
+        duration,
+        seed,
+        dialect,
+        ties,
+        measure_from,
+        record,
+        node,
+        link,
+        flow,
+        attacker,
+        vary: (),
+    };
     reader.problems.is_empty().then_some(table)
 }
 

@@ -7,7 +7,6 @@ use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 use crate::clock::ClockOptions;
 use crate::dscp::DscpTable;
@@ -51,10 +50,10 @@ pub(crate) struct ScenarioTable {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attacker: Vec<AttackerTable>,
     /// Keys to vary, each with its values: every combination is a run.
-    #[schemars(default)]
+    #[schemars(with = "crate::vary::VaryTable", default)]
     #[serde(skip_serializing)]
     #[expect(dead_code, reason = "the schema's; a resolved scenario is one run")]
-    pub(crate) vary: BTreeMap<String, Vec<serde_json::Value>>,
+    pub(crate) vary: (),
 }
 
 fn default_seed() -> u64 {

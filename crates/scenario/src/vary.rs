@@ -1,98 +1,458 @@
 //! `[vary]`: keys, each with the values that it takes in turn.
 
+use crate::design::{self, Design, DesignTable};
 use crate::document::{Data, Origin, Value};
 use crate::overrides::resolve;
 use crate::path::{Path, Step};
-use crate::problem::Problems;
-use crate::reader::Open;
+use crate::range::{self, Range, RangeTable};
+use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
-use std::collections::BTreeSet;
+use crate::varied::Vary;
+use crate::vocabulary::VOCABULARY;
+use schemars::JsonSchema;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most runs that one scenario may ask for.
-const MOST_RUNS: usize = 10_000;
+pub(crate) const MOST_RUNS: usize = 100_000;
 
-/// A key that varies.
+/// `[vary]`, for the schema.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the schema's; keys are read one by one")]
+pub(crate) struct VaryTable {
+    /// How many seeds, from 1 on, or from another first one. Every combination is run with each.
+    seeds: Option<SeedsForm>,
+    /// Keys that vary together: the first value of each, then the second, and so on.
+    zip: Option<Vec<Vec<String>>>,
+    /// Combinations as they are to be run, each with a value for the same keys.
+    list: Option<Vec<BTreeMap<String, serde_json::Value>>>,
+    /// Which combinations are run, if not all.
+    design: Option<DesignTable>,
+    /// Keys as `--set` has them, in quotes.
+    #[schemars(flatten)]
+    keys: BTreeMap<String, AxisForm>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema's")]
+enum SeedsForm {
+    Count(u64),
+    From(SeedsTable),
+}
+
+/// Seeds one after the other.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema's")]
+pub(crate) struct SeedsTable {
+    /// The first one.
+    first: u64,
+    /// How many.
+    #[schemars(range(min = 1, max = 100_000))]
+    count: u64,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema's")]
+enum AxisForm {
+    Values(Vec<serde_json::Value>),
+    Range(RangeTable),
+}
+
+/// Keys that vary together; mostly one.
+#[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    pub(crate) path: Path,
-    /// Each with what a label says of it.
-    pub(crate) values: Vec<(Arc<Value>, String)>,
+    pub(crate) keys: Vec<Varying>,
+}
+
+/// A key of an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Varying {
+    pub(crate) path: Arc<Path>,
+    /// The places that it stands for.
+    places: Vec<Path>,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// One after the other.
+    Listed(Vec<Arc<Value>>),
+    /// Any in a range, which only a design draws.
+    Anywhere(Range),
+}
+
+/// What a scenario varies.
+#[derive(Debug, Default)]
+pub(crate) struct Varied {
+    /// All but the seed.
+    pub(crate) axes: Vec<Axis>,
+    /// The seeds, if they vary.
+    pub(crate) seeds: Option<Vec<Arc<Value>>>,
+    design: Option<Design>,
+}
+
+impl Axis {
+    /// How many values it has; none if a design chooses.
+    fn count(&self) -> Option<usize> {
+        match &self.keys.first()?.values {
+            Values::Listed(values) => Some(values.len()),
+            Values::Anywhere(_) => None,
+        }
+    }
+
+    /// Its values of a key, in turn.
+    pub(crate) fn values(&self, key: usize) -> &[Arc<Value>] {
+        match &self.keys[key].values {
+            Values::Listed(values) => values,
+            Values::Anywhere(_) => &[],
+        }
+    }
+}
+
+impl Varied {
+    /// Leaves out what these set.
+    pub(crate) fn without(&mut self, root: &Value, set: &[Path]) {
+        let is_set = |places: &[Path]| places.iter().all(|place| set.contains(place));
+        for axis in &mut self.axes {
+            axis.keys.retain(|key| !is_set(&key.places));
+        }
+        self.axes.retain(|axis| !axis.keys.is_empty());
+        if resolve(root, &Path::default().key(SEED)).is_ok_and(|places| is_set(&places)) {
+            self.seeds = None;
+        }
+    }
+
+    /// For each point, which value each axis has; of a design the values are drawn first.
+    pub(crate) fn points(&mut self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
+        let points = match self.design {
+            Some(design) if !self.axes.is_empty() => {
+                self.axes.iter_mut().for_each(|axis| axis.draw(&design));
+                (0..design.points).map(|point| vec![point; self.axes.len()]).collect()
+            }
+            _ => self.grid(reader),
+        };
+        if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MOST_RUNS {
+            reader.wrong(&vary(), too_many());
+        }
+        points
+    }
+
+    fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
+        let counts: Vec<usize> = self.axes.iter().map(|axis| axis.count().unwrap_or(1)).collect();
+        let all = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count).filter(|all| *all <= MOST_RUNS));
+        if all.is_none() {
+            reader.wrong(&vary(), too_many());
+            return Vec::new();
+        }
+        let mut points = vec![Vec::new()];
+        for count in counts {
+            let with = |point: &Vec<usize>| {
+                let point = point.clone();
+                (0..count).map(move |value| [&point[..], &[value]].concat())
+            };
+            points = points.iter().flat_map(with).collect();
+        }
+        points
+    }
+}
+
+impl Axis {
+    /// As many values as the design has points.
+    fn draw(&mut self, design: &Design) {
+        let name = self.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" ");
+        let positions = design.positions(&name);
+        for key in &mut self.keys {
+            key.values = Values::Listed(match &key.values {
+                Values::Listed(values) => {
+                    let one_of = |index: u128| Arc::clone(&values[index as usize]);
+                    positions.iter().map(|at| one_of(at.index(values.len() as u128))).collect()
+                }
+                Values::Anywhere(range) => positions.iter().map(|at| Arc::new(range.at(*at))).collect(),
+            });
+        }
+    }
+}
+
+fn too_many() -> String {
+    format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values")
+}
+
+const SEED: &str = "seed";
+
+fn vary() -> Path {
+    Path::default().key("vary")
 }
 
 /// Notes what is wrong with `[vary]`, for a scenario that is loaded as one run.
 pub(crate) fn check(open: &mut Open<'_, '_>) {
-    axes(open.reader.root, &mut open.reader.problems);
+    let mut varied = read(open.reader, &[]);
+    if open.reader.problems.is_empty() {
+        varied.points(open.reader);
+    }
 }
 
-/// The keys that vary, in the order of the text.
-pub(crate) fn axes(root: &Value, problems: &mut Problems) -> Vec<Axis> {
-    let vary = Path::default().key("vary");
-    let Some(entry) = root.table().and_then(|table| table.get("vary")) else { return Vec::new() };
-    let Some(table) = entry.value.table() else {
-        problems.value(root, &vary, "write [vary] as a table of keys, each with an array of values");
-        return Vec::new();
+/// What varies, in the order of the text, then what the caller varies beside it; what is wrong is noted.
+pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
+    let mut varied = Varied::default();
+    let mut written: Vec<_> = match reader.root.table().and_then(|table| table.get("vary")) {
+        None => Vec::new(),
+        Some(entry) => match entry.value.table() {
+            Some(table) => table.iter().collect(),
+            None => {
+                reader.wrong(&vary(), "write [vary] as a table of keys, each with an array of values");
+                return varied;
+            }
+        },
     };
     // In the order of the text; overrides, which have none, first.
-    let mut keys: Vec<_> = table.iter().collect();
-    keys.sort_by_key(|(_, entry)| match &entry.key {
+    written.sort_by_key(|(_, entry)| match &entry.key {
         Origin::Text(span) => span.start,
         _ => 0,
     });
-    let mut axes = Vec::new();
-    let mut runs: usize = 1;
-    for (key, entry) in keys {
-        if problems.is_full() {
-            break;
+    let mut zips = Vec::new();
+    for (key, entry) in written {
+        // What the caller varies is in place of it.
+        if !beside.iter().any(|other| other.key == *key || is_same(reader.root, &other.key, key)) {
+            one_key(reader, key, &entry.value, &mut varied, &mut zips);
         }
-        let path = match Path::parse(key).and_then(|path| resolve(root, &path).map(|_| path)) {
-            Ok(path) if path.0.first() != Some(&Step::Key("vary".to_owned())) => path,
-            Ok(_) => {
-                problems.key(root, &vary, key, "[vary] cannot vary itself");
-                continue;
-            }
-            Err(message) => {
-                problems.key(root, &vary, key, message);
-                continue;
-            }
-        };
-        let values = match &entry.value.data {
-            Data::Array(values) if !values.is_empty() => {
-                let labels = labels(values);
-                values.iter().map(|value| Arc::new(value.clone())).zip(labels).collect::<Vec<_>>()
-            }
-            Data::Table(_) => {
-                let message = "put the whole key in quotes, such as \"link[0].rate\", and its values in an array";
-                problems.key(root, &vary, key, message);
-                continue;
-            }
-            _ => {
-                problems.key(root, &vary, key, format!("{path} varies over an array of one or more values"));
-                continue;
-            }
-        };
-        runs = runs.saturating_mul(values.len());
-        axes.push(Axis { path, values });
     }
-    if runs > MOST_RUNS {
-        problems.value(
-            root,
-            &vary,
-            format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values"),
-        );
-        return Vec::new();
+    for other in beside {
+        one_key(reader, &other.key, &other.value, &mut varied, &mut zips);
     }
-    axes
+    for (keys, path) in zips {
+        zip(reader, &mut varied, &keys, &path);
+    }
+    twice(reader, &varied);
+    if varied.design.is_none() {
+        for axis in varied.axes.iter().filter(|axis| axis.count().is_none()) {
+            for key in &axis.keys {
+                let message =
+                    format!("{} has no values in between: write steps, or a design that draws them", key.path);
+                reader.problems.key(reader.root, &vary(), &key.path.to_string(), message);
+            }
+        }
+    }
+    varied
+}
+
+fn is_same(root: &Value, one: &str, other: &str) -> bool {
+    let places = |key: &str| Path::parse(key).ok().and_then(|path| resolve(root, &path).ok());
+    places(one).is_some_and(|places_of_one| Some(places_of_one) == places(other))
+}
+
+/// Keys that are to vary together, and where that is written.
+type Zip = (Vec<String>, Path);
+
+fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mut Varied, zips: &mut Vec<Zip>) {
+    if reader.problems.is_full() {
+        return;
+    }
+    let place = vary().key(key);
+    match key {
+        "seeds" => varied.seeds = seeds(reader, value, &place).or_else(|| varied.seeds.take()),
+        "design" => varied.design = design::read(reader, value, &place),
+        "zip" => {
+            let message =
+                "write arrays of keys that vary together: zip = [[\"link[0].rate\", \"link[0].queue.limit\"]]";
+            let texts = |value: &Value| {
+                let keys = value.array()?.iter().map(|key| key.text().map(str::to_owned));
+                keys.collect::<Option<Vec<String>>>().filter(|keys| keys.len() > 1)
+            };
+            match value.array().and_then(|groups| groups.iter().map(texts).collect::<Option<Vec<_>>>()) {
+                Some(groups) => zips.extend(groups.into_iter().enumerate().map(|(at, group)| (group, place.index(at)))),
+                None => reader.wrong(&place, message),
+            }
+        }
+        "list" => varied.axes.extend(list(reader, value, &place)),
+        _ => {
+            let Some((path, places)) = key_of(reader, key) else { return };
+            let values = match &value.data {
+                Data::Array(values) if !values.is_empty() => {
+                    Values::Listed(values.iter().map(|value| Arc::new(value.clone())).collect())
+                }
+                Data::Table(_) if range::is_meant(value) => match range::read(reader, value, &place) {
+                    Some(range) => match range.count() {
+                        Some(count) => Values::Listed((0..count).map(|index| Arc::new(range.value(index))).collect()),
+                        None => Values::Anywhere(range),
+                    },
+                    None => return,
+                },
+                Data::Table(_) => {
+                    let message = "put the whole key in quotes, such as \"link[0].rate\", and its values in an array, or in a range { from = .., to = .., steps = .. }";
+                    reader.problems.key(reader.root, &vary(), key, message);
+                    return;
+                }
+                _ => {
+                    reader.problems.key(
+                        reader.root,
+                        &vary(),
+                        key,
+                        format!("{path} varies over an array of one or more values"),
+                    );
+                    return;
+                }
+            };
+            if path.0[..] == [Step::Key(SEED.to_owned())] {
+                match values {
+                    Values::Listed(_) if varied.seeds.is_some() => {
+                        reader.problems.key(
+                            reader.root,
+                            &vary(),
+                            key,
+                            "seeds says already which: leave one of the two out",
+                        );
+                    }
+                    Values::Listed(values) => varied.seeds = Some(values),
+                    Values::Anywhere(_) => {
+                        reader.problems.key(reader.root, &vary(), key, "write how many seeds: seeds = 20");
+                    }
+                }
+                return;
+            }
+            varied.axes.push(Axis { keys: vec![Varying { path: Arc::new(path), places, values }] });
+        }
+    }
+}
+
+/// A key that may vary, and the places that it stands for.
+fn key_of(reader: &mut Reader<'_>, key: &str) -> Option<(Path, Vec<Path>)> {
+    let found = Path::parse(key).and_then(|path| resolve(reader.root, &path).map(|places| (path, places)));
+    match found {
+        Ok((path, _)) if path.0.first() == Some(&Step::Key("vary".to_owned())) => {
+            reader.problems.key(reader.root, &vary(), key, "[vary] cannot vary itself");
+            None
+        }
+        Ok(found) => Some(found),
+        Err(message) => {
+            reader.problems.key(reader.root, &vary(), key, message);
+            None
+        }
+    }
+}
+
+fn seeds<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<Vec<Arc<Value>>> {
+    let (first, count) = match &value.data {
+        Data::Integer(count) => (1, u64::try_from(*count).unwrap_or(0)),
+        _ => {
+            let mut open = reader.open(value, path, &VOCABULARY.seeds)?;
+            (open.required::<u64>("first", "1")?, open.required::<u64>("count", "20")?)
+        }
+    };
+    if !(1..=MOST_RUNS as u64).contains(&count) {
+        reader.wrong(path, format!("write how many seeds, from 1 to {MOST_RUNS}: seeds = 20"));
+        return None;
+    }
+    let range = Range::of_integers(value.origin.clone(), first, count);
+    Some((0..count as usize).map(|index| Arc::new(range.value(index))).collect())
+}
+
+/// Combinations as they are written.
+fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
+    let message = "write an array of tables with the same keys: list = [{ \"link[0].rate\" = \"1Mbps\", \"link[0].delay\" = \"10ms\" }]";
+    let tables = value.array().and_then(|rows| rows.iter().map(Value::table).collect::<Option<Vec<_>>>());
+    let Some([first, ..]) = tables.as_deref().filter(|tables| tables.iter().all(|table| !table.is_empty())) else {
+        reader.wrong(path, message);
+        return None;
+    };
+    let tables = tables.as_deref().unwrap_or_default();
+    for (row, table) in tables.iter().enumerate() {
+        let missing = first.keys().find(|key| !table.contains_key(*key));
+        let more = table.keys().find(|key| !first.contains_key(*key));
+        if let Some(key) = missing.or(more) {
+            let which = if missing.is_some() { "is missing here" } else { "is missing in the first" };
+            reader.wrong(&path.index(row), format!("\"{}\" {which}: all have the same keys", quoted(key)));
+            return None;
+        }
+    }
+    let mut keys = Vec::new();
+    for key in first.keys() {
+        let (key_path, places) = key_of(reader, key)?;
+        if key_path.0[..] == [Step::Key(SEED.to_owned())] {
+            reader.wrong(path, "seeds are the same for all: write seeds = 20 beside the list");
+            return None;
+        }
+        let values = tables.iter().filter_map(|table| Some(Arc::new(table.get(key)?.value.clone()))).collect();
+        keys.push(Varying { path: Arc::new(key_path), places, values: Values::Listed(values) });
+    }
+    Some(Axis { keys })
+}
+
+/// Makes one axis of those of these keys, where the first of them is.
+fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Path) {
+    let mut together: Option<usize> = None;
+    for key in keys {
+        let is_it = |axis: &Axis| axis.keys.len() == 1 && is_same(reader.root, &axis.keys[0].path.to_string(), key);
+        let in_it = |axis: &Axis| axis.keys.iter().any(|of| is_same(reader.root, &of.path.to_string(), key));
+        let Some(at) = varied.axes.iter().position(is_it) else {
+            // One that an override sets does not vary.
+            if !varied.axes.iter().any(in_it) && key_of(reader, key).is_some() {
+                reader.wrong(
+                    path,
+                    format!("\"{}\" has no values of its own: give it an array in [vary], too", quoted(key)),
+                );
+            } else if varied.axes.iter().any(in_it) {
+                reader.wrong(path, format!("\"{}\" varies together with others already", quoted(key)));
+            }
+            return;
+        };
+        match together {
+            None => together = Some(at),
+            Some(first) => {
+                if varied.axes[first].count() != varied.axes[at].count() {
+                    let count = |at: usize| varied.axes[at].count().map_or("any".to_owned(), |count| count.to_string());
+                    let (ours, theirs) = (count(at), count(first));
+                    let first = &varied.axes[first].keys[0].path;
+                    reader.wrong(
+                        path,
+                        format!("\"{}\" has {ours} values, and {first} has {theirs}: they vary together", quoted(key)),
+                    );
+                    return;
+                }
+                let axis = varied.axes.remove(at);
+                let first = first - usize::from(at < first);
+                varied.axes[first].keys.extend(axis.keys);
+                together = Some(first);
+            }
+        }
+    }
+}
+
+/// Notes keys that two axes have.
+fn twice(reader: &mut Reader<'_>, varied: &Varied) {
+    let mut known = BTreeSet::new();
+    for key in varied.axes.iter().flat_map(|axis| &axis.keys) {
+        if let Some(place) = key.places.iter().find(|place| !known.insert((*place).clone())) {
+            let message = format!("{place} varies by another key as well: leave one of the two out");
+            reader.problems.key(reader.root, &vary(), &key.path.to_string(), message);
+        }
+    }
 }
 
 /// What labels say of an axis's values. No two say the same: of values that are alike as far as they are shown, the second
-/// and later ones say which of the array they are.
-fn labels(values: &[Value]) -> Vec<String> {
-    let mut known = BTreeSet::new();
-    let label = |(place, value): (usize, &Value)| {
-        let label = quoted(&shown(value));
-        if known.insert(label.clone()) { label } else { format!("{label} #{}", place + 1) }
-    };
-    values.iter().enumerate().map(label).collect()
+/// and later ones say which of the array they are. Tables of different kinds are told by their kinds.
+pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
+    let kind = |value: &Arc<Value>| Some(value.table()?.get("kind")?.value.text()?.to_owned());
+    let kinds: Option<Vec<String>> = values.iter().map(kind).collect();
+    let by_kind = kinds.filter(|kinds| kinds.iter().collect::<BTreeSet<_>>().len() == kinds.len());
+    let shown = by_kind.unwrap_or_else(|| values.iter().map(|value| shown(value)).collect());
+    let mut known: BTreeMap<String, &Value> = BTreeMap::new();
+    let mut labels = Vec::with_capacity(values.len());
+    for (place, (text, value)) in shown.iter().zip(values).enumerate() {
+        let label = quoted(text);
+        labels.push(match known.get(&label) {
+            // Alike values, which a design may draw again, are told alike.
+            Some(other) if other.is_alike(value) => label,
+            Some(_) => format!("{label} #{}", place + 1),
+            None => {
+                known.insert(label.clone(), value);
+                label
+            }
+        });
+    }
+    labels
 }
 
 /// A value in a label.

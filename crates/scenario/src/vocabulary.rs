@@ -1,12 +1,15 @@
 //! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
 
 use crate::clock::ClockOptions;
+use crate::design::DesignTable;
 use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
+use crate::range::RangeTable;
 use crate::tables::{
     AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
 };
 use crate::transport::Transport;
+use crate::vary::SeedsTable;
 use headway_attack::AttackOptions;
 use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
@@ -30,6 +33,9 @@ pub(crate) struct Vocabulary {
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
+    pub(crate) range: Keys,
+    pub(crate) design: Keys,
+    pub(crate) seeds: Keys,
     pub(crate) dscp: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
@@ -51,6 +57,9 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
     uniform: keys_of::<UniformTable>(),
+    range: keys_of::<RangeTable>(),
+    design: keys_of::<DesignTable>(),
+    seeds: keys_of::<SeedsTable>(),
     dscp: keys_of::<KindsTable>(),
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),

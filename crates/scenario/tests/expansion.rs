@@ -190,7 +190,7 @@ fn a_flow_that_never_starts_is_warned_of() {
 fn vary_makes_every_combination() {
     let text = format!("{SMALL}\n[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\nseed = [1, 2, 3]\n");
     let labels = |all: &[&str]| -> Vec<String> {
-        plan("vary.toml", &text, &set(all)).unwrap().runs.into_iter().map(|run| run.label).collect()
+        plan("vary.toml", &text, &set(all), &[]).unwrap().runs.into_iter().map(|run| run.label).collect()
     };
     assert_eq!(
         labels(&[]),
@@ -206,7 +206,7 @@ fn vary_makes_every_combination() {
     assert_eq!(labels(&["seed=9"]), ["link[0].rate=1Mbps", "link[0].rate=2Mbps"], "a key that is set does not vary");
     assert_eq!(labels(&["link[a->b].rate=9Mbps", "seed=9"]), [""], "by any of its names");
 
-    let runs = plan("vary.toml", &text, &[]).unwrap().runs;
+    let runs = plan("vary.toml", &text, &[], &[]).unwrap().runs;
     let last = load("vary.toml", &text, &runs[5].overrides, &NoFiles).unwrap();
     assert_eq!((last.scenario.links[0].rate.to_string().as_str(), last.scenario.seed), ("2Mbps", 3));
     assert!(!last.resolved_toml.contains("vary"), "a resolved scenario is one run");
@@ -217,7 +217,7 @@ fn vary_makes_every_combination() {
 fn labels_differ_where_values_do() {
     let long = |end: &str| format!("\"{}{end}\"", "x".repeat(70));
     let text = format!("{SMALL}\n[vary]\n\"flow[0].from\" = [{}, {}, \"a\"]\n", long("1"), long("2"));
-    let runs = plan("vary.toml", &text, &[]).unwrap().runs;
+    let runs = plan("vary.toml", &text, &[], &[]).unwrap().runs;
     let cut = format!("flow[0].from={}...", "x".repeat(60));
     let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     assert_eq!(labels, [cut.as_str(), &format!("{cut} #2"), "flow[0].from=a"]);
@@ -226,7 +226,7 @@ fn labels_differ_where_values_do() {
 
 #[test]
 fn a_scenario_without_vary_is_one_run() {
-    let plan = plan("small.toml", SMALL, &set(&["seed=3"])).unwrap();
+    let plan = plan("small.toml", SMALL, &set(&["seed=3"]), &[]).unwrap();
     assert_eq!((plan.runs.len(), plan.runs[0].label.as_str()), (1, ""));
     assert_eq!(plan.runs[0].overrides, set(&["seed=3"]));
 }
@@ -243,15 +243,15 @@ fn what_is_wrong_in_vary_is_told_in_its_line() {
         ("\"a b\" = [1]", "vary: \"a b\" is not a key"),
     ] {
         let text = format!("{SMALL}\n[vary]\n{vary}\n");
-        let error = plan("vary.toml", &text, &[])
+        let error = plan("vary.toml", &text, &[], &[])
             .and_then(|plan| load("vary.toml", &text, &plan.runs[0].overrides, &NoFiles))
             .unwrap_err()
             .to_string();
         assert!(error.starts_with(expected) || error.contains(expected), "{vary}:\n{error}");
     }
     let many: String = (0..99).map(|step| format!("\"flow[0].x{step}\" = [1, 2]\n")).collect();
-    let error = plan("vary.toml", &format!("{SMALL}\n[vary]\n{many}"), &[]).unwrap_err().to_string();
-    assert!(error.contains("vary: these are more than 10000 runs"), "{error}");
+    let error = plan("vary.toml", &format!("{SMALL}\n[vary]\n{many}"), &[], &[]).unwrap_err().to_string();
+    assert!(error.contains("vary: these are more than 100000 runs"), "{error}");
 }
 
 /// As many as there may be, and one more.

@@ -84,7 +84,7 @@ fn what_the_book_shows_is_so() {
         .map(|line| line.trim_start_matches("--set ").split("   ").next().unwrap().trim_matches('\'').parse().unwrap())
         .collect();
     assert_eq!(load("lan.toml", lan, &sets, &NoFiles).unwrap().warnings, []);
-    let runs = plan("lan.toml", &format!("{lan}{}", toml[2]), &[]).unwrap().runs;
+    let runs = plan("lan.toml", &format!("{lan}{}", toml[2]), &[], &[]).unwrap().runs;
     assert_eq!((runs.len(), runs[0].label.as_str()), (6, "link[uplink].rate=1Mbps seed=1"));
 
     let attacked = r#"

@@ -224,8 +224,9 @@ impl Notation {
     }
 }
 
-/// A bare number, for fractions: `"1.5"`.
-pub(crate) fn parse_plain(text: &str) -> Option<(f64, &str)> {
+/// The number that a text begins with and the unit behind it, whatever that is: 1.5 and `"ms"` of `"1.5ms"`; `None` without a number.
+#[must_use]
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let trimmed = text.trim();
     let (_, rest) = split(trimmed)?;
     let number = trimmed[..trimmed.len() - rest.len()].replace('_', "");

@@ -19,7 +19,7 @@ mod words;
 pub use accumulate::{Accumulator, Step};
 pub use circular::{Circular, Seq24, Seq48};
 pub use clock::{Clock, Drift, Offset, Skew};
-pub use decimal::ParseError;
+pub use decimal::{ParseError, number_and_unit};
 pub use dialect::{Dialect, ParseDialectError};
 pub use dscp::{Dscp, ParseDscpError};
 pub use entropy::Entropy;

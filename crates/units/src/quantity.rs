@@ -1,6 +1,6 @@
 //! Rates, byte counts, probabilities, and sizes of queues.
 
-use crate::decimal::{Notation, ParseError, parse_plain, shorten};
+use crate::decimal::{Notation, ParseError, number_and_unit, shorten};
 use crate::time::Duration;
 use std::fmt;
 use std::str::FromStr;
@@ -219,7 +219,7 @@ impl FromStr for Probability {
         const WHAT: &str = "a probability";
         const EXAMPLE: &str = "0.01 or \"1%\"";
         let not = || ParseError::NotANumber { text: shorten(text), what: WHAT, example: EXAMPLE };
-        let (number, unit) = parse_plain(text).ok_or_else(not)?;
+        let (number, unit) = number_and_unit(text).ok_or_else(not)?;
         let value = match unit {
             "" => number,
             "%" => number / 100.0,
@@ -263,7 +263,7 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const WHAT: &str = "a threshold";
         const EXAMPLE: &str = "\"5packets\" or \"2500B\"";
-        let (number, unit) = parse_plain(text).ok_or_else(|| ParseError::NotANumber {
+        let (number, unit) = number_and_unit(text).ok_or_else(|| ParseError::NotANumber {
             text: shorten(text),
             what: WHAT,
             example: EXAMPLE,

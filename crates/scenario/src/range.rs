@@ -1,0 +1,396 @@
+//! `{ from = "10ms", to = "100ms", steps = 10 }`: values from one end to the other.
+
+use crate::document::{Data, Origin, Value};
+use crate::path::Path;
+use crate::quantity::{count_of_one, counted};
+use crate::reader::{Open, Reader};
+use crate::vary::MOST_RUNS;
+use crate::vocabulary::VOCABULARY;
+use headway_units::number_and_unit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Values from one end to the other, both included: of a key, or of `--vary KEY=10ms..100ms/10`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema's; reading tells numbers from texts itself")]
+pub(crate) struct RangeTable {
+    /// The first value: a number, or text with a unit.
+    from: EndTable,
+    /// The last value, in the same unit.
+    to: EndTable,
+    /// How many values, both ends counted.
+    #[schemars(range(min = 2, max = 100_000))]
+    steps: Option<u64>,
+    /// In place of steps: from each value to the next.
+    step: Option<EndTable>,
+    /// Whether values are equally far apart, or each is as many times the one before.
+    #[schemars(default)]
+    scale: Scale,
+}
+
+/// A number, or text with a unit.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema's")]
+enum EndTable {
+    /// A number.
+    Number(f64),
+    /// A number and its unit, such as "10ms".
+    Text(String),
+}
+
+/// What is even along a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scale {
+    /// Differences.
+    #[default]
+    Linear,
+    /// Ratios.
+    Log,
+}
+
+/// A range that was found right.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    origin: Origin,
+    form: Form,
+    ends: Ends,
+    scale: Scale,
+    values: Values,
+}
+
+/// How its values are written.
+#[derive(Clone, Debug)]
+enum Form {
+    Integer,
+    Float,
+    /// With so many decimals at most.
+    Text {
+        unit: String,
+        decimals: u32,
+    },
+}
+
+/// The ends, and the step if there is one: whole numbers of the smallest that there is where they are such, which makes all between them exact.
+#[derive(Clone, Copy, Debug)]
+enum Ends {
+    Whole { from: i128, to: i128, step: Option<i128> },
+    Real { from: f64, to: f64, step: Option<f64> },
+}
+
+/// Which of the values between its ends there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// So many.
+    Many(usize),
+    /// None in particular.
+    Anywhere,
+}
+
+/// A place between 0 and 1, exactly: so many of so many parts; below 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) parts: u64,
+    /// At most 2^53.
+    pub(crate) of: u64,
+}
+
+impl Position {
+    /// Which of `count` equal parts it lies in, from 0.
+    pub(crate) fn index(self, count: u128) -> u128 {
+        u128::from(self.parts) * count / u128::from(self.of)
+    }
+
+    fn fraction(self) -> f64 {
+        self.parts as f64 / self.of as f64
+    }
+}
+
+/// Of numbers that are not exact.
+const DIGITS: i32 = 12;
+
+/// Whether a table is meant as a range rather than as a value.
+pub(crate) fn is_meant(value: &Value) -> bool {
+    value.table().is_some_and(|table| table.keys().any(|key| matches!(key.as_str(), "from" | "to" | "step" | "steps")))
+}
+
+/// Reads a range; what is wrong is noted.
+pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<Range> {
+    let mut open = reader.open(value, path, &VOCABULARY.range)?;
+    let from = end(&mut open, "from");
+    let to = end(&mut open, "to");
+    let step = open.value("step").map(|_| end(&mut open, "step"));
+    let steps: Option<u64> = open.optional("steps");
+    let scale = open.optional("scale").unwrap_or_default();
+    let (from, to, step) = (from?, to?, step.map_or(Some(None), |step| step.map(Some))?);
+    if steps.is_some() && step.is_some() {
+        open.wrong("step", "steps says how many values there are: leave one of the two out");
+        return None;
+    }
+    if step.is_some() && scale == Scale::Log {
+        open.wrong("step", "a step is a difference, and on a log scale ratios are even: write steps");
+        return None;
+    }
+    let odd =
+        [Some(&to), step.as_ref()].into_iter().flatten().zip(["to", "step"]).find(|(end, _)| end.unit != from.unit);
+    if let Some((end, key)) = odd {
+        let (unit, found) = (named(from.unit), named(end.unit));
+        open.wrong(key, format!("this is {found}, and from is {unit}: write all in one unit"));
+        return None;
+    }
+    let (form, ends) = ends(&from, &to, step.as_ref());
+    let range = Range { origin: value.origin.clone(), form, ends, scale, values: Values::Anywhere };
+    let (low, high) = range.ends();
+    if !(high - low).is_finite() {
+        open.wrong("to", "the way from one end to the other is no number that a computer knows");
+        return None;
+    }
+    if low == high {
+        open.wrong("to", "from and to are the same: write a single value in an array, or leave the key out");
+        return None;
+    }
+    if scale == Scale::Log && (low <= 0.0 || high <= 0.0) {
+        let key = if low <= 0.0 { "from" } else { "to" };
+        open.wrong(key, "on a log scale both ends are above zero");
+        return None;
+    }
+    let values = match (steps, step) {
+        (Some(steps), _) if !(2..=MOST_RUNS as u64).contains(&steps) => {
+            let message = format!("{steps} is out of range: from 2, both ends counted, to {MOST_RUNS}");
+            open.wrong("steps", message);
+            return None;
+        }
+        (Some(steps), _) => Values::Many(steps as usize),
+        (None, Some(_)) => match range.many() {
+            Ok(count) => Values::Many(count),
+            Err(message) => {
+                open.wrong("step", message);
+                return None;
+            }
+        },
+        (None, None) => Values::Anywhere,
+    };
+    Some(Range { values, ..range })
+}
+
+/// One end as it is written.
+struct End<'a> {
+    value: &'a Value,
+    number: f64,
+    /// `None` for a bare number.
+    unit: Option<&'a str>,
+}
+
+fn named(unit: Option<&str>) -> String {
+    match unit {
+        None => "a bare number".to_owned(),
+        Some("") => "text without a unit".to_owned(),
+        Some(unit) => format!("in {}", crate::suggest::quoted(unit)),
+    }
+}
+
+fn end<'a>(open: &mut Open<'_, 'a>, key: &str) -> Option<End<'a>> {
+    let Some(value) = open.value(key) else {
+        open.missing(key, "\"10ms\"");
+        return None;
+    };
+    let end = match &value.data {
+        Data::Integer(number) => Some((*number as f64, None)),
+        Data::Float(number) => Some((*number, None)),
+        Data::Text(text) => number_and_unit(text).map(|(number, unit)| (number, Some(unit))),
+        _ => None,
+    };
+    let Some((number, unit)) = end.filter(|(number, _)| number.is_finite()) else {
+        open.wrong(
+            key,
+            "this is no number, and no number with a unit, such as \"10ms\": other values are written in an array",
+        );
+        return None;
+    };
+    Some(End { value, number, unit })
+}
+
+/// What values there are between these, and how they are written.
+fn ends(from: &End<'_>, to: &End<'_>, step: Option<&End<'_>>) -> (Form, Ends) {
+    let whole = |end: &End<'_>| match &end.value.data {
+        Data::Integer(number) => Some(*number),
+        Data::Text(text) => counted(text).map(|(_, count)| count),
+        _ => None,
+    };
+    let form = match from.unit {
+        None if [Some(from), Some(to), step].into_iter().flatten().all(|end| whole(end).is_some()) => Form::Integer,
+        None => Form::Float,
+        Some(unit) => {
+            let one = count_of_one(unit).map_or(0, |(_, one)| one);
+            let decimals = (0..=12).find(|decimals| 10_i128.pow(*decimals) == one);
+            Form::Text { unit: unit.to_owned(), decimals: decimals.unwrap_or(u32::MAX) }
+        }
+    };
+    let is_exact = !matches!(form, Form::Float | Form::Text { decimals: u32::MAX, .. });
+    let ends = match (whole(from), whole(to), step.map(whole)) {
+        (Some(from), Some(to), None) if is_exact => Ends::Whole { from, to, step: None },
+        (Some(from), Some(to), Some(Some(step))) if is_exact => Ends::Whole { from, to, step: Some(step) },
+        _ => Ends::Real { from: from.number, to: to.number, step: step.map(|step| step.number) },
+    };
+    (form, ends)
+}
+
+impl Range {
+    /// So many whole numbers from a first one; `count` is 1 at least.
+    pub(crate) fn of_integers(origin: Origin, first: u64, count: u64) -> Self {
+        let (from, to) = (i128::from(first), i128::from(first) + i128::from(count) - 1);
+        let ends = Ends::Whole { from, to, step: Some(1) };
+        Self { origin, form: Form::Integer, ends, scale: Scale::Linear, values: Values::Many(count as usize) }
+    }
+
+    /// How many values it has; `None` if it has none in particular.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self.values {
+            Values::Many(count) => Some(count),
+            Values::Anywhere => None,
+        }
+    }
+
+    fn ends(&self) -> (f64, f64) {
+        match self.ends {
+            Ends::Whole { from, to, .. } => (from as f64, to as f64),
+            Ends::Real { from, to, .. } => (from, to),
+        }
+    }
+
+    /// How many values its step makes.
+    fn many(&self) -> Result<usize, String> {
+        let steps = match self.ends {
+            Ends::Whole { step: Some(step), .. } if step <= 0 => 0.0,
+            Ends::Real { step: Some(step), .. } if step <= 0.0 => 0.0,
+            Ends::Whole { from, to, step } => ((to - from).abs() / step.unwrap_or(1)) as f64,
+            // A step that does not go into the range by less than digits that are not written goes into it.
+            Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) * (1.0 + 1e-12)).floor(),
+        };
+        if steps < 1.0 {
+            return Err("a step is more than nothing, and no more than the way from one end to the other".to_owned());
+        }
+        if steps >= MOST_RUNS as f64 {
+            return Err(format!("these are more than {MOST_RUNS} values: write a larger step"));
+        }
+        Ok(steps as usize + 1)
+    }
+
+    /// Its value number `index`, from 0; of those that it counts.
+    pub(crate) fn value(&self, index: usize) -> Value {
+        let last = self.count().unwrap_or(2) - 1;
+        let (low, high) = self.ends();
+        match (self.ends, self.scale) {
+            (Ends::Whole { from, to, step: Some(step) }, _) => {
+                self.whole(from + (to - from).signum() * step * index as i128)
+            }
+            (Ends::Whole { from, .. }, _) if index == 0 => self.whole(from),
+            (Ends::Whole { to, .. }, _) if index == last => self.whole(to),
+            (Ends::Whole { from, to, .. }, Scale::Linear) => {
+                self.whole(from + rounded((to - from) * index as i128, last as i128))
+            }
+            (Ends::Whole { .. }, Scale::Log) => {
+                let value = short(between(low, high, index as f64 / last as f64));
+                self.whole(libm::round(value) as i128)
+            }
+            (Ends::Real { from, to, step: Some(step) }, _) => {
+                let step = if to < from { -step } else { step };
+                self.real(from + step * index as f64)
+            }
+            (Ends::Real { from, .. }, _) if index == 0 => self.text(from, from.to_string()),
+            (Ends::Real { to, .. }, _) if index == last => self.text(to, to.to_string()),
+            (Ends::Real { from, to, .. }, Scale::Linear) => {
+                self.real(from + (to - from) * (index as f64 / last as f64))
+            }
+            (Ends::Real { from, to, .. }, Scale::Log) => self.real(between(from, to, index as f64 / last as f64)),
+        }
+    }
+
+    /// Its value at `position` of the way; of whole numbers each, both ends too, has as much of the way as on its scale it may.
+    pub(crate) fn at(&self, position: Position) -> Value {
+        match (self.ends, self.scale) {
+            (Ends::Whole { from, to, .. }, Scale::Linear) => {
+                let (low, high) = (from.min(to), from.max(to));
+                self.whole(low + position.index((high - low + 1) as u128) as i128)
+            }
+            (Ends::Whole { from, to, .. }, Scale::Log) => {
+                let (low, high) = (from.min(to), from.max(to));
+                let value = between(low as f64, high as f64 + 1.0, position.fraction()).floor();
+                self.whole((value as i128).clamp(low, high))
+            }
+            (Ends::Real { from, to, .. }, Scale::Linear) => {
+                let (low, high) = (from.min(to), from.max(to));
+                self.real(low + (high - low) * position.fraction())
+            }
+            (Ends::Real { from, to, .. }, Scale::Log) => {
+                self.real(between(from.min(to), from.max(to), position.fraction()))
+            }
+        }
+    }
+
+    fn whole(&self, count: i128) -> Value {
+        let data = match &self.form {
+            Form::Text { unit, decimals } => Data::Text(format!("{}{unit}", point(count, *decimals))),
+            Form::Integer | Form::Float => Data::Integer(count),
+        };
+        Value { origin: self.origin.clone(), data }
+    }
+
+    fn real(&self, number: f64) -> Value {
+        let (low, high) = self.ends();
+        // On a linear scale what is near zero is not more exact than the rest.
+        let size = if self.scale == Scale::Linear { low.abs().max(high.abs()) } else { number.abs() };
+        self.text(number, decimal(number, size))
+    }
+
+    /// The number that `text` says.
+    fn text(&self, number: f64, text: String) -> Value {
+        let data = match &self.form {
+            Form::Text { unit, .. } => Data::Text(format!("{text}{unit}")),
+            Form::Integer | Form::Float => Data::Float(text.parse().unwrap_or(number)),
+        };
+        Value { origin: self.origin.clone(), data }
+    }
+}
+
+/// So far from `from` to `to`, in ratios.
+fn between(from: f64, to: f64, part: f64) -> f64 {
+    let (from, to) = (libm::log(from), libm::log(to));
+    libm::exp(from + (to - from) * part)
+}
+
+/// Rounded half away from zero.
+fn rounded(dividend: i128, divisor: i128) -> i128 {
+    (dividend + dividend.signum() * (divisor / 2)) / divisor
+}
+
+/// `count` of 10^-decimals as a decimal number.
+fn point(count: i128, decimals: u32) -> String {
+    let one = 10_u128.pow(decimals);
+    let (whole, fraction) = (count.unsigned_abs() / one, count.unsigned_abs() % one);
+    let sign = if count < 0 { "-" } else { "" };
+    let fraction =
+        if fraction == 0 { String::new() } else { format!(".{fraction:0width$}", width = decimals as usize) };
+    format!("{sign}{whole}{}", fraction.trim_end_matches('0'))
+}
+
+/// The number with as many decimals as one of `size` has with twelve digits.
+fn decimal(number: f64, size: f64) -> String {
+    let decimals = (DIGITS - 1 - exponent(size)).max(0) as usize;
+    let text = format!("{number:.decimals$}");
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    (if text == "-0" { "0" } else { text }).to_owned()
+}
+
+/// Rounded to twelve digits.
+fn short(number: f64) -> f64 {
+    decimal(number, number.abs()).parse().unwrap_or(number)
+}
+
+/// Of ten, in the number's scientific notation.
+fn exponent(number: f64) -> i32 {
+    let text = format!("{number:e}");
+    text.rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)
+}

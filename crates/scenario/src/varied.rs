@@ -1,0 +1,135 @@
+//! `--vary KEY=V1,V2`: a key that varies beside those of `[vary]`.
+
+use crate::document::{Data, Entry, Origin, Table, Value, parse_value};
+use crate::problem::{Place, ScenarioError};
+use crate::suggest::quoted;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A key and the values that it takes in turn, in place of those that the scenario gives it. Text: `link[0].rate=1Mbps,2Mbps`, a range with so many values
+/// `link[*].delay=10ms..100ms/10` or evenly on a log scale `10ms..1s/5/log`, whole numbers `seed=1..20`, or `seeds=20`. Commas within quotes, brackets and braces are
+/// part of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vary {
+    pub(crate) key: String,
+    /// As it would stand in `[vary]`.
+    pub(crate) value: Value,
+}
+
+impl FromStr for Vary {
+    type Err = ScenarioError;
+
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        let key = text.split_once('=').map_or(text, |(key, _)| key).trim();
+        let error = |message| ScenarioError::of_argument(Place::Vary(quoted(key)), message);
+        let Some((_, values)) = text.split_once('=') else {
+            return Err(error(
+                "values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps".to_owned(),
+            ));
+        };
+        let origin = Origin::Vary(Arc::from(key), 0);
+        let one = |text: &str| parse_value(text.trim(), &origin).map_err(|wrong| error(wrong.message));
+        let values = values.trim();
+        let value = match key {
+            // Words of `[vary]` itself.
+            "seeds" | "zip" | "list" | "design" => one(values)?,
+            _ => match range(values) {
+                Some(range) => table(range, &origin, &one)?,
+                None => {
+                    let listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
+                    // An array is the list itself.
+                    match &listed[..] {
+                        [Value { data: Data::Array(_), .. }] => {
+                            listed.into_iter().next().unwrap_or_else(|| one_of_none(&origin))
+                        }
+                        _ => Value { origin: origin.clone(), data: Data::Array(listed) },
+                    }
+                }
+            },
+        };
+        Ok(Self { key: key.to_owned(), value })
+    }
+}
+
+fn one_of_none(origin: &Origin) -> Value {
+    Value { origin: origin.clone(), data: Data::Array(Vec::new()) }
+}
+
+/// The parts of `FROM..TO/STEPS/log` by their keys in a range's table.
+fn range(text: &str) -> Option<Vec<(&'static str, &str)>> {
+    let (from, rest) = text.split_once("..").filter(|_| !text.contains([',', '"', '\'', '[', '{']))?;
+    let mut parts = rest.split('/').map(str::trim);
+    let mut range = vec![("from", from.trim()), ("to", parts.next()?)];
+    match parts.next() {
+        Some(steps) => range.push(("steps", steps)),
+        // One by one.
+        None => range.push(("step", "1")),
+    }
+    range.extend(parts.next().map(|scale| ("scale", scale)));
+    parts.next().is_none().then_some(range)
+}
+
+fn table<'a>(
+    parts: Vec<(&'static str, &'a str)>,
+    origin: &Origin,
+    one: &impl Fn(&'a str) -> Result<Value, ScenarioError>,
+) -> Result<Value, ScenarioError> {
+    let mut table = Table::new();
+    for (key, text) in parts {
+        table.insert(key.to_owned(), Entry { key: origin.clone(), value: one(text)? });
+    }
+    Ok(Value { origin: origin.clone(), data: Data::Table(table) })
+}
+
+/// At the commas that are in no quotes, brackets or braces.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth, mut quote) = (Vec::new(), 0, 0u32, None);
+    for (place, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(&text[begin..place]);
+                begin = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_something_are_part_of_it() {
+        for (text, parts) in [
+            ("1Mbps, 2Mbps", &["1Mbps", " 2Mbps"][..]),
+            ("{ kind = \"red\", limit = 5 },droptail", &["{ kind = \"red\", limit = 5 }", "droptail"]),
+            ("[1,2],[3]", &["[1,2]", "[3]"]),
+            ("\"a,b\",c", &["\"a,b\"", "c"]),
+            ("", &[""]),
+            ("]},é,", &["]}", "é", ""]),
+        ] {
+            assert_eq!(split(text), parts, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_two_ends_with_dots_between() {
+        assert_eq!(
+            range("10ms..1s/5/log"),
+            Some(vec![("from", "10ms"), ("to", "1s"), ("steps", "5"), ("scale", "log")])
+        );
+        assert_eq!(range("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
+        assert_eq!(
+            (range("\"a..b\""), range("1..2,3"), range("1Mbps"), range("1..2/3/log/x")),
+            (None, None, None, None)
+        );
+    }
+}

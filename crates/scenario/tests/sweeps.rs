@@ -1,0 +1,206 @@
+//! What varies: the forms of `[vary]` and `--vary`, and the typed columns that they give.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_scenario::{Cell, NoFiles, Override, Plan, Vary, load, plan};
+use proptest::prelude::*;
+
+const TWO_LINKS: &str = r#"
+duration = "1s"
+[[link]]
+name = "up"
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "5ms"
+queue = { kind = "droptail", limit = "20packets" }
+[[link]]
+name = "down"
+between = ["b", "c"]
+rate = "1Mbps"
+delay = "5ms"
+[[flow]]
+name = "voice"
+from = "a"
+to = "c"
+transport = { kind = "udp" }
+source = { kind = "cbr", interval = "20ms", payload = "160B" }
+"#;
+
+fn planned(vary: &str, beside: &[&str]) -> Result<Plan, String> {
+    let varies: Result<Vec<Vary>, _> = beside.iter().map(|vary| vary.parse()).collect();
+    let varies = varies.map_err(|error| error.to_string())?;
+    let text = format!("{TWO_LINKS}[vary]\n{vary}\n");
+    plan("sweep.toml", &text, &[], &varies).map_err(|error| error.to_string())
+}
+
+fn labels(vary: &str, beside: &[&str]) -> Vec<String> {
+    planned(vary, beside).unwrap().runs.into_iter().map(|run| run.label).collect()
+}
+
+#[test]
+fn seeds_are_counted_and_change_fastest_wherever_they_stand() {
+    let expected = [
+        "link[0].delay=1ms seed=1",
+        "link[0].delay=1ms seed=2",
+        "link[0].delay=2ms seed=1",
+        "link[0].delay=2ms seed=2",
+    ];
+    assert_eq!(labels("seeds = 2\n\"link[0].delay\" = [\"1ms\", \"2ms\"]", &[]), expected);
+    assert_eq!(labels("seed = [7, 9]", &["seeds=2"]), ["seed=1", "seed=2"], "the command line stands in place of it");
+    assert_eq!(labels("seeds = { first = 101, count = 2 }", &[]), ["seed=101", "seed=102"]);
+    let runs = planned("seeds = 2\n\"link[0].delay\" = [\"1ms\", \"2ms\"]", &[]).unwrap().runs;
+    assert_eq!(
+        runs.iter().map(|run| (run.point, run.seed)).collect::<Vec<_>>(),
+        [(0, Some(1)), (0, Some(2)), (1, Some(1)), (1, Some(2))]
+    );
+}
+
+#[test]
+fn a_star_sets_all_that_it_stands_for() {
+    let run = planned("\"link[*].delay\" = [\"9ms\"]", &[]).unwrap().runs.remove(0);
+    let loaded = load("sweep.toml", TWO_LINKS, &run.overrides, &NoFiles).unwrap();
+    assert_eq!(loaded.resolved_toml.matches("delay = \"9ms\"").count(), 2, "{}", loaded.resolved_toml);
+    let error = planned("\"link[x*].delay\" = [\"9ms\"]", &[]).unwrap_err();
+    assert!(error.contains("there is no link of which the name is like \"x*\""), "{error}");
+}
+
+#[test]
+fn ranges_have_exact_ends_and_no_stray_digits() {
+    for (range, expected) in [
+        ("{ from = \"10ms\", to = \"40ms\", steps = 4 }", &["10ms", "20ms", "30ms", "40ms"][..]),
+        ("{ from = \"0.1s\", to = \"0.3s\", step = \"0.1s\" }", &["0.1s", "0.2s", "0.3s"]),
+        ("{ from = \"1ms\", to = \"1s\", steps = 4, scale = \"log\" }", &["1ms", "10ms", "100ms", "1000ms"]),
+    ] {
+        // Both ends in one unit.
+        let range = range.replace("to = \"1s\"", "to = \"1000ms\"");
+        let found = labels(&format!("\"link[0].delay\" = {range}"), &[]);
+        assert_eq!(found, expected.iter().map(|value| format!("link[0].delay={value}")).collect::<Vec<_>>());
+    }
+    assert_eq!(
+        labels("", &["link[0].rate=1Mbps..3Mbps/3"]),
+        ["link[0].rate=1Mbps", "link[0].rate=2Mbps", "link[0].rate=3Mbps"]
+    );
+    assert_eq!(labels("", &["seed=3..5"]), ["seed=3", "seed=4", "seed=5"]);
+}
+
+#[test]
+fn keys_may_vary_together() {
+    let vary = "\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\n\"link[1].rate\" = [\"3Mbps\", \"4Mbps\"]\nzip = [[\"link[up].rate\", \"link[1].rate\"]]";
+    let plan = planned(vary, &[]).unwrap();
+    assert_eq!(
+        plan.runs.iter().map(|run| &run.label[..]).collect::<Vec<_>>(),
+        ["link[0].rate=1Mbps link[1].rate=3Mbps", "link[0].rate=2Mbps link[1].rate=4Mbps",]
+    );
+    assert_eq!(plan.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(), ["0.rate", "1.rate"]);
+    let list = "list = [{ \"link[0].rate\" = \"1Mbps\", \"link[0].delay\" = \"1ms\" }, { \"link[0].rate\" = \"2Mbps\", \"link[0].delay\" = \"9ms\" }]\nseeds = 2";
+    assert_eq!(
+        labels(list, &[]),
+        [
+            "link[0].delay=1ms link[0].rate=1Mbps seed=1",
+            "link[0].delay=1ms link[0].rate=1Mbps seed=2",
+            "link[0].delay=9ms link[0].rate=2Mbps seed=1",
+            "link[0].delay=9ms link[0].rate=2Mbps seed=2",
+        ]
+    );
+}
+
+#[test]
+fn columns_are_typed_and_called_for_short() {
+    let vary = "\"link[up].rate\" = [\"1Mbps\", \"500kbps\"]\n\"link[down].rate\" = [\"2Mbps\"]\n\"link[0].queue\" = [{ kind = \"droptail\", limit = \"5packets\" }, { kind = \"red\", limit = \"20packets\", min_threshold = \"5packets\", max_threshold = \"10packets\" }]\nmeasure_from = [0, \"100ms\"]";
+    let plan = planned(vary, &[]).unwrap();
+    let columns: Vec<_> = plan.columns.iter().map(|column| (&column.name[..], column.unit)).collect();
+    assert_eq!(
+        columns,
+        [("up.rate", Some("bps")), ("down.rate", Some("bps")), ("queue", None), ("measure_from", Some("s"))]
+    );
+    let last = &plan.runs.last().unwrap().values;
+    assert_eq!(
+        last[..],
+        [Cell::Integer(500_000), Cell::Integer(2_000_000), Cell::Text("red".to_owned()), Cell::Number(0.1)]
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_where_it_stands() {
+    for (vary, beside, part) in [
+        ("seeds = 0", &[][..], "write how many seeds"),
+        ("seeds = 3\nseed = [1]", &[], "leave one of the two out"),
+        ("\"link[0].delay\" = { from = \"1ms\", to = \"2ms\" }", &[], "write steps, or a design"),
+        ("\"link[0].delay\" = { from = \"1ms\", to = \"2s\", steps = 3 }", &[], "write all in one unit"),
+        ("\"link[0].delay\" = { from = \"1ms\", to = \"2ms\", stps = 3 }", &[], "did you mean \"steps\""),
+        (
+            "zip = [[\"link[0].rate\", \"link[0].delay\"]]\n\"link[0].rate\" = [\"1Mbps\"]",
+            &[],
+            "has no values of its own",
+        ),
+        (
+            "zip = [[\"link[0].rate\", \"duration\"]]\n\"link[0].rate\" = [\"1Mbps\"]\nduration = [\"1s\", \"2s\"]",
+            &[],
+            "they vary together",
+        ),
+        ("list = [{ seed = 1 }]", &[], "seeds are the same for all"),
+        ("list = [{ duration = \"1s\" }, { measure_from = \"1s\" }]", &[], "all have the same keys"),
+        ("\"link[0].rate\" = [\"1Mbps\"]\n\"link[*].rate\" = [\"1Mbps\"]", &[], "varies by another key as well"),
+        ("design = { kind = \"random\" }", &[], "the key \"points\" is missing"),
+        ("design = { kind = \"sobol\", points = 3 }", &[], "sobol"),
+        ("", &["link[0].rate"], "--vary link[0].rate: values are missing"),
+        ("", &["link[7].rate=1Mbps"], "there is no link[7]"),
+        ("", &["seeds=many"], "seeds"),
+    ] {
+        let error = planned(vary, beside).unwrap_err();
+        assert!(error.contains(part), "{vary} {beside:?}:\n{error}");
+    }
+}
+
+#[test]
+fn a_key_that_is_set_does_not_vary_not_even_as_a_part_of_several() {
+    let set: Override = "link[0].rate=9Mbps".parse().unwrap();
+    let text = format!(
+        "{TWO_LINKS}[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\n\"link[1].rate\" = [\"3Mbps\", \"4Mbps\"]\nzip = [[\"link[0].rate\", \"link[1].rate\"]]\n"
+    );
+    let plan = plan("sweep.toml", &text, &[set], &[]).unwrap();
+    assert_eq!(
+        plan.runs.iter().map(|run| &run.label[..]).collect::<Vec<_>>(),
+        ["link[1].rate=3Mbps", "link[1].rate=4Mbps"]
+    );
+}
+
+proptest! {
+    /// McKay, Beckman and Conover 1979: each of as many parts of each axis as there are points is hit once. Two runs of the same design are one.
+    #[test]
+    fn a_latin_hypercube_hits_each_part_once(points in 1u64..60, seed in 0u64..1000) {
+        let vary = format!(
+            "design = {{ kind = \"latin-hypercube\", points = {points}, seed = {seed} }}\n\"link[0].delay\" = {{ from = \"0.001ms\", to = \"{points}.001ms\" }}\n\
+             \"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\nseeds = 2"
+        );
+        let plan = planned(&vary, &[]).unwrap();
+        prop_assert_eq!(plan.runs.len() as u64, 2 * points);
+        let mut parts: Vec<u64> = plan.runs.iter().step_by(2).map(|run| match run.values[0] {
+            Cell::Number(seconds) => ((seconds * 1e3 - 0.001).max(0.0) as u64).min(points - 1),
+            _ => panic!("{:?}", run.values),
+        }).collect();
+        parts.sort_unstable();
+        prop_assert_eq!(parts, (0..points).collect::<Vec<_>>());
+        prop_assert_eq!(planned(&vary, &[]).unwrap(), plan);
+    }
+
+    /// Another seed without reading again is the same as reading again.
+    #[test]
+    fn another_seed_is_as_if_it_had_been_read(seed in 0..i64::MAX as u64, name in "[a-z][a-z :.-]{0,20}") {
+        let text = format!("name = \"{name}\"\n{TWO_LINKS}");
+        let set: Override = format!("seed={seed}").parse().unwrap();
+        let again = load("sweep.toml", &text, &[set], &NoFiles).unwrap();
+        prop_assert_eq!(load("sweep.toml", &text, &[], &NoFiles).unwrap().with_seed(seed), again);
+    }
+
+    /// However many keys end alike, no two columns are called alike.
+    #[test]
+    fn columns_have_names_of_their_own(keys in proptest::collection::btree_set(prop::sample::select(vec![
+        "link[0].rate", "link[1].rate", "link[0].delay", "link[up].queue.limit", "flow[voice].start", "flow[0].source.interval", "duration", "record.series", "flow[0].count",
+    ]), 1..9)) {
+        let vary: String = keys.iter().map(|key| format!("\"{key}\" = [1]\n")).collect();
+        let plan = planned(&vary, &[]).unwrap();
+        let names: std::collections::BTreeSet<_> = plan.columns.iter().map(|column| &column.name).collect();
+        prop_assert_eq!(names.len(), keys.len());
+        prop_assert!(plan.columns.iter().all(|column| !column.name.is_empty() && column.name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))));
+    }
+}
