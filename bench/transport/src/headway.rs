@@ -77,15 +77,23 @@ pub fn idle(many: usize, transport: &str) -> f64 {
 }
 
 /// Seconds from the wish to connect till the first datagram has arrived.
-pub fn first(transport: &str) -> f64 {
+pub fn first(transport: &str, path: crate::first::Path) -> f64 {
     let (server, client) = pair(transport);
-    let address = crate::first::behind_link(server.local_addr());
-    let begin = Instant::now();
-    let connection = client.connect(address).unwrap();
-    connection.send(Media::new(&[1; 1000])).unwrap();
-    let accepted = server.accept().unwrap();
-    accepted.recv(&mut Vec::new()).unwrap();
-    begin.elapsed().as_secs_f64()
+    let address = crate::first::behind_link(server.local_addr(), path);
+    std::thread::scope(|scope| {
+        let arriving = scope.spawn(|| {
+            let accepted = server.accept().unwrap();
+            accepted.recv(&mut Vec::new()).unwrap();
+            Instant::now()
+        });
+        let begin = Instant::now();
+        let connection = client.connect(address).unwrap();
+        while !arriving.is_finished() {
+            connection.send(Media::new(&[1; 1000])).unwrap();
+            std::thread::sleep(crate::first::GAP);
+        }
+        arriving.join().unwrap().duration_since(begin).as_secs_f64()
+    })
 }
 
 fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {

@@ -4,7 +4,9 @@
 //!
 //! `gaps`: datagrams that leave RATE a second, evenly, as the transport's own pacer has it; prints CPU nanoseconds a datagram, the error of the gaps
 //! between arrivals, p50 and p99 in microseconds, and the datagrams. `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
-//! datagram has arrived, over a link that takes 20 ms each way, RATE times; prints the milliseconds.
+//! datagram has arrived, of which one goes each 10 ms, over a link that takes 20 ms each way and loses LENGTH percent, RATE times; prints the milliseconds.
+//!
+//! `records`: the DTLS library alone, both ends in one thread; prints nanoseconds a datagram to seal it and to open it. `has`: whether there is the transport: 1 or 0.
 //!
 //! `core`: the protocol without sockets; prints nanoseconds a datagram at the sender and at the receiver.
 //!
@@ -18,6 +20,8 @@ mod first;
 mod headway;
 mod quic;
 mod raw;
+mod records;
+mod srt;
 mod streams;
 
 use std::time::{Duration, Instant};
@@ -99,6 +103,10 @@ pub fn sleep_until(at: Instant) {
     }
 }
 
+fn library(large: bool) -> srt::Srt {
+    srt::Srt::load(large).expect("libsrt.so.1.5 is there: `has srt` tells")
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, default: f64| args.get(index).map_or(default, |text| text.parse().expect("a number"));
@@ -111,17 +119,30 @@ fn main() {
         Some("gaps") => Kind::Gaps,
         Some("streams") => Kind::Streams,
         Some("core") => Kind::Core,
-        _ => panic!("usage: flood|batch|rate|gaps|streams|core|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
+        Some("records") => return records::run(number(2, 1.0), number(3, 1200.0) as usize),
+        Some("has") => return println!("{}", u8::from(args.get(1).map(String::as_str) != Some("srt") || srt::Srt::load(false).is_some())),
+        _ => panic!("usage: flood|batch|rate|gaps|streams|core|records|has|idle|first TRANSPORT SECONDS [LENGTH] [RATE]"),
     };
     let rate = if matches!(kind, Kind::Flood | Kind::Batch) { 0.0 } else { number(4, 1000.0) };
     let job = Job { kind, seconds: number(2, 2.0), length: number(3, 1200.0) as usize, rate, start: Instant::now() };
     let transport = args.get(1).map_or("", String::as_str);
     match (kind, transport) {
         (Kind::Core, _) => return core::run(job.seconds, job.length),
+        (Kind::Idle, "srt") => return println!("{:.0}", srt::idle(&library(false), rate as usize)),
         (Kind::Idle, "quinn") => return println!("{:.0}", quic::idle(rate as usize)),
         (Kind::Idle, other) => return println!("{:.0}", headway::idle(rate as usize, other)),
-        (Kind::First, "quinn") => return first::print((0..rate as usize).map(|_| quic::first())),
-        (Kind::First, other) => return first::print((0..rate as usize).map(|_| headway::first(other))),
+        (Kind::First, name) => {
+            let srt = (name == "srt").then(|| library(false));
+            let one = |seed| {
+                let path = first::Path { loss_pct: job.length, seed };
+                match (&srt, name) {
+                    (Some(srt), _) => srt::first(srt, path),
+                    (None, "quinn") => quic::first(path),
+                    (None, other) => headway::first(other, path),
+                }
+            };
+            return first::print((1..=rate as u64).map(one));
+        }
         _ => {}
     }
     let many = streams::Streams { many: rate as usize, bits: 600e6 / rate };
@@ -131,6 +152,7 @@ fn main() {
         Some(other) if kind == Kind::Streams => streams::headway(&job, other, many),
         Some("raw") => raw::run(&job),
         Some("quinn") => quic::run(&job),
+        Some("srt") => srt::run(&library(true), &job),
         Some(other) => headway::run(&job, other),
         None => panic!("which transport?"),
     };

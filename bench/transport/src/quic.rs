@@ -77,11 +77,11 @@ pub fn idle(many: usize) -> f64 {
 }
 
 /// Seconds from the wish to connect till the first datagram has arrived.
-pub fn first() -> f64 {
+pub fn first(path: crate::first::Path) -> f64 {
     drop(rustls::crypto::ring::default_provider().install_default());
     runtime().block_on(async {
         let (server, client) = ends();
-        let address = crate::first::behind_link(server.local_addr().unwrap());
+        let address = crate::first::behind_link(server.local_addr().unwrap(), path);
         let arrival = tokio::spawn(async move {
             let connection = server.accept().await.unwrap().await.unwrap();
             connection.read_datagram().await.unwrap();
@@ -89,7 +89,10 @@ pub fn first() -> f64 {
         });
         let begin = Instant::now();
         let connection = client.connect(address, "localhost").unwrap().await.unwrap();
-        connection.send_datagram(Bytes::from_static(&[1; 1000])).unwrap();
+        while !arrival.is_finished() {
+            connection.send_datagram(Bytes::from_static(&[1; 1000])).unwrap();
+            tokio::time::sleep(crate::first::GAP).await;
+        }
         arrival.await.unwrap().duration_since(begin).as_secs_f64()
     })
 }
