@@ -4,6 +4,7 @@ use crate::sockets::arguments::{RecvOptions, RelayOptions, SendOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use headway_run::TraceFormat;
+use headway_units::Probability;
 use std::path::PathBuf;
 
 /// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues, and the same on real sockets.
@@ -18,6 +19,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario and leave its record in a folder.
     Run(RunOptions),
+    /// Run a scenario many times, and say what that tells: a table with intervals, and a dataset.
+    Sweep(SweepOptions),
     /// Run a scenario's flows between real sockets of this machine, in real time, through its link.
     #[cfg(target_os = "linux")]
     Live(LiveOptions),
@@ -92,6 +95,57 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub(crate) bound: headway_units::Duration,
     /// Print the summary as JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepOptions {
+    /// The scenario file, with or without a `[vary]` of its own.
+    pub(crate) scenario: PathBuf,
+    /// Vary a key, such as `link[0].rate=1Mbps,2Mbps` or `link[*].delay=10ms..100ms/10`. May be repeated.
+    #[arg(long = "vary", value_name = "KEY=V1,V2,..")]
+    pub(crate) varies: Vec<String>,
+    /// How many seeds, from 1 on [default: the scenario's].
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<std::num::NonZeroU32>,
+    /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// A number to show, such as `share=flow[tcp].throughput_bps / sum(flow[*].throughput_bps)`. May be repeated [default: rates, losses, delays].
+    #[arg(long = "metric", value_name = "NAME=EXPRESSION")]
+    pub(crate) metrics: Vec<String>,
+    /// Also show the differences to one value of a key, such as `queue=droptail`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) against: Option<String>,
+    /// Take these differences run by run of the same seed; otherwise their intervals are Welch's.
+    #[arg(long, requires = "against")]
+    pub(crate) paired: bool,
+    /// Add seeds until each interval is narrower than so much of its mean, such as `5%`.
+    #[arg(long, value_name = "SHARE", conflicts_with = "records")]
+    pub(crate) precision: Option<Probability>,
+    /// After so many seeds it is enough.
+    #[arg(long, value_name = "N", default_value = "1000", requires = "precision")]
+    pub(crate) most: std::num::NonZeroU32,
+    /// Folder for the dataset [default: out/NAME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also leave a record of each run, with its series.
+    #[arg(long)]
+    pub(crate) records: bool,
+    /// Worker threads [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Run again what the folder already holds.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Print comma-separated values instead of a table.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
     /// Show no progress.

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
+        Command::Sweep(options) => sweep::sweep(&options),
         #[cfg(target_os = "linux")]
         Command::Live(options) => live::live(&options),
         Command::Plot(options) => plot::plot(&options),

@@ -235,7 +235,8 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
     let _lock = out.claim(Holds::Paper)?;
     let reuse = Reuse::default();
-    let progress = Progress::of_runs(runs.len(), options.quiet);
+    let progress = Progress::of_runs(options.quiet);
+    progress.runs(runs.len());
     let done = each(runs.len(), options.jobs, &progress, |number| {
         let (cell, seed) = runs[number];
         one_run(read, cell, profile, seed, out, &reuse, &progress)

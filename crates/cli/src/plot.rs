@@ -3,10 +3,9 @@
 use crate::arguments::PlotOptions;
 use crate::error::Failure;
 use crate::output;
-use crate::sweep;
 use headway_record::plot::{Run, figures};
 use headway_record::{SeriesTable, Summary};
-use headway_run::Folder;
+use headway_run::{Folder, listed};
 use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
@@ -38,7 +37,7 @@ fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     let mut records = Vec::new();
     for path in asked {
         let folder = Folder(path.clone());
-        if let Some(runs) = sweep::listed(&folder)? {
+        if let Some(runs) = listed(&folder)? {
             let all = runs.len();
             let done: Vec<Folder> = runs.into_iter().filter(|run| run.path(Folder::SUMMARY).exists()).collect();
             if done.len() < all {
@@ -64,7 +63,7 @@ fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
 fn is_left_over(record: &Path) -> bool {
     let Ok(record) = record.canonicalize() else { return false };
     // What stands above need not be Headway's, and a record can be drawn without it.
-    let sweep = record.parent().and_then(|parent| sweep::listed(&Folder(parent.to_owned())).ok().flatten());
+    let sweep = record.parent().and_then(|parent| listed(&Folder(parent.to_owned())).ok().flatten());
     sweep.is_some_and(|runs| runs.iter().all(|run| run.0 != record))
 }
 

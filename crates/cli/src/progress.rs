@@ -27,9 +27,9 @@ impl Progress {
         Self { bar, over: Over::Time }
     }
 
-    /// Over many runs.
-    pub(crate) fn of_runs(runs: usize, quiet: bool) -> Self {
-        let bar = bar(runs as u64, quiet);
+    /// Over many runs: as many as it is [told of](Watch::runs).
+    pub(crate) fn of_runs(quiet: bool) -> Self {
+        let bar = bar(0, quiet);
         bar.set_style(style("{bar:40} {pos} of {len} runs, {eta} left"));
         Self { bar, over: Over::Runs }
     }
@@ -83,6 +83,10 @@ impl Watch for Progress {
             simulated / elapsed,
             packet_hops as f64 / elapsed / 1e6
         ));
+    }
+
+    fn runs(&self, more: usize) {
+        self.bar.inc_length(more as u64);
     }
 
     fn run_done(&self) {

@@ -136,6 +136,7 @@ pub(crate) fn table(report: &Report) -> String {
         std::iter::once(name.to_owned()).chain(numbers.map(|number| number.to_string())).collect()
     };
     let ways = number_table(
+        1,
         texts(&["way", "came", "left", "dropped", "marked", "on the link", "left\nB"]),
         vec![way("to the server", &report.to_server), way("to the clients", &report.to_client)],
     );
@@ -148,6 +149,6 @@ pub(crate) fn table(report: &Report) -> String {
     if errors.is_empty() {
         return format!("{:.1} s\n\n{ways}", report.elapsed_s);
     }
-    let errors = number_table(texts(&["late", "p50\nus", "p99\nus", "max\nus"]), errors);
+    let errors = number_table(1, texts(&["late", "p50\nus", "p99\nus", "max\nus"]), errors);
     format!("{:.1} s\n\n{ways}\n{errors}", report.elapsed_s)
 }

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_media::SendQueueOptions;
-use headway_run::{ScenarioText, each};
+use headway_run::{ScenarioText, Watch as _, each};
 use headway_scenario::{Flow, Scenario, hint, load, plan, resend_misfit};
 use headway_sim::{Comparison, Yardstick, YardstickError, compare};
 pub(crate) use named::parse;
@@ -34,7 +34,8 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
     }
     let options: Vec<SendQueueOptions> = queues.iter().map(|queue| queue.options.clone()).collect();
     let seeds = seeds(asked)?;
-    let progress = Progress::of_runs(seeds.len(), asked.quiet);
+    let progress = Progress::of_runs(asked.quiet);
+    progress.runs(seeds.len());
     let done = each(seeds.len(), asked.jobs, &progress, |number| {
         let scenario = Scenario { seed: seeds[number], ..scenario.clone() };
         compare(&scenario, flow, &options, asked.knowing, || !interrupt::asked()).map_err(|error| match error {
@@ -83,7 +84,7 @@ fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
             "--set seed: here --first-seed says which seeds are run, --seeds how many".to_owned(),
         ));
     }
-    if plan(&file, &text, &overrides).map_err(Failure::scenario)?.runs.len() > 1 {
+    if plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len() > 1 {
         output::note(&format!("warning: {file}: what [vary] says does not count here"));
     }
     let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;

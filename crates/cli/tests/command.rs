@@ -104,16 +104,14 @@ fn seeds_that_change_nothing_are_one_run() {
     let out = folder.path().join("out").display().to_string();
     let flow = "[[flow]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }\n";
     let link = "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n";
-    for (start, tables) in [("\"1ms\"", 1), ("{ uniform = [\"0s\", \"0.1s\"] }", 3)] {
+    for (start, identical) in [("\"1ms\"", true), ("{ uniform = [\"0s\", \"0.1s\"] }", false)] {
         let sweep = format!("duration = \"2s\"\n{link}{flow}start = {start}\n[vary]\nseed = [1, 2, 3]\n");
         std::fs::write(&file, sweep).unwrap();
         let ran = run(&["run", &file, "--out", &out]);
         assert!(ran.status.success(), "{}", text_of(&ran));
         let shown = text(&ran.stdout);
-        assert_eq!(shown.matches("a > b ").count(), 2 * tables, "a flow and a link each\n{shown}");
-        assert_eq!(shown.matches("record: ").count(), 3, "{shown}");
-        assert_eq!(shown.contains("(seeds 1, 2, 3), 0 to 2 s"), tables == 1, "{shown}");
-        assert_eq!(shown.contains("These 3 seeds gave one and the same run"), tables == 1, "{shown}");
+        assert_eq!(shown.contains("all seeds gave one and the same run"), identical, "{shown}");
+        assert_eq!(shown.contains('±'), !identical, "{shown}");
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! A paper is a folder with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`. Those of `papers/<id>/` are built into the program,
 //! with a file here for metrics that take more than an expression; another is read by whoever has it ([`Paper::of_folder`]). Nothing here opens a file or starts a thread: whoever drives it asks for
-//! [`Cell`]s, runs each with its seeds, [`measure`]s what came of it, and hands the numbers back.
+//! [`Cell`]s, runs each with its seeds, asks what came of it for its [`Metrics`], and hands the numbers back.
 //!
 //! | in | out |
 //! |---|---|

@@ -261,10 +261,10 @@ fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -
     draw(head, cells, |column| columns[column].is_text)
 }
 
-/// A table of names and their numbers: the first column is text, all others are numbers. A line break in a head begins its unit.
+/// A table of names and their numbers: the first `texts` columns are text, all others are numbers. A line break in a head begins its unit.
 #[must_use]
-pub fn number_table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    draw(head, rows, |column| column == 0)
+pub fn number_table(texts: usize, head: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    draw(head, rows, |column| column < texts)
 }
 
 fn draw(head: Vec<String>, rows: Vec<Vec<String>>, is_text: impl Fn(usize) -> bool) -> String {

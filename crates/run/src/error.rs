@@ -25,6 +25,20 @@ pub enum Error {
     /// The run came to a point from which it cannot go on.
     #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
     Run(#[from] headway_sim::RunError),
+    /// One run of many is wrong.
+    #[error("{label}: {error}")]
+    OfRun {
+        /// What tells it from its siblings.
+        label: String,
+        /// What is wrong.
+        error: Box<Self>,
+    },
+    /// What is asked of runs names what none of them has.
+    #[error("{0}")]
+    Metric(headway_record::ExpressionError),
+    /// It was stopped before there was anything to keep.
+    #[error("stopped")]
+    Stopped,
     /// A folder is not what it should be.
     #[error("{}: {reason}", path.display())]
     Record {
@@ -36,6 +50,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// That of a run among others. What is wrong with a scenario is told with its place, and needs no more.
+    pub(crate) fn of_run(label: String, error: Self) -> Self {
+        match error {
+            wrong @ Self::Scenario(_) => wrong,
+            error if label.is_empty() => error,
+            error => Self::OfRun { label, error: Box::new(error) },
+        }
+    }
+
     /// What could not be done with this file.
     pub fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();

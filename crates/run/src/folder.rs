@@ -151,7 +151,7 @@ impl Folder {
         Ok(Self(path))
     }
 
-    fn refuse_link(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn refuse_link(&self, path: &Path) -> Result<(), Error> {
         if path.is_symlink() {
             let reason = "it is a symbolic link, which Headway does not follow; remove it, or name what it leads to";
             return Err(Error::Record { path: path.to_owned(), reason: reason.to_owned() });

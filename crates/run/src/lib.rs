@@ -7,7 +7,8 @@
 //! | [`ScenarioText`]: a file and what the caller changes in it | what [`headway_scenario::load`] reads |
 //! | [`simulate`]: a scenario, and who [watches](Watch) | a record in memory |
 //! | [`Job`]: a scenario and a [`Folder`] | a record in it, or what [was found](Reuse) there |
-//! | [`each`]: many runs | their answers, on all cores |
+//! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and an [`Answer`] |
+//! | [`each`]: many of anything | their answers, on all cores |
 #![forbid(unsafe_code)]
 
 mod checksums;
@@ -20,6 +21,7 @@ mod pool;
 mod record;
 mod reuse;
 mod simulate;
+mod sweep;
 mod text;
 mod traces;
 mod watch;
@@ -33,6 +35,10 @@ pub use job::{Found, Job};
 pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
+pub use sweep::{
+    Against, Answer, AnswerRow, Difference, FLOWS, Key, LINKS, Metric, NO_CHANCE, NoSuchValue, Number, RUNS, Session,
+    Sweep, Task, Threads, listed,
+};
 pub use text::{Beside, ScenarioText};
 pub use traces::{TraceFormat, Traces};
 pub use watch::Watch;

@@ -3,10 +3,9 @@
 use crate::Error;
 use crate::files::read;
 use headway_scenario::{Files, Override};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Larger scenario files are mistakes.
 const LARGEST_SCENARIO: u64 = 16 << 20;
@@ -16,25 +15,29 @@ const LARGEST_SCENARIO: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Beside {
     folder: PathBuf,
-    read: RefCell<BTreeMap<String, Arc<str>>>,
+    read: Mutex<BTreeMap<String, Arc<str>>>,
 }
 
 impl Beside {
     /// Those in this folder.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, read: RefCell::default() }
+        Self { folder, read: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<str>>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was read, by the names that the scenario uses.
     pub fn taken(&self) -> BTreeMap<String, Arc<str>> {
-        self.read.borrow().clone()
+        self.known().clone()
     }
 }
 
 impl Files for Beside {
     fn read(&self, path: &str, limit: u64) -> Result<String, String> {
-        if let Some(text) = self.read.borrow().get(path) {
+        if let Some(text) = self.known().get(path) {
             return Ok(text.to_string());
         }
         let bytes = read(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
@@ -43,7 +46,7 @@ impl Files for Beside {
         if text.contains('\0') {
             return Err(format!("it is no text; {}", trace_of(path)));
         }
-        self.read.borrow_mut().insert(path.to_owned(), text.as_str().into());
+        self.known().insert(path.to_owned(), text.as_str().into());
         Ok(text)
     }
 }

@@ -14,6 +14,11 @@ pub trait Watch: Sync {
         let _ = (now, packet_hops);
     }
 
+    /// So many runs are to be done, beside those that were told of.
+    fn runs(&self, more: usize) {
+        let _ = more;
+    }
+
     /// One run of many is done.
     fn run_done(&self) {}
 }

@@ -63,7 +63,7 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     let seed = asked.seed.map(|seed| format!("seed={seed}"));
     let sets = asked.overrides.iter().chain(&seed);
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, sets)?;
-    let runs = plan(&file, &text, &overrides).map_err(Failure::scenario)?.runs.len();
+    let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
     if runs > 1 {
         let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");
         return Err(Failure::Live(what));

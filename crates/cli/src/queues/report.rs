@@ -1,11 +1,10 @@
 //! What `headway queues` says: as JSON, or as tables for a terminal.
 
 use super::named::Named;
-use crate::sweep::identical;
 use headway_media::SendQueueOptions;
 use headway_papers::Number;
-use headway_record::Estimate;
-use headway_record::number_table;
+use headway_record::{Estimate, number_table};
+use headway_run::NO_CHANCE;
 use headway_scenario::Scenario;
 use headway_sim::{Compared, Comparison, Shares};
 use headway_units::MediaKind;
@@ -121,7 +120,11 @@ impl<'a> Report<'a> {
             [] => String::new(),
         };
         let opportunities = self.opportunities.map_or(0.0, |number| number.mean);
-        let warning = if self.identical { format!("\n{}", identical(self.seeds.len())) } else { String::new() };
+        let warning = if self.identical {
+            format!("\nThese {} seeds gave one and the same run: {NO_CHANCE}\n", self.seeds.len())
+        } else {
+            String::new()
+        };
         format!(
             "{} of {}, {seeds}; * is the best of a column\n\nAs they run\n\n{}\nOver the same opportunities ({opportunities:.0} a run), \
              losses left out\n\n{}{warning}",
@@ -223,5 +226,5 @@ fn draw<'a>(names: impl Iterator<Item = &'a str>, columns: Vec<Column>) -> Strin
             row.push(cell);
         }
     }
-    number_table(head, rows)
+    number_table(1, head, rows)
 }

@@ -89,6 +89,13 @@ impl Numbers {
     }
 }
 
+/// A summary's JSON.
+impl From<Value> for Numbers {
+    fn from(summary: Value) -> Self {
+        Self(summary)
+    }
+}
+
 impl Expression {
     /// Its value; none where the record has no such number, or it is not finite.
     ///

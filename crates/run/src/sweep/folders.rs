@@ -1,12 +1,8 @@
-//! Many runs of one scenario: where their records lie, which of them are one and the same, and which are left of others.
+//! Where the records of a sweep's runs lie, and which are left of others.
 
-use crate::error::Failure;
-use crate::output;
-use headway_record::Summary;
-use headway_run::{Folder, Job, safe_name};
-use headway_scenario::{Run, Scenario};
+use crate::{Error, Folder, safe_name};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The file of a sweep's folder that lists its runs.
 const RUNS: &str = "runs.json";
@@ -21,18 +17,8 @@ struct Listed {
     folder: String,
 }
 
-/// A folder for each run, called after what sets it apart: no two are the same, not even where capitals do not count. Keys
-/// go by their last part where that is enough.
-pub(crate) fn folder_names(runs: &[Run]) -> Vec<String> {
-    let keys: Vec<&str> =
-        runs.first().map_or(Vec::new(), |run| run.varied.iter().map(|(key, _)| key.as_str()).collect());
-    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    let short: Vec<String> = (keys.iter())
-        .map(|key| {
-            let clear = keys.iter().filter(|other| last(other) == last(key)).count() == 1;
-            if clear { last(key) } else { (*key).to_owned() }
-        })
-        .collect();
+/// A name for the folder of each run, after what sets it apart, keys with their values: no two are the same, not even where capitals do not count.
+pub(super) fn names(runs: &[Vec<(String, String)>]) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut unique = |name: String| {
         let mut with_number = (2..).map(|number| format!("{name}-{number}"));
@@ -42,42 +28,44 @@ pub(crate) fn folder_names(runs: &[Run]) -> Vec<String> {
         }
         candidate
     };
-    runs.iter()
-        .map(|run| {
-            let parts: Vec<String> =
-                short.iter().zip(&run.varied).map(|(key, (_, value))| format!("{key}={value}")).collect();
-            unique(safe_name(&parts.join("_")))
-        })
-        .collect()
+    let joined = |run: &Vec<(String, String)>| {
+        let parts: Vec<String> = run.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        safe_name(&parts.join("_"))
+    };
+    runs.iter().map(|run| unique(joined(run))).collect()
 }
 
-/// Writes down which runs the folder is for, and says which records in it are of others.
-pub(crate) fn list(sweep: &Folder, jobs: &[Job]) -> Result<(), Failure> {
-    let name = |job: &Job| job.folder.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let runs: Vec<Listed> = jobs.iter().map(|job| Listed { label: job.label.clone(), folder: name(job) }).collect();
-    let json = serde_json::to_vec_pretty(&runs).map_err(|error| Failure::Output(error.into()))?;
+/// Writes down which runs the folder is for. Gives what there is to say of records in it that are of others.
+pub(super) fn list(sweep: &Folder, labels: &[String], folders: &[Folder]) -> Result<Vec<String>, Error> {
+    let name = |folder: &Folder| folder.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let listed = |(label, folder): (&String, &Folder)| Listed { label: label.clone(), folder: name(folder) };
+    let runs: Vec<Listed> = labels.iter().zip(folders).map(listed).collect();
+    let json =
+        serde_json::to_vec_pretty(&runs).map_err(|error| Error::file("write", &sweep.path(RUNS))(error.into()))?;
     sweep.write(RUNS, &json)?;
     let known: BTreeSet<&str> = runs.iter().map(|run| run.folder.as_str()).collect();
-    let entries = std::fs::read_dir(&sweep.0).map_err(Failure::file("read", &sweep.0))?;
+    let entries = std::fs::read_dir(&sweep.0).map_err(Error::file("read", &sweep.0))?;
     let mut others: Vec<String> = entries
         .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
         .filter(|name| !known.contains(name.as_str()) && Folder(sweep.path(name)).is_record())
         .collect();
     others.sort();
-    if !others.is_empty() {
-        let more = if others.len() > NAMED { ", ..." } else { "" };
-        let named = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let (folder, count) = (sweep.0.display(), others.len());
-        output::note(&format!(
-            "warning: {folder} also holds records that are not of this sweep ({count}), and `headway plot {folder}` leaves them \
-             out: {named}{more}"
-        ));
+    if others.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let more = if others.len() > NAMED { ", ..." } else { "" };
+    let named = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let (folder, count) = (sweep.0.display(), others.len());
+    Ok(vec![format!(
+        "warning: {folder} also holds records that are not of this sweep ({count}), and `headway plot {folder}` leaves them out: {named}{more}"
+    )])
 }
 
 /// The runs that a sweep's folder is for, in order; `None` if it is none. A record may hold a file of the same name.
-pub(crate) fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Failure> {
+///
+/// # Errors
+/// The list cannot be read.
+pub fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Error> {
     let path = sweep.path(RUNS);
     if !path.exists() || sweep.path(Folder::SUMMARY).exists() {
         return Ok(None);
@@ -87,65 +75,27 @@ pub(crate) fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Failure> {
             "this is no list of runs as `headway run` leaves it ({error}); run the scenario into this folder again, which writes it \
              anew and keeps the runs that are done"
         );
-        Failure::record(path, reason)
+        Error::Record { path, reason }
     })?;
     Ok(Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect()))
-}
-
-/// Runs that are one and the same but for their seed, in the order of the first of each.
-pub(crate) fn same_but_for_seed<'a>(done: &[(&'a Job, &'a Summary)]) -> Vec<Vec<(&'a Job, &'a Summary)>> {
-    let mut same: Vec<Vec<(&Job, &Summary)>> = Vec::new();
-    let mut by_fingerprint: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for &(job, summary) in done {
-        let places = by_fingerprint.entry(&summary.fingerprint).or_default();
-        let twin = places.iter().copied().find(|&place| {
-            let (other, others) = same[place][0];
-            Summary { seed: summary.seed, ..others.clone() } == *summary
-                && Scenario { seed: job.scenario.seed, ..other.scenario.clone() } == job.scenario
-        });
-        match twin {
-            Some(place) => same[place].push((job, summary)),
-            None => {
-                places.push(same.len());
-                same.push(vec![(job, summary)]);
-            }
-        }
-    }
-    same
-}
-
-/// What there is to say of seeds that make no difference.
-pub(crate) fn identical(seeds: usize) -> String {
-    format!(
-        "These {seeds} seeds gave one and the same run: chance has no part in it, or made no difference. So there is no interval,\nand a \
-         start some milliseconds later may give other numbers. Chance comes with `start = {{ uniform = [\"0s\", \"0.1s\"] }}`\nof a flow, \
-         the `loss` of a link, a `red` queue, or a source that draws.\n"
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(all: &[&[(&str, &str)]]) -> Vec<String> {
-        let run = |varied: &&[(&str, &str)]| Run {
-            label: String::new(),
-            varied: varied.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
-            overrides: Vec::new(),
+    fn named(all: &[&[(&str, &str)]]) -> Vec<String> {
+        let run = |varied: &&[(&str, &str)]| {
+            varied.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
-        folder_names(&all.iter().map(run).collect::<Vec<_>>())
+        names(&all.iter().map(run).collect::<Vec<_>>())
     }
 
     #[test]
     fn folders_tell_what_sets_their_runs_apart() {
         assert_eq!(
-            names(&[&[("link[a->b].rate", "1Mbps"), ("seed", "1")], &[("link[a->b].rate", "2Mbps"), ("seed", "1")]]),
+            named(&[&[("rate", "1Mbps"), ("seed", "1")], &[("rate", "2Mbps"), ("seed", "1")]]),
             ["rate=1Mbps_seed=1", "rate=2Mbps_seed=1"]
-        );
-        assert_eq!(
-            names(&[&[("link[a].rate", "1Mbps"), ("link[b].rate", "2Mbps")]]),
-            ["link_a_.rate=1Mbps_link_b_.rate=2Mbps"],
-            "the last part is not enough"
         );
     }
 
@@ -153,7 +103,7 @@ mod tests {
     fn no_two_runs_share_a_folder() {
         let long = "x".repeat(200);
         let (first, second) = (format!("{long}1"), format!("{long}2"));
-        let found = names(&[
+        let found = named(&[
             &[("a", "1/2")],
             &[("a", "1 2")],
             &[("a", "Mb")],

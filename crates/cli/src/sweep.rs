@@ -1,0 +1,90 @@
+//! `headway sweep`: one scenario, thousands of runs, one table and one dataset.
+
+use crate::arguments::SweepOptions;
+use crate::error::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::run::folder;
+use headway_run::{Answer, Folder, Metric, ScenarioText, Session, Sweep, Threads};
+use headway_scenario::Vary;
+
+/// What is asked of a sweep.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) metrics: Vec<Metric>,
+    /// How narrow intervals have to be, of their means, and after how many seeds it is enough.
+    pub(crate) precision: Option<(f64, usize)>,
+}
+
+/// What came of it.
+pub(crate) struct Swept {
+    pub(crate) answer: Answer,
+    /// Whether nothing is missing.
+    pub(crate) complete: bool,
+}
+
+pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
+    interrupt::listen();
+    let text = ScenarioText::read(&options.scenario, &options.overrides)?;
+    let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
+    let varies = options.varies.iter().chain(&seeds).map(|vary| vary.parse::<Vary>());
+    let varies: Vec<Vary> = varies.collect::<Result<_, _>>().map_err(Failure::scenario)?;
+    let metrics = options.metrics.iter().map(|metric| metric.parse::<Metric>());
+    let metrics = metrics.collect::<Result<_, _>>().map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
+    let progress = Progress::of_runs(options.quiet);
+    let sweep = Sweep::read(text, &varies, options.records, &progress)?;
+    sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
+    let out = folder(options.out.as_deref(), sweep.name());
+    let threads = Threads { jobs: options.jobs, traces: Vec::new(), again: options.again };
+    let precision = options.precision.map(|relative| (relative.value(), options.most.get() as usize));
+    let Swept { answer, complete } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
+    let answer = match &options.against {
+        Some(value) => {
+            answer.against(value, options.paired).map_err(|error| Failure::Sweep(format!("--against: {error}")))?
+        }
+        None => answer,
+    };
+    if options.json {
+        output::json(&answer)?;
+    } else if options.csv {
+        output::text(&answer.csv())?;
+    } else {
+        let dataset = if complete { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
+        output::text(&format!("{}{dataset}", answer.plain()))?;
+    }
+    if complete { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
+/// Does what is missing, and tells what there is to say of what was there.
+pub(crate) fn run(
+    sweep: &Sweep,
+    out: Folder,
+    threads: &Threads,
+    asked: &Asked,
+    progress: Progress,
+) -> Result<Swept, Failure> {
+    let mut session = Session::open(sweep, out, threads.again)?;
+    let mut told = Vec::new();
+    loop {
+        let said = threads.run(&mut session, &progress)?;
+        if told.is_empty() {
+            told = said;
+        }
+        let complete = session.missing().is_empty();
+        let refined = match asked.precision {
+            Some((relative, most)) if complete => session.refine(&asked.metrics, relative, most)?,
+            _ => false,
+        };
+        if refined {
+            continue;
+        }
+        progress.finish();
+        told.iter().for_each(|told| output::note(told));
+        let answer = session.answer(&asked.metrics)?;
+        if complete {
+            session.finish()?;
+        }
+        return Ok(Swept { answer, complete });
+    }
+}

@@ -1,0 +1,119 @@
+//! `headway sweep`: one command, one table, one dataset, whatever happens meanwhile.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_methods, reason = "the program under test is another process")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// What a user writes for 3 bottlenecks, 2 queues, 3 round trips, 3 buffers and 3 numbers of flows.
+const STUDY: &str = r#"
+duration = "0.5s"
+link = [{ between = ["server", "client"], rate = "1Mbps", delay = "10ms", queue = { limit = "20packets", kind = "droptail" } }]
+[[flow]]
+name = "tcp"
+from = "server"
+to = "client"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+start = { uniform = ["0s", "0.1s"] }
+[vary]
+"link[0].rate" = ["1Mbps", "2Mbps", "5Mbps"]
+"link[0].queue.kind" = ["droptail", "red"]
+"link[0].delay" = ["5ms", "20ms", "50ms"]
+"link[0].queue.limit" = ["10packets", "20packets", "50packets"]
+"flow[0].count" = [1, 2, 4]
+"#;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(scenario: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::write(place.path("study.toml"), scenario).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.current_dir(self.0.path()).args(words);
+        command
+    }
+
+    fn sweep(&self, words: &[&str]) -> Output {
+        self.command(&[&["sweep", "study.toml"], words].concat()).output().unwrap()
+    }
+
+    fn shows(&self, words: &[&str]) -> String {
+        let ran = self.sweep(words);
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    fn refuses(&self, words: &[&str], part: &str) {
+        let ran = self.sweep(words);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(!ran.status.success() && said.contains(part), "{words:?}: {said}");
+    }
+}
+
+fn dataset(folder: &Path) -> [Vec<u8>; 3] {
+    ["flows.parquet", "links.parquet", "runs.parquet"].map(|name| std::fs::read(folder.join(name)).unwrap())
+}
+
+/// 162 points, 20 seeds: 3240 runs.
+#[test]
+fn a_study_is_one_scenario_one_command_and_one_table() {
+    assert!(STUDY.trim().lines().count() < 20);
+    let place = Place::new(STUDY);
+    let shown = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--quiet"]);
+    let rows: Vec<&str> = shown.lines().filter(|line| line.contains('±') && line.contains("packets")).collect();
+    assert_eq!(rows.len(), 3 * 2 * 3 * 3 * 3, "{shown}");
+    assert!(shown.contains("dataset: out/study"), "{shown}");
+    let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);
+    assert_eq!(csv.lines().count(), 163);
+    assert!(
+        csv.starts_with("rate,kind,delay,limit,count,runs,Mb/s,Mb/s ci95\n1Mbps,droptail,5ms,10packets,1,20,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_sweep_that_is_killed_again_and_again_leaves_the_same_dataset() {
+    let place = Place::new(STUDY);
+    let words = ["sweep", "study.toml", "--seeds", "4", "--quiet", "--set", "flow[0].count=2"];
+    let whole = place.command(&[&words[..], &["--out", "whole"]].concat()).output().unwrap();
+    assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stderr));
+    for wait_ms in [1, 20, 60, 130, 90] {
+        let mut command = place.command(&[&words[..], &["--out", "killed"]].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let last = place.command(&[&words[..], &["--out", "killed", "--jobs", "1"]].concat()).output().unwrap();
+    assert!(last.status.success(), "{}", String::from_utf8_lossy(&last.stderr));
+    assert_eq!(dataset(&place.path("whole")), dataset(&place.path("killed")));
+    assert_eq!(whole.stdout.len() + 1, last.stdout.len(), "but for the name of the folder");
+}
+
+#[test]
+fn what_is_varied_and_asked_on_the_command_line_is_told_apart() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let words = ["--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "5", "--metric", "flow[tcp].loss_ratio"];
+    let shown = place.shows(&[&words[..], &["--against", "rate=1Mbps"]].concat());
+    assert!(shown.contains("less rate=1Mbps, 95 % interval (Welch)"), "{shown}");
+    let json: serde_json::Value = serde_json::from_str(&place.shows(&[&words[..], &["--json"]].concat())).unwrap();
+    assert_eq!((&json["keys"][0]["name"], &json["rows"][1]["values"][0]), (&"rate".into(), &"2Mbps".into()));
+    assert_eq!(json["rows"][1]["metrics"][0]["runs"], 5);
+    place.refuses(&[&words[..], &["--against", "rate=3Mbps"]].concat(), "rate=1Mbps, rate=2Mbps");
+    place.refuses(&["--metric", "flow[tcp].loss"], "there is no \"loss\"");
+    place.refuses(&["--metric", "1 +"], "--metric");
+    place.refuses(&["--vary", "link[0].rate"], "link[0].rate");
+    place.refuses(&["--vary", "link[7].rate=1Mbps"], "there is no link[7]");
+    place.refuses(&["--vary", "link[0].rate=1Mpbs"], "unknown unit \"Mpbs\"");
+}

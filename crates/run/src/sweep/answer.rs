@@ -1,0 +1,337 @@
+//! What a sweep says: for each combination of what was varied, each metric as a mean with its 95 % interval over seeds.
+
+use crate::sweep::Metric;
+use headway_record::{Estimate, number_table};
+use headway_scenario::Column;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Digits of a number without an interval, and of an interval.
+const DIGITS: i32 = 4;
+const INTERVAL_DIGITS: i32 = 2;
+/// More decimals than these say nothing.
+const MOST_DECIMALS: usize = 9;
+
+/// What there is to say of seeds that make no difference.
+pub const NO_CHANCE: &str = "chance has no part in it, or made no difference. So there is no interval,\nand a start some milliseconds later may give other numbers. Chance comes with \
+     `start = { uniform = [\"0s\", \"0.1s\"] }`\nof a flow, the `loss` of a link, a `red` queue, or a source that draws.";
+
+/// What a sweep says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// What was varied, but for the seed.
+    pub keys: Vec<Key>,
+    /// What was asked of each run.
+    pub metrics: Vec<String>,
+    /// A combination of values each, in the order of the sweep.
+    pub rows: Vec<AnswerRow>,
+    /// The same beside one value of a key, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+/// A key that was varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// As it is written in a scenario.
+    pub key: String,
+    /// Its short name, which the dataset has, too.
+    pub name: String,
+    /// The unit of the dataset's numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
+}
+
+impl From<&Column> for Key {
+    fn from(column: &Column) -> Self {
+        Self { key: column.key.clone(), name: column.name.clone(), unit: column.unit }
+    }
+}
+
+/// One combination.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AnswerRow {
+    /// The values of the keys, as they are written.
+    pub values: Vec<String>,
+    /// How many runs there are of it.
+    pub runs: usize,
+    /// Whether all of them were one and the same run: then nothing was random, and there is no interval.
+    pub identical: bool,
+    /// The metrics; none of what the runs do not have.
+    pub metrics: Vec<Option<Number>>,
+    /// The metrics of each run, by its seed.
+    #[serde(skip)]
+    pub(super) samples: Vec<Vec<(u64, f64)>>,
+}
+
+impl AnswerRow {
+    /// A metric of each run that has it, with the run's seed.
+    #[must_use]
+    pub fn samples(&self, metric: usize) -> &[(u64, f64)] {
+        self.samples.get(metric).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A mean over runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Number {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its 95 % interval (Student); none of a single run, or where nothing was random.
+    pub ci95: Option<f64>,
+    /// How many runs have it.
+    pub runs: usize,
+}
+
+/// The combinations less that one in which a key has a certain value, and all others the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The key's short name, and the value.
+    pub value: [String; 2],
+    /// Whether runs of the same seed are compared with one another; otherwise the intervals are Welch's.
+    pub paired: bool,
+    /// A row each that has such a one.
+    pub rows: Vec<Difference>,
+}
+
+/// By how much a combination differs from its counterpart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The values of the keys.
+    pub values: Vec<String>,
+    /// The differences of the metrics.
+    pub metrics: Vec<Option<Number>>,
+}
+
+/// There is no such value of a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nothing was run with {wanted}: write KEY=VALUE with one of {known}")]
+pub struct NoSuchValue {
+    wanted: String,
+    known: String,
+}
+
+impl Answer {
+    pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<AnswerRow>) -> Self {
+        let metrics = metrics.iter().map(|metric| metric.name.clone()).collect();
+        Self { keys: columns.iter().map(Key::from).collect(), metrics, rows, against: None }
+    }
+
+    /// The same with the differences to one value of a key, `KEY=VALUE`: runs of the same seed beside one another (`paired`), or all of one with
+    /// all of the other by Welch.
+    ///
+    /// # Errors
+    /// There is no such key, or it never had this value.
+    pub fn against(mut self, wanted: &str, paired: bool) -> Result<Self, NoSuchValue> {
+        let place = wanted.rsplit_once('=').and_then(|(key, value)| {
+            let (key, value) = (key.trim(), value.trim());
+            let place = self.keys.iter().position(|known| known.name == key || known.key == key)?;
+            self.rows.iter().any(|row| row.values[place] == value).then(|| (place, value.to_owned()))
+        });
+        let Some((place, value)) = place else { return Err(self.no_such(wanted)) };
+        let rest = |row: &AnswerRow| {
+            let others = row.values.iter().enumerate().filter(|(at, _)| *at != place);
+            others.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        let mut rows = Vec::new();
+        for row in self.rows.iter().filter(|row| row.values[place] != value) {
+            let like = |other: &&AnswerRow| other.values[place] == value && rest(other) == rest(row);
+            let Some(base) = self.rows.iter().find(like) else { continue };
+            let metrics = (0..self.metrics.len()).map(|metric| difference(row, base, metric, paired)).collect();
+            rows.push(Difference { values: row.values.clone(), metrics });
+        }
+        self.against = Some(Against { value: [self.keys[place].name.clone(), value], paired, rows });
+        Ok(self)
+    }
+
+    fn no_such(&self, wanted: &str) -> NoSuchValue {
+        let mut known = Vec::new();
+        for (place, key) in self.keys.iter().enumerate() {
+            for row in &self.rows {
+                let value = format!("{}={}", key.name, row.values[place]);
+                if !known.contains(&value) {
+                    known.push(value);
+                }
+            }
+        }
+        let known = if known.is_empty() { "(nothing was varied but the seed)".to_owned() } else { known.join(", ") };
+        NoSuchValue { wanted: wanted.to_owned(), known }
+    }
+
+    /// As a table for people, and what there is to say of it.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        let mut text = self.table(self.rows.iter().map(|row| (&row.values, &row.metrics, Some(row))), &self.metrics);
+        let identical = self.rows.iter().filter(|row| row.identical).count();
+        if self.rows.iter().any(|row| row.metrics.iter().flatten().any(|number| number.ci95.is_some())) {
+            text.push_str("mean ± 95 % interval over seeds (Student)\n");
+        }
+        if identical > 0 {
+            let which = if identical == self.rows.len() {
+                "Everywhere".to_owned()
+            } else {
+                format!("Where = stands ({identical} of {})", self.rows.len())
+            };
+            let _ = writeln!(text, "{which} all seeds gave one and the same run: {NO_CHANCE}");
+        }
+        if let Some(against) = &self.against {
+            let [key, value] = &against.value;
+            let how = if against.paired { "paired by seed" } else { "Welch" };
+            let _ = writeln!(text, "\nless {key}={value}, 95 % interval ({how}); * where 0 is outside of it");
+            let metrics: Vec<String> = self.metrics.iter().map(|name| format!("Δ {name}")).collect();
+            text.push_str(&self.table(against.rows.iter().map(|row| (&row.values, &row.metrics, None)), &metrics));
+        }
+        text
+    }
+
+    fn table<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a Vec<String>, &'a Vec<Option<Number>>, Option<&'a AnswerRow>)>,
+        metrics: &[String],
+    ) -> String {
+        let with_runs = self.against.is_none() || metrics == self.metrics;
+        let heads = self.keys.iter().map(|key| key.name.clone());
+        let heads = heads.chain(with_runs.then(|| "runs".to_owned())).chain(metrics.iter().map(|name| two_lines(name)));
+        let of_row = |(values, metrics, row): (&Vec<String>, &Vec<Option<Number>>, Option<&AnswerRow>)| {
+            let runs = row.map(|row| format!("{}{}", row.runs, if row.identical { " =" } else { "" }));
+            let shown =
+                metrics.iter().map(|number| number.map_or("-".to_owned(), |number| number.shown(row.is_none())));
+            values.iter().cloned().chain(runs).chain(shown).collect()
+        };
+        number_table(self.keys.len(), heads.collect(), rows.map(of_row).collect())
+    }
+
+    /// As comma-separated values: the keys, how many runs, and of each metric its mean and half of its interval.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let field = |text: &str| {
+            if text.contains(['"', ',', '\n', '\r']) {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.to_owned()
+            }
+        };
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let heads = self.keys.iter().map(|key| field(&key.name)).chain(["runs".to_owned()]);
+        let metrics = self.metrics.iter().flat_map(|name| [field(name), field(&format!("{name} ci95"))]);
+        let mut text = heads.chain(metrics).collect::<Vec<_>>().join(",");
+        text.push('\n');
+        for row in &self.rows {
+            let values = row.values.iter().map(|value| field(value)).chain([row.runs.to_string()]);
+            let metrics =
+                row.metrics.iter().flat_map(|of| [number(of.map(|of| of.mean)), number(of.and_then(|of| of.ci95))]);
+            text.push_str(&values.chain(metrics).collect::<Vec<_>>().join(","));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A name with its unit, or what else its last word is, below.
+fn two_lines(name: &str) -> String {
+    name.rsplit_once(' ').map_or_else(|| name.to_owned(), |(name, unit)| format!("{name}\n{unit}"))
+}
+
+fn difference(row: &AnswerRow, base: &AnswerRow, metric: usize, paired: bool) -> Option<Number> {
+    let (ours, theirs) = (row.samples(metric), base.samples(metric));
+    if paired {
+        let of_seed = |seed: u64| theirs.iter().find(|(other, _)| *other == seed).map(|(_, value)| *value);
+        let pairs: Vec<f64> = ours.iter().filter_map(|(seed, value)| Some(value - of_seed(*seed)?)).collect();
+        return Estimate::of(&pairs).map(|of| Number { mean: of.mean, ci95: of.ci95, runs: of.runs });
+    }
+    let of = |samples: &[(u64, f64)]| Estimate::of(&samples.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+    let (ours, theirs) = (of(ours)?, of(theirs)?);
+    // Runs that are one and the same say nothing of chance.
+    let ci95 = if row.identical && base.identical { None } else { ours.welch(&theirs) };
+    Some(Number { mean: ours.mean - theirs.mean, ci95, runs: ours.runs.min(theirs.runs) })
+}
+
+impl Number {
+    pub(super) fn of(samples: &[(u64, f64)], identical: bool) -> Option<Self> {
+        let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
+        let estimate = Estimate::of(&values)?;
+        let ci95 = if identical { None } else { estimate.ci95 };
+        Some(Self { mean: estimate.mean, ci95, runs: estimate.runs })
+    }
+
+    /// With as many decimals as its interval has meaning, two digits of it; without an interval four digits in all.
+    fn shown(self, is_difference: bool) -> String {
+        let Self { mean, ci95, .. } = self;
+        let (of, digits) = match ci95 {
+            Some(half) if half > 0.0 => (half, INTERVAL_DIGITS),
+            _ => (mean.abs(), DIGITS),
+        };
+        let magnitude =
+            if of > 0.0 { format!("{of:e}").split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0) } else { 0 };
+        let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(MOST_DECIMALS);
+        let decimals = if of > 0.0 { decimals } else { 0 };
+        let sign = if is_difference && mean > 0.0 { "+" } else { "" };
+        match ci95 {
+            Some(half) => {
+                let clear = if is_difference && mean.abs() > half { "*" } else { "" };
+                format!("{sign}{mean:.decimals$} ± {half:.decimals$}{clear}")
+            }
+            None => format!("{sign}{mean:.decimals$}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_as_many_decimals_as_they_are_sure_of() {
+        for (mean, ci95, shown) in [
+            (1.213_456, Some(0.012_34), "1.213 ± 0.012"),
+            (1234.56, Some(123.4), "1235 ± 123"),
+            (0.000_012, None, "0.00001200"),
+            (3.0, None, "3.000"),
+            (0.0, None, "0"),
+            (0.0, Some(0.0), "0 ± 0"),
+            (99.0, Some(0.0), "99.00 ± 0.00"),
+            (-5.25, Some(0.5), "-5.25 ± 0.50"),
+            (1e300, Some(1e-300), &format!("{:.9} ± 0.000000000", 1e300)),
+        ] {
+            assert_eq!(Number { mean, ci95, runs: 2 }.shown(false), shown);
+        }
+        assert_eq!(Number { mean: 2.0, ci95: Some(1.0), runs: 2 }.shown(true), "+2.0 ± 1.0*");
+        assert_eq!(Number { mean: -0.5, ci95: Some(1.0), runs: 2 }.shown(true), "-0.5 ± 1.0");
+    }
+
+    fn answer() -> Answer {
+        let row = |value: &str, samples: &[f64]| {
+            let samples: Vec<(u64, f64)> = (1..).zip(samples.iter().copied()).collect();
+            AnswerRow {
+                values: vec![value.to_owned(), "10ms".to_owned()],
+                runs: samples.len(),
+                identical: false,
+                metrics: vec![Number::of(&samples, false)],
+                samples: vec![samples],
+            }
+        };
+        let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
+        let rows = vec![row("red", &[1.0, 2.0, 3.0]), row("droptail", &[2.0, 3.0, 4.5])];
+        Answer { keys: vec![key("queue"), key("delay")], metrics: vec!["a, b".to_owned()], rows, against: None }
+    }
+
+    /// Pairs differ by 1, 1 and 1.5: mean 7/6, s = 0.288675, t(2) = 4.302653: 0.717109.
+    #[test]
+    fn differences_are_paired_by_seed_or_welchs() {
+        let paired = answer().against("queue=red", true).unwrap().against.unwrap();
+        let number = paired.rows[0].metrics[0].unwrap();
+        assert!((number.mean - 7.0 / 6.0).abs() < 1e-12 && (number.ci95.unwrap() - 0.717_109).abs() < 1e-5);
+        let welch = answer().against("link[0].queue=red", false).unwrap().against.unwrap();
+        let number = welch.rows[0].metrics[0].unwrap();
+        // s^2 / 3 = 1/3 and 0.527778; degrees 3.8014; t = 2.8349: 2.6305.
+        assert!((number.ci95.unwrap() - 2.6305).abs() < 5e-3, "{number:?}");
+        let error = answer().against("queue=pie", false).unwrap_err().to_string();
+        assert!(error.contains("queue=red, queue=droptail, delay=10ms"), "{error}");
+    }
+
+    #[test]
+    fn csv_quotes_what_would_break_it() {
+        let text = answer().csv();
+        assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\"\nred,10ms,3,2,"), "{text}");
+    }
+}

@@ -1,0 +1,385 @@
+//! The dataset of a sweep: Parquet files that DuckDB, polars, pandas and R read.
+//!
+//! `flows.parquet` has a row a run and flow, `links.parquet` one a run and direction of a link, `runs.parquet` one a run, with its whole summary as
+//! JSON. Rows are in the order of the runs; nothing in them hangs on when, where, or in how many pieces the sweep was run.
+
+use super::RunKey as Key;
+use super::flat::{Columns, Sort, walk};
+use crate::code::CODE;
+use crate::{Error, Folder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use headway_scenario::{Cell, Column};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Rows that are gathered before they are written.
+const ROWS: usize = 1 << 14;
+/// Of level 1 files are a tenth larger, of 9 a twentieth smaller, and ten times as slow.
+const LEVEL: i32 = 3;
+
+/// A run's row: which it is, and what it gave.
+#[derive(Debug)]
+pub(super) struct Row<'a> {
+    pub(super) run: usize,
+    pub(super) point: usize,
+    pub(super) cells: &'a [Cell],
+    pub(super) scenario_hash: u128,
+    pub(super) key: Key,
+    pub(super) summary: String,
+}
+
+/// The three tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Flows,
+    Links,
+    Runs,
+}
+
+impl Table {
+    /// The runs are the last to be written: with them the others are whole.
+    const ALL: [Self; 3] = [Self::Flows, Self::Links, Self::Runs];
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Flows => FLOWS,
+            Self::Links => LINKS,
+            Self::Runs => RUNS,
+        }
+    }
+
+    /// The table's rows of a summary: their list is what it has of them.
+    fn rows(self, summary: &Map<String, Value>) -> Vec<Value> {
+        let list = |key: &str| summary.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        match self {
+            Self::Flows => list("flows"),
+            Self::Links => list("links"),
+            Self::Runs => {
+                let of_run = summary
+                    .iter()
+                    .filter(|(key, _)| key.as_str() != "seed")
+                    .map(|(key, value)| (key.clone(), value.clone()));
+                vec![Value::Object(of_run.collect())]
+            }
+        }
+    }
+}
+
+/// A row a run and flow.
+pub const FLOWS: &str = "flows.parquet";
+/// A row a run and direction of a link.
+pub const LINKS: &str = "links.parquet";
+/// A row a run, with its summary.
+pub const RUNS: &str = "runs.parquet";
+
+/// Names of a flow's and a link's own ends, which a sweep may vary under the same names.
+fn renamed(table: Table, path: &str) -> String {
+    let of = match table {
+        Table::Flows => "flow",
+        Table::Links => "link",
+        Table::Runs => return path.to_owned(),
+    };
+    match path {
+        "name" => of.to_owned(),
+        "from" | "to" | "kind" => format!("{of}_{path}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// Writes the tables. `row` gives the rows by their numbers below `runs`; it is asked for all of them twice.
+pub(super) fn write<'a>(
+    folder: &Folder,
+    columns: &[Column],
+    runs: usize,
+    mut row: impl FnMut(usize) -> Result<Row<'a>, Error>,
+) -> Result<(), Error> {
+    let mut needed = [(); 3].map(|()| Columns::default());
+    let mut sorts: Vec<Sort> = Vec::new();
+    for number in 0..runs {
+        let row = row(number)?;
+        if number == 0 {
+            sorts = row.cells.iter().map(sort_of).collect();
+        }
+        let summary = parsed(folder, &row.summary)?;
+        for (table, needed) in Table::ALL.into_iter().zip(&mut needed) {
+            table.rows(&summary).iter().for_each(|row| needed.add(row));
+        }
+    }
+    let mut growing = Vec::new();
+    for (table, needed) in Table::ALL.into_iter().zip(needed) {
+        growing.push(Growing::begin(folder, table, columns.iter().zip(sorts.iter().copied()), needed)?);
+    }
+    for number in 0..runs {
+        let row = row(number)?;
+        let summary = parsed(folder, &row.summary)?;
+        for table in &mut growing {
+            table.add(&row, &summary)?;
+        }
+    }
+    growing.into_iter().try_for_each(Growing::end)
+}
+
+fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
+    serde_json::from_str(summary).map_err(|error| Error::Record {
+        path: folder.0.clone(),
+        reason: format!("a run's summary is not as it was left: {error}"),
+    })
+}
+
+/// What is known of each run that a dataset holds: its key and its summary. What is not as it was written is only counted.
+pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<(), Error>) -> Result<usize, Error> {
+    let path = folder.path(RUNS);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::file("read", &path)(error)),
+    };
+    let read = || -> Result<_, ParquetError> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        let wanted = ProjectionMask::columns(builder.parquet_schema(), ["run_key", "summary", "checksum", "code"]);
+        builder.with_projection(wanted).with_batch_size(256).build()
+    };
+    // A file that was cut or changed costs its runs, as they can be run again.
+    let Ok(batches) = read() else { return Ok(1) };
+    let mut damaged = 0;
+    for batch in batches {
+        let Ok(batch) = batch else {
+            damaged += 1;
+            break;
+        };
+        let text = |name: &str| batch.column_by_name(name)?.as_any().downcast_ref::<StringArray>().cloned();
+        let (Some(keys), Some(summaries), Some(sums), Some(codes)) =
+            (text("run_key"), text("summary"), text("checksum"), text("code"))
+        else {
+            return Ok(damaged + 1);
+        };
+        for at in 0..batch.num_rows() {
+            let whole = |array: &StringArray| array.is_valid(at).then(|| array.value(at).to_owned());
+            let key = whole(&keys).and_then(|key| Key::from_str_radix(&key, 16).ok());
+            match (key, whole(&summaries), whole(&sums)) {
+                (Some(key), Some(summary), Some(sum)) if sum == checksum(key, &summary) => {
+                    if whole(&codes).as_deref() == Some(CODE) {
+                        take(key, &summary)?;
+                    }
+                }
+                _ => damaged += 1,
+            }
+        }
+    }
+    Ok(damaged)
+}
+
+fn checksum(key: Key, summary: &str) -> String {
+    format!("{:016x}", xxh3_64(format!("{key:032x} {summary}").as_bytes()))
+}
+
+/// One column that is being gathered.
+#[derive(Debug)]
+enum Builder {
+    Integer(Int64Builder),
+    Float(Float64Builder),
+    Boolean(BooleanBuilder),
+    Text(StringBuilder),
+}
+
+impl Builder {
+    fn new(sort: Sort) -> Self {
+        match sort {
+            Sort::Integer => Self::Integer(Int64Builder::new()),
+            Sort::Float => Self::Float(Float64Builder::new()),
+            Sort::Boolean => Self::Boolean(BooleanBuilder::new()),
+            Sort::Text => Self::Text(StringBuilder::new()),
+        }
+    }
+
+    fn add(&mut self, value: Option<&Value>) {
+        match self {
+            Self::Integer(builder) => builder.append_option(value.and_then(Value::as_i64)),
+            Self::Float(builder) => builder.append_option(value.and_then(Value::as_f64)),
+            Self::Boolean(builder) => builder.append_option(value.and_then(Value::as_bool)),
+            Self::Text(builder) => match value {
+                None | Some(Value::Null) => builder.append_null(),
+                Some(Value::String(text)) => builder.append_value(text),
+                Some(other) => builder.append_value(other.to_string()),
+            },
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Integer(builder) => Arc::new(builder.finish()),
+            Self::Float(builder) => Arc::new(builder.finish()),
+            Self::Boolean(builder) => Arc::new(builder.finish()),
+            Self::Text(builder) => Arc::new(builder.finish()),
+        }
+    }
+}
+
+const fn data_type(sort: Sort) -> DataType {
+    match sort {
+        Sort::Integer => DataType::Int64,
+        Sort::Float => DataType::Float64,
+        Sort::Boolean => DataType::Boolean,
+        Sort::Text => DataType::Utf8,
+    }
+}
+
+/// A table that is being written.
+struct Growing {
+    table: Table,
+    schema: SchemaRef,
+    /// Those of a run, then those of the summary in the order of `paths`.
+    builders: Vec<Builder>,
+    paths: BTreeMap<String, usize>,
+    rows: usize,
+    writer: ArrowWriter<Sink>,
+    path: std::path::PathBuf,
+}
+
+impl Growing {
+    fn begin<'a>(
+        folder: &Folder,
+        table: Table,
+        columns: impl Iterator<Item = (&'a Column, Sort)>,
+        needed: Columns,
+    ) -> Result<Self, Error> {
+        let path = folder.path(table.file());
+        let mut names = vec![("run".to_owned(), Sort::Integer, None), ("point".to_owned(), Sort::Integer, None)];
+        let taken: Vec<String> = needed.0.keys().map(|path| renamed(table, path)).collect();
+        for (column, sort) in columns {
+            let own = ["run", "point", "seed", "scenario_hash", "run_key", "code", "summary", "checksum"];
+            let clashes = own.contains(&column.name.as_str()) || taken.contains(&column.name);
+            let name = if clashes { column.key.clone() } else { column.name.clone() };
+            names.push((name, sort, column.unit));
+        }
+        names.push(("seed".to_owned(), Sort::Integer, None));
+        names.push(("scenario_hash".to_owned(), Sort::Text, None));
+        names.push(("code".to_owned(), Sort::Text, None));
+        if table == Table::Runs {
+            names.extend(["run_key", "checksum", "summary"].map(|name| (name.to_owned(), Sort::Text, None)));
+        }
+        let mut paths = BTreeMap::new();
+        for (key, sort) in needed.0 {
+            paths.insert(key.clone(), names.len());
+            names.push((renamed(table, &key), sort, None));
+        }
+        let field = |(name, sort, unit): &(String, Sort, Option<&'static str>)| {
+            let field = Field::new(name, data_type(*sort), true);
+            match unit {
+                Some(unit) => field.with_metadata([("unit", *unit)]),
+                None => field,
+            }
+        };
+        let schema: SchemaRef = Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>()));
+        let builders = names.iter().map(|(_, sort, _)| Builder::new(*sort)).collect();
+        let level = ZstdLevel::try_new(LEVEL).map_err(|error| not_written(&path, &error))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(level))
+            .set_created_by("headway".to_owned())
+            .build();
+        let sink = Sink(folder.begin(table.file())?);
+        let writer = ArrowWriter::try_new(sink, Arc::clone(&schema), Some(properties))
+            .map_err(|error| not_written(&path, &error))?;
+        Ok(Self { table, schema, builders, paths, rows: 0, writer, path })
+    }
+
+    fn add(&mut self, row: &Row<'_>, summary: &Map<String, Value>) -> Result<(), Error> {
+        for below in self.table.rows(summary) {
+            let mut values: Vec<Option<&Value>> = vec![None; self.builders.len()];
+            let count = |number: usize| Value::from(number as u64);
+            let of_run = [count(row.run), count(row.point)].into_iter();
+            let of_run = of_run.chain(row.cells.iter().map(value));
+            let seed = summary
+                .get("seed")
+                .map_or(Value::Null, |seed| seed.as_u64().map_or(Value::Null, |seed| (seed as i64).into()));
+            let hash = Value::from(format!("{:032x}", row.scenario_hash));
+            let of_run = of_run.chain([seed, hash, Value::from(CODE)]);
+            let last = match self.table {
+                Table::Runs => {
+                    let key = Value::from(format!("{:032x}", row.key));
+                    vec![key, Value::from(checksum(row.key, &row.summary)), Value::from(row.summary.clone())]
+                }
+                _ => Vec::new(),
+            };
+            let of_run: Vec<Value> = of_run.chain(last).collect();
+            for (place, value) in of_run.iter().enumerate() {
+                values[place] = Some(value);
+            }
+            walk("", &below, &mut |path, value| {
+                if let Some(place) = self.paths.get(path) {
+                    values[*place] = Some(value);
+                }
+            });
+            for (builder, value) in self.builders.iter_mut().zip(values) {
+                builder.add(value);
+            }
+            self.rows += 1;
+            if self.rows == ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.rows = 0;
+        let arrays = self.builders.iter_mut().map(Builder::finish).collect();
+        let batch =
+            RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|error| not_written(&self.path, &error))?;
+        self.writer.write(&batch).map_err(|error| not_written(&self.path, &error))
+    }
+
+    fn end(mut self) -> Result<(), Error> {
+        self.flush()?;
+        let sink = self.writer.into_inner().map_err(|error| not_written(&self.path, &error))?;
+        sink.0.end().map(|_| ())
+    }
+}
+
+/// What a column holds of which this is a cell: all of its cells are alike.
+const fn sort_of(cell: &Cell) -> Sort {
+    match cell {
+        Cell::Integer(_) => Sort::Integer,
+        Cell::Number(_) => Sort::Float,
+        Cell::Boolean(_) => Sort::Boolean,
+        Cell::Text(_) => Sort::Text,
+    }
+}
+
+fn value(cell: &Cell) -> Value {
+    match cell {
+        Cell::Integer(number) => Value::from(*number),
+        Cell::Number(number) => Value::from(*number),
+        Cell::Boolean(value) => Value::from(*value),
+        Cell::Text(text) => Value::from(text.clone()),
+    }
+}
+
+fn not_written(path: &std::path::Path, error: &dyn std::fmt::Display) -> Error {
+    Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}") }
+}
+
+/// The file that a table is written into.
+struct Sink(crate::Growing);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.writer().flush()
+    }
+}

@@ -1,0 +1,81 @@
+//! A summary's numbers by their paths: `one_way_delay_s.p95`.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Integer,
+    Float,
+    Boolean,
+    Text,
+}
+
+impl Sort {
+    /// Of a value; none of what holds nothing, or several.
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+            Value::Bool(_) => Some(Self::Boolean),
+            Value::String(_) => Some(Self::Text),
+            Value::Number(number) if number.is_i64() => Some(Self::Integer),
+            Value::Number(_) => Some(Self::Float),
+        }
+    }
+
+    /// What can hold both.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (one, same) if one == same => one,
+            (Self::Integer | Self::Float, Self::Integer | Self::Float) => Self::Float,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// The columns that a table needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Columns(pub(super) BTreeMap<String, Sort>);
+
+impl Columns {
+    /// Makes room for a row.
+    pub(super) fn add(&mut self, row: &Value) {
+        walk("", row, &mut |path, value| {
+            let Some(sort) = Sort::of(value) else { return };
+            match self.0.get_mut(path) {
+                Some(known) => *known = known.with(sort),
+                None => drop(self.0.insert(path.to_owned(), sort)),
+            }
+        });
+    }
+}
+
+/// Calls `take` with each value below that is no table, and its path. Lists are passed over: they are no numbers of a row.
+pub(super) fn walk<'a>(path: &str, value: &'a Value, take: &mut impl FnMut(&str, &'a Value)) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table {
+                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                walk(&below, value, take);
+            }
+        }
+        Value::Array(_) => {}
+        other => take(path, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn columns_hold_what_all_rows_have() {
+        let mut columns = Columns::default();
+        columns.add(&json!({ "a": 1, "b": { "c": 2.5, "d": null, "list": [1, 2] }, "e": "x" }));
+        columns.add(&json!({ "a": 1.5, "b": { "d": true }, "e": "y" }));
+        let expected = [("a", Sort::Float), ("b.c", Sort::Float), ("b.d", Sort::Boolean), ("e", Sort::Text)];
+        assert_eq!(columns.0, expected.map(|(name, sort)| (name.to_owned(), sort)).into());
+    }
+}

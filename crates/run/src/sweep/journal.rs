@@ -1,0 +1,242 @@
+//! What runs of a sweep gave, a line each, added when a run is done: whoever is killed has lost no run that was over.
+//!
+//! The first line is the code that ran it all. Every other is a checksum (XXH3, 16 hexadecimal digits), the run's [`Key`] (32) and its summary as JSON, with a space between. A line that is
+//! not as it was written is passed over, and its run is run again.
+
+use super::RunKey as Key;
+use crate::code::CODE;
+use crate::{Error, Folder};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Longer lines are none of ours.
+const LONGEST: u64 = 64 << 20;
+
+/// Checksum, key and the spaces behind them.
+const HEAD: usize = 16 + 1 + 32 + 1;
+
+/// The file, and where in it each run's summary is.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    places: BTreeMap<Key, Place>,
+    end: u64,
+    /// Lines that are not as they were written.
+    pub(super) damaged: usize,
+}
+
+/// Where a summary is, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    from: u64,
+    length: usize,
+}
+
+impl Journal {
+    pub(super) const FILE: &str = "journal.txt";
+
+    /// Opens the journal of a folder, which must be claimed, and begins one where there is none. What a killed writer has left of a last
+    /// line is cut off.
+    pub(super) fn open(folder: &Folder) -> Result<Self, Error> {
+        let path = folder.path(Self::FILE);
+        let failed = |error| Error::file("read", &path)(error);
+        folder.refuse_link(&path)?;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        let (mut places, mut damaged, mut end) = (BTreeMap::new(), 0, 0);
+        let mut first = true;
+        let mut reader = BufReader::with_capacity(1 << 20, &file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line).map_err(failed)?;
+            if line.last() != Some(&b'\n') {
+                if read as u64 == LONGEST {
+                    let reason =
+                        "it holds a line that no sweep has written; remove it, or name another folder with --out";
+                    return Err(Error::Record { path, reason: reason.to_owned() });
+                }
+                break;
+            }
+            if std::mem::take(&mut first) {
+                if line != head().as_bytes() {
+                    break;
+                }
+                end = read as u64;
+                continue;
+            }
+            match parsed(&line[..read - 1]) {
+                Some(key) => {
+                    places.insert(key, Place { from: end + HEAD as u64, length: read - 1 - HEAD });
+                }
+                None => damaged += 1,
+            }
+            end += read as u64;
+        }
+        drop(reader);
+        file.set_len(end).map_err(Error::file("write", &path))?;
+        let mut journal = Self { path, file, places, end, damaged };
+        if end == 0 {
+            // None yet, or one of other code, which is not mixed with this one's.
+            journal.append(&head())?;
+        }
+        Ok(journal)
+    }
+
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.places.contains_key(&key)
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = Key> {
+        self.places.keys().copied()
+    }
+
+    /// Adds a run.
+    pub(super) fn add(&mut self, key: Key, summary: &str) -> Result<(), Error> {
+        let place = Place { from: self.end + HEAD as u64, length: summary.len() };
+        self.append(&line(key, summary))?;
+        self.places.insert(key, place);
+        Ok(())
+    }
+
+    /// Nothing of a line that could not be written whole is left.
+    fn append(&mut self, line: &str) -> Result<(), Error> {
+        let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(line.as_bytes()));
+        if let Err(error) = written {
+            let _ = self.file.set_len(self.end);
+            return Err(Error::file("write", &self.path)(error));
+        }
+        self.end += line.len() as u64;
+        Ok(())
+    }
+
+    /// These are to be run again.
+    pub(super) fn forget(&mut self, keys: impl Iterator<Item = Key>) {
+        keys.for_each(|key| _ = self.places.remove(&key));
+    }
+
+    /// A run's summary.
+    pub(super) fn summary(&mut self, key: Key) -> Result<String, Error> {
+        let failed = |error| Error::file("read", &self.path)(error);
+        let gone = || std::io::Error::other("a run that was in it is no longer there");
+        let place = self.places.get(&key).ok_or_else(gone).map_err(failed)?;
+        let mut bytes = vec![0; place.length];
+        self.file.seek(SeekFrom::Start(place.from)).map_err(failed)?;
+        self.file.read_exact(&mut bytes).map_err(failed)?;
+        String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))
+    }
+
+    /// Leaves these runs only; no file if there are none.
+    pub(super) fn keep(mut self, folder: &Folder, wanted: &[Key]) -> Result<(), Error> {
+        if wanted.is_empty() {
+            drop(self.file);
+            return folder.remove([Self::FILE.to_owned()]);
+        }
+        let mut kept = folder.begin(Self::FILE)?;
+        kept.writer().write_all(head().as_bytes()).map_err(Error::file("write", &self.path))?;
+        for key in wanted {
+            let line = line(*key, &self.summary(*key)?);
+            kept.writer().write_all(line.as_bytes()).map_err(Error::file("write", &self.path))?;
+        }
+        kept.end().map(|_| ())
+    }
+}
+
+fn head() -> String {
+    format!("headway {CODE}\n")
+}
+
+fn line(key: Key, summary: &str) -> String {
+    let rest = format!("{key:032x} {summary}");
+    format!("{:016x} {rest}\n", xxh3_64(rest.as_bytes()))
+}
+
+/// The key of a line that is as it was written, without its end.
+fn parsed(line: &[u8]) -> Option<Key> {
+    let (sum, rest) = line.split_at_checked(17)?;
+    let (key, rest_of_it) = rest.split_at_checked(33)?;
+    let number = |digits: &[u8], most: usize| {
+        let digits = std::str::from_utf8(digits).ok()?.strip_suffix(' ')?;
+        (digits.len() == most).then(|| u128::from_str_radix(digits, 16).ok())?
+    };
+    std::str::from_utf8(rest_of_it).ok()?;
+    (number(sum, 16)? == u128::from(xxh3_64(rest))).then(|| number(key, 32))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Holds;
+    use proptest::prelude::*;
+
+    fn place() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder(place.path().join("sweep"));
+        drop(folder.claim(Holds::Sweep).unwrap());
+        (place, folder)
+    }
+
+    #[test]
+    fn what_was_added_is_there_again() {
+        let (_place, folder) = place();
+        let mut journal = Journal::open(&folder).unwrap();
+        journal.add(7, "{\"a\":1}").unwrap();
+        journal.add(u128::MAX, "{}").unwrap();
+        assert_eq!(journal.summary(7).unwrap(), "{\"a\":1}");
+        drop(journal);
+        let mut journal = Journal::open(&folder).unwrap();
+        assert_eq!(
+            (journal.summary(7).unwrap().as_str(), journal.summary(u128::MAX).unwrap().as_str()),
+            ("{\"a\":1}", "{}")
+        );
+        assert_eq!((journal.damaged, journal.has(8)), (0, false));
+        journal.keep(&folder, &[u128::MAX]).unwrap();
+        let journal = Journal::open(&folder).unwrap();
+        assert_eq!(journal.keys().collect::<Vec<_>>(), [u128::MAX]);
+        journal.keep(&folder, &[]).unwrap();
+        assert!(!folder.path(Journal::FILE).exists());
+    }
+
+    proptest! {
+        /// A file that was cut anywhere loses its last run and no other; one with a byte changed, that line's only, or two where it was a line's end.
+        #[test]
+        fn accidents_cost_the_runs_that_they_touch(cut in 0usize..400, at in 0usize..400, bit in 0u8..8, cuts: bool) {
+            let (_place, folder) = place();
+            let mut journal = Journal::open(&folder).unwrap();
+            for key in 0..4 {
+                journal.add(key, &format!("{{\"run\":{key}}}")).unwrap();
+            }
+            drop(journal);
+            let path = folder.path(Journal::FILE);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let head = head().len();
+            let each = (bytes.len() - head) / 4;
+            let whole = if cuts {
+                bytes.truncate(head + cut.min(bytes.len() - head));
+                (bytes.len() - head) / each
+            } else {
+                let place = head + at % (bytes.len() - head);
+                bytes[place] ^= 1 << bit;
+                4
+            };
+            std::fs::write(&path, &bytes).unwrap();
+            let mut journal = Journal::open(&folder).unwrap();
+            let found: Vec<Key> = journal.keys().collect();
+            if cuts {
+                prop_assert_eq!(found.len(), whole);
+            } else {
+                prop_assert!(found.len() >= 2, "{:?}", found);
+            }
+            for key in found {
+                prop_assert_eq!(journal.summary(key).unwrap(), format!("{{\"run\":{key}}}"));
+            }
+            journal.add(9, "{}").unwrap();
+            drop(journal);
+            prop_assert_eq!(Journal::open(&folder).unwrap().summary(9).unwrap(), "{}");
+        }
+    }
+}

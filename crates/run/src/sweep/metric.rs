@@ -1,0 +1,83 @@
+//! What a sweep's runs are asked for, and how it is shown.
+
+use headway_record::{Expression, ExpressionError, Summary};
+use headway_units::MediaKind;
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+/// More groups of flows than these are told of together, where nobody says what to ask.
+const GROUPS: usize = 3;
+
+/// A number that each run is asked for. Text: `NAME=EXPRESSION`, or an expression alone, which is its own name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// What heads its column.
+    pub name: String,
+    /// What is asked.
+    pub of: Expression,
+}
+
+impl FromStr for Metric {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, ExpressionError> {
+        let named = text.split_once('=').map(|(name, of)| (name.trim(), of));
+        let (name, of) = named.filter(|(name, _)| !name.is_empty()).unwrap_or((text.trim(), text));
+        Ok(Self { name: name.to_owned(), of: of.parse()? })
+    }
+}
+
+impl Metric {
+    /// What is worth knowing of runs like this one: rates, losses and delays of its flows, those of replicas together, what was in time, and
+    /// how fairly they shared.
+    #[must_use]
+    pub fn usual(run: &Summary) -> Vec<Self> {
+        let mut groups: Vec<String> = Vec::new();
+        for flow in &run.flows {
+            let group = group(&flow.name, run);
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        if groups.len() > GROUPS {
+            groups = vec!["*".to_owned()];
+        }
+        let mut metrics = Vec::new();
+        for group in &groups {
+            let title = if group == "*" { "flows" } else { group.trim_end_matches(['*', '-']) };
+            let mut add = |what: &str, of: String| {
+                // These are written here, and are expressions; a name that were none is not asked for.
+                if let Ok(of) = of.parse() {
+                    metrics.push(Self { name: format!("{title} {what}"), of });
+                }
+            };
+            let path = format!("flow[{group}]");
+            add("Mb/s", format!("mean({path}.throughput_bps) / 1e6"));
+            add("loss %", format!("100 * sum({path}.lost_packets) / sum({path}.sent_packets)"));
+            add("delay ms", format!("1e3 * mean({path}.one_way_delay_s.mean)"));
+            let kinds = run.flows.iter().filter(|flow| *group == self::group(&flow.name, run) || group == "*");
+            let kinds: BTreeSet<MediaKind> = kinds.flat_map(|flow| flow.on_time_ratio.keys().copied()).collect();
+            for kind in kinds {
+                let kind = kind.name();
+                add(&format!("{kind} in time %"), format!("100 * mean({path}.on_time_ratio.{kind})"));
+            }
+        }
+        if run.flows.len() > 1
+            && let Ok(of) = "jain_index".parse()
+        {
+            metrics.push(Self { name: "Jain's index".to_owned(), of });
+        }
+        metrics
+    }
+}
+
+/// The pattern for a flow and its replicas: `ftp*` of `ftp3`, if all flows whose names begin so are called by numbers, and there are several.
+fn group(name: &str, run: &Summary) -> String {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let alike = || run.flows.iter().filter_map(|flow| flow.name.strip_prefix(stem));
+    if !stem.is_empty() && stem.len() < name.len() && alike().all(is_number) && alike().count() > 1 {
+        return format!("{stem}*");
+    }
+    name.to_owned()
+}

@@ -1,0 +1,252 @@
+//! A sweep that is being run into a folder: what is there, what is missing, and what it says.
+
+use super::answer::{Answer, AnswerRow, Number};
+use super::dataset::{self, Row};
+use super::journal::Journal;
+use super::{Metric, RunKey, Sweep, Task};
+use crate::Error;
+use crate::folder::{Folder, Holds, Lock};
+use headway_record::{ExpressionError, Numbers, Summary};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// So many seeds are added at a time, where an interval is not narrow enough yet.
+const MORE_SEEDS: usize = 5;
+
+/// A sweep and the folder that it is run into, which nobody else may write into meanwhile.
+#[derive(Debug)]
+pub struct Session<'a> {
+    sweep: &'a Sweep,
+    folder: Folder,
+    journal: Journal,
+    tasks: Vec<Task>,
+    /// Runs that were there when it began.
+    reused: BTreeSet<RunKey>,
+    damaged: usize,
+    /// What was read of runs.
+    read: BTreeMap<Task, Read>,
+    /// What was asked of them.
+    asked: Vec<Metric>,
+    _lock: Lock,
+}
+
+/// What an answer needs of a run.
+#[derive(Debug)]
+struct Read {
+    metrics: Vec<Option<f64>>,
+    /// Of all that it gave but the seed.
+    hash: u128,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the folder. What is there of this sweep is taken for done, unless all is run `again`; every run is checked for accidents.
+    ///
+    /// # Errors
+    /// The folder is somebody else's, or cannot be written.
+    pub fn open(sweep: &'a Sweep, folder: Folder, again: bool) -> Result<Self, Error> {
+        let lock = folder.claim(Holds::Sweep)?;
+        let mut journal = Journal::open(&folder)?;
+        // A sweep that goes on has all it knows in one place.
+        let damaged =
+            dataset::runs(&folder, |key, summary| if journal.has(key) { Ok(()) } else { journal.add(key, summary) })?;
+        let damaged = damaged + journal.damaged;
+        let tasks = sweep.tasks();
+        let reused = if again {
+            BTreeSet::new()
+        } else {
+            tasks.iter().map(|task| sweep.key(*task)).filter(|key| journal.has(*key)).collect()
+        };
+        let mut session = Self {
+            sweep,
+            folder,
+            journal,
+            tasks,
+            reused,
+            damaged,
+            read: BTreeMap::new(),
+            asked: Vec::new(),
+            _lock: lock,
+        };
+        if again {
+            session.journal.forget(session.tasks.iter().map(|task| sweep.key(*task)));
+        }
+        Ok(session)
+    }
+
+    /// The sweep.
+    #[must_use]
+    pub const fn sweep(&self) -> &'a Sweep {
+        self.sweep
+    }
+
+    /// The folder.
+    #[must_use]
+    pub const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// What was there when it was opened, in sentences.
+    #[must_use]
+    pub fn told(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        if !self.reused.is_empty() {
+            told.push(format!("{} of {} runs reused", self.reused.len(), self.tasks.len()));
+        }
+        if self.damaged > 0 {
+            told.push(format!("{} run again, since they are not as they were written", self.damaged));
+        }
+        told
+    }
+
+    /// The runs that there are not yet, in their order.
+    #[must_use]
+    pub fn missing(&self) -> Vec<Task> {
+        self.tasks.iter().copied().filter(|task| !self.journal.has(self.sweep.key(*task))).collect()
+    }
+
+    /// Keeps what a run gave, as [`Sweep::simulate`] has it.
+    ///
+    /// # Errors
+    /// It cannot be written, or it is no summary of this run.
+    pub fn add(&mut self, task: Task, summary: &str) -> Result<(), Error> {
+        let read: Summary = Summary::from_json(summary).map_err(|error| self.wrong(&error))?;
+        if read.seed != task.seed || !read.complete || summary.contains('\n') {
+            return Err(self.wrong(&"it is no summary of this run, or not of a whole one"));
+        }
+        let key = self.sweep.key(task);
+        if self.journal.has(key) { Ok(()) } else { self.journal.add(key, summary) }
+    }
+
+    fn wrong(&self, error: &dyn std::fmt::Display) -> Error {
+        Error::Record { path: self.folder.0.clone(), reason: format!("what a run gave cannot be kept: {error}") }
+    }
+
+    /// Asks for more seeds at each point at which a metric's 95 % interval is wider than `relative` of its mean, up to `most` a point. Whether any was
+    /// added; all runs must be there.
+    ///
+    /// # Errors
+    /// Those of [`answer`](Self::answer).
+    pub fn refine(&mut self, metrics: &[Metric], relative: f64, most: usize) -> Result<bool, Error> {
+        let answer = self.answer(metrics)?;
+        let mut more = Vec::new();
+        for (point, row) in answer.rows.iter().enumerate() {
+            let wide = |number: &Number| number.ci95.is_none_or(|half| half > relative * number.mean.abs());
+            let seeds = self.tasks.iter().filter(|task| task.point == point).map(|task| task.seed);
+            let last = seeds.clone().max().unwrap_or(0);
+            let room = most.saturating_sub(seeds.count()).min(MORE_SEEDS);
+            if !row.identical && row.metrics.iter().flatten().any(wide) {
+                more.extend((1..=room as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })));
+            }
+        }
+        self.tasks.extend(&more);
+        self.tasks.sort_by_key(|task| task.point);
+        Ok(!more.is_empty())
+    }
+
+    /// What the runs say that there are; without metrics the [usual](Metric::usual) ones.
+    ///
+    /// # Errors
+    /// A metric names what no run has, or what is kept cannot be read.
+    pub fn answer(&mut self, metrics: &[Metric]) -> Result<Answer, Error> {
+        let there: Vec<Task> =
+            self.tasks.iter().copied().filter(|task| self.journal.has(self.sweep.key(*task))).collect();
+        let usual;
+        let (metrics, asked) = if metrics.is_empty() {
+            usual = match there.first() {
+                Some(first) => {
+                    let summary = self.journal.summary(self.sweep.key(*first))?;
+                    Metric::usual(&Summary::from_json(&summary).map_err(|error| self.wrong(&error))?)
+                }
+                None => Vec::new(),
+            };
+            (&usual[..], false)
+        } else {
+            (metrics, true)
+        };
+        if self.asked != metrics {
+            self.read.clear();
+            self.asked = metrics.to_vec();
+        }
+        let mut failures: Vec<(usize, Option<ExpressionError>)> = metrics.iter().map(|_| (0, None)).collect();
+        let mut rows = Vec::new();
+        for (point, described) in self.sweep.points.iter().enumerate() {
+            let of_point: Vec<Task> = there.iter().copied().filter(|task| task.point == point).collect();
+            if of_point.is_empty() {
+                continue;
+            }
+            let mut samples: Vec<Vec<(u64, f64)>> = metrics.iter().map(|_| Vec::new()).collect();
+            let mut hashes = BTreeSet::new();
+            for task in &of_point {
+                if !self.read.contains_key(task) {
+                    let read = self.read_run(*task, metrics, &mut failures)?;
+                    self.read.insert(*task, read);
+                }
+                let read = &self.read[task];
+                hashes.insert(read.hash);
+                for (samples, value) in samples.iter_mut().zip(&read.metrics) {
+                    samples.extend(value.map(|value| (task.seed, value)));
+                }
+            }
+            let identical = of_point.len() > 1 && hashes.len() == 1;
+            rows.push(AnswerRow {
+                values: described.varied.iter().map(|(_, value)| value.clone()).collect(),
+                runs: of_point.len(),
+                identical,
+                metrics: samples.iter().map(|samples| Number::of(samples, identical)).collect(),
+                samples,
+            });
+        }
+        for (failed, error) in failures {
+            // What only other points have is no mistake.
+            if let Some(error) = error.filter(|_| asked && failed == there.len()) {
+                return Err(Error::Metric(error));
+            }
+        }
+        Ok(Answer::new(&self.sweep.columns, metrics, rows))
+    }
+
+    fn read_run(
+        &mut self,
+        task: Task,
+        metrics: &[Metric],
+        failures: &mut [(usize, Option<ExpressionError>)],
+    ) -> Result<Read, Error> {
+        let summary = self.journal.summary(self.sweep.key(task))?;
+        let mut value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
+        if let Some(seed) = value.get_mut("seed") {
+            *seed = Value::Null;
+        }
+        let hash = xxh3_128(value.to_string().as_bytes());
+        let numbers = Numbers::from(value);
+        let mut of = |(metric, failure): (&Metric, &mut (usize, Option<ExpressionError>))| match metric.of.of(&numbers)
+        {
+            Ok(value) => value,
+            Err(error) => {
+                failure.0 += 1;
+                failure.1.get_or_insert(error);
+                None
+            }
+        };
+        Ok(Read { metrics: metrics.iter().zip(failures).map(&mut of).collect(), hash })
+    }
+
+    /// Writes the dataset: every run that this sweep asks for, and nothing else. What there is of other sweeps of this folder is kept apart, for a sweep that
+    /// asks for it again.
+    ///
+    /// # Errors
+    /// A run is missing, or the dataset cannot be written.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let sweep = self.sweep;
+        let wanted: BTreeSet<RunKey> = self.tasks.iter().map(|task| sweep.key(*task)).collect();
+        let (tasks, journal) = (&self.tasks, &mut self.journal);
+        dataset::write(&self.folder, &sweep.columns, tasks.len(), |run| {
+            let task = tasks[run];
+            let (point, key) = (&sweep.points[task.point], sweep.key(task));
+            let summary = journal.summary(key)?;
+            Ok(Row { run, point: task.point, cells: &point.cells, scenario_hash: point.hash, key, summary })
+        })?;
+        let others: Vec<RunKey> = self.journal.keys().filter(|key| !wanted.contains(key)).collect();
+        self.journal.keep(&self.folder, &others)
+    }
+}
