@@ -4,8 +4,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Checksums};
 use crate::folder::{Folder, is_plain, partial};
 use crate::traces::TraceFormat;
-use headway_record::SeriesTable;
-use headway_record::plot::FIGURES;
+use headway_record::{FIGURES, SeriesTable};
 use std::path::Path;
 
 impl Folder {

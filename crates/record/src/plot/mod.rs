@@ -82,9 +82,6 @@ struct Panel {
     drawn: Vec<Drawn>,
 }
 
-/// The names of all pictures there may be.
-pub const FIGURES: [&str; 7] = ["throughput", "allowed-rate", "queue", "cwnd", "rtt", "loss-events", "loss"];
-
 /// Every picture that the samples of `runs` allow; a metric without samples has none.
 ///
 /// # Errors
