@@ -12,7 +12,7 @@
 //! | [`HostMeter`]: what happened at a host that takes time | [`HostSummary`] |
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
 //! | [`Expression`]: a number by name, `mean(flow[media*].throughput_bps) / 1e3` | its value in a [`Summary`] |
-//! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
+//! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`], or as Arrow's batches by [`series_batches`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
 //! | `plot` (feature of that name): series tables | SVG and PNG |
@@ -64,7 +64,9 @@ pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
-pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
+pub use series::{
+    SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches, series_schema,
+};
 pub use sessions::{CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{attacker_table, flow_table, host_table, link_table, number_table};

@@ -1,6 +1,6 @@
 //! Collects samples and writes them.
 
-use super::{SeriesError, schema};
+use super::{SeriesError, series_schema};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::writer::FileWriter;
@@ -131,7 +131,7 @@ impl SeriesWriter {
     }
 
     fn encode(&mut self) -> Result<(), SeriesError> {
-        let schema = schema();
+        let schema = series_schema();
         let file = match &mut self.file {
             Some(file) => file,
             None => self.file.insert(FileWriter::try_new(Vec::new(), &schema)?),

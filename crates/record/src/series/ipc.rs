@@ -18,10 +18,10 @@ const COLUMNS: [&str; 4] = ["time_ns", "entity", "metric", "value"];
 
 /// The rows of one record batch, keys checked against their dictionary.
 pub(super) struct Rows<'a> {
-    times: &'a [u8],
-    entities: &'a [u8],
-    metrics: &'a [u8],
-    values: &'a [u8],
+    pub(super) times: &'a [u8],
+    pub(super) entities: &'a [u8],
+    pub(super) metrics: &'a [u8],
+    pub(super) values: &'a [u8],
 }
 
 /// A whole file, its record batches still as bytes.
@@ -194,6 +194,16 @@ impl<'a> File<'a> {
         };
         let (entity_names, metric_names) = (names_of(entity_id), names_of(metric_id));
         Ok(Self { bytes, footer, entity_names, metric_names })
+    }
+
+    /// The dictionary of the entity column.
+    pub(super) fn entities(&self) -> &[Arc<str>] {
+        &self.entity_names
+    }
+
+    /// The dictionary of the metric column.
+    pub(super) fn metrics(&self) -> &[Arc<str>] {
+        &self.metric_names
     }
 
     /// The name of a key of the entity column; `None` if its dictionary lacks it.

@@ -4,10 +4,12 @@
 //! link's direction), `metric` (one of [`metric`]), `value` (f64). Names are dictionary-encoded with 32-bit keys; the
 //! bytes are an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
 
+mod batches;
 mod builder;
 mod ipc;
 mod table;
 
+pub use batches::series_batches;
 pub use builder::{SeriesId, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
 
@@ -72,7 +74,8 @@ pub enum SeriesError {
 }
 
 /// The columns of `series.arrow`.
-fn schema() -> Arc<Schema> {
+#[must_use]
+pub fn series_schema() -> Arc<Schema> {
     let name = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     Arc::new(Schema::new(vec![
         Field::new("time_ns", DataType::UInt64, false),
