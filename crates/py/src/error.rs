@@ -1,0 +1,53 @@
+//! Errors as the package's exceptions, whose tree stands in `headway/_errors.py`.
+
+use headway_scenario::{Place, Problem, ScenarioError};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+
+/// One of the package's exceptions; or what kept it from being made.
+fn exception<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyErr {
+    let made = py.import("headway._errors").and_then(|errors| errors.getattr(name)).and_then(|class| class.call1(args));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A scenario that is wrong.
+pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    let problems: Vec<_> = error.problems.iter().map(problem).collect();
+    exception(py, "ScenarioError", (problems, error.more))
+}
+
+/// A run that could not be set up, or a record that could not be read or written.
+pub(crate) fn run(py: Python<'_>, error: &headway_run::Error) -> PyErr {
+    use headway_run::Error;
+    let (path, message) = match error {
+        Error::File { path, action, error } => (path.display().to_string(), format!("cannot {action}: {error}")),
+        Error::Record { path, reason } => (path.display().to_string(), reason.clone()),
+        // What is left of a checked scenario.
+        other => return exception(py, "ScenarioError", ([other_problem(other)],)),
+    };
+    exception(py, "RecordError", (path, message))
+}
+
+fn other_problem(error: &headway_run::Error) -> ProblemParts {
+    (String::new(), None, None, String::new(), error.to_string(), error.to_string())
+}
+
+/// An expression that is none, or that does not fit a record.
+pub(crate) fn metric(py: Python<'_>, expression: &str, message: &str) -> PyErr {
+    exception(py, "MetricError", (expression, message))
+}
+
+/// File, line, column, key, message, and the whole as text.
+pub(crate) type ProblemParts = (String, Option<usize>, Option<usize>, String, String, String);
+
+/// The fields of the package's `Problem`.
+pub(crate) fn problem(problem: &Problem) -> ProblemParts {
+    let text = problem.to_string();
+    let (line, column, text) = match problem.place {
+        Place::File => (None, None, text),
+        Place::Line { line, column } => (Some(line), Some(column), text),
+        // That of the command line: here it is `Scenario.set`.
+        Place::Set(_) => (None, None, text.strip_prefix("--set ").map(str::to_owned).unwrap_or(text)),
+    };
+    (problem.file.clone(), line, column, problem.key.clone(), problem.message.clone(), text)
+}

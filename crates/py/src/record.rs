@@ -1,0 +1,165 @@
+//! What a run leaves.
+
+use crate::columns::{self, FLOW, LINK};
+use crate::error;
+use crate::scenario::{Scenario, trace_format};
+use crate::table::Table;
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use headway_record::{Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
+use headway_record::{flow_table, link_table, series_batches, series_schema};
+use headway_run::{Error, Folder, Timing, TraceFormat};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::PathBuf;
+
+/// A series: its entity, times in s, values.
+type Samples = (String, Vec<f64>, Vec<f64>);
+
+/// The record of a run.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Record {
+    summary: Summary,
+    /// The bytes of `series.arrow`.
+    series: Option<Buffer>,
+    traces: Vec<(TraceFormat, Vec<u8>)>,
+    timing: Timing,
+}
+
+impl Record {
+    pub(crate) fn new(
+        summary: Summary,
+        series: Option<Vec<u8>>,
+        traces: Vec<(TraceFormat, Vec<u8>)>,
+        timing: Timing,
+    ) -> Self {
+        Self { summary, series: series.map(Buffer::from_vec), traces, timing }
+    }
+
+    fn batches(&self) -> Result<Vec<RecordBatch>, SeriesError> {
+        Ok(self.series.as_ref().map(series_batches).transpose()?.unwrap_or_default())
+    }
+
+    fn entries(&self, list: &str) -> PyResult<Vec<Value>> {
+        let mut summary = serde_json::to_value(&self.summary).map_err(wrong)?;
+        Ok(summary.get_mut(list).and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
+    }
+}
+
+#[pymethods]
+impl Record {
+    /// A record of its parts: `summary.json`, `series.arrow`, traces by their format, `timing.json`.
+    #[new]
+    fn of_parts(
+        summary: &str,
+        series: Option<Vec<u8>>,
+        traces: BTreeMap<String, Vec<u8>>,
+        timing: &str,
+    ) -> PyResult<Self> {
+        let summary = Summary::from_json(summary).map_err(wrong)?;
+        let traces = traces.into_iter().map(|(name, bytes)| Ok((trace_format(&name)?, bytes)));
+        let timing = serde_json::from_str(timing).map_err(wrong)?;
+        Ok(Self::new(summary, series, traces.collect::<PyResult<_>>()?, timing))
+    }
+
+    /// Reads a record from its folder, without its traces.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| load(&Folder::named(&path))).map_err(|wrong| error::run(py, &wrong))
+    }
+
+    /// Writes the folder that `headway run` leaves of this scenario.
+    fn save(&self, py: Python<'_>, scenario: &Scenario, path: PathBuf) -> PyResult<()> {
+        let traces: Vec<_> = self.traces.iter().map(|(format, bytes)| (*format, bytes.as_slice())).collect();
+        let job = scenario.job(Folder::named(&path));
+        let saved = py.detach(|| job.save(&self.summary, &self.timing, self.series.as_deref(), &traces));
+        saved.map_err(|wrong| error::run(py, &wrong))
+    }
+
+    /// `summary.json`.
+    #[getter]
+    fn summary_json(&self) -> String {
+        self.summary.to_json_pretty()
+    }
+
+    /// `timing.json`.
+    #[getter]
+    fn timing_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.timing).map_err(wrong)
+    }
+
+    /// The bytes of `series.arrow`.
+    #[getter]
+    fn series_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.series.as_ref().map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    /// The bytes of a trace by its format.
+    #[getter]
+    fn traces<'py>(&self, py: Python<'py>) -> BTreeMap<&str, Bound<'py, PyBytes>> {
+        self.traces.iter().map(|(format, bytes)| (format.name(), PyBytes::new(py, bytes))).collect()
+    }
+
+    /// A row a flow.
+    fn flows(&self) -> PyResult<Table> {
+        columns::table(FLOW, &self.entries("flows")?).map_err(wrong)
+    }
+
+    /// A row a direction of a link.
+    fn links(&self) -> PyResult<Table> {
+        columns::table(LINK, &self.entries("links")?).map_err(wrong)
+    }
+
+    /// `series.arrow` as it lies in memory; without rows if there is none.
+    fn series(&self) -> PyResult<Table> {
+        Ok(Table::new(series_schema(), self.batches().map_err(wrong)?))
+    }
+
+    /// Every series of this metric.
+    fn samples(&self, metric: &str) -> PyResult<Vec<Samples>> {
+        let Some(bytes) = &self.series else { return Ok(Vec::new()) };
+        let table = SeriesTable::from_ipc(bytes).map_err(wrong)?;
+        let of_metric = table.iter().filter(|(_, named, _)| *named == metric);
+        let samples = of_metric.map(|(entity, _, samples)| {
+            let (times, values) = samples.iter().map(|(at, value)| (at.as_secs_f64(), *value)).unzip();
+            (entity.to_owned(), times, values)
+        });
+        Ok(samples.collect())
+    }
+
+    /// The value of an expression over the summary; none where the record has no such number.
+    fn metric(&self, py: Python<'_>, expression: &str) -> PyResult<Option<f64>> {
+        let value = expression.parse::<Expression>().and_then(|metric| metric.of(&Numbers::new(&self.summary)));
+        value.map_err(|ExpressionError { expression, why }| error::metric(py, &expression, &why))
+    }
+
+    /// The tables of `headway run`.
+    fn tables(&self) -> String {
+        format!("{}\n{}", flow_table(&self.summary), link_table(&self.summary))
+    }
+}
+
+fn load(folder: &Folder) -> Result<Record, Error> {
+    let no_record = |name: &str, reason: String| Error::Record { path: folder.path(name), reason };
+    if !folder.path(Folder::SUMMARY).exists() {
+        let reason = "this is no record: a folder that a run has left holds summary.json".to_owned();
+        return Err(Error::Record { path: folder.0.clone(), reason });
+    }
+    let summary = String::from_utf8_lossy(&folder.read(Folder::SUMMARY)?).into_owned();
+    let summary = Summary::from_json(&summary).map_err(|error| no_record(Folder::SUMMARY, error.to_string()))?;
+    let timing = serde_json::from_slice(&folder.read(Folder::TIMING)?);
+    let timing = timing.map_err(|error| no_record(Folder::TIMING, error.to_string()))?;
+    let series = folder.path(Folder::SERIES).exists().then(|| folder.read(Folder::SERIES)).transpose()?;
+    let record = Record::new(summary, series, Vec::new(), timing);
+    // What is damaged is told now, and not where it is looked at.
+    record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
+    Ok(record)
+}
+
+fn wrong(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,103 @@
+//! A run, which Python can watch and stop.
+
+use crate::record::Record;
+use headway_run::{Error, Simulated, TraceFormat, Traces, Watch, simulate};
+use headway_scenario::Scenario;
+use headway_sim::Observer;
+use headway_units::Duration;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// How often Python is asked: each time it takes the lock that its threads share.
+const ASKED_EACH: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Asks Python now and then whether to go on, and tells it how far the run is.
+pub(crate) struct Asking {
+    progress: Option<Py<PyAny>>,
+    duration: Duration,
+    answer: Mutex<Answer>,
+}
+
+struct Answer {
+    asked: Instant,
+    stopped: Option<PyErr>,
+}
+
+impl Asking {
+    pub(crate) fn new(progress: Option<Py<PyAny>>, duration: Duration) -> Self {
+        Self { progress, duration, answer: Mutex::new(Answer { asked: now(), stopped: None }) }
+    }
+
+    /// What stopped the run.
+    pub(crate) fn into_stopped(self) -> Option<PyErr> {
+        self.answer.into_inner().unwrap_or_else(PoisonError::into_inner).stopped
+    }
+
+    fn ask(&self, now: headway_units::Instant, packet_hops: u64) -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(progress) = &self.progress {
+                progress.call1(py, (now.as_secs_f64(), self.duration.as_secs_f64(), packet_hops))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Watch for Asking {
+    fn stopped(&self) -> bool {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
+    }
+
+    fn at(&self, now: headway_units::Instant, packet_hops: u64) {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let at_end = now.since(headway_units::Instant::ZERO) >= self.duration;
+        let time = self::now();
+        if at_end || time.duration_since(answer.asked) >= ASKED_EACH {
+            answer.asked = time;
+            answer.stopped = self.ask(now, packet_hops).err();
+        }
+    }
+}
+
+/// Runs it to its end, or as far as it can go and who is asked lets it; with why it could not go on.
+pub(crate) fn run(
+    scenario: &Scenario,
+    traces: &[TraceFormat],
+    watch: &dyn Watch,
+) -> Result<(Record, Option<String>), Error> {
+    if traces.is_empty() {
+        return observed(scenario, (), watch, |()| Vec::new());
+    }
+    let take = |mut traces: Traces| {
+        let formats = traces.formats().into_iter();
+        formats.map(|format| (format, traces.take(format))).collect()
+    };
+    observed(scenario, Traces::new(scenario, traces), watch, take)
+}
+
+fn observed<O: Observer>(
+    scenario: &Scenario,
+    observer: O,
+    watch: &dyn Watch,
+    take_traces: impl FnOnce(O) -> Vec<(TraceFormat, Vec<u8>)>,
+) -> Result<(Record, Option<String>), Error> {
+    let mut series = Vec::new();
+    // A vector does not fail.
+    let not_written = |error: headway_record::SeriesError| Error::Scenario(error.to_string());
+    let Simulated { mut record, timing, outcome } = simulate(scenario, observer, watch, |simulation| {
+        simulation.series_mut().map_or(Ok(()), |samples| samples.drain(&mut series)).map_err(not_written)
+    })?;
+    let series = match record.series.take() {
+        Some(samples) => samples.finish(&mut series).map(|()| Some(series)).map_err(not_written)?,
+        None => None,
+    };
+    let record = Record::new(record.summary, series, take_traces(record.observer), timing);
+    Ok((record, outcome.err().map(|error| error.to_string())))
+}
+
+#[expect(clippy::disallowed_methods, reason = "when Python is asked; no result depends on it")]
+fn now() -> Instant {
+    Instant::now()
+}

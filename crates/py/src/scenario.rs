@@ -1,0 +1,177 @@
+//! Scenarios, as they are read.
+
+use crate::error;
+use crate::files::{Kept, Texts};
+use crate::record::Record;
+use crate::run::{self, Asking};
+use headway_run::{Folder, Job, TraceFormat};
+use headway_scenario::{Loaded, Override, ScenarioError, load, plan};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A scenario that was read and found right: its text, what is set in it, and the files that it names.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Scenario {
+    #[pyo3(get)]
+    file: String,
+    #[pyo3(get)]
+    text: String,
+    /// Each as `KEY=VALUE`.
+    #[pyo3(get)]
+    sets: Vec<String>,
+    folder: PathBuf,
+    named: Texts,
+    loaded: Loaded,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads `text`, which stands in `file` (for messages, and the default of `name`). Files that it names are those of `files`, and others
+    /// are read in `folder`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        file: String,
+        text: String,
+        sets: Vec<String>,
+        folder: PathBuf,
+        files: BTreeMap<String, String>,
+    ) -> PyResult<Self> {
+        let files = files.into_iter().map(|(name, text)| (name, Arc::from(text))).collect();
+        let loaded = py.detach(|| read(&file, &text, &sets, folder.clone(), files));
+        let (loaded, named) = loaded.map_err(|wrong| error::scenario(py, &wrong))?;
+        Ok(Self { file, text, sets, folder, named, loaded })
+    }
+
+    #[getter]
+    fn folder(&self) -> &std::ffi::OsStr {
+        self.folder.as_os_str()
+    }
+
+    #[getter]
+    fn files(&self) -> BTreeMap<String, String> {
+        self.named.iter().map(|(name, text)| (name.clone(), text.to_string())).collect()
+    }
+
+    /// Every preset and override written out.
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.loaded.resolved_toml
+    }
+
+    /// XXH128 over the resolved text and the files that it names, each with its length in front.
+    #[getter]
+    fn hash(&self) -> String {
+        let mut hash = Xxh3::new();
+        let parts = self.named.iter().flat_map(|(name, text)| [name.as_str(), text]);
+        for part in [self.loaded.resolved_toml.as_str()].into_iter().chain(parts) {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        format!("{:032x}", hash.digest128())
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.loaded.scenario.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.loaded.scenario.seed
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.loaded.scenario.duration.as_secs_f64()
+    }
+
+    /// The names of the flows, replicas too.
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.loaded.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    /// The names of each direction of each link.
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        self.loaded.scenario.links.iter().map(|link| link.name.clone()).collect()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<error::ProblemParts> {
+        self.loaded.warnings.iter().map(error::problem).collect()
+    }
+
+    /// How many runs it is, with all that its `[vary]` says.
+    fn count_runs(&self, py: Python<'_>) -> PyResult<usize> {
+        let plan = overrides(&self.sets).and_then(|sets| plan(&self.file, &self.text, &sets));
+        Ok(plan.map_err(|wrong| error::scenario(py, &wrong))?.runs.len())
+    }
+
+    /// Runs it; other threads go on meanwhile. `progress` is called with the simulated time, the duration (both in s) and the packet hops
+    /// about ten times a second, and once at the end. Gives the record, as far as it goes; the exception that stopped the run, and
+    /// why it could not go on.
+    fn run(
+        &self,
+        py: Python<'_>,
+        traces: Vec<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Record, Option<Py<PyAny>>, Option<String>)> {
+        let traces = traces.iter().map(|name| trace_format(name)).collect::<PyResult<Vec<_>>>()?;
+        let scenario = &self.loaded.scenario;
+        let asking = Asking::new(progress, scenario.duration);
+        let done = py.detach(|| run::run(scenario, &traces, &asking));
+        let (record, failure) = done.map_err(|wrong| error::run(py, &wrong))?;
+        Ok((record, asking.into_stopped().map(|stopped| stopped.into_value(py).into_any()), failure))
+    }
+}
+
+impl Scenario {
+    /// A run of it whose record goes there.
+    pub(crate) fn job(&self, folder: Folder) -> Job {
+        Job {
+            label: String::new(),
+            scenario: self.loaded.scenario.clone(),
+            resolved: self.loaded.resolved_toml.clone(),
+            folder,
+            files: self.named.clone(),
+            traces: Vec::new(),
+            resumes: false,
+        }
+    }
+}
+
+fn read(
+    file: &str,
+    text: &str,
+    sets: &[String],
+    folder: PathBuf,
+    kept: Texts,
+) -> Result<(Loaded, Texts), ScenarioError> {
+    let files = Kept::new(kept, folder);
+    let loaded = load(file, text, &overrides(sets)?, &files)?;
+    Ok((loaded, files.into_named()))
+}
+
+fn overrides(sets: &[String]) -> Result<Vec<Override>, ScenarioError> {
+    sets.iter().map(|set| set.parse()).collect()
+}
+
+/// The trace of this name.
+pub(crate) fn trace_format(name: &str) -> PyResult<TraceFormat> {
+    TraceFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+        let known = TraceFormat::ALL.map(TraceFormat::name).join(" and ");
+        PyValueError::new_err(format!("there is no trace \"{name}\"; there are {known}"))
+    })
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    headway_scenario::schema().to_string()
+}

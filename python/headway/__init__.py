@@ -1,0 +1,47 @@
+"""Real-time media over UDP without wrecking the network: scenarios, runs and records of Headway's simulator.
+
+>>> import headway
+>>> scenario = headway.Scenario.from_toml('''
+... duration = "5s"
+... [[link]]
+... between = ["r1", "r2"]
+... rate    = "2Mbps"
+... delay   = "10ms"
+... [[flow]]
+... name      = "ftp"
+... from      = "r1"
+... to        = "r2"
+... transport = { kind = "tcp-cubic" }
+... source    = { kind = "ftp" }
+... ''')
+>>> record = scenario.run(seed=7)
+>>> record.complete, record.summary["seed"]
+(True, 7)
+"""
+
+from ._errors import Error, MetricError, Problem, RecordError, RunError, ScenarioError
+from ._figures import FIGURES
+from ._native import VERSION as __version__
+from ._parts import Attacker, Flow, Link, Node
+from ._record import Record
+from ._scenario import Scenario, schema
+from ._table import Table
+
+__all__ = [
+    "FIGURES",
+    "Attacker",
+    "Error",
+    "Flow",
+    "Link",
+    "MetricError",
+    "Node",
+    "Problem",
+    "Record",
+    "RecordError",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "schema",
+]

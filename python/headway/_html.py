@@ -1,0 +1,59 @@
+"""A record as notebooks show it: the tables of `headway run`."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._record import Record
+
+    Entry = dict[str, Any]
+
+# More are not read by anybody.
+_MOST = 10
+
+_FLOWS: list[tuple[str, Callable[[Entry], object]]] = [
+    ("flow", lambda flow: flow["name"]),
+    ("from", lambda flow: flow["from"]),
+    ("to", lambda flow: flow["to"]),
+    ("kind", lambda flow: flow["kind"]),
+    ("sent", lambda flow: flow["sent_packets"]),
+    ("lost", lambda flow: sum(flow["lost_packets"].values())),
+    ("loss, %", lambda flow: _rounded(flow["loss_ratio"], 100)),
+    ("rate, Mb/s", lambda flow: f"{flow['throughput_bps'] / 1e6:.3f}"),
+    ("delay, ms", lambda flow: _rounded((flow["one_way_delay_s"] or {}).get("mean"), 1e3)),
+    ("95 %, ms", lambda flow: _rounded((flow["one_way_delay_s"] or {}).get("p95"), 1e3)),
+    ("jitter, ms", lambda flow: _rounded(flow["jitter_s"], 1e3)),
+]
+_LINKS: list[tuple[str, Callable[[Entry], object]]] = [
+    ("link", lambda link: link["name"]),
+    ("arrived", lambda link: link["arrived_packets"]),
+    ("dropped", lambda link: sum(link["dropped_packets"].values())),
+    ("queue, packets", lambda link: _rounded(link["mean_queue_packets"], 1)),
+    ("peak, packets", lambda link: link["peak_queue_packets"]),
+    ("used, %", lambda link: _rounded(link["utilisation"], 100)),
+]
+
+
+def record(shown: Record) -> str:
+    """The heading, the flows, and the links that something came to, the busiest first."""
+    summary = shown.summary
+    links = [link for link in summary["links"] if link["arrived_packets"]]
+    links.sort(key=lambda link: -link["utilisation"])
+    parts = [_table(_FLOWS, summary["flows"]), _table(_LINKS, links)]
+    return f"<p><b>{escape(repr(shown)[1:-1])}</b></p>" + "".join(parts)
+
+
+def _table(columns: list[tuple[str, Callable[[Entry], object]]], entries: list[Entry]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name, _ in columns)
+    rows = ["".join(f"<td>{escape(str(value(entry)))}</td>" for _, value in columns) for entry in entries[:_MOST]]
+    if len(entries) > _MOST:
+        rows.append(f'<td colspan="{len(columns)}">... {len(entries) - _MOST} more</td>')
+    return f"<table><tr>{head}</tr>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+
+
+def _rounded(value: float | None, scale: float) -> str:
+    return "-" if value is None else f"{value * scale:.2f}"

@@ -1,0 +1,142 @@
+"""The tables of a scenario file as Python objects. Keys are those of the file; what is None is left out.
+
+A `kind` alone may stand for its table: `queue="red"` is `queue={"kind": "red"}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
+    from ._toml import Value
+
+    Options: TypeAlias = str | Mapping[str, Value]
+    Times: TypeAlias = str | Sequence[str] | Mapping[str, Value]
+
+# Keys whose tables have a kind.
+_KINDS = frozenset({"queue", "loss", "transport", "send_queue", "source", "attack"})
+
+
+class Part(Mapping[str, "Value"]):
+    """A table of a scenario file: a mapping of its keys, which never changes."""
+
+    __slots__ = ("_keys",)
+    _keys: dict[str, Value]
+
+    def _set(self, arguments: dict[str, Value]) -> None:
+        # Those of `__init__`, as `locals()` has them.
+        given = ((key.rstrip("_"), value) for key, value in arguments.items() if key != "self" and value is not None)
+        self._keys = {key: _with_kind(key, value) for key, value in given}
+
+    def __getitem__(self, key: str) -> Value:
+        return self._keys[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._keys.items())})"
+
+
+def _with_kind(key: str, value: Value) -> Value:
+    return {"kind": value} if key in _KINDS and isinstance(value, str) else value
+
+
+class Node(Part):
+    """A node with replicas, a host or a clock of its own. Others need none: links name them."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        count: int | None = None,
+        host: Mapping[str, Value] | None = None,
+        clock: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Keys as in a file."""
+        self._set(locals())
+
+
+class Link(Part):
+    """A link, in both directions unless `one_way`: `Link(("r1", "r2"), rate="2Mbps", delay="10ms", queue="red")`."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        between: Sequence[str],
+        *,
+        rate: str | None = None,
+        delay: str | None = None,
+        queue: Options | None = None,
+        loss: Options | None = None,
+        name: str | None = None,
+        capacity: str | None = None,
+        one_way: bool | None = None,
+        mtu: str | None = None,
+        overhead: str | None = None,
+        events: str | None = None,
+        by_flow: bool | None = None,
+        dialect: str | None = None,
+        policer: Mapping[str, Value] | None = None,
+        reverse: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Keys as in a file."""
+        self._set(locals())
+
+
+class Flow(Part):
+    """A sender and its receiver, or many alike: `Flow("ftp", "r1", "r2", transport="tcp-cubic", source="ftp")`.
+
+    `from_` is `from` in a file: the node that sends.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        name: str,
+        from_: str,
+        to: str,
+        *,
+        transport: Options,
+        source: Options,
+        send_queue: Options | None = None,
+        count: int | None = None,
+        start: Times | None = None,
+        stop: str | None = None,
+        fid: int | None = None,
+        dscp: Options | None = None,
+        dialect: str | None = None,
+    ) -> None:
+        """Keys as in a file."""
+        self._set(locals())
+
+
+class Attacker(Part):
+    """Somebody who harms a DCCP flow."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        at: str,
+        target: str,
+        attack: Options,
+        on_path: bool | None = None,
+        start: str | None = None,
+        stop: str | None = None,
+    ) -> None:
+        """Keys as in a file."""
+        self._set(locals())

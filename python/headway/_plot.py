@@ -1,0 +1,79 @@
+"""Pictures over time by matplotlib, in the manner of `headway plot` and of the papers' pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cycler import cycler
+from matplotlib import pyplot
+
+from ._figures import FIGURES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from ._record import Record
+
+# Okabe and Ito's (2008), with grey for their yellow, which is too pale for a line on white.
+_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c"]
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#666666",
+    "axes.grid": True,
+    "axes.labelcolor": "#222222",
+    "axes.prop_cycle": cycler(color=_COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "figure.figsize": (9.6, 4.2),
+    "figure.constrained_layout.use": True,
+    "grid.color": "#e6e6e6",
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "text.color": "#222222",
+    "xtick.color": "#666666",
+    "ytick.color": "#666666",
+}
+
+
+def plot(records: Sequence[Record], name: str) -> Figure:
+    """One picture, in which every flow or link of every record is a line."""
+    if name not in FIGURES:
+        raise ValueError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+    shown = FIGURES[name]
+    lines = {}
+    for record in records:
+        # Links are sampled for throughput, too.
+        links = {link["name"] for link in record.summary["links"]}
+        start = record.summary["interval"]["from"]
+        for entity, (times, values) in record.samples(shown.metric).items():
+            first = next((at for at, time in enumerate(times) if time >= start), len(times))
+            idle = shown.of_links and not any(values)
+            if (entity in links) == shown.of_links and not idle:
+                label = entity if len(records) == 1 else f"{record.summary['name']}: {entity}"
+                lines[label] = times[first:], values[first:]
+    if not lines:
+        raise ValueError(f"the run has no samples of {shown.metric}")
+    largest = max((max(values, default=0.0) for _, values in lines.values()), default=0.0)
+    unit, scale = _rate_unit(largest) if shown.is_rate else ("", 1.0)
+    with pyplot.rc_context(_STYLE):
+        figure, axes = pyplot.subplots()
+        for label, (times, values) in lines.items():
+            axes.plot(times, [value / scale for value in values], label=label)
+        axes.set_title(f"{shown.title}: {records[0].summary['name']}" if len(records) == 1 else shown.title)
+        axes.set_xlabel("Time (s)")
+        axes.set_ylabel(f"{shown.y_title} ({unit})" if unit else shown.y_title)
+        axes.set_ylim(bottom=0)
+        axes.margins(x=0)
+        figure.legend(loc="outside right upper")
+    # Whoever asked for it shows it; pyplot need not keep it.
+    pyplot.close(figure)
+    return figure
+
+
+def _rate_unit(bits_per_second: float) -> tuple[str, float]:
+    if bits_per_second >= 1e9:
+        return "Gb/s", 1e9
+    return ("Mb/s", 1e6) if bits_per_second >= 1e6 else ("kb/s", 1e3)

@@ -1,0 +1,261 @@
+"""Scenarios: made here, in a file or in a text, all read by one reader."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _native
+from ._errors import Problem, RunError, ScenarioError
+from ._record import Record
+from ._toml import document, inline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._toml import Value
+
+    Progress = Callable[[float, float, int], object]
+
+# What is longer is a mistake; the reader refuses it too.
+_LARGEST = 16 << 20
+
+
+class Scenario:
+    """A network, the flows through it, and how long to watch them. It never changes: `set` makes another.
+
+    >>> scenario = Scenario(
+    ...     duration="5s",
+    ...     links=[Link(("r1", "r2"), rate="2Mbps", delay="10ms", queue="red")],
+    ...     flows=[Flow("ftp", "r1", "r2", transport="tcp-newreno", source="ftp")],
+    ... )
+    >>> faster = scenario.set("link[0].rate", "4Mbps")
+    >>> faster.run().metric("flow[ftp].throughput_bps") > 1e6
+    True
+    """
+
+    __slots__ = ("_inner",)
+    _inner: _native.Scenario
+
+    def __init__(
+        self,
+        *,
+        duration: str,
+        links: Iterable[Mapping[str, Value]],
+        flows: Iterable[Mapping[str, Value]],
+        name: str | None = None,
+        seed: int | None = None,
+        dialect: str | None = None,
+        ties: str | None = None,
+        measure_from: str | None = None,
+        record: Mapping[str, Value] | None = None,
+        nodes: Iterable[Mapping[str, Value]] = (),
+        attackers: Iterable[Mapping[str, Value]] = (),
+        folder: str | os.PathLike[str] = ".",
+    ) -> None:
+        """Keys are those of a scenario file. Tables are `Link`, `Flow`, `Node` and `Attacker`, or dicts.
+
+        Files that the scenario names are read in `folder`.
+        """
+        plain = {
+            "name": name,
+            "duration": duration,
+            "seed": seed,
+            "dialect": dialect,
+            "ties": ties,
+            "measure_from": measure_from,
+            "record": record,
+        }
+        table: dict[str, Value] = {key: value for key, value in plain.items() if value is not None}
+        for key, parts in (("node", nodes), ("link", links), ("flow", flows), ("attacker", attackers)):
+            table[key] = list(parts)
+        # Those that there are none of need not be there; links and flows must.
+        table = {key: value for key, value in table.items() if value or key in ("link", "flow")}
+        self._inner = _native.Scenario("scenario", document(table), [], folder, {})
+
+    @classmethod
+    def _of(cls, native: _native.Scenario) -> Scenario:
+        scenario = cls.__new__(cls)
+        scenario._inner = native
+        return scenario
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads a scenario file; the files that it names are read beside it."""
+        path = os.fspath(path)
+        return cls._of(_native.Scenario(path, _text(path), [], os.path.dirname(path), {}))
+
+    @classmethod
+    def from_toml(cls, text: str, *, name: str = "scenario", folder: str | os.PathLike[str] = ".") -> Scenario:
+        """Reads a text as if it stood in a file.
+
+        It is called `name`, unless it says how. Files that it names are read in `folder`.
+        """
+        return cls._of(_native.Scenario(name, text, [], folder, {}))
+
+    @classmethod
+    def from_dict(
+        cls, table: Mapping[str, Value], *, name: str = "scenario", folder: str | os.PathLike[str] = "."
+    ) -> Scenario:
+        """Reads a dict with the keys of a scenario file: `link` and `flow` are lists of dicts.
+
+        Lines in errors are those of the text that it is written as.
+        """
+        return cls.from_toml(document(table), name=name, folder=folder)
+
+    @overload
+    def set(self, key: str, value: Value, /) -> Scenario: ...
+    @overload
+    def set(self, keys: Mapping[str, Value], /) -> Scenario: ...
+    def set(self, key: str | Mapping[str, Value], value: Value | None = None, /) -> Scenario:
+        """Another scenario, in which a key has this value, or several theirs: `set("link[0].rate", "4Mbps")`.
+
+        Presets follow: with another kind or dialect, what was not written is the new one's.
+        """
+        if isinstance(key, Mapping):
+            new = key
+        elif value is None:
+            raise TypeError("set() needs a value: a key that shall be absent is not written")
+        else:
+            new = {key: value}
+        sets = [f"{_checked(key)}={inline(value)}" for key, value in new.items()]
+        was = self._inner
+        return self._of(_native.Scenario(was.file, was.text, [*was.sets, *sets], was.folder, was.files))
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        progress: bool | Progress | None = None,
+        trace: str | Iterable[str] = (),
+    ) -> Record:
+        """Runs it. Other threads run meanwhile, so that several runs take as many cores.
+
+        `progress` is True for a line on stderr, or called with the simulated time and the duration, in s, and the
+        packet hops so far: about ten times a second, and at the end. What it raises stops the run. `trace` is "ns2",
+        "pcapng" or both, for the record's `traces`.
+
+        Raises KeyboardInterrupt at Ctrl-C and RunError where it cannot go on: `Record.of` gives what there is then.
+        """
+        scenario = self if seed is None else self.set("seed", seed)
+        runs = scenario._inner.count_runs()
+        if runs != 1:
+            message = f"this is {runs} runs: set what varies, or leave [vary] out"
+            raise ScenarioError([(scenario._inner.file, None, None, "vary", message, f"vary: {message}")])
+        traces = [trace] if isinstance(trace, str) else list(trace)
+        if progress is True:
+            from ._progress import Line
+
+            with Line() as line:
+                done = scenario._inner.run(traces, line)
+        else:
+            done = scenario._inner.run(traces, progress or None)
+        native, stopped, failure = done
+        record = Record._of(native, scenario)
+        if isinstance(stopped, KeyboardInterrupt):
+            record._keep_with(stopped)
+        if stopped is not None:
+            raise stopped
+        if failure is not None:
+            raise RunError(failure, record)
+        return record
+
+    @property
+    def toml(self) -> str:
+        """The scenario as a file that gives the very same run: every preset and everything set written out."""
+        return self._inner.toml
+
+    @property
+    def text(self) -> str:
+        """The text that was read."""
+        return self._inner.text
+
+    @property
+    def hash(self) -> str:
+        """128 bits, in hexadecimal, of what the run depends on: `toml`, the seed in it, and the files that it names."""
+        return self._inner.hash
+
+    @property
+    def name(self) -> str:
+        """What the record calls it."""
+        return self._inner.name
+
+    @property
+    def seed(self) -> int:
+        """That of every random stream."""
+        return self._inner.seed
+
+    @property
+    def duration_s(self) -> float:
+        """How long a run lasts, in s."""
+        return self._inner.duration_s
+
+    @property
+    def flows(self) -> list[str]:
+        """The names of the flows, replicas too."""
+        return self._inner.flows
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the links, each direction its own."""
+        return self._inner.links
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What is allowed but odd."""
+        return [Problem(*warning) for warning in self._inner.warnings]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scenario {self.name!r}: {self.duration_s:g} s, {len(self.flows)} flows, "
+            f"{len(self.links)} links, seed {self.seed}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.hash == other.hash if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    # With the files that it names, so that it is the same on another machine.
+    def __reduce__(self) -> tuple[object, ...]:
+        was = self._inner
+        return _again, (was.file, was.text, was.sets, was.folder, was.files)
+
+
+def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, str]) -> Scenario:
+    return Scenario._of(_native.Scenario(file, text, sets, folder, files))
+
+
+def _checked(key: str) -> str:
+    if "=" in key:
+        message = 'a key is not written with its value: set("link[0].rate", "4Mbps")'
+        raise ScenarioError([("", None, None, key, message, f"{key}: {message}")])
+    return key
+
+
+def _text(path: str) -> str:
+    def wrong(line: int | None, column: int | None, message: str) -> ScenarioError:
+        place = f"{path}:{line}:{column}" if line else path
+        return ScenarioError([(path, line, column, "", message, f"{place}: {message}")])
+
+    try:
+        with open(path, "rb") as file:
+            read = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise wrong(None, None, f"cannot be read: {error.strerror or error}") from error
+    if len(read) > _LARGEST:
+        raise wrong(None, None, f"it is larger than {_LARGEST} bytes, which no scenario is")
+    try:
+        return read.decode()
+    except UnicodeDecodeError as error:
+        before = read[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1
+        raise wrong(line, column, "this is not UTF-8: save the file as UTF-8 text") from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files: every table, key, kind and option with its description."""
+    return dict(json.loads(_native.schema()))

@@ -1,0 +1,204 @@
+"""Records: the numbers, the tables, the folder."""
+
+import json
+import os
+import pickle
+import subprocess
+
+import pandas
+import polars
+import pyarrow
+import pytest
+from cases import ROOT
+
+import headway
+from headway import Record
+
+
+@pytest.fixture
+def record(scenario):
+    return scenario.run()
+
+
+def test_the_summary_is_that_of_the_file(record, tmp_path):
+    record.save(tmp_path / "record")
+    assert record.summary == json.loads((tmp_path / "record/summary.json").read_text())
+    assert record.complete
+    assert record.summary["interval"] == {"from": 0.0, "to": 5.0}
+    assert record.timing["simulated_s"] == 5.0
+
+
+def test_a_metric_is_a_number_of_the_summary(record):
+    flow = record.summary["flows"][0]
+    assert record.metric("flow[ftp].throughput_bps") == flow["throughput_bps"]
+    assert record.metric("mean(flow[*].one_way_delay_s.p95) * 1e3") == flow["one_way_delay_s"]["p95"] * 1e3
+    assert record.metric("jain_index") == 1
+
+
+def test_what_a_run_does_not_have_is_none(scenario):
+    record = scenario.set("link[0].queue", {"kind": "droptail"}).run()
+    assert record.metric("link[r1->r2].mean_red_average") is None
+
+
+def test_tables_have_the_numbers_of_the_summary(record):
+    for table, entries in [(record.flows, record.summary["flows"]), (record.links, record.summary["links"])]:
+        rows = pyarrow.table(table).to_pylist()
+        assert len(rows) == len(table) == len(entries)
+        for row, entry in zip(rows, entries, strict=True):
+            for column, value in row.items():
+                expected = entry
+                for key in column.split("."):
+                    expected = (expected or {}).get(key)
+                assert value == expected, column
+
+
+def test_columns_are_paths_of_metrics(record):
+    frame = record.flows.to_pandas()
+    for column in frame.columns:
+        if column not in ("name", "from", "to", "kind"):
+            assert record.metric(f"flow[ftp].{column}") == frame[column][0], column
+
+
+def test_a_flow_of_which_nothing_came_has_all_columns(scenario):
+    silent = scenario.set("flow[0].start", "4.9999s").run()
+    frame = silent.flows.to_polars()
+    assert frame["received_packets"][0] == 0
+    assert frame["one_way_delay_s.p95"][0] is None
+    assert frame.schema["one_way_delay_s.p95"] == polars.Float64
+
+
+def test_every_library_sees_the_same_samples(record):
+    of_pyarrow = record.series.to_pyarrow()
+    of_pandas = record.series.to_pandas()
+    of_polars = record.series.to_polars()
+    assert of_pyarrow.column_names == record.series.column_names == ["time_ns", "entity", "metric", "value"]
+    assert isinstance(of_pandas, pandas.DataFrame)
+    assert isinstance(of_polars, polars.DataFrame)
+    assert len(of_pyarrow) == len(of_pandas) == len(of_polars) == len(record.series) > 500
+    values = of_pyarrow["value"].to_pylist()
+    assert of_pandas["value"].tolist() == values == of_polars["value"].to_list()
+    assert of_pandas["entity"].astype(str).tolist() == of_polars["entity"].cast(str).to_list()
+    assert of_pandas["entity"].dtype == "category"
+
+
+def test_samples_are_handed_over_without_copies(record):
+    addresses = [
+        [
+            chunk.buffers()[1].address
+            for name in ("time_ns", "value")
+            for chunk in pyarrow.table(record.series)[name].chunks
+        ]
+        for _ in range(2)
+    ]
+    assert addresses[0] == addresses[1]
+
+
+def test_tables_outlive_their_record(scenario):
+    table = pyarrow.table(scenario.run().series)
+    frame = polars.DataFrame(scenario.run().flows)
+    assert table.validate(full=True) is None
+    assert frame["name"].to_list() == ["ftp"]
+
+
+def test_samples_by_entity(record):
+    samples = record.samples("queue_packets")
+    assert set(samples) == {"r1->r2", "r2->r1"}
+    times, values = samples["r1->r2"]
+    frame = record.series.to_pandas()
+    rows = frame[(frame["entity"] == "r1->r2") & (frame["metric"] == "queue_packets")]
+    assert values == rows["value"].tolist()
+    assert times == (rows["time_ns"] / 1e9).tolist()
+    assert record.samples("nothing") == {}
+
+
+def test_a_run_without_series(scenario, tmp_path):
+    record = scenario.set("record.series", False).run()
+    assert len(record.series) == len(pyarrow.table(record.series)) == 0
+    assert record.samples("queue_packets") == {}
+    record.save(tmp_path / "record")
+    assert not (tmp_path / "record/series.arrow").exists()
+    assert len(Record.load(tmp_path / "record").series) == 0
+
+
+def test_a_record_comes_back_from_its_folder(record, tmp_path):
+    folder = tmp_path / "record"
+    record.save(folder)
+    again = Record.load(folder)
+    assert (again.summary, again.timing, again.scenario) == (record.summary, record.timing, record.scenario)
+    assert pyarrow.table(again.series) == pyarrow.table(record.series)
+    # And may be written over by another run, as the command does.
+    record.scenario.run(seed=2).save(folder)
+    assert Record.load(folder).summary["seed"] == 2
+
+
+def test_the_folder_is_that_of_the_command(tmp_path):
+    program = os.environ.get("HEADWAY")
+    if not program:
+        pytest.skip("HEADWAY names no program")
+    scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml")
+    scenario.run(trace=["ns2", "pcapng"]).save(tmp_path / "python")
+    words = ["run", "--quiet", "--trace", "ns2", "--trace", "pcapng", "--out", tmp_path / "command"]
+    subprocess.run([program, *words, ROOT / "scenarios/demo.toml"], check=True, stdout=subprocess.DEVNULL)
+    files = {
+        kind: {
+            file.relative_to(tmp_path / kind): file.read_bytes()
+            for file in (tmp_path / kind).rglob("*.*")
+            if file.is_file()
+        }
+        for kind in ("python", "command")
+    }
+    assert set(files["python"]) == set(files["command"])
+    timed = {file for file in files["python"] if files["python"][file] != files["command"][file]}
+    assert {file.name for file in timed} == {"timing.json"}
+
+
+def test_traces_are_bytes(scenario, tmp_path):
+    record = scenario.run(trace=("ns2", "pcapng"))
+    assert set(record.traces) == {"ns2", "pcapng"}
+    assert record.traces["ns2"].startswith(b"+ ")
+    record.save(tmp_path / "record")
+    assert (tmp_path / "record/trace.tr").read_bytes() == record.traces["ns2"]
+    assert record.fingerprint == scenario.run().fingerprint
+    assert scenario.run().traces == {}
+
+
+def test_records_can_be_sent(scenario):
+    record = scenario.run(trace="ns2")
+    again = pickle.loads(pickle.dumps(record))
+    assert (again.summary, again.traces, again.timing) == (record.summary, record.traces, record.timing)
+    assert pyarrow.table(again.series) == pyarrow.table(record.series)
+    assert again.scenario == scenario
+
+
+def test_how_it_shows_itself(record):
+    assert repr(record) == "<Record 'scenario': seed 1, 5 s, 1 flows>"
+    assert "tcp-newreno" in str(record)
+    html = record._repr_html_()
+    assert html.count("<table>") == html.count("</table>") == 2
+    assert "<td>tcp-newreno</td>" in html
+    assert "<td>r1-&gt;r2</td>" in html
+
+
+def test_pictures(record):
+    from matplotlib import colors
+
+    for name in ("throughput", "queue", "cwnd", "loss"):
+        figure = record.plot(name)
+        (axes,) = figure.axes
+        assert axes.get_title(loc="left").endswith(": scenario")
+        assert axes.get_xlabel() == "Time (s)"
+        assert axes.lines
+        assert colors.to_hex(axes.lines[0].get_color()) == "#0072b2"
+    (axes,) = record.plot("throughput").axes
+    assert [line.get_label() for line in axes.lines] == ["ftp"]
+    assert axes.get_ylabel() == "Throughput (Mb/s)"
+    with pytest.raises(ValueError, match="there is no figure 'speed'; there are throughput"):
+        record.plot("speed")
+    with pytest.raises(ValueError, match="no samples of allowed_rate_bps"):
+        record.plot("allowed-rate")
+
+
+def test_the_pictures_are_those_of_the_command():
+    names = (ROOT / "crates/record/src/figures.rs").read_text()
+    assert all(f'"{name}"' in names for name in headway.FIGURES)
+    assert names.count('"') == 2 * len(headway.FIGURES)
