@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test fmt lint traceability arithmetic bench instructions misses deny fuzz docs pictures papers clean
+.PHONY: demo test fmt lint traceability arithmetic python wheel bench instructions misses deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -15,6 +15,7 @@ demo: toolchain
 ## What CI checks, but for the instructions and the misses.
 test: toolchain fmt lint traceability arithmetic
 	$(CARGO) test --workspace --quiet
+	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 fmt: toolchain
@@ -33,6 +34,14 @@ traceability:
 arithmetic:
 	@if command -v python3 >/dev/null; then papers/packet-spacing/rank --check && cd validation && python3 -m unittest --quiet common.test_student && python3 ns2/test_agreement.py --quiet; \
 	else echo "the arithmetic of validation/ is not checked: there is no python3 here" >&2; fi
+
+## The Python package: builds its wheel, and checks it in a place of its own below target/; two minutes.
+python: toolchain
+	python/check
+
+## The same, as it is released: one wheel for every Python from 3.10 on, in out/wheels; needs maturin (`pip install maturin`).
+wheel: toolchain
+	cd python && maturin build --release --out ../out/wheels
 
 ## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
 bench: toolchain

@@ -6,6 +6,8 @@ from typing import Final, final
 
 _Problem = tuple[str, int | None, int | None, str, str, str]
 
+__all__ = ["VERSION", "Record", "Scenario", "Table", "schema"]
+
 VERSION: Final[str]
 
 def schema() -> str: ...
