@@ -8,6 +8,7 @@
 
 use crate::counts::DropCounts;
 use crate::delay::{DelaySummary, seconds_of};
+use crate::distribution::{Distribution, FlowDistributions};
 use crate::frames::{FrameMeter, FrameSummary, WrittenFrame};
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
@@ -328,6 +329,18 @@ impl FlowMeter {
     #[must_use]
     pub fn total_lost_packets(&self) -> u64 {
         self.rest.as_ref().map_or(0, |rest| rest.total_lost_packets)
+    }
+
+    /// What the summary has mean and percentiles of, value by value.
+    #[must_use]
+    pub fn distributions(&self, name: String) -> FlowDistributions {
+        let received = self.delays.total();
+        let frames = self.rest.as_ref().and_then(|rest| rest.frames.as_ref());
+        FlowDistributions {
+            name,
+            one_way_delay_s: (received > 0).then(|| Distribution::of(&self.delays, received)),
+            frame_delay_s: frames.map(|frames| frames.distributions()).unwrap_or_default(),
+        }
     }
 
     /// What was counted until `end`, which no event has passed. Leaves the counters that only a TCP has unset.

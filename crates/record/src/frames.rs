@@ -4,6 +4,7 @@
 //! was written. It counts there as written, complete and on time, or in another interval as nothing.
 
 use crate::delay::DelaySummary;
+use crate::distribution::Distribution;
 use crate::histogram::Histogram;
 use crate::measured::Measured;
 use headway_units::{Instant, MediaKind};
@@ -83,6 +84,15 @@ impl FrameMeter {
             counts.on_time += u64::from(frame.deadline().is_some_and(|deadline| now <= deadline));
             counts.delays.record(now.since(frame.created).as_nanos());
         }
+    }
+
+    /// By kind, of all that were written; kinds of which nothing was are absent.
+    pub(crate) fn distributions(&self) -> BTreeMap<MediaKind, Distribution> {
+        let of = |kind: MediaKind| {
+            let Counts { written, delays, .. } = &self.kinds[kind as usize];
+            (*written > 0).then(|| (kind, Distribution::of(delays, *written)))
+        };
+        MediaKind::ALL.into_iter().filter_map(of).collect()
     }
 
     /// By kind; kinds of which nothing was written are absent.

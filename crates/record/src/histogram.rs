@@ -104,6 +104,12 @@ impl Histogram {
         None
     }
 
+    /// Every bucket that holds anything: its middle, as far as values reach, and how many.
+    pub(crate) fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
+        let held = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        held.map(|(slot, count)| (middle(self.first + slot).clamp(self.min, self.max), u64::from(*count)))
+    }
+
     #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> usize {
         self.counts.len() * size_of::<u32>()

@@ -11,17 +11,19 @@
 //! | [`LinkMeter`]: what happened at one direction of a link | [`LinkSummary`] |
 //! | [`HostMeter`]: what happened at a host that takes time | [`HostSummary`] |
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
+//! | [`Distributions`]: how long each packet and frame took | `distributions.json` |
 //! | [`Expression`]: a number by name, `mean(flow[media*].throughput_bps) / 1e3` | its value in a [`Summary`] |
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`], or as Arrow's batches by [`series_batches`] |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
-//! | `plot` (feature of that name): series tables | SVG and PNG |
+//! | `plot` (feature of that name): series tables, distributions, samples over a parameter | SVG and PNG |
 #![forbid(unsafe_code)]
 
 mod attacker;
 mod by_flow;
 mod counts;
 mod delay;
+mod distribution;
 mod estimate;
 mod expression;
 mod fairness;
@@ -50,6 +52,7 @@ pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use delay::DelaySummary;
+pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
 pub use estimate::Estimate;
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
