@@ -7,7 +7,7 @@ use crate::pattern::{Bindings, PatternError, expand};
 use crate::reference::Reference;
 use crate::results::Results;
 use crate::timeline::key;
-use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle};
+use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis};
 
 /// Each figure of a paper.
 ///
@@ -30,7 +30,7 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             for style in [LineStyle::Said, LineStyle::Reference, LineStyle::Measured] {
                 let point = |(place, cell): (usize, &String)| {
                     let (value, error) = value(style, place, cell)?;
-                    Some(ChartPoint { place, value, error })
+                    Some(ChartPoint { x: place as f64, value, error })
                 };
                 let points: Vec<ChartPoint> = cells.iter().enumerate().filter_map(point).collect();
                 if !points.is_empty() {
@@ -49,10 +49,12 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             title: figure.title.clone(),
             x_title: figure.x_title.clone(),
             y_title: figure.y_title.clone(),
-            places: figure.places.clone(),
-            from_zero: figure.from_zero,
+            x: XAxis::Places(figure.places.clone()),
+            y: if figure.from_zero { YAxis::FromZero } else { YAxis::Values },
+            heading: String::new(),
             styles,
             lines,
+            boxes: Vec::new(),
         });
     }
     charts.extend(claims.timelines.iter().map(|timeline| timeline_chart(timeline, results)));
@@ -65,14 +67,14 @@ fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
     let steps =
         timeline.lines.iter().filter_map(curve).flat_map(|curve| curve.at_s.windows(2)).map(|pair| pair[1] - pair[0]);
     let step_s = steps.fold(f64::INFINITY, f64::min);
-    let place = |at: f64| (at / step_s).round() as usize;
+    let place = |at: f64| (at / step_s).round();
     let mut lines: Vec<ChartLine> = Vec::new();
     for (colour, line) in timeline.lines.iter().enumerate() {
         let Some(curve) = curve(line) else { continue };
         let points = |values: &[f64], errors: &[f64]| {
             let error = |n: usize| errors.get(n).map_or(0.0, |error| error * line.times.abs());
             let point = |(n, (at, value)): (usize, (&f64, &f64))| ChartPoint {
-                place: place(*at),
+                x: place(*at),
                 value: value * line.times,
                 error: error(n),
             };
@@ -84,7 +86,7 @@ fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
             lines.push(ChartLine { label: line.label.clone(), colour, style, points });
         }
     }
-    let last = lines.iter().flat_map(|line| &line.points).map(|point| point.place).max().unwrap_or(0);
+    let last = lines.iter().flat_map(|line| &line.points).map(|point| point.x as usize).max().unwrap_or(0);
     let mut styles = vec![
         (LineStyle::One, "one run".to_owned()),
         (LineStyle::Mean, format!("mean of {} runs and its 95 % interval", results.ran.seeds)),
@@ -95,9 +97,11 @@ fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
         title: timeline.title.clone(),
         x_title: "time (s)".to_owned(),
         y_title: timeline.y_title.clone(),
-        places: (0..=last).map(|place| shortest(place as f64 * step_s)).collect(),
-        from_zero: true,
+        x: XAxis::Places((0..=last).map(|place| shortest(place as f64 * step_s)).collect()),
+        y: YAxis::FromZero,
+        heading: String::new(),
         styles,
         lines,
+        boxes: Vec::new(),
     }
 }

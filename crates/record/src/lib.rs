@@ -56,7 +56,7 @@ pub use distribution::{Distribution, Distributions, DistributionsError, FlowDist
 pub use estimate::Estimate;
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
-pub use figures::FIGURES;
+pub use figures::{FIGURES, SERIES_FIGURES};
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use frames::{FrameSummary, WrittenFrame};
 pub use histogram::Histogram;

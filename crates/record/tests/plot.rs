@@ -1,10 +1,14 @@
 //! Pictures: what they show, and that no samples break them. How they look is for eyes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, figures};
+use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, PlotError, Run, Style, XAxis, YAxis};
 use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
+
+fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
+    headway_record::plot::figures(runs, &Style::default())
+}
 
 fn table(samples: &[(&str, &str, u64, f64)]) -> SeriesTable {
     let mut names = SeriesNames::default();
@@ -146,17 +150,19 @@ fn chart(styles: &[LineStyle], points: Vec<ChartPoint>) -> Chart {
         title: "Figure 3".into(),
         x_title: "Clients".into(),
         y_title: "Delay (ms)".into(),
-        places: ["3", "50"].map(str::to_owned).into(),
-        from_zero: false,
+        x: XAxis::Places(["3", "50"].map(str::to_owned).into()),
+        y: YAxis::Values,
+        heading: String::new(),
         styles: styles.iter().map(|style| (*style, format!("{style:?}"))).collect(),
         lines: styles.iter().map(line).collect(),
+        boxes: vec![],
     }
 }
 
 #[test]
 fn a_chart_names_its_places_and_shows_its_errors() {
-    let point = |place, value, error| ChartPoint { place, value, error };
-    let points = vec![point(0, 13.2, 0.1), point(1, 14.5, 0.0)];
+    let point = |x, value, error| ChartPoint { x, value, error };
+    let points = vec![point(0.0, 13.2, 0.1), point(1.0, 14.5, 0.0)];
     let drawn = chart(&[LineStyle::Said, LineStyle::Reference, LineStyle::Measured], points.clone()).draw().unwrap();
     for text in ["Figure 3", "Clients", "Delay (ms)", "a&lt;b", "Said", "Reference", "Measured", "\n50\n"] {
         assert!(drawn.svg.contains(text), "{text}\n{}", drawn.svg);
@@ -175,10 +181,12 @@ fn a_chart_names_its_places_and_shows_its_errors() {
 /// value, 10, makes the top 10.6: 5.3 is halfway. Pixels are four units.
 #[test]
 fn a_value_is_drawn_where_its_axes_say() {
-    let points = [(0, 0.0), (1, 5.3), (2, 10.0), (3, 10.0)];
-    let points = points.map(|(place, value)| ChartPoint { place, value, error: 0.0 });
+    let points = [(0.0, 0.0), (1.0, 5.3), (2.0, 10.0), (3.0, 10.0)];
+    let points = points.map(|(x, value)| ChartPoint { x, value, error: 0.0 });
     let places: Vec<String> = ["3", "5", "8", "10"].map(str::to_owned).into();
-    let drawn = Chart { places, from_zero: true, ..chart(&[LineStyle::Said], points.into()) }.draw().unwrap();
+    let drawn = Chart { x: XAxis::Places(places), y: YAxis::FromZero, ..chart(&[LineStyle::Said], points.into()) }
+        .draw()
+        .unwrap();
     let number = |tag: &str, name: &str| -> f64 {
         tag.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next()).unwrap().parse().unwrap()
     };
@@ -211,8 +219,8 @@ fn a_value_is_drawn_where_its_axes_say() {
 fn every_place_is_named() {
     for many in 1..=16 {
         let places: Vec<String> = (0..many).map(|place| format!("place {place}")).collect();
-        let points = (0..many).map(|place| ChartPoint { place, value: 1.0, error: 0.0 }).collect();
-        let drawn = Chart { places: places.clone(), ..chart(&[LineStyle::Measured], points) }.draw().unwrap();
+        let points = (0..many).map(|place| ChartPoint { x: f64::from(place), value: 1.0, error: 0.0 }).collect();
+        let drawn = Chart { x: XAxis::Places(places.clone()), ..chart(&[LineStyle::Measured], points) }.draw().unwrap();
         for place in places {
             assert_eq!(count(&drawn, &format!("\n{place}\n")), 1, "{place} of {many}");
         }
@@ -243,7 +251,7 @@ proptest! {
             .map(|(entity, of, nanos, value)| (entity.as_str(), metrics[*of], *nanos, *value))
             .collect();
         let series = table(&samples);
-        let values = samples.iter().zip(0..).map(|((.., value), at)| ChartPoint { place: at % 4, value: *value, error: value.abs() });
+        let values = samples.iter().zip(0..).map(|((.., value), at)| ChartPoint { x: f64::from(at % 4), value: *value, error: value.abs() });
         let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
         let with_label = Chart { title: label.clone(), ..chart(&styles, values.collect()) };
         with_label.draw().unwrap().to_png(0.1).unwrap();

@@ -3,7 +3,7 @@
 //! Only ticks with their labels turn pixels into numbers here; nothing is known of how the picture is laid out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, figures};
+use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, Style, XAxis, YAxis, figures};
 use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 
@@ -160,7 +160,7 @@ fn table(series: &[(String, &str, Points)]) -> SeriesTable {
 }
 
 fn draw(series: &[(String, &str, Points)]) -> Vec<Figure> {
-    figures(&[Run { label: "run", series: &table(series), from: 0.0 }]).unwrap()
+    figures(&[Run { label: "run", series: &table(series), from: 0.0 }], &Style::default()).unwrap()
 }
 
 fn times(points: &[(f64, f64)], factor: f64) -> Points {
@@ -270,19 +270,22 @@ fn what_is_left_of_a_long_run_is_true() {
 /// error bar where Headway was.
 #[test]
 fn a_chart_is_read_at_its_places() {
-    let points: Vec<ChartPoint> = [(0, 13.2, 0.4), (1, 14.5, 0.0), (3, 11.9, 1.25)]
-        .map(|(place, value, error)| ChartPoint { place, value, error })
+    let points: Vec<ChartPoint> = [(0.0, 13.2, 0.4), (1.0, 14.5, 0.0), (3.0, 11.9, 1.25)]
+        .map(|(x, value, error)| ChartPoint { x, value, error })
         .into();
     let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
     let shifted = |by: f64| points.iter().map(|point| ChartPoint { value: point.value + by, ..*point }).collect();
+    let names: Vec<String> = ["3", "5", "8", "10"].map(str::to_owned).into();
     for from_zero in [false, true] {
         let chart = Chart {
             name: "delay".into(),
             title: "Figure 3".into(),
             x_title: "Clients".into(),
             y_title: "Delay (ms)".into(),
-            places: ["3", "5", "8", "10"].map(str::to_owned).into(),
-            from_zero,
+            x: XAxis::Places(names.clone()),
+            y: if from_zero { YAxis::FromZero } else { YAxis::Values },
+            heading: String::new(),
+            boxes: vec![],
             styles: vec![],
             lines: styles
                 .iter()
@@ -292,12 +295,12 @@ fn a_chart_is_read_at_its_places() {
         };
         let drawn = chart.draw().unwrap();
         let elements = Element::all(&drawn.svg);
-        let place = |words: &str| chart.places.iter().position(|place| place == words).map(|at| at as f64);
+        let place = |words: &str| names.iter().position(|place| place == words).map(|at| at as f64);
         let panel = &Panel::all(&elements, place)[0];
         if from_zero {
             assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "the axis begins at zero");
         }
-        let data = |by: f64| -> Points { points.iter().map(|point| (point.place as f64, point.value + by)).collect() };
+        let data = |by: f64| -> Points { points.iter().map(|point| (point.x, point.value + by)).collect() };
         let circles = |hollow: bool| -> Points {
             let of = |e: &&Element<'_>| e.is("circle") && (e.get("fill") == "none") == hollow;
             elements.iter().filter(of).map(|e| (e.number("cx"), e.number("cy"))).filter(|at| panel.holds(*at)).collect()
@@ -318,7 +321,7 @@ fn a_chart_is_read_at_its_places() {
             .collect();
         let (upright, caps): (Vec<_>, Vec<_>) = strokes.into_iter().partition(|[x1, _, x2, _]| x1 == x2);
         let ends = |up: f64| -> Points {
-            points.iter().map(|point| (point.place as f64, point.value - 0.25 + up * point.error)).collect()
+            points.iter().map(|point| (point.x, point.value - 0.25 + up * point.error)).collect()
         };
         let low: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.max(*y2))).collect();
         let high: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.min(*y2))).collect();

@@ -1,12 +1,18 @@
-//! Means over named places, with error bars: the figures of papers.
+//! Numbers over places or other numbers, with error bars, steps and boxes: the figures of papers.
 
-use super::draw::{
-    AXIS, Area, BAND, COLOURS, DrawError, GRID, INK, LEGEND_CHARACTERS, LEGEND_LINE, LEGEND_WIDTH, MARGIN,
-    PANEL_HEIGHT, PIXEL, TIME_TITLE_HEIGHT, TITLE_HEIGHT, WIDTH, X_LABELS_HEIGHT, Y_LABELS_WIDTH, in_pixels, range,
-    shortened, style, text, tick, wrapped,
+use super::axis::{Drawn as Axis, NAMED_PLACES, Scale, XAxis, YAxis};
+use super::boxes::{ChartBox, Five};
+use super::frame::{
+    AXIS, Area, BAND, DrawError, Frame, GRID, INK, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
+    Y_LABELS_WIDTH, printable, range, shortened,
 };
+use super::legend::{Legend, Swatch};
+use super::marks::{self, look};
+use super::style::Style;
 use super::{Figure, PlotError};
+use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A figure of a paper, and who says what.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,49 +21,62 @@ pub struct Chart {
     pub name: String,
     /// What stands above it.
     pub title: String,
-    /// What the places are.
+    /// What the places or numbers are.
     pub x_title: String,
     /// What the values are, with their unit.
     pub y_title: String,
-    /// What stands below each place.
-    pub places: Vec<String>,
-    /// Whether the vertical axis begins at zero.
-    pub from_zero: bool,
+    /// What values are drawn over.
+    pub x: XAxis,
+    /// How values are drawn.
+    pub y: YAxis,
+    /// What labels are values of; empty if they are not.
+    pub heading: String,
     /// What each style means.
     pub styles: Vec<(LineStyle, String)>,
     /// In the order of drawing.
     pub lines: Vec<ChartLine>,
+    /// In the order of drawing, below all lines.
+    pub boxes: Vec<ChartBox>,
 }
 
-/// Up to so many places each has its name below it; of more, some do.
-const NAMED_PLACES: usize = 40;
-const X_LABELS: usize = 11;
+/// In px: the plot with the numbers below it.
+const PLOT_HEIGHT: i32 = 346;
+/// What it needs at least, where words have 13 px.
+const LOWEST_PLOT: i32 = 120;
+/// Names of places that are too long to stand side by side stand in so many rows at most.
+const MOST_ROWS: usize = 3;
+/// From one such row to the next, in px.
+const NAME_ROW: i32 = 16;
+/// An error bar's width, and that of a box's outline, in units.
+const THIN: u32 = 5;
+/// A box's median.
+const MEDIAN: u32 = 10;
 
 /// One line of a [`Chart`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
-    /// What its colour means; lines of one colour have one label.
+    /// What its colour means; lines of one colour have one label. One without is not in the legend.
     pub label: String,
-    /// Which of the colours.
+    /// Which of the colours; of [`LineStyle::Marked`] and the like also which mark. More than there are begin again with other marks.
     pub colour: usize,
     /// Whose numbers they are.
     pub style: LineStyle,
-    /// Its points, in the order of places.
+    /// Its points, from left to right.
     pub points: Vec<ChartPoint>,
 }
 
 /// A value at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChartPoint {
-    /// Which of the places, from 0.
-    pub place: usize,
+    /// A number of the axis, or which of the places, from 0: what is between them lies between them.
+    pub x: f64,
     /// The value.
     pub value: f64,
     /// Half the length of its error bar; 0 for none.
     pub error: f64,
 }
 
-/// Whose numbers a line shows.
+/// Whose numbers a line shows, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStyle {
     /// What somebody claims: hollow marks on broken lines.
@@ -70,167 +89,453 @@ pub enum LineStyle {
     Mean,
     /// One run of it: pale and thin.
     One,
+    /// What was measured, where lines are told apart by marks and dashes as well as by colours: with error bars.
+    Marked,
+    /// The same without lines, where nothing lies between the places.
+    Marks,
+    /// A step up or down at each point, with a mark where a quarter, a half and three quarters are passed.
+    Steps,
+}
+
+impl LineStyle {
+    /// Whether its lines have dashes of their own.
+    fn is_dashed(self) -> bool {
+        matches!(self, Self::Marked | Self::Steps)
+    }
+}
+
+type Plot<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+
+/// A chart whose places are found: points in coordinates, in the order of drawing.
+struct Placed<'a> {
+    lines: Vec<(&'a ChartLine, Vec<Spot>)>,
+    boxes: Vec<(&'a ChartBox, f64, Five)>,
+    x: Axis,
+    y: Axis,
+    scale: Scale,
+}
+
+/// A point in coordinates.
+#[derive(Clone, Copy)]
+struct Spot {
+    x: f64,
+    y: f64,
+    /// The ends of its error bar, if it has one.
+    ends: Option<(f64, f64)>,
+    value: f64,
 }
 
 impl Chart {
-    /// Draws it. Points whose place does not exist, or whose value is no number, are left out.
+    /// Draws it as pictures look by default.
+    ///
+    /// # Errors
+    /// As [`draw_styled`](Self::draw_styled).
+    pub fn draw(&self) -> Result<Figure, PlotError> {
+        self.draw_styled(&Style::default())
+    }
+
+    /// Draws it. Points whose place does not exist, or whose value is no number or beyond 10^15, are left out; on an axis of logarithms
+    /// also what is not above zero.
     ///
     /// # Errors
     /// [`PlotError::Draw`], which no input is known to cause.
-    pub fn draw(&self) -> Result<Figure, PlotError> {
-        let height = TITLE_HEIGHT + PANEL_HEIGHT + TIME_TITLE_HEIGHT;
-        let mut svg = String::new();
-        self.draw_on(&mut svg, height)
-            .map_err(|error| PlotError::Draw { name: self.name.clone(), why: error.to_string() })?;
-        Ok(Figure { name: self.name.clone(), svg: in_pixels(&svg, height) })
+    pub fn draw_styled(&self, style: &Style) -> Result<Figure, PlotError> {
+        let frame = Frame::new(style);
+        let names = Names::of(self, &frame);
+        let below = frame.px(TIME_TITLE_HEIGHT) + names.extra_height(&frame);
+        let own_height = PLOT_HEIGHT * PIXEL + below;
+        let lowest = frame.px(LOWEST_PLOT) + below;
+        let legend = self.legend();
+        let figure = frame.figure(&self.name, &self.title, (own_height, lowest), &legend, |area, column| {
+            self.draw_plot(&frame, area, &names)?;
+            match column {
+                Some(column) => legend.draw_in_column(&frame, column, column.dim_in_pixel().1 as i32),
+                None => Ok(()),
+            }
+        })?;
+        let is_dashed = self.lines.iter().any(|line| line.style.is_dashed());
+        Ok(if is_dashed { Figure { svg: marks::dashed(&figure.svg), ..figure } } else { figure })
     }
 
-    fn draw_on(&self, svg: &mut String, height: i32) -> Result<(), DrawError> {
-        let root = SVGBackend::with_string(svg, ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32)).into_drawing_area();
-        root.fill(&WHITE)?;
-        text(&root, &shortened(&self.title, 90), (MARGIN, TITLE_HEIGHT / 2), 19)?;
-        let part = |left: i32, width: i32| {
-            let size = ((width * PIXEL) as u32, ((height - TITLE_HEIGHT) * PIXEL) as u32);
-            root.clone().shrink((left * PIXEL, TITLE_HEIGHT * PIXEL), size)
-        };
-        self.draw_lines(&part(0, WIDTH - LEGEND_WIDTH))?;
-        self.draw_legend(&part(WIDTH - LEGEND_WIDTH, LEGEND_WIDTH))?;
-        root.present()
-    }
-
-    fn draw_lines(&self, area: &Area<'_>) -> Result<(), DrawError> {
-        let lines: Vec<(&ChartLine, Vec<ChartPoint>)> =
-            self.lines.iter().map(|line| (line, self.drawable(line))).collect();
-        let ends = lines.iter().flat_map(|(_, points)| points).flat_map(|p| [p.value - p.error, p.value + p.error]);
-        let zero = self.from_zero.then_some(0.0);
-        let (low, high) = range(ends.chain(zero));
+    /// Where everything lies in a plot of this size.
+    fn placed(&self, frame: &Frame<'_>, width: i32, height: i32) -> Placed<'_> {
+        let scale = if self.y == YAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };
+        let lines: Vec<_> = self.lines.iter().map(|line| (line, self.spots(line, scale))).collect();
+        let boxes: Vec<_> = self
+            .boxes
+            .iter()
+            .filter_map(|of| {
+                let x = self.x_coordinate(of.x)?;
+                // On an axis of logarithms a box is of what can be drawn there.
+                let drawable: Vec<f64> =
+                    of.samples.iter().copied().filter(|sample| scale.coordinate(*sample).is_some()).collect();
+                let width = of.width.is_finite().then_some(of.width.abs().min(1.0))?;
+                Some((of, x, Five::of(&drawable)?)).filter(|_| width > 0.0)
+            })
+            .collect();
+        let spots = || lines.iter().flat_map(|(_, spots)| spots);
+        let of_lines = spots().flat_map(|spot| spot.ends.map_or([spot.y, spot.y], |(low, high)| [low, high]));
+        let of_boxes = boxes.iter().flat_map(|(_, _, five)| five.outliers.iter().chain(&five.whiskers));
+        let values = of_lines.chain(of_boxes.filter_map(|value| scale.coordinate(*value)));
+        let (low, high) = range(values.chain((self.y == YAxis::FromZero).then_some(0.0)));
         let air = (high - low) * 0.06;
-        let low = if self.from_zero { low } else { low - air };
-        let mut chart = ChartBuilder::on(area)
-            .margin(MARGIN * PIXEL)
-            .margin_top(6 * PIXEL)
-            .margin_bottom(4 * PIXEL)
-            .set_label_area_size(LabelAreaPosition::Left, Y_LABELS_WIDTH * PIXEL)
-            .set_label_area_size(LabelAreaPosition::Bottom, (X_LABELS_HEIGHT + TIME_TITLE_HEIGHT) * PIXEL)
-            .build_cartesian_2d(-0.3..self.places.len() as f64 - 0.7, low..high + air)?;
-        let place = |at: &f64| {
-            let nearest = at.round();
-            let known = (at - nearest).abs() < 1e-6 && nearest >= 0.0;
-            known.then(|| self.places.get(nearest as usize)).flatten().cloned().unwrap_or_default()
+        let low = if self.y == YAxis::FromZero { low } else { low - air };
+        let x = match &self.x {
+            XAxis::Places(names) => {
+                let has_width = !self.boxes.is_empty() || self.lines.iter().any(|line| line.style == LineStyle::Marks);
+                Axis::places(names, if has_width { 0.5 } else { 0.3 })
+            }
+            numbers => {
+                let (from, to) = match range(spots().map(|spot| spot.x)) {
+                    // A number alone is in the middle.
+                    (from, _) if spots().all(|spot| spot.x == from) => (from - 0.5, from + 0.5),
+                    range => range,
+                };
+                let is_curve = self.lines.iter().all(|line| line.style == LineStyle::Steps);
+                let beside = if is_curve { 0.0 } else { (to - from) * 0.03 };
+                let scale = if *numbers == XAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };
+                Axis::numbers(scale, from - beside..to + beside, frame.x_ticks(width))
+            }
         };
-        chart
-            .configure_mesh()
+        Placed { lines, boxes, x, y: Axis::numbers(scale, low..high + air, frame.y_ticks(height)), scale }
+    }
+
+    fn x_coordinate(&self, x: f64) -> Option<f64> {
+        match &self.x {
+            XAxis::Places(names) => (x > -0.5 && x < names.len() as f64 - 0.5).then_some(x),
+            XAxis::Numbers => Scale::Linear.coordinate(x),
+            XAxis::Logarithm => Scale::Logarithm.coordinate(x),
+        }
+    }
+
+    fn spots(&self, line: &ChartLine, scale: Scale) -> Vec<Spot> {
+        let spot = |point: &ChartPoint| {
+            if !(0.0..=1e15).contains(&point.error) {
+                return None;
+            }
+            let (x, y) = (self.x_coordinate(point.x)?, scale.coordinate(point.value)?);
+            let high = scale.coordinate(point.value + point.error).unwrap_or(y);
+            // Where there is no zero, a bar that reaches it ends at its point.
+            let low = scale.coordinate(point.value - point.error).unwrap_or(y);
+            Some(Spot { x, y, ends: (point.error > 0.0).then_some((low, high)), value: point.value })
+        };
+        line.points.iter().filter_map(spot).collect()
+    }
+
+    fn draw_plot(&self, frame: &Frame<'_>, area: &Area<'_>, names: &Names) -> Result<(), DrawError> {
+        let (width, height) = area.dim_in_pixel();
+        let placed = self.placed(frame, width as i32, height as i32);
+        let y_labels = Y_LABELS_WIDTH.max(placed.y.longest_label() as i32 * 7 + 12);
+        let mut plot = ChartBuilder::on(area)
+            .margin(frame.px(MARGIN))
+            .margin_top(frame.px(6))
+            .margin_bottom(frame.px(4))
+            .set_label_area_size(LabelAreaPosition::Left, frame.px(y_labels))
+            .set_label_area_size(
+                LabelAreaPosition::Bottom,
+                frame.px(X_LABELS_HEIGHT + TIME_TITLE_HEIGHT) + names.extra_height(frame),
+            )
+            .build_cartesian_2d(placed.x.clone(), placed.y.clone())?;
+        let x_title = frame.style.x_title.as_deref().unwrap_or(&self.x_title);
+        let y_title = frame.style.y_title.as_deref().unwrap_or(&self.y_title);
+        let own_names = names.rows > 1;
+        plot.configure_mesh()
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID.stroke_width(PIXEL as u32))
             .axis_style(AXIS.stroke_width(PIXEL as u32))
             .set_all_tick_mark_size(4 * PIXEL)
-            .x_labels(if self.places.len() > NAMED_PLACES { X_LABELS } else { self.places.len() })
-            .y_labels(7)
-            .x_label_formatter(&place)
-            .y_label_formatter(&tick)
-            .x_desc(self.x_title.as_str())
-            .y_desc(self.y_title.as_str())
-            .label_style(style(13))
-            .axis_desc_style(style(14))
+            .x_label_formatter(&|at| if own_names { String::new() } else { placed.x.format_ext(at) })
+            .x_desc(printable(x_title))
+            .y_desc(printable(y_title))
+            .label_style(frame.words(13))
+            .axis_desc_style(frame.words(14))
             .draw()?;
-        for (line, points) in &lines {
-            let colour = COLOURS[line.colour % COLOURS.len()];
-            let at: Vec<(f64, f64)> = points.iter().map(|point| (point.place as f64, point.value)).collect();
-            match line.style {
-                LineStyle::Reference => {
-                    chart.draw_series([PathElement::new(at, colour.mix(0.25).stroke_width(6 * PIXEL as u32))])?;
-                }
-                LineStyle::Said => {
-                    let dashes = colour.mix(0.7).stroke_width(PIXEL as u32);
-                    chart.draw_series(DashedLineSeries::new(at.clone(), 3 * PIXEL, 4 * PIXEL, dashes))?;
-                    let ring = colour.stroke_width(6);
-                    chart.draw_series(at.into_iter().map(|point| Circle::new(point, 4 * PIXEL, ring)))?;
-                }
-                LineStyle::Measured => {
-                    chart.draw_series([PathElement::new(at, colour.stroke_width(7))])?;
-                    let bar = |point: &ChartPoint| {
-                        let (low, high) = (point.value - point.error, point.value + point.error);
-                        let at = point.place as f64;
-                        ErrorBar::new_vertical(at, low, point.value, high, colour.filled(), 7 * PIXEL as u32)
-                    };
-                    chart.draw_series(points.iter().map(bar))?;
-                }
-                LineStyle::Mean => {
-                    let edge =
-                        |of: fn(&ChartPoint) -> f64| points.iter().map(move |point| (point.place as f64, of(point)));
-                    let low = edge(|point| point.value - point.error);
-                    let band: Vec<(f64, f64)> = low.chain(edge(|point| point.value + point.error).rev()).collect();
-                    chart.draw_series([Polygon::new(band, colour.mix(BAND))])?;
-                    chart.draw_series([PathElement::new(at, colour.stroke_width(7))])?;
-                }
-                LineStyle::One => {
-                    chart.draw_series([PathElement::new(at, colour.mix(0.45).stroke_width(PIXEL as u32))])?;
-                }
-            }
+        if own_names {
+            names.draw(frame, area, &plot, &placed)?;
+        }
+        for (of, x, five) in &placed.boxes {
+            draw_box(area, &plot, of, *x, five, placed.scale)?;
+        }
+        for (line, spots) in &placed.lines {
+            draw_line(area, &mut plot, line, spots, placed.scale)?;
         }
         Ok(())
-    }
-
-    fn drawable(&self, line: &ChartLine) -> Vec<ChartPoint> {
-        let good = |point: &&ChartPoint| {
-            point.place < self.places.len() && point.value.abs() <= 1e15 && (0.0..=1e15).contains(&point.error)
-        };
-        line.points.iter().filter(good).copied().collect()
     }
 
     /// A swatch for each colour, then one for each style.
-    fn draw_legend(&self, area: &Area<'_>) -> Result<(), DrawError> {
-        let at = |x: i32, y: i32| (x * PIXEL, y * PIXEL);
-        let mut y = 6 + LEGEND_LINE / 2;
+    fn legend(&self) -> Legend<'_> {
+        let mut legend = Legend::default();
+        let of_lines = self.lines.iter().map(|line| (line.colour, &line.label, Some(line.style)));
+        let of_boxes = self.boxes.iter().map(|of| (of.colour, &of.label, None));
         let mut known: Vec<usize> = Vec::new();
-        for line in &self.lines {
-            if known.contains(&line.colour) {
+        for (colour, label, style) in of_lines.chain(of_boxes) {
+            if known.contains(&colour) || label.is_empty() {
                 continue;
             }
-            known.push(line.colour);
-            let colour = COLOURS[line.colour % COLOURS.len()];
-            area.draw(&PathElement::new(vec![at(0, y), at(24, y)], colour.stroke_width(7)))?;
-            for words in wrapped(&line.label) {
-                text(area, &words, (32, y), 13)?;
-                y += LEGEND_LINE - 4;
+            if known.is_empty() {
+                legend.heading(&self.heading);
             }
-            y += 4;
+            known.push(colour);
+            legend.entry(label, colour_swatch(colour, style));
         }
-        y += LEGEND_LINE / 2;
+        legend.gap();
         for (style, meaning) in &self.styles {
-            match style {
-                LineStyle::Said => {
-                    area.draw(&PathElement::new(vec![at(0, y), at(4, y)], INK.mix(0.7).stroke_width(4)))?;
-                    area.draw(&Circle::new(at(12, y), 4 * PIXEL, INK.stroke_width(6)))?;
-                    area.draw(&PathElement::new(vec![at(20, y), at(24, y)], INK.mix(0.7).stroke_width(4)))?;
-                }
-                LineStyle::Reference => {
-                    let wide = INK.mix(0.25).stroke_width(6 * PIXEL as u32);
-                    area.draw(&PathElement::new(vec![at(2, y), at(22, y)], wide))?;
-                }
-                LineStyle::Mean => {
-                    let corners = [(at(0, y - 6)), (at(24, y + 6))];
-                    area.draw(&Rectangle::new(corners, INK.mix(BAND).filled()))?;
-                    area.draw(&PathElement::new(vec![at(0, y), at(24, y)], INK.stroke_width(7)))?;
-                }
-                LineStyle::One => {
-                    let thin = INK.mix(0.45).stroke_width(PIXEL as u32);
-                    area.draw(&PathElement::new(vec![at(0, y), at(24, y)], thin))?;
-                }
-                LineStyle::Measured => {
-                    area.draw(&PathElement::new(vec![at(0, y), at(24, y)], INK.stroke_width(7)))?;
-                    for (from, to) in [((12, -6), (12, 6)), ((9, -6), (15, -6)), ((9, 6), (15, 6))] {
-                        let bar = vec![at(from.0, y + from.1), at(to.0, y + to.1)];
-                        area.draw(&PathElement::new(bar, INK.stroke_width(PIXEL as u32)))?;
-                    }
-                }
-            }
-            for words in wrapped(&shortened(meaning, 2 * LEGEND_CHARACTERS)) {
-                text(area, &words, (32, y), 13)?;
-                y += LEGEND_LINE - 4;
-            }
-            y += 4;
+            legend.entry(meaning, style_swatch(*style));
+        }
+        if !self.boxes.is_empty() {
+            legend.note("box: quartiles and median");
+            legend.note("whiskers: within 1.5 of the box");
+            legend.note("beyond: each; mark within: mean");
+        }
+        legend
+    }
+}
+
+/// Where the names of places are to stand.
+struct Names {
+    /// How many rows they take turns in.
+    rows: usize,
+    /// How many characters of them fit.
+    characters: usize,
+}
+
+impl Names {
+    /// As many rows as they need not to touch.
+    fn of(chart: &Chart, frame: &Frame<'_>) -> Self {
+        let XAxis::Places(names) = &chart.x else { return Self { rows: 1, characters: usize::MAX } };
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let plot = frame.width - frame.legend_width(&chart.legend()) - frame.px(2 * MARGIN + Y_LABELS_WIDTH);
+        let own = (plot / names.len().max(1) as i32).max(1);
+        let are_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
+        let needed = frame.width_of(longest + usize::from(!are_numbers), 13);
+        // Of many places not all have their names.
+        let fits = needed <= own || names.len() > NAMED_PLACES;
+        let rows = if fits { 1 } else { ((needed + own - 1) / own).clamp(2, MOST_ROWS as i32) as usize };
+        Self { rows, characters: if fits { usize::MAX } else { frame.characters(own * rows as i32, 13) } }
+    }
+
+    fn extra_height(&self, frame: &Frame<'_>) -> i32 {
+        frame.px(NAME_ROW) * (self.rows as i32 - 1)
+    }
+
+    fn draw(
+        &self,
+        frame: &Frame<'_>,
+        area: &Area<'_>,
+        plot: &Plot<'_, '_>,
+        placed: &Placed<'_>,
+    ) -> Result<(), DrawError> {
+        let to_area = to_area(area, plot);
+        for (number, (at, name)) in placed.x.ticks.iter().enumerate() {
+            let (x, bottom) = to_area(*at, placed.y.range.start);
+            let y = bottom + 8 * PIXEL + frame.px(NAME_ROW) * (number % self.rows) as i32;
+            let words = printable(&shortened(name, self.characters));
+            area.draw(&Text::new(words, (x, y), frame.words(13).pos(Pos::new(HPos::Center, VPos::Top))))?;
         }
         Ok(())
     }
+}
+
+/// From coordinates to the units of the area that the plot lies in.
+fn to_area(area: &Area<'_>, plot: &Plot<'_, '_>) -> impl Fn(f64, f64) -> (i32, i32) {
+    let (left, top) = area.get_base_pixel();
+    move |x, y| {
+        let (at_x, at_y) = plot.backend_coord(&(x, y));
+        (at_x - left, at_y - top)
+    }
+}
+
+fn draw_line(
+    area: &Area<'_>,
+    plot: &mut Plot<'_, '_>,
+    line: &ChartLine,
+    spots: &[Spot],
+    scale: Scale,
+) -> Result<(), DrawError> {
+    let (colour, mark) = look(line.colour);
+    let at: Vec<(f64, f64)> = spots.iter().map(|spot| (spot.x, spot.y)).collect();
+    match line.style {
+        LineStyle::Reference => {
+            plot.draw_series([PathElement::new(at, colour.mix(0.25).stroke_width(6 * PIXEL as u32))])?;
+        }
+        LineStyle::Said => {
+            let dashes = colour.mix(0.7).stroke_width(PIXEL as u32);
+            plot.draw_series(DashedLineSeries::new(at.clone(), 3 * PIXEL, 4 * PIXEL, dashes))?;
+            let ring = colour.stroke_width(6);
+            plot.draw_series(at.into_iter().map(|point| Circle::new(point, 4 * PIXEL, ring)))?;
+        }
+        LineStyle::Measured => {
+            plot.draw_series([PathElement::new(at, colour.stroke_width(LINE))])?;
+            let bar = |spot: &Spot| {
+                let (low, high) = spot.ends.unwrap_or((spot.y, spot.y));
+                ErrorBar::new_vertical(spot.x, low, spot.y, high, colour.filled(), 7 * PIXEL as u32)
+            };
+            plot.draw_series(spots.iter().map(bar))?;
+        }
+        LineStyle::Mean => {
+            let ends = |spot: &Spot| spot.ends.unwrap_or((spot.y, spot.y));
+            let low = spots.iter().map(|spot| (spot.x, ends(spot).0));
+            let band: Vec<(f64, f64)> = low.chain(spots.iter().rev().map(|spot| (spot.x, ends(spot).1))).collect();
+            plot.draw_series([Polygon::new(band, colour.mix(BAND))])?;
+            plot.draw_series([PathElement::new(at, colour.stroke_width(LINE))])?;
+        }
+        LineStyle::One => {
+            plot.draw_series([PathElement::new(at, colour.mix(0.45).stroke_width(PIXEL as u32))])?;
+        }
+        LineStyle::Marked | LineStyle::Marks => {
+            let to_area = to_area(area, plot);
+            let line_at = |at: &[(f64, f64)]| at.iter().map(|(x, y)| to_area(*x, *y)).collect::<Vec<_>>();
+            if line.style == LineStyle::Marked {
+                area.draw(&PathElement::new(line_at(&at), colour.stroke_width(LINE)))?;
+            }
+            for spot in spots {
+                if let Some((low, high)) = spot.ends {
+                    error_bar(area, to_area(spot.x, low), to_area(spot.x, high), colour)?;
+                }
+            }
+            for (x, y) in at {
+                marks::draw(area, mark, to_area(x, y), marks::RADIUS, colour)?;
+            }
+        }
+        LineStyle::Steps => {
+            let to_area = to_area(area, plot);
+            area.draw(&PathElement::new(corners(&at, &to_area), colour.stroke_width(LINE)))?;
+            for (x, y) in quarters(spots).into_iter().filter_map(|(x, value)| Some((x, scale.coordinate(value)?))) {
+                marks::draw(area, mark, to_area(x, y), marks::RADIUS, colour)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The corners of steps, in units; several steps within a unit are one.
+fn corners(at: &[(f64, f64)], to_area: impl Fn(f64, f64) -> (i32, i32)) -> Vec<(i32, i32)> {
+    let mut corners: Vec<(i32, i32)> = Vec::new();
+    for (x, y) in at {
+        let (x, y) = to_area(*x, *y);
+        match corners.as_mut_slice() {
+            [.., before, last] if before.0 == x && last.0 == x => last.1 = y,
+            [.., last] if last.1 == y => corners.push((x, y)),
+            [.., last] if last.0 == x => corners.push((x, y)),
+            [.., last] => {
+                let height = last.1;
+                corners.extend([(x, height), (x, y)]);
+            }
+            [] => corners.push((x, y)),
+        }
+    }
+    corners
+}
+
+/// Where steps first pass a quarter, a half and three quarters, whether they rise or fall.
+fn quarters(spots: &[Spot]) -> Vec<(f64, f64)> {
+    let passed = |quarter: f64| {
+        let of = spots.windows(2).find(|pair| {
+            let (before, after) = (pair[0].value, pair[1].value);
+            before < quarter && quarter <= after || before > quarter && quarter >= after
+        });
+        of.map(|pair| (pair[1].x, quarter))
+    };
+    [0.25, 0.5, 0.75].into_iter().filter_map(passed).collect()
+}
+
+fn error_bar(area: &Area<'_>, low: (i32, i32), high: (i32, i32), colour: RGBColor) -> Result<(), DrawError> {
+    let thin = colour.stroke_width(THIN);
+    area.draw(&PathElement::new(vec![low, high], thin))?;
+    for (x, y) in [low, high] {
+        area.draw(&PathElement::new(vec![(x - 3 * PIXEL, y), (x + 3 * PIXEL, y)], thin))?;
+    }
+    Ok(())
+}
+
+fn draw_box(
+    area: &Area<'_>,
+    plot: &Plot<'_, '_>,
+    of: &ChartBox,
+    x: f64,
+    five: &Five,
+    scale: Scale,
+) -> Result<(), DrawError> {
+    let (colour, mark) = look(of.colour);
+    let Some(y) = scale.coordinate(five.quartiles[1]) else { return Ok(()) };
+    let to_area = to_area(area, plot);
+    let at = |value: f64| scale.coordinate(value).map(|y| to_area(x, y));
+    let [Some(low), Some(high), Some(q1), Some(median), Some(q3)] =
+        [five.whiskers[0], five.whiskers[1], five.quartiles[0], five.quartiles[1], five.quartiles[2]].map(at)
+    else {
+        return Ok(());
+    };
+    let half = to_area(x + of.width / 2.0, y).0 - median.0;
+    let (left, right) = (median.0 - half, median.0 + half);
+    let thin = colour.stroke_width(THIN);
+    let corners = vec![(left, q1.1), (right, q1.1), (right, q3.1), (left, q3.1)];
+    area.draw(&Polygon::new(corners.clone(), colour.mix(0.25).filled()))?;
+    area.draw(&PathElement::new([corners.as_slice(), &[(left, q1.1)]].concat(), thin))?;
+    let (middle, cap) = (low.0, (right - left) / 4);
+    for (from, to) in [(q1.1, low.1), (q3.1, high.1)] {
+        area.draw(&PathElement::new(vec![(middle, from), (middle, to)], thin))?;
+        area.draw(&PathElement::new(vec![(middle - cap, to), (middle + cap, to)], thin))?;
+    }
+    area.draw(&PathElement::new(vec![(left, median.1), (right, median.1)], colour.stroke_width(MEDIAN)))?;
+    for outlier in five.outliers.iter().filter_map(|value| at(*value)) {
+        area.draw(&Circle::new(outlier, 2 * PIXEL, colour.stroke_width(THIN)))?;
+    }
+    let radius = marks::RADIUS.min((right - left) / 3);
+    if let Some(mean) = at(five.mean) {
+        marks::draw(area, mark, mean, radius, colour)?;
+    }
+    Ok(())
+}
+
+/// Of a line's colour, in its style; of a box without.
+fn colour_swatch(number: usize, style: Option<LineStyle>) -> Swatch<'static> {
+    let (colour, mark) = look(number);
+    Box::new(move |area, at| {
+        let has_mark = matches!(style, None | Some(LineStyle::Marked | LineStyle::Marks | LineStyle::Steps));
+        match style {
+            Some(LineStyle::Marks) => {}
+            Some(_) => area.draw(&PathElement::new(vec![at(0, 0), at(24, 0)], colour.stroke_width(LINE)))?,
+            None => {
+                let corners = vec![at(2, -7), at(22, -7), at(22, 7), at(2, 7)];
+                area.draw(&Polygon::new(corners.clone(), colour.mix(0.25).filled()))?;
+                area.draw(&PathElement::new([corners.as_slice(), &[at(2, -7)]].concat(), colour.stroke_width(THIN)))?;
+            }
+        }
+        if has_mark {
+            marks::draw(area, mark, at(12, 0), marks::RADIUS, colour)?;
+        }
+        Ok(())
+    })
+}
+
+/// What a style means, in ink.
+fn style_swatch(style: LineStyle) -> Swatch<'static> {
+    Box::new(move |area, at| {
+        let path = |from: (i32, i32), to: (i32, i32), style: ShapeStyle| {
+            area.draw(&PathElement::new(vec![at(from.0, from.1), at(to.0, to.1)], style))
+        };
+        let line = |colour: RGBAColor, width: u32| path((0, 0), (24, 0), colour.stroke_width(width));
+        match style {
+            LineStyle::Said => {
+                path((0, 0), (4, 0), INK.mix(0.7).stroke_width(4))?;
+                area.draw(&Circle::new(at(12, 0), 4 * PIXEL, INK.stroke_width(6)))?;
+                path((20, 0), (24, 0), INK.mix(0.7).stroke_width(4))
+            }
+            LineStyle::Reference => path((2, 0), (22, 0), INK.mix(0.25).stroke_width(6 * PIXEL as u32)),
+            LineStyle::Mean => {
+                area.draw(&Rectangle::new([at(0, -6), at(24, 6)], INK.mix(BAND).filled()))?;
+                line(INK.mix(1.0), LINE)
+            }
+            LineStyle::One => line(INK.mix(0.45), PIXEL as u32),
+            LineStyle::Measured => {
+                line(INK.mix(1.0), LINE)?;
+                for (from, to) in [((12, -6), (12, 6)), ((9, -6), (15, -6)), ((9, 6), (15, 6))] {
+                    path(from, to, INK.stroke_width(PIXEL as u32))?;
+                }
+                Ok(())
+            }
+            LineStyle::Marked | LineStyle::Marks => error_bar(area, at(12, 7), at(12, -7), INK),
+            LineStyle::Steps => line(INK.mix(1.0), LINE),
+        }
+    })
 }

@@ -1,22 +1,17 @@
 //! From samples to lines and bands: what is drawn, before where.
 
+use super::axis::LARGEST;
+use super::labels::Labels;
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
 /// As many lines as there are colours; more become bands.
 pub(super) const MAX_LINES: usize = 8;
 
-/// Beyond is not a number, an infinity or damage: one such sample would flatten all others.
-const LARGEST: f64 = 1e15;
-
 /// A metric of an entity of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    label: String,
-    /// What it shares with its like: the run and the stem of the name.
-    group: String,
-    /// What it shares with even more.
-    coarse_group: String,
+    names: Names,
     /// Whether it lies pale behind the next one, in the same colour: a queue behind its average.
     pale: bool,
     /// Time in s, value.
@@ -32,17 +27,29 @@ pub(super) enum Drawn {
     Band { label: String, mean: Vec<(f64, f64)>, low: Vec<(f64, f64)>, high: Vec<(f64, f64)> },
 }
 
+/// What a curve is called, alone and with ever more of its like.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    /// The run and the flow.
+    pub(super) label: String,
+    /// The run and the flow's name without its number.
+    pub(super) of_run: String,
+    /// The same over all seeds.
+    pub(super) of_seeds: String,
+    /// What it shares with even more.
+    pub(super) coarse: String,
+}
+
 impl Curve {
     /// The samples that can be drawn, in the order of time; `None` if there are none.
-    pub(super) fn new(label: String, group: String, coarse_group: &str, samples: &[(Instant, f64)]) -> Option<Self> {
+    pub(super) fn new(names: Names, samples: &[(Instant, f64)]) -> Option<Self> {
         let mut points: Vec<(f64, f64)> = samples
             .iter()
-            .filter(|(_, value)| value.abs() <= LARGEST)
+            .filter(|(_, value)| is_drawable(*value))
             .map(|(at, value)| (at.as_secs_f64(), *value))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let coarse_group = coarse_group.to_owned();
-        (!points.is_empty()).then_some(Self { label, group, coarse_group, pale: false, points })
+        (!points.is_empty()).then_some(Self { names, pale: false, points })
     }
 
     /// The same, pale behind the next one.
@@ -73,9 +80,8 @@ impl Drawn {
     }
 }
 
-/// The largest value of all.
-pub(super) fn largest(curves: &[Curve]) -> f64 {
-    curves.iter().flat_map(|curve| &curve.points).map(|(_, value)| *value).fold(0.0, f64::max)
+pub(super) fn is_drawable(value: f64) -> bool {
+    value.abs() <= LARGEST
 }
 
 /// A name without the number at its end: `ftp-12` is `ftp`. A name of digits alone stays.
@@ -84,23 +90,41 @@ pub(super) fn stem(name: &str) -> &str {
     if stem.is_empty() { name } else { stem }
 }
 
-/// Lines where there are few, otherwise bands: by group, by coarse group, or one of all.
-pub(super) fn reduce(curves: Vec<Curve>) -> Vec<Drawn> {
-    if curves.iter().filter(|curve| !curve.pale).count() <= MAX_LINES {
-        return curves
-            .into_iter()
-            .map(|Curve { label, points, pale, .. }| Drawn::Line { label, points, pale })
-            .collect();
-    }
-    let groupings: [fn(&Curve) -> &str; 3] = [|curve| &curve.group, |curve| &curve.coarse_group, |_| "all"];
-    let mut drawn = Vec::new();
-    for grouping in groupings {
-        drawn = grouped(&curves, grouping);
-        if drawn.len() <= MAX_LINES {
-            break;
+/// How far curves are taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Together {
+    Lines,
+    OfRun,
+    OfSeeds,
+    Coarse,
+    All,
+}
+
+impl Together {
+    /// What the words of its names have in common.
+    pub(super) fn heading<'a>(self, runs: &'a Labels, over_seeds: &'a Labels) -> &'a str {
+        match self {
+            Self::Lines | Self::OfRun => &runs.heading,
+            Self::OfSeeds | Self::Coarse => &over_seeds.heading,
+            Self::All => "",
         }
     }
-    drawn
+}
+
+/// Lines where there are few, otherwise bands, as few as there are colours.
+pub(super) fn reduce(curves: Vec<Curve>) -> (Vec<Drawn>, Together) {
+    if curves.iter().filter(|curve| !curve.pale).count() <= MAX_LINES {
+        let line = |Curve { names, points, pale }| Drawn::Line { label: names.label, points, pale };
+        return (curves.into_iter().map(line).collect(), Together::Lines);
+    }
+    let groupings: [(Together, fn(&Curve) -> &str); 3] = [
+        (Together::OfRun, |curve| &curve.names.of_run),
+        (Together::OfSeeds, |curve| &curve.names.of_seeds),
+        (Together::Coarse, |curve| &curve.names.coarse),
+    ];
+    let groups = groupings.into_iter().map(|(together, grouping)| (grouped(&curves, grouping), together));
+    let few = groups.into_iter().find(|(drawn, _)| drawn.len() <= MAX_LINES);
+    few.unwrap_or_else(|| (grouped(&curves, |_| "all"), Together::All))
 }
 
 fn grouped(curves: &[Curve], grouping: fn(&Curve) -> &str) -> Vec<Drawn> {
@@ -115,7 +139,7 @@ fn grouped(curves: &[Curve], grouping: fn(&Curve) -> &str) -> Vec<Drawn> {
     groups
         .into_iter()
         .map(|(name, members)| match members.as_slice() {
-            [only] => Drawn::Line { label: only.label.clone(), points: only.points.clone(), pale: false },
+            [only] => Drawn::Line { label: only.names.label.clone(), points: only.points.clone(), pale: false },
             _ => band(format!("{name} (mean of {})", members.len()), &members),
         })
         .collect()
@@ -173,12 +197,14 @@ mod tests {
     fn curve(run: &str, name: &str, values: &[f64]) -> Curve {
         let samples: Vec<(Instant, f64)> =
             values.iter().enumerate().map(|(second, value)| (Instant::from_secs(second as u64), *value)).collect();
-        Curve::new(format!("{run}: {name}"), format!("{run}: {}", stem(name)), run, &samples).unwrap()
+        let of_run = format!("{run}: {}", stem(name));
+        let names = Names { label: format!("{run}: {name}"), of_seeds: of_run.clone(), of_run, coarse: run.to_owned() };
+        Curve::new(names, &samples).unwrap()
     }
 
     #[test]
     fn few_curves_are_lines() {
-        let drawn = reduce(vec![curve("a", "ftp-1", &[1.0, 2.0]), curve("a", "ftp-2", &[3.0])]);
+        let (drawn, _) = reduce(vec![curve("a", "ftp-1", &[1.0, 2.0]), curve("a", "ftp-2", &[3.0])]);
         let labels: Vec<&str> = drawn.iter().map(Drawn::label).collect();
         assert_eq!(labels, ["a: ftp-1", "a: ftp-2"]);
     }
@@ -187,7 +213,8 @@ mod tests {
     fn many_curves_are_a_band_for_each_name() {
         let mut curves = vec![curve("a", "voice", &[0.5, 0.5])];
         curves.extend((1..=10).map(|index| curve("a", &format!("ftp-{index}"), &[f64::from(index), 4.0])));
-        let drawn = reduce(curves);
+        let (drawn, together) = reduce(curves);
+        assert_eq!(together, Together::OfRun);
         assert_eq!(
             drawn[0],
             Drawn::Line { label: "a: voice".into(), points: vec![(0.0, 0.5), (1.0, 0.5)], pale: false }
@@ -207,7 +234,7 @@ mod tests {
     fn many_names_are_a_band_for_each_run_or_one_of_all() {
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         let of_run = |run: &str| names.map(|name| curve(run, name, &[1.0])).to_vec();
-        let labels = |curves| reduce(curves).iter().map(|drawn| drawn.label().to_owned()).collect::<Vec<_>>();
+        let labels = |curves| reduce(curves).0.iter().map(|drawn| drawn.label().to_owned()).collect::<Vec<_>>();
         assert_eq!(labels([of_run("x"), of_run("y")].concat()), ["x (mean of 9)", "y (mean of 9)"]);
         assert_eq!(labels(names.iter().flat_map(|run| of_run(run)).collect()), ["all (mean of 81)"]);
     }
@@ -222,7 +249,9 @@ mod tests {
     #[test]
     fn infinities_are_not_drawn() {
         let never = [(Instant::ZERO, f64::INFINITY), (Instant::ZERO, f64::NAN)];
-        assert!(Curve::new(String::new(), String::new(), "", &never).is_none());
+        let of = || String::new();
+        let names = Names { label: of(), of_run: of(), of_seeds: of(), coarse: of() };
+        assert!(Curve::new(names, &never).is_none());
     }
 
     proptest! {

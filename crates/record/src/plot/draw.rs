@@ -1,116 +1,109 @@
-//! The layout: title above, panels below one another, the legend in a column beside them.
+//! Values over time: panels below one another, each with its part of the legend beside it.
 
+use super::axis::{Drawn as Axis, Scale};
 use super::curves::{Drawn, thinned};
-use super::{Figure, Panel, PlotError, Run};
-use plotters::coord::Shift;
+use super::frame::{
+    AXIS, Area, BAND, COLOURS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
+    Y_LABELS_WIDTH, printable, range, shortened,
+};
+use super::legend::Legend;
+use super::style::{LegendPlace, Style};
+use super::{Figure, Panel, PlotError};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// The drawing library rounds to whole units, so a unit is a quarter of an SVG pixel.
-pub(super) const PIXEL: i32 = 4;
-
-pub(super) const WIDTH: i32 = 960;
-pub(super) const TITLE_HEIGHT: i32 = 48;
-/// Of a panel, without the title of the time axis, which only the lowest has.
-pub(super) const PANEL_HEIGHT: i32 = 346;
+/// In px: of a panel, without the title of the time axis, which only the lowest has.
+const PANEL_HEIGHT: i32 = 346;
 /// Of several panels, each.
 const SMALL_PANEL_HEIGHT: i32 = 216;
-pub(super) const TIME_TITLE_HEIGHT: i32 = 26;
-pub(super) const LEGEND_WIDTH: i32 = 216;
-pub(super) const LEGEND_LINE: i32 = 22;
-/// What fits beside a swatch.
-pub(super) const LEGEND_CHARACTERS: usize = 26;
-pub(super) const Y_LABELS_WIDTH: i32 = 68;
-pub(super) const X_LABELS_HEIGHT: i32 = 24;
-pub(super) const MARGIN: i32 = 14;
+/// What a panel needs at least, where words have 13 px.
+const LOWEST_PANEL: i32 = 96;
+/// Above a panel, if no legend has its title.
+const PANEL_TITLE: i32 = 18;
 
-/// Okabe and Ito's colours (2008), with grey for their yellow, which is too pale for a line on white.
-pub(super) const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(0, 0, 0),
-    RGBColor(140, 140, 140),
-];
-pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-pub(super) const AXIS: RGBColor = RGBColor(102, 102, 102);
-pub(super) const GRID: RGBColor = RGBColor(230, 230, 230);
-/// How opaque a band is.
-pub(super) const BAND: f64 = 0.18;
-
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
-
-pub(super) fn figure(
-    name: &'static str,
-    title: &str,
-    runs: &[Run<'_>],
-    panels: Vec<Panel>,
-) -> Result<Figure, PlotError> {
-    let panel_height = if panels.len() > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT };
-    let height = TITLE_HEIGHT + panel_height * panels.len() as i32 + TIME_TITLE_HEIGHT;
-    let title = match runs {
-        [only] => format!("{title}: {}", shortened(only.label, 60)),
-        _ => title.to_owned(),
-    };
-    let mut svg = String::new();
-    draw(&mut svg, height, panel_height, &title, &panels)
-        .map_err(|error| PlotError::Draw { name: name.to_owned(), why: error.to_string() })?;
-    Ok(Figure { name: name.to_owned(), svg: in_pixels(&svg, height) })
+pub(super) fn figure(name: &str, title: &str, panels: &[Panel], style: &Style) -> Result<Figure, PlotError> {
+    let frame = Frame::new(style);
+    let many = panels.len() as i32;
+    let panel_height = if many > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT } * PIXEL;
+    let own_height = panel_height * many + frame.px(TIME_TITLE_HEIGHT);
+    let lowest = frame.px(LOWEST_PANEL) * many + frame.px(TIME_TITLE_HEIGHT);
+    let legend = legend_of_all(panels);
+    frame.figure(name, title, (own_height, lowest), &legend, |area, column| draw(&frame, area, column, panels))
 }
 
-fn draw(svg: &mut String, height: i32, panel_height: i32, title: &str, panels: &[Panel]) -> Result<(), DrawError> {
-    let root = SVGBackend::with_string(svg, ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32)).into_drawing_area();
-    root.fill(&WHITE)?;
-    text(&root, title, (MARGIN, TITLE_HEIGHT / 2), 19)?;
+fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &[Panel]) -> Result<(), DrawError> {
     let time = range(panels.iter().flat_map(|panel| &panel.drawn).flat_map(Drawn::all_points).map(|point| point.0));
+    let (width, height) = area.dim_in_pixel();
+    let time_title = frame.px(TIME_TITLE_HEIGHT);
+    let panel_height = (height as i32 - time_title) / panels.len().max(1) as i32;
     let mut known: Vec<&str> = Vec::new();
     for (index, panel) in panels.iter().enumerate() {
         let is_last = index + 1 == panels.len();
-        let top = TITLE_HEIGHT + panel_height * index as i32;
-        let own_height = panel_height + if is_last { TIME_TITLE_HEIGHT } else { 0 };
-        let part = |left: i32, width: i32| {
-            root.clone().shrink((left * PIXEL, top * PIXEL), ((width * PIXEL) as u32, (own_height * PIXEL) as u32))
-        };
-        draw_panel(&part(0, WIDTH - LEGEND_WIDTH), panel, time, is_last)?;
+        let top = panel_height * index as i32;
+        let own_height = panel_height + if is_last { time_title } else { 0 };
+        let size = |width: u32| (width, own_height as u32);
+        draw_panel(frame, &area.clone().shrink((0, top), size(width)), panel, time, is_last)?;
         // Panels that mean the same by their colours have one legend.
         let labels: Vec<&str> = panel.drawn.iter().map(Drawn::label).collect();
-        draw_legend(&part(WIDTH - LEGEND_WIDTH, LEGEND_WIDTH), panel, labels != known)?;
+        if let Some(column) = column {
+            let mut legend = Legend::default();
+            legend.heading(&panel.title);
+            if labels != known {
+                fill(&mut legend, panel);
+            }
+            // Below it there is room as far as the next panel that has a legend of its own.
+            let next = panels[index + 1..].iter().position(|below| !below.title.is_empty());
+            let room = next.map_or(own_height, |between| panel_height * (between as i32 + 1));
+            legend.draw_in_column(frame, &column.clone().shrink((0, top), size(column.dim_in_pixel().0)), room)?;
+        }
         known = labels;
     }
-    root.present()
+    Ok(())
 }
 
-fn draw_panel(area: &Area<'_>, panel: &Panel, (from, to): (f64, f64), is_last: bool) -> Result<(), DrawError> {
+fn draw_panel(
+    frame: &Frame<'_>,
+    area: &Area<'_>,
+    panel: &Panel,
+    (from, to): (f64, f64),
+    is_last: bool,
+) -> Result<(), DrawError> {
     let values = panel.drawn.iter().flat_map(Drawn::all_points).map(|point| point.1 / panel.scale);
     let (low, high) = range(values.chain([0.0]));
     let time_title_height = if is_last { TIME_TITLE_HEIGHT } else { 0 };
+    let title = if frame.style.legend == LegendPlace::Beside { "" } else { panel.title.as_str() };
+    let title_height = if title.is_empty() { 0 } else { PANEL_TITLE };
+    let (width, height) = area.dim_in_pixel();
+    let (width, height) = (width as i32, height as i32);
+    let x = Axis::numbers(Scale::Linear, from..to, frame.x_ticks(width));
+    // Air above the highest value.
+    let y = Axis::numbers(Scale::Linear, low..high + (high - low) * 0.06, frame.y_ticks(height));
     let mut chart = ChartBuilder::on(area)
-        .margin(MARGIN * PIXEL)
-        .margin_top(6 * PIXEL)
-        .margin_bottom(4 * PIXEL)
-        .set_label_area_size(LabelAreaPosition::Left, Y_LABELS_WIDTH * PIXEL)
-        .set_label_area_size(LabelAreaPosition::Bottom, (X_LABELS_HEIGHT + time_title_height) * PIXEL)
-        // Air above the highest value.
-        .build_cartesian_2d(from..to, low..high + (high - low) * 0.06)?;
+        .margin(frame.px(MARGIN))
+        .margin_top(frame.px(6 + title_height))
+        .margin_bottom(frame.px(4))
+        .set_label_area_size(LabelAreaPosition::Left, frame.px(Y_LABELS_WIDTH))
+        .set_label_area_size(LabelAreaPosition::Bottom, frame.px(X_LABELS_HEIGHT + time_title_height))
+        .build_cartesian_2d(x, y)?;
+    let x_title = frame.style.x_title.as_deref().unwrap_or("Time (s)");
+    let y_title = frame.style.y_title.as_deref().unwrap_or(&panel.y_title);
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(GRID.stroke_width(PIXEL as u32))
         .axis_style(AXIS.stroke_width(PIXEL as u32))
         .set_all_tick_mark_size(4 * PIXEL)
-        .x_labels(11)
-        .y_labels(7)
-        .x_label_formatter(&tick)
-        .y_label_formatter(&tick)
-        .x_desc(if is_last { "Time (s)" } else { "" })
-        .y_desc(panel.y_title.as_str())
-        .label_style(style(13))
-        .axis_desc_style(style(14))
+        .x_desc(if is_last { printable(x_title) } else { String::new() })
+        .y_desc(printable(y_title))
+        .label_style(frame.words(13))
+        .axis_desc_style(frame.words(14))
         .draw()?;
+    if !title.is_empty() {
+        let words = Pos::new(HPos::Left, VPos::Center);
+        let at = (frame.px(MARGIN + Y_LABELS_WIDTH), frame.px(6 + PANEL_TITLE / 2));
+        let fitting = shortened(title, frame.characters(width - at.0, 14));
+        area.draw(&Text::new(printable(&fitting), at, frame.words(14).pos(words)))?;
+    }
     let columns = chart.plotting_area().dim_in_pixel().0 as usize / PIXEL as usize;
     let placed = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         thinned(points, from, to, columns).into_iter().map(|(time, value)| (time, value / panel.scale)).collect()
@@ -133,32 +126,49 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, (from, to): (f64, f64), is_last: b
     Ok(())
 }
 
-/// The panel's title, and for each line a swatch as the panel draws it, and its name.
-fn draw_legend(area: &Area<'_>, panel: &Panel, with_lines: bool) -> Result<(), DrawError> {
-    let mut y = 6 + LEGEND_LINE / 2;
-    if !panel.title.is_empty() {
-        text(area, &shortened(&panel.title, LEGEND_CHARACTERS), (0, y), 14)?;
-        y += LEGEND_LINE;
-    }
-    if !with_lines {
-        return Ok(());
-    }
-    let at = |x: i32, y: i32| (x * PIXEL, y * PIXEL);
+/// For each line a swatch as the panel draws it, and its name.
+fn fill(legend: &mut Legend<'_>, panel: &Panel) {
+    legend.heading(&panel.heading);
     for (drawn, colour) in coloured(&panel.drawn) {
-        if matches!(drawn, Drawn::Band { .. }) {
-            area.draw(&Rectangle::new([at(0, y - 7), at(24, y + 7)], colour.mix(BAND).filled()))?;
-        }
-        area.draw(&PathElement::new(vec![at(0, y), at(24, y)], line(drawn, colour)))?;
-        for words in wrapped(drawn.label()) {
-            text(area, &words, (32, y), 13)?;
-            y += LEGEND_LINE - 4;
-        }
-        y += 4;
+        legend.entry(drawn.label(), swatch(drawn, colour));
     }
     if panel.drawn.iter().any(|drawn| matches!(drawn, Drawn::Band { .. })) {
-        text(area, "shaded: smallest to largest", (0, y), 12)?;
+        legend.note("shaded: smallest to largest");
     }
-    Ok(())
+}
+
+/// That of the picture as a whole, in which each panel finds its lines.
+fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
+    let mut legend = Legend::default();
+    let mut known: Vec<(&str, RGBColor, bool)> = Vec::new();
+    let mut with_bands = false;
+    for (number, panel) in panels.iter().enumerate() {
+        if number == 0 {
+            legend.heading(&panel.heading);
+        }
+        for (drawn, colour) in coloured(&panel.drawn) {
+            let entry = (drawn.label(), colour, drawn.is_pale());
+            with_bands |= matches!(drawn, Drawn::Band { .. });
+            if !known.contains(&entry) {
+                known.push(entry);
+                legend.entry(drawn.label(), swatch(drawn, colour));
+            }
+        }
+    }
+    if with_bands {
+        legend.note("shaded: smallest to largest");
+    }
+    legend
+}
+
+fn swatch(drawn: &Drawn, colour: RGBColor) -> super::legend::Swatch<'static> {
+    let (style, is_band) = (line(drawn, colour), matches!(drawn, Drawn::Band { .. }));
+    Box::new(move |area, at| {
+        if is_band {
+            area.draw(&Rectangle::new([at(0, -7), at(24, 7)], colour.mix(BAND).filled()))?;
+        }
+        area.draw(&PathElement::new(vec![at(0, 0), at(24, 0)], style))
+    })
 }
 
 /// Each with its colour; a pale one has that of the next.
@@ -173,64 +183,5 @@ fn coloured(drawn: &[Drawn]) -> impl Iterator<Item = (&Drawn, RGBColor)> {
 
 /// 1.75 pixels wide; pale ones 1.25, and half transparent.
 fn line(drawn: &Drawn, colour: RGBColor) -> ShapeStyle {
-    if drawn.is_pale() { colour.mix(0.45).stroke_width(5) } else { colour.stroke_width(7) }
-}
-
-pub(super) fn style(pixels: i32) -> TextStyle<'static> {
-    // The SVG backend divides by 1.24.
-    ("sans-serif", f64::from(pixels * PIXEL) * 1.24).into_font().color(&INK)
-}
-
-/// Text that starts at a point and is centred on its height.
-pub(super) fn text(area: &Area<'_>, words: &str, (x, y): (i32, i32), pixels: i32) -> Result<(), DrawError> {
-    // XML has no way to write these, escaped or not (XML 1.0 section 2.2).
-    let words = words.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "?");
-    area.draw(&Text::new(words, (x * PIXEL, y * PIXEL), style(pixels).pos(Pos::new(HPos::Left, VPos::Center))))
-}
-
-/// From the smallest to the largest, never empty.
-pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) =
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-    if low < high {
-        (low, high)
-    } else if low.is_finite() {
-        (low, low + 1.0)
-    } else {
-        (0.0, 1.0)
-    }
-}
-
-/// At most six decimals, without trailing zeros.
-pub(super) fn tick(value: &f64) -> String {
-    let text = format!("{value:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-pub(super) fn shortened(words: &str, most: usize) -> String {
-    if words.chars().count() <= most {
-        return words.to_owned();
-    }
-    words.chars().take(most - 3).chain("...".chars()).collect()
-}
-
-/// One line of a legend or two, broken at a space if there is one.
-pub(super) fn wrapped(words: &str) -> Vec<String> {
-    let Some((end, _)) = words.char_indices().nth(LEGEND_CHARACTERS) else {
-        return vec![words.to_owned()];
-    };
-    let end = words[..end].rfind(' ').unwrap_or(end);
-    vec![words[..end].to_owned(), shortened(words[end..].trim_start(), LEGEND_CHARACTERS)]
-}
-
-/// The first tag says quarter pixels; the picture's size is in pixels, and corners are round as a drawn curve's.
-pub(super) fn in_pixels(svg: &str, height: i32) -> String {
-    let body = svg.split_once('>').map_or("", |(_, body)| body);
-    format!(
-        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\" xmlns=\"http://www.w3.org/2000/svg\">{body}",
-        WIDTH * PIXEL,
-        height * PIXEL,
-    )
+    if drawn.is_pale() { colour.mix(0.45).stroke_width(5) } else { colour.stroke_width(LINE) }
 }

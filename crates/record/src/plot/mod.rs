@@ -6,16 +6,31 @@
 //! A line has at most four points for each pixel of width, so a picture's size does not depend on the run's length.
 //! A [`Chart`] shows means over many runs instead: the figures of papers.
 
+mod axis;
+mod boxes;
 mod chart;
 mod curves;
+mod delays;
 mod draw;
+mod frame;
+mod labels;
+mod legend;
+mod marks;
 mod render;
+mod style;
+mod sweep;
 
+pub use axis::{XAxis, YAxis};
+pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
+pub use delays::{RunDelays, delay_chart, frame_chart};
+pub use style::{LegendPlace, Style};
+pub use sweep::{Group, GroupPoint, Sweep};
 
 use crate::{SeriesTable, metric};
-use curves::{Curve, Drawn};
+use curves::{Curve, Drawn, Names};
 use headway_units::Instant;
+use labels::Labels;
 use std::collections::BTreeSet;
 
 /// A run to draw: what the legend calls it, and its samples.
@@ -79,34 +94,35 @@ struct Panel {
     y_title: String,
     /// What a value is divided by to be in the unit of `y_title`.
     scale: f64,
+    /// What the labels of the lines are values of, if they are.
+    heading: String,
     drawn: Vec<Drawn>,
 }
 
-/// Every picture that the samples of `runs` allow; a metric without samples has none.
+/// Every picture that the samples of `runs` allow; a metric without samples has none. Legends tell what sets lines apart: the run, if there
+/// are several, and the flow, if there are several. What all runs share stands in the title.
 ///
 /// # Errors
 /// [`PlotError::Draw`], which no input is known to cause.
-pub fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
+pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError> {
+    let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
+    let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
     let mut figures = Vec::new();
     for (name, of, title, what) in [
         ("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
         ("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", "Rate"),
     ] {
         let found = flow_curves(runs, of);
-        if !found.is_empty() {
-            let (unit, scale) = rate_unit(curves::largest(&found));
-            let y_title = format!("{what} ({unit})");
-            let panel = Panel { title: String::new(), y_title, scale, drawn: curves::reduce(found) };
-            figures.push(draw::figure(name, title, runs, vec![panel])?);
-        }
+        let (unit, scale) = rate_unit(largest(&found));
+        figures.extend(flow_figure(name, title, &named, found, (format!("{what} ({unit})"), scale), style)?);
     }
-    let (panels, left_out) = queue_panels(runs);
+    let (panels, left_out) = queue_panels(runs, &named);
     if !panels.is_empty() {
         let title = match left_out {
             0 => "Queue of each link".to_owned(),
             _ => format!("Queue of each link: the {} longest of {}", panels.len(), panels.len() + left_out),
         };
-        figures.push(draw::figure("queue", &title, runs, panels)?);
+        figures.push(draw::figure("queue", &named.title(&title, ""), &panels, style)?);
     }
     for (name, of, title, y_title) in [
         ("cwnd", metric::CWND, "Congestion window of each flow", "Window (packets)"),
@@ -115,13 +131,51 @@ pub fn figures(runs: &[Run<'_>]) -> Result<Vec<Figure>, PlotError> {
         ("loss", metric::LOSS, "Packets lost since the start", "Lost (packets)"),
     ] {
         let found = flow_curves(runs, of);
-        if !found.is_empty() {
-            let panel =
-                Panel { title: String::new(), y_title: y_title.to_owned(), scale: 1.0, drawn: curves::reduce(found) };
-            figures.push(draw::figure(name, title, runs, vec![panel])?);
-        }
+        figures.extend(flow_figure(name, title, &named, found, (y_title.to_owned(), 1.0), style)?);
     }
     Ok(figures)
+}
+
+/// What runs are called.
+struct Named {
+    runs: Labels,
+    over_seeds: Labels,
+}
+
+impl Named {
+    /// A line of a run: by what there are several of.
+    fn line(run: &str, of: &str, many_runs: bool, many: bool) -> String {
+        match (many_runs && !run.is_empty(), many) {
+            (true, true) => format!("{run}: {of}"),
+            (true, false) => run.to_owned(),
+            (false, _) => of.to_owned(),
+        }
+    }
+
+    /// The names of what run `number` has of `of`, which is one of several or not, with and without its number.
+    fn names(&self, number: usize, of: &str, many: bool, stem: &str, many_stems: bool) -> Names {
+        let many_runs = self.runs.each.len() > 1;
+        let (run, over_seeds) = (&self.runs.each[number], &self.over_seeds.each[number]);
+        Names {
+            label: Self::line(run, of, many_runs, many),
+            of_run: Self::line(run, stem, many_runs, many_stems),
+            of_seeds: Self::line(over_seeds, stem, many_runs, many_stems),
+            coarse: if over_seeds.is_empty() { "all".to_owned() } else { over_seeds.clone() },
+        }
+    }
+
+    /// A title, with the name of an only run, what all share, and the only flow of several runs.
+    fn title(&self, title: &str, flow: &str) -> String {
+        let of = match &self.runs.each[..] {
+            [only] => only.clone(),
+            _ => [self.runs.shared.as_str(), flow]
+                .into_iter()
+                .filter(|words| !words.is_empty())
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        if of.is_empty() { title.to_owned() } else { format!("{title}: {}", frame::shortened(&of, 60)) }
+    }
 }
 
 impl Figure {
@@ -135,24 +189,57 @@ impl Figure {
     }
 }
 
-/// The curves of `of` of every flow of every run. Links are sampled for throughput, too: an entity with a queue is one.
-fn flow_curves(runs: &[Run<'_>], of: &str) -> Vec<Curve> {
+/// Samples of a flow of a run.
+struct Found<'a> {
+    run: usize,
+    flow: &'a str,
+    samples: &'a [(Instant, f64)],
+}
+
+/// What there is of `of`, of every flow of every run. Links are sampled for throughput, too: an entity with a queue is one.
+fn flow_curves<'a>(runs: &[Run<'a>], of: &str) -> Vec<Found<'a>> {
     let mut found = Vec::new();
-    for run in runs {
+    for (run, of_run) in runs.iter().enumerate() {
         let links: BTreeSet<&str> =
-            run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
-        let named = |name: &str| if runs.len() > 1 { format!("{}: {name}", run.label) } else { name.to_owned() };
-        for (entity, metric, samples) in run.series() {
-            if metric == of && !links.contains(entity) {
-                found.extend(Curve::new(named(entity), named(curves::stem(entity)), run.label, samples));
+            of_run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
+        for (flow, metric, samples) in of_run.series() {
+            if metric == of && !links.contains(flow) && samples.iter().any(|(_, value)| curves::is_drawable(*value)) {
+                found.push(Found { run, flow, samples });
             }
         }
     }
     found
 }
 
+fn largest(found: &[Found<'_>]) -> f64 {
+    let values = found.iter().flat_map(|found| found.samples).map(|(_, value)| *value);
+    values.filter(|value| curves::is_drawable(*value)).fold(0.0, f64::max)
+}
+
+/// A picture of one panel; none of nothing.
+fn flow_figure(
+    name: &str,
+    title: &str,
+    named: &Named,
+    found: Vec<Found<'_>>,
+    (y_title, scale): (String, f64),
+    style: &Style,
+) -> Result<Option<Figure>, PlotError> {
+    let Some(first) = found.first().map(|found| found.flow) else { return Ok(None) };
+    let many = found.iter().any(|found| found.flow != first);
+    let many_stems = found.iter().any(|found| curves::stem(found.flow) != curves::stem(first));
+    let curve = |found: &Found<'_>| {
+        let names = named.names(found.run, found.flow, many, curves::stem(found.flow), many_stems);
+        Curve::new(names, found.samples)
+    };
+    let (drawn, together) = curves::reduce(found.iter().filter_map(curve).collect());
+    let heading = together.heading(&named.runs, &named.over_seeds).to_owned();
+    let panel = Panel { title: String::new(), y_title, scale, heading, drawn };
+    draw::figure(name, &named.title(title, if many { "" } else { first }), &[panel], style).map(Some)
+}
+
 /// A panel for each of the links with the longest mean queue, and how many used links have none.
-fn queue_panels(runs: &[Run<'_>]) -> (Vec<Panel>, usize) {
+fn queue_panels(runs: &[Run<'_>], named: &Named) -> (Vec<Panel>, usize) {
     let mut links: Vec<(&str, f64)> = Vec::new();
     for run in runs {
         for (entity, metric, samples) in run.series() {
@@ -168,21 +255,30 @@ fn queue_panels(runs: &[Run<'_>]) -> (Vec<Panel>, usize) {
     links.sort_by(|a, b| b.1.total_cmp(&a.1));
     let left_out = links.len().saturating_sub(MAX_PANELS);
     links.truncate(MAX_PANELS);
+    // Panels share a legend if they can: what is told apart in one of them is told apart in all.
+    let averages = runs
+        .iter()
+        .flat_map(Run::series)
+        .any(|(link, metric, _)| metric == metric::RED_AVERAGE && links.iter().any(|(known, _)| *known == link));
     let panel = |link: &str| {
         let mut found = Vec::new();
-        for run in runs {
+        for (number, run) in runs.iter().enumerate() {
             let curve = |of: &str, what: &str| {
-                let label = if runs.len() > 1 { format!("{}: {what}", run.label) } else { what.to_owned() };
                 let samples = run.series().find(|(entity, metric, _)| *entity == link && *metric == of);
-                Curve::new(label, what.to_owned(), what, samples.map_or(&[], |(_, _, samples)| samples))
+                let names = Names { coarse: what.to_owned(), ..named.names(number, what, averages, what, averages) };
+                Curve::new(names, samples.map_or(&[], |(_, _, samples)| samples))
             };
             let average = curve(metric::RED_AVERAGE, "RED average");
             let queue = curve(metric::QUEUE, "queue");
             found.extend(if average.is_some() { queue.map(Curve::behind_the_next) } else { queue });
             found.extend(average);
         }
-        let y_title = "Waiting (packets)".to_owned();
-        Panel { title: link.to_owned(), y_title, scale: 1.0, drawn: curves::reduce(found) }
+        let (drawn, together) = curves::reduce(found);
+        let heading = match together {
+            curves::Together::Coarse => String::new(),
+            _ => together.heading(&named.runs, &named.over_seeds).to_owned(),
+        };
+        Panel { title: link.to_owned(), y_title: "Waiting (packets)".to_owned(), scale: 1.0, heading, drawn }
     };
     (links.into_iter().map(|(link, _)| panel(link)).collect(), left_out)
 }

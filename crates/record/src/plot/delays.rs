@@ -1,0 +1,154 @@
+//! How delays are distributed: the share of packets, or of frames, that take so long at most.
+
+use super::Named;
+use super::axis::{XAxis, YAxis};
+use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
+use super::curves::{MAX_LINES, stem};
+use super::labels::Labels;
+use crate::{Distribution, Distributions};
+use headway_units::MediaKind;
+use std::collections::BTreeMap;
+
+/// A run whose delays are drawn: what the legend calls it, and what it has kept.
+#[derive(Clone, Copy, Debug)]
+pub struct RunDelays<'a> {
+    /// What the legend calls it.
+    pub label: &'a str,
+    /// What it has kept.
+    pub kept: &'a Distributions,
+}
+
+/// The one-way delays of packets that arrived, a line a flow; none if nothing arrived. Runs that differ in nothing but their seed are
+/// taken together, and so are flows of one name (`ftp-1`, `ftp-2`, ...) where there are more than eight lines. With `complementary` the share that takes longer, over an
+/// axis of logarithms.
+#[must_use]
+pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Option<Chart> {
+    let mut found = Vec::new();
+    for (run, of_run) in runs.iter().enumerate() {
+        for flow in &of_run.kept.flows {
+            found.extend(flow.one_way_delay_s.iter().map(|of| Found { run, flow: &flow.name, kind: None, of }));
+        }
+    }
+    let words =
+        Words { name: "delay-cdf", title: "One-way delay of packets that arrived", x: "One-way delay", of: "packets" };
+    chart(runs, &found, x, complementary, words)
+}
+
+/// The share of the frames that were written that are complete within a time from then on, a line for each flow and media kind: those that
+/// never are leave it below 1. None without frames; what is taken together is as of [`delay_chart`].
+#[must_use]
+pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Option<Chart> {
+    let mut found = Vec::new();
+    for (run, of_run) in runs.iter().enumerate() {
+        for flow in &of_run.kept.flows {
+            let kinds = flow.frame_delay_s.iter();
+            found.extend(kinds.map(|(kind, of)| Found { run, flow: &flow.name, kind: Some(*kind), of }));
+        }
+    }
+    let words =
+        Words { name: "frames", title: "Frames that are complete in time", x: "Time since written", of: "frames" };
+    chart(runs, &found, x, complementary, words)
+}
+
+struct Found<'a> {
+    run: usize,
+    flow: &'a str,
+    kind: Option<MediaKind>,
+    of: &'a Distribution,
+}
+
+struct Words {
+    name: &'static str,
+    title: &'static str,
+    x: &'static str,
+    of: &'static str,
+}
+
+fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: bool, words: Words) -> Option<Chart> {
+    let first = found.first()?;
+    let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
+    let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
+    let many_kinds = found.iter().any(|found| found.kind != first.kind);
+    let many_flows = found.iter().any(|found| found.flow != first.flow);
+    let with_kind = |found: &Found<'_>, flow: &str, many: bool| match found.kind {
+        Some(kind) if many_kinds && many => format!("{flow}, {kind}"),
+        Some(kind) if many_kinds => kind.to_string(),
+        _ => flow.to_owned(),
+    };
+    let names = |found: &Found<'_>| {
+        let (flow, of_stem) =
+            (with_kind(found, found.flow, many_flows), with_kind(found, stem(found.flow), many_flows));
+        let many = many_flows || many_kinds;
+        named.names(found.run, &flow, many, &of_stem, many)
+    };
+    let label = |found: &Found<'_>| {
+        let flow = with_kind(found, found.flow, many_flows);
+        Named::line(&named.over_seeds.each[found.run], &flow, runs.len() > 1, many_flows || many_kinds)
+    };
+    let mut together = together(found, label);
+    for coarser in [|names: super::Names| names.of_seeds, |names: super::Names| names.coarse] {
+        if together.len() > MAX_LINES {
+            together = self::together(found, |found| coarser(names(found)));
+        }
+    }
+    let longest = together.iter().filter_map(|(_, of)| of.bins.last()).map(|(delay, _)| *delay).fold(0.0, f64::max);
+    let (unit, times) = if longest < 1.0 { ("ms", 1e3) } else { ("s", 1.0) };
+    let line = |(colour, (label, of)): (usize, (String, Distribution))| {
+        let bins: Vec<(f64, u64)> = of.bins.iter().map(|(delay, count)| (delay * times, *count)).collect();
+        ChartLine { label, colour, style: LineStyle::Steps, points: cumulative(&bins, of.of, complementary) }
+    };
+    let only = if many_flows { "" } else { first.flow };
+    Some(Chart {
+        name: words.name.to_owned(),
+        title: named.title(words.title, only),
+        x_title: format!("{} ({unit})", words.x),
+        y_title: shares(words.of, complementary),
+        x,
+        y: if complementary { YAxis::Logarithm } else { YAxis::FromZero },
+        heading: named.over_seeds.heading,
+        styles: Vec::new(),
+        lines: together.into_iter().enumerate().map(line).collect(),
+        boxes: Vec::new(),
+    })
+}
+
+/// The sums of what is called the same, in the order of the first of each.
+fn together(found: &[Found<'_>], label: impl Fn(&Found<'_>) -> String) -> Vec<(String, Distribution)> {
+    let mut order: Vec<String> = Vec::new();
+    let mut all: BTreeMap<String, Vec<&Distribution>> = BTreeMap::new();
+    for found in found {
+        let label = label(found);
+        all.entry(label.clone())
+            .or_insert_with(|| {
+                order.push(label);
+                Vec::new()
+            })
+            .push(found.of);
+    }
+    order
+        .into_iter()
+        .map(|label| {
+            let sum = Distribution::sum(&all[&label]);
+            (label, sum)
+        })
+        .collect()
+}
+
+/// The corners of a distribution of `of` in all: how many of them do not exceed each value, or do.
+pub(super) fn cumulative(bins: &[(f64, u64)], of: u64, complementary: bool) -> Vec<ChartPoint> {
+    let Some((first, _)) = bins.first() else { return Vec::new() };
+    let point = |x: f64, seen: u64| {
+        let share = seen as f64 / of.max(1) as f64;
+        ChartPoint { x, value: if complementary { 1.0 - share } else { share }, error: 0.0 }
+    };
+    let mut seen = 0u64;
+    let steps = bins.iter().map(|(x, count)| {
+        seen = seen.saturating_add(*count);
+        point(*x, seen)
+    });
+    std::iter::once(point(*first, 0)).chain(steps).collect()
+}
+
+pub(super) fn shares(of: &str, complementary: bool) -> String {
+    if complementary { format!("Share of {of} above") } else { format!("Share of {of} up to this") }
+}
