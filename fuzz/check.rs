@@ -31,7 +31,7 @@ pub(crate) fn check(text: &str) {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
-    let runs = match plan("fuzz.toml", text, &overrides) {
+    let runs = match plan("fuzz.toml", text, &overrides, &[]) {
         Ok(plan) => plan.runs,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };

@@ -3,7 +3,7 @@
 use crate::arguments::PlotOptions;
 use crate::error::Failure;
 use crate::output;
-use headway_record::plot::{Run, figures};
+use headway_record::plot::{Run, Style, figures};
 use headway_record::{SeriesTable, Summary};
 use headway_run::{Folder, listed};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
         records.push((label(&folder.0), read(&folder)?));
     }
     let runs: Vec<_> = records.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
-    let figures = figures(&runs).map_err(|error| Failure::Plot(error.to_string()))?;
+    let figures = figures(&runs, &Style::default()).map_err(|error| Failure::Plot(error.to_string()))?;
     let out = Folder::named(options.out.as_ref().unwrap_or(&options.records[0]));
     let _lock = out.claim_for_pictures()?;
     for figure in &figures {

@@ -11,6 +11,7 @@ use headway_run::{Folder, Job, ScenarioText, Sweep, Task, Threads, folder_name};
 use headway_scenario::{Loaded, load, plan};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Connections that failed, of which the reasons are shown: they are mostly alike.
 const FAILURES: usize = 5;
@@ -50,7 +51,7 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
 
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
-    let sweep = Sweep::read(text, &[], true, &progress)?;
+    let sweep = Arc::new(Sweep::read(text, &[], true, &progress)?);
     let out = folder(options.out.as_deref(), sweep.name());
     let threads = Threads { jobs: options.jobs, traces: options.traces.clone(), again: options.again };
     let swept = sweep::run(&sweep, out.clone(), &threads, &sweep::Asked::default(), progress)?;

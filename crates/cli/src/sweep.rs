@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::run::folder;
 use headway_run::{Answer, Folder, Metric, ScenarioText, Session, Sweep, Threads};
 use headway_scenario::Vary;
+use std::sync::Arc;
 
 /// What is asked of a sweep.
 #[derive(Default)]
@@ -33,7 +34,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let metrics = options.metrics.iter().map(|metric| metric.parse::<Metric>());
     let metrics = metrics.collect::<Result<_, _>>().map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
     let progress = Progress::of_runs(options.quiet);
-    let sweep = Sweep::read(text, &varies, options.records, &progress)?;
+    let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     let out = folder(options.out.as_deref(), sweep.name());
     let threads = Threads { jobs: options.jobs, traces: Vec::new(), again: options.again };
@@ -58,7 +59,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
 
 /// Does what is missing, and tells what there is to say of what was there.
 pub(crate) fn run(
-    sweep: &Sweep,
+    sweep: &Arc<Sweep>,
     out: Folder,
     threads: &Threads,
     asked: &Asked,

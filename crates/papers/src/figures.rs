@@ -24,8 +24,8 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             let value = |style: LineStyle, place: usize, cell: &str| match style {
                 LineStyle::Said => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
                 LineStyle::Reference => Some((ns2.get(cell, metric)?.mean, 0.0)),
-                LineStyle::Mean | LineStyle::One => None,
                 LineStyle::Measured => results.get(cell, metric).map(|ours| (ours.mean, ours.ci95.unwrap_or(0.0))),
+                _ => None,
             };
             for style in [LineStyle::Said, LineStyle::Reference, LineStyle::Measured] {
                 let point = |(place, cell): (usize, &String)| {

@@ -22,6 +22,7 @@ pub(crate) fn run(py: Python<'_>, error: &headway_run::Error) -> PyErr {
     let (path, message) = match error {
         Error::File { path, action, error } => (path.display().to_string(), format!("cannot {action}: {error}")),
         Error::Record { path, reason } => (path.display().to_string(), reason.clone()),
+        Error::Metric(wrong) => return metric(py, &wrong.expression, &wrong.why),
         // What is left of a checked scenario.
         other => return exception(py, "ScenarioError", ([other_problem(other)],)),
     };
@@ -47,7 +48,10 @@ pub(crate) fn problem(problem: &Problem) -> ProblemParts {
         Place::File => (None, None, text),
         Place::Line { line, column } => (Some(line), Some(column), text),
         // That of the command line: here it is `Scenario.set`.
-        Place::Set(_) => (None, None, text.strip_prefix("--set ").map(str::to_owned).unwrap_or(text)),
+        Place::Set(_) | Place::Vary(_) => {
+            let plain = text.strip_prefix("--set ").or_else(|| text.strip_prefix("--vary ")).map(str::to_owned);
+            (None, None, plain.unwrap_or(text))
+        }
     };
     (problem.file.clone(), line, column, problem.key.clone(), problem.message.clone(), text)
 }

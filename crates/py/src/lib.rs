@@ -7,6 +7,7 @@ mod files;
 mod record;
 mod run;
 mod scenario;
+mod sweep;
 mod table;
 
 use pyo3::prelude::*;
@@ -21,9 +22,21 @@ mod _native {
     #[pymodule_export]
     use super::scenario::schema;
     #[pymodule_export]
+    use super::sweep::Answer;
+    #[pymodule_export]
+    use super::sweep::Session;
+    #[pymodule_export]
+    use super::sweep::Sweep;
+    #[pymodule_export]
+    use super::sweep::dataset_table;
+    #[pymodule_export]
     use super::table::Table;
 
     /// The version of Headway.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Which code this is: two that are the same give the same numbers.
+    #[pymodule_export]
+    const CODE: &str = headway_run::CODE;
 }

@@ -109,7 +109,7 @@ impl Scenario {
 
     /// How many runs it is, with all that its `[vary]` says.
     fn count_runs(&self, py: Python<'_>) -> PyResult<usize> {
-        let plan = overrides(&self.sets).and_then(|sets| plan(&self.file, &self.text, &sets));
+        let plan = overrides(&self.sets).and_then(|sets| plan(&self.file, &self.text, &sets, &[]));
         Ok(plan.map_err(|wrong| error::scenario(py, &wrong))?.runs.len())
     }
 

@@ -37,7 +37,7 @@ pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use sweep::{
     Against, Answer, AnswerRow, Difference, FLOWS, Key, LINKS, Metric, NO_CHANCE, NoSuchValue, Number, RUNS, Session,
-    Sweep, Task, Threads, listed,
+    Sweep, Task, Threads, listed, read_table,
 };
 pub use text::{Beside, ScenarioText};
 pub use traces::{TraceFormat, Traces};

@@ -25,6 +25,12 @@ impl Beside {
         Self { folder, read: Mutex::default() }
     }
 
+    /// The same, but for files that were read before, by the names that the scenario uses: so a scenario is the same wherever it is sent.
+    #[must_use]
+    pub fn with(folder: PathBuf, known: BTreeMap<String, Arc<str>>) -> Self {
+        Self { folder, read: Mutex::new(known) }
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<str>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,7 +104,22 @@ impl ScenarioText {
         let bytes = read(path, LARGEST_SCENARIO).map_err(Error::file("read", path))?;
         let text = text(bytes).map_err(|wrong| Error::Scenario(format!("{}:{wrong}", path.display())))?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Self::of(path.display().to_string(), text, folder, sets)
+        Self::with(path.display().to_string(), text, Beside::new(folder), sets)
+    }
+
+    /// A text with the files that it names, or where they are.
+    ///
+    /// # Errors
+    /// A change is written wrong.
+    pub fn with<'a>(
+        file: String,
+        text: String,
+        files: Beside,
+        sets: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Self, Error> {
+        let overrides: Result<_, _> = sets.into_iter().map(|set| set.parse::<Override>()).collect();
+        let overrides = overrides.map_err(|error| Error::Scenario(error.to_string()))?;
+        Ok(Self { file, text, overrides, files })
     }
 
     /// A text that is in no file; the files that it names are where the program runs.
@@ -106,18 +127,6 @@ impl ScenarioText {
     /// # Errors
     /// A change is written wrong.
     pub fn written<'a>(name: &str, text: &str, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
-        Self::of(name.to_owned(), text.to_owned(), PathBuf::new(), sets)
-    }
-
-    fn of<'a>(
-        file: String,
-        text: String,
-        folder: PathBuf,
-        sets: impl IntoIterator<Item = &'a String>,
-    ) -> Result<Self, Error> {
-        let overrides = sets.into_iter().map(|set| set.parse::<Override>());
-        let overrides: Result<_, _> = overrides.collect();
-        let overrides = overrides.map_err(|error| Error::Scenario(error.to_string()))?;
-        Ok(Self { file, text, overrides, files: Beside::new(folder) })
+        Self::with(name.to_owned(), text.to_owned(), Beside::new(PathBuf::new()), sets)
     }
 }

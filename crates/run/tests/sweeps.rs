@@ -7,6 +7,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Chance has a part in it, and there is one flow of which nothing comes.
 const LOSSY: &str = r#"
@@ -34,9 +35,9 @@ source = { kind = "cbr", interval = "20ms", payload = "160B" }
 seed = [1, 2, 3, 4]
 "#;
 
-fn sweep_of(text: &str) -> Sweep {
+fn sweep_of(text: &str) -> Arc<Sweep> {
     let text = ScenarioText::written("lossy.toml", text, &Vec::<String>::new()).unwrap();
-    Sweep::read(text, &[], false, &()).unwrap()
+    Arc::new(Sweep::read(text, &[], false, &()).unwrap())
 }
 
 fn dataset(folder: &Path) -> [Vec<u8>; 3] {
@@ -44,7 +45,7 @@ fn dataset(folder: &Path) -> [Vec<u8>; 3] {
 }
 
 /// What a sweep leaves that nobody disturbs.
-fn undisturbed(sweep: &Sweep) -> [Vec<u8>; 3] {
+fn undisturbed(sweep: &Arc<Sweep>) -> [Vec<u8>; 3] {
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(sweep, Folder(place.path().join("out")), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::document::{Data, Entry, Origin, Table, Value, parse_value};
 use crate::problem::{Place, ScenarioError};
+use crate::range;
 use crate::suggest::quoted;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -33,16 +34,15 @@ impl FromStr for Vary {
         let value = match key {
             // Words of `[vary]` itself.
             "seeds" | "zip" | "list" | "design" => one(values)?,
-            _ => match range(values) {
+            _ => match dotted(values) {
                 Some(range) => table(range, &origin, &one)?,
                 None => {
-                    let listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
-                    // An array is the list itself.
-                    match &listed[..] {
-                        [Value { data: Data::Array(_), .. }] => {
-                            listed.into_iter().next().unwrap_or_else(|| one_of_none(&origin))
-                        }
-                        _ => Value { origin: origin.clone(), data: Data::Array(listed) },
+                    let mut listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
+                    // An array is the list itself, and a range is no value.
+                    if listed.len() == 1 && (listed[0].array().is_some() || range::is_meant(&listed[0])) {
+                        listed.swap_remove(0)
+                    } else {
+                        Value { origin: origin.clone(), data: Data::Array(listed) }
                     }
                 }
             },
@@ -51,12 +51,8 @@ impl FromStr for Vary {
     }
 }
 
-fn one_of_none(origin: &Origin) -> Value {
-    Value { origin: origin.clone(), data: Data::Array(Vec::new()) }
-}
-
 /// The parts of `FROM..TO/STEPS/log` by their keys in a range's table.
-fn range(text: &str) -> Option<Vec<(&'static str, &str)>> {
+fn dotted(text: &str) -> Option<Vec<(&'static str, &str)>> {
     let (from, rest) = text.split_once("..").filter(|_| !text.contains([',', '"', '\'', '[', '{']))?;
     let mut parts = rest.split('/').map(str::trim);
     let mut range = vec![("from", from.trim()), ("to", parts.next()?)];
@@ -123,12 +119,12 @@ mod tests {
     #[test]
     fn a_range_is_two_ends_with_dots_between() {
         assert_eq!(
-            range("10ms..1s/5/log"),
+            dotted("10ms..1s/5/log"),
             Some(vec![("from", "10ms"), ("to", "1s"), ("steps", "5"), ("scale", "log")])
         );
-        assert_eq!(range("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
+        assert_eq!(dotted("1..20"), Some(vec![("from", "1"), ("to", "20"), ("step", "1")]));
         assert_eq!(
-            (range("\"a..b\""), range("1..2,3"), range("1Mbps"), range("1..2/3/log/x")),
+            (dotted("\"a..b\""), dotted("1..2,3"), dotted("1Mbps"), dotted("1..2/3/log/x")),
             (None, None, None, None)
         );
     }

@@ -79,6 +79,9 @@ fn ranges_have_exact_ends_and_no_stray_digits() {
         labels("", &["link[0].rate=1Mbps..3Mbps/3"]),
         ["link[0].rate=1Mbps", "link[0].rate=2Mbps", "link[0].rate=3Mbps"]
     );
+    let table = "link[0].rate={ from = \"1Mbps\", to = \"2Mbps\", steps = 2 }";
+    assert_eq!(labels("", &[table]), ["link[0].rate=1Mbps", "link[0].rate=2Mbps"]);
+    assert_eq!(labels("", &["link[0].rate=[\"1Mbps\", \"2Mbps\"]"]), ["link[0].rate=1Mbps", "link[0].rate=2Mbps"]);
     assert_eq!(labels("", &["seed=3..5"]), ["seed=3", "seed=4", "seed=5"]);
 }
 

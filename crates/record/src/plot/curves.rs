@@ -117,7 +117,8 @@ pub(super) fn reduce(curves: Vec<Curve>) -> (Vec<Drawn>, Together) {
         let line = |Curve { names, points, pale }| Drawn::Line { label: names.label, points, pale };
         return (curves.into_iter().map(line).collect(), Together::Lines);
     }
-    let groupings: [(Together, fn(&Curve) -> &str); 3] = [
+    type Named = fn(&Curve) -> &str;
+    let groupings: [(Together, Named); 3] = [
         (Together::OfRun, |curve| &curve.names.of_run),
         (Together::OfSeeds, |curve| &curve.names.of_seeds),
         (Together::Coarse, |curve| &curve.names.coarse),

@@ -181,6 +181,22 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
     Ok(damaged)
 }
 
+/// A table of a dataset.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_table(folder: &Folder, name: &str) -> Result<(SchemaRef, Vec<RecordBatch>), Error> {
+    let path = folder.path(name);
+    let file = File::open(&path).map_err(Error::file("read", &path))?;
+    let read = || -> Result<_, ParquetError> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        let schema = Arc::clone(builder.schema());
+        let batches = builder.build()?.collect::<Result<Vec<_>, _>>()?;
+        Ok((schema, batches))
+    };
+    read().map_err(|error| Error::Record { path: path.clone(), reason: format!("it is no table of a sweep: {error}") })
+}
+
 fn checksum(key: Key, summary: &str) -> String {
     format!("{:016x}", xxh3_64(format!("{key:032x} {summary}").as_bytes()))
 }

@@ -12,7 +12,7 @@ mod metric;
 mod session;
 
 pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue, Number};
-pub use dataset::{FLOWS, LINKS, RUNS};
+pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
 pub use session::Session;
@@ -234,7 +234,7 @@ impl Threads {
     ///
     /// # Errors
     /// A run cannot be done, or what it gives cannot be kept. What is done is kept.
-    pub fn run(&self, session: &mut Session<'_>, watch: &dyn Watch) -> Result<Vec<String>, Error> {
+    pub fn run(&self, session: &mut Session, watch: &dyn Watch) -> Result<Vec<String>, Error> {
         if session.sweep().records {
             return self.run_records(session, watch);
         }
@@ -253,7 +253,7 @@ impl Threads {
     }
 
     /// The same where each run has a folder. What such a folder holds complete is not run again.
-    fn run_records(&self, session: &mut Session<'_>, watch: &dyn Watch) -> Result<Vec<String>, Error> {
+    fn run_records(&self, session: &mut Session, watch: &dyn Watch) -> Result<Vec<String>, Error> {
         let (sweep, out) = (session.sweep(), session.folder().clone());
         let (tasks, folders) = (sweep.tasks(), sweep.folders(&out));
         let labels: Vec<String> = tasks.iter().map(|task| sweep.label(*task)).collect();

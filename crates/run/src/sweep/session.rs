@@ -9,6 +9,7 @@ use crate::folder::{Folder, Holds, Lock};
 use headway_record::{ExpressionError, Numbers, Summary};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// So many seeds are added at a time, where an interval is not narrow enough yet.
@@ -16,8 +17,8 @@ const MORE_SEEDS: usize = 5;
 
 /// A sweep and the folder that it is run into, which nobody else may write into meanwhile.
 #[derive(Debug)]
-pub struct Session<'a> {
-    sweep: &'a Sweep,
+pub struct Session {
+    sweep: Arc<Sweep>,
     folder: Folder,
     journal: Journal,
     tasks: Vec<Task>,
@@ -39,12 +40,12 @@ struct Read {
     hash: u128,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Opens the folder. What is there of this sweep is taken for done, unless all is run `again`; every run is checked for accidents.
     ///
     /// # Errors
     /// The folder is somebody else's, or cannot be written.
-    pub fn open(sweep: &'a Sweep, folder: Folder, again: bool) -> Result<Self, Error> {
+    pub fn open(sweep: &Arc<Sweep>, folder: Folder, again: bool) -> Result<Self, Error> {
         let lock = folder.claim(Holds::Sweep)?;
         let mut journal = Journal::open(&folder)?;
         // A sweep that goes on has all it knows in one place.
@@ -58,7 +59,7 @@ impl<'a> Session<'a> {
             tasks.iter().map(|task| sweep.key(*task)).filter(|key| journal.has(*key)).collect()
         };
         let mut session = Self {
-            sweep,
+            sweep: Arc::clone(sweep),
             folder,
             journal,
             tasks,
@@ -76,8 +77,8 @@ impl<'a> Session<'a> {
 
     /// The sweep.
     #[must_use]
-    pub const fn sweep(&self) -> &'a Sweep {
-        self.sweep
+    pub fn sweep(&self) -> Arc<Sweep> {
+        Arc::clone(&self.sweep)
     }
 
     /// The folder.
@@ -170,7 +171,8 @@ impl<'a> Session<'a> {
         }
         let mut failures: Vec<(usize, Option<ExpressionError>)> = metrics.iter().map(|_| (0, None)).collect();
         let mut rows = Vec::new();
-        for (point, described) in self.sweep.points.iter().enumerate() {
+        let sweep = Arc::clone(&self.sweep);
+        for (point, described) in sweep.points.iter().enumerate() {
             let of_point: Vec<Task> = there.iter().copied().filter(|task| task.point == point).collect();
             if of_point.is_empty() {
                 continue;
@@ -237,7 +239,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// A run is missing, or the dataset cannot be written.
     pub fn finish(mut self) -> Result<(), Error> {
-        let sweep = self.sweep;
+        let sweep = Arc::clone(&self.sweep);
         let wanted: BTreeSet<RunKey> = self.tasks.iter().map(|task| sweep.key(*task)).collect();
         let (tasks, journal) = (&self.tasks, &mut self.journal);
         dataset::write(&self.folder, &sweep.columns, tasks.len(), |run| {
