@@ -25,10 +25,12 @@ from ._native import VERSION as __version__
 from ._parts import Attacker, Flow, Link, Node
 from ._record import Record
 from ._scenario import Scenario, schema
+from ._sweep import Answer, Swept, sweep
 from ._table import Table
 
 __all__ = [
     "FIGURES",
+    "Answer",
     "Attacker",
     "Error",
     "Flow",
@@ -41,7 +43,9 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Swept",
     "Table",
     "__version__",
     "schema",
+    "sweep",
 ]

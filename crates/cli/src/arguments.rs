@@ -136,6 +136,9 @@ pub(crate) struct SweepOptions {
     /// Also leave a record of each run, with its series.
     #[arg(long)]
     pub(crate) records: bool,
+    /// Do the runs on the Dask cluster whose scheduler is there, such as tcp://127.0.0.1:8786. It needs python3 with the packages headway and distributed.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["records", "precision"])]
+    pub(crate) dask: Option<String>,
     /// Worker threads [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,

@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::run::folder;
-use headway_run::{Answer, Folder, Metric, ScenarioText, Session, Sweep, Threads};
+use headway_run::{Answer, CODE, Folder, Metric, ScenarioText, Session, Sweep, Threads};
 use headway_scenario::Vary;
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     interrupt::listen();
     let text = ScenarioText::read(&options.scenario, &options.overrides)?;
     let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
-    let varies = options.varies.iter().chain(&seeds).map(|vary| vary.parse::<Vary>());
+    let varies_as_written: Vec<&String> = options.varies.iter().chain(&seeds).collect();
+    let varies = varies_as_written.iter().map(|vary| vary.parse::<Vary>());
     let varies: Vec<Vary> = varies.collect::<Result<_, _>>().map_err(Failure::scenario)?;
     let metrics = options.metrics.iter().map(|metric| metric.parse::<Metric>());
     let metrics = metrics.collect::<Result<_, _>>().map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
@@ -37,7 +38,11 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     let out = folder(options.out.as_deref(), sweep.name());
-    let threads = Threads { jobs: options.jobs, traces: Vec::new(), again: options.again };
+    if let Some(address) = &options.dask {
+        on_dask(address, &out, &varies_as_written, options)?;
+    }
+    let again = options.again && options.dask.is_none();
+    let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
     let precision = options.precision.map(|relative| (relative.value(), options.most.get() as usize));
     let Swept { answer, complete } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
     let answer = match &options.against {
@@ -55,6 +60,23 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         output::text(&format!("{}{dataset}", answer.plain()))?;
     }
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
+/// The package's way to a cluster, which leaves all runs in the folder.
+fn on_dask(address: &str, out: &Folder, varies: &[&String], options: &SweepOptions) -> Result<(), Failure> {
+    let mut python = std::process::Command::new("python3");
+    python.args(["-m", "headway.dask", CODE, address]).arg(&out.0).arg(if options.again { "again" } else { "on" });
+    python.arg(&options.scenario).args(&options.overrides).arg("--").args(varies);
+    let status = python.status().map_err(|error| Failure::Sweep(format!("--dask: cannot start python3: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    if interrupt::asked() {
+        return Err(Failure::Interrupted);
+    }
+    Err(Failure::Sweep(format!(
+        "--dask: python3 -m headway.dask {address} has failed ({status}); it needs the packages headway (python/, of this very code) and distributed"
+    )))
 }
 
 /// Does what is missing, and tells what there is to say of what was there.

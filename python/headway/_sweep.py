@@ -1,0 +1,199 @@
+"""Many runs of one scenario: one table with intervals, one dataset."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._table import Table
+from ._toml import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas
+
+    from ._scenario import Scenario
+    from ._toml import Value
+
+    Parts = tuple[str, str, list[str], str, dict[str, str], list[str]]
+
+_FLOWS, _LINKS, _RUNS = "flows.parquet", "links.parquet", "runs.parquet"
+
+
+class Answer:
+    """What a sweep says: a row a combination of what was varied, each metric with its 95 % interval over seeds."""
+
+    __slots__ = ("_inner", "_read")
+    _inner: _native.Answer
+    _read: dict[str, Any]
+
+    def __init__(self, native: _native.Answer) -> None:
+        """Sweeps make it."""
+        self._inner = native
+        self._read = json.loads(native.json())
+
+    @property
+    def keys(self) -> list[str]:
+        """What was varied, but for the seed, by short names."""
+        return [key["name"] for key in self._read["keys"]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """What was asked of each run."""
+        return list(self._read["metrics"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict a combination: `values`, `runs`, `identical` (nothing was random), `metrics` (mean, ci95, runs)."""
+        return list(self._read["rows"])
+
+    def samples(self, row: int, metric: int | str) -> dict[int, float]:
+        """What each run of a row gave, by its seed."""
+        number = self.metrics.index(metric) if isinstance(metric, str) else metric
+        return dict(zip(*self._inner.samples(row, number), strict=True))
+
+    def against(self, value: str, *, paired: bool = False) -> Answer:
+        """The same with the differences to one value of a key, such as `"queue=red"`: by Welch, or paired by seed."""
+        return Answer(self._inner.against(value, paired))
+
+    def csv(self) -> str:
+        """As `headway sweep --csv` prints it."""
+        return self._inner.csv()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `headway sweep --json` prints it."""
+        return dict(self._read)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a combination; each metric's mean, and half of its interval as `NAME ci95`. It needs pandas."""
+        import pandas
+
+        rows = []
+        for row in self.rows:
+            values: dict[str, Any] = dict(zip(self.keys, row["values"], strict=True))
+            values["runs"] = row["runs"]
+            for name, number in zip(self.metrics, row["metrics"], strict=True):
+                values[name] = number["mean"] if number else None
+                values[f"{name} ci95"] = number["ci95"] if number else None
+            rows.append(values)
+        return pandas.DataFrame(rows)
+
+    def __len__(self) -> int:
+        return len(self._read["rows"])
+
+    def __str__(self) -> str:
+        return self._inner.plain()
+
+    def __repr__(self) -> str:
+        return f"<Answer of {len(self)} rows: {', '.join(self.metrics)}>"
+
+    def _repr_html_(self) -> str:
+        def shown(number: dict[str, Any] | None) -> str:
+            if number is None:
+                return "-"
+            return f"{number['mean']:.4g}" + ("" if number["ci95"] is None else f" ± {number['ci95']:.2g}")
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in [*self.keys, "runs", *self.metrics])
+        rows = []
+        for row in self.rows:
+            cells = [*row["values"], f"{row['runs']}{' =' if row['identical'] else ''}", *map(shown, row["metrics"])]
+            rows.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>")
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+class Swept:
+    """What a sweep left: its answer, and the folder of its dataset."""
+
+    __slots__ = ("answer", "path")
+
+    def __init__(self, path: str, answer: Answer) -> None:
+        """`sweep` makes it."""
+        self.path = path
+        """The folder of `flows.parquet`, `links.parquet` and `runs.parquet`."""
+        self.answer = answer
+        """The table."""
+
+    @property
+    def flows(self) -> Table:
+        """A row a run and flow."""
+        return Table(_native.dataset_table(self.path, _FLOWS))
+
+    @property
+    def links(self) -> Table:
+        """A row a run and direction of a link."""
+        return Table(_native.dataset_table(self.path, _LINKS))
+
+    @property
+    def runs(self) -> Table:
+        """A row a run, with its summary as JSON."""
+        return Table(_native.dataset_table(self.path, _RUNS))
+
+    def __str__(self) -> str:
+        return str(self.answer)
+
+    def __repr__(self) -> str:
+        return f"<Swept {self.path!r}: {self.answer!r}>"
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_()
+
+
+def sweep(
+    scenario: Scenario,
+    vary: Mapping[str, Value] | None = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    metrics: Mapping[str, str] | Iterable[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    cluster: object = None,
+    precision: float | None = None,
+    most: int = 1000,
+    again: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Swept:
+    """Runs a scenario at every combination of what `vary` says, each with each seed.
+
+    It leaves a dataset in `out` [out/NAME]. `vary` has keys as `Scenario.set` has them, each with a list of values or
+    with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's own
+    `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by name.
+    With `precision` seeds are added until each interval is narrower than that share of its mean, up to `most`.
+
+    What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
+    a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is
+    done, and the same call goes on from there. `progress` is called with how many runs are done, and how many there
+    were to do.
+    """
+    varies = [f"{key}={inline(values)}" for key, values in (vary or {}).items()]
+    if seeds is not None:
+        varies.append(f"seeds={seeds}" if isinstance(seeds, int) else f"seed={inline(list(seeds))}")
+    parts = _parts(scenario, varies)
+    asked = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
+    native = _native.Sweep(*parts)
+    path = os.fspath(out) if out is not None else os.path.join("out", native.name)
+    session = native.open(path, again)
+    try:
+        while True:
+            if cluster is None:
+                session.run(jobs, progress)
+            else:
+                from .dask import run
+
+                run(cluster, parts, session, progress)
+            if precision is None or not session.refine(asked, precision, most):
+                break
+        answer = Answer(session.answer(asked))
+        session.finish()
+    finally:
+        session.close()
+    return Swept(path, answer)
+
+
+def _parts(scenario: Scenario, varies: list[str]) -> Parts:
+    was = scenario._inner
+    return was.file, was.text, list(was.sets), os.fspath(was.folder), dict(was.files), varies

@@ -1,0 +1,128 @@
+"""Sweeps: the table, the dataset, and that it is the same wherever it is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet
+import pytest
+
+import headway
+from headway import Flow, Link, Scenario
+
+LOSSY = Scenario(
+    duration="0.5s",
+    links=[Link(("a", "b"), rate="1Mbps", delay="5ms", loss={"kind": "bernoulli", "probability": 0.2})],
+    flows=[
+        Flow("voice", "a", "b", transport="udp", source={"kind": "cbr", "interval": "5ms", "payload": "160B"}),
+    ],
+)
+VARY = {"link[0].rate": ["1Mbps", "500kbps"], "link[0].delay": {"from": "5ms", "to": "15ms", "steps": 3}}
+LOSS = {"loss": "flow[voice].loss_ratio"}
+
+
+def dataset(folder) -> list[bytes]:
+    return [(pathlib.Path(folder) / f"{name}.parquet").read_bytes() for name in ("flows", "links", "runs")]
+
+
+def test_an_answer_has_a_row_a_combination_with_intervals(tmp_path):
+    told = []
+    swept = headway.sweep(
+        LOSSY, VARY, seeds=5, metrics=LOSS, out=tmp_path / "out", progress=lambda *at: told.append(at)
+    )
+    answer = swept.answer
+    assert answer.keys == ["rate", "delay"]
+    assert len(answer) == 6
+    assert answer.metrics == ["loss"]
+    assert told[-1] == (30, 30)
+    row = answer.rows[4]
+    assert row["values"] == ["500kbps", "10ms"]
+    assert row["metrics"][0]["ci95"] > 0
+    samples = answer.samples(4, "loss")
+    assert list(samples) == [1, 2, 3, 4, 5]
+    assert row["metrics"][0]["mean"] == pytest.approx(sum(samples.values()) / 5)
+    one = LOSSY.set("link[0].rate", "500kbps").set("link[0].delay", "10ms").set("record.series", False).run(seed=3)
+    assert one.metric(LOSS["loss"]) == samples[3]
+    assert "±" in str(answer)
+    assert "±" in answer._repr_html_()
+    against = answer.against("rate=1Mbps", paired=True)
+    assert len(against.to_dict()["against"]["rows"]) == 3
+    with pytest.raises(ValueError, match="rate=1Mbps, rate=500kbps"):
+        answer.against("rate=7Mbps")
+
+
+def test_a_dataset_is_typed_and_read_by_others(tmp_path):
+    swept = headway.sweep(LOSSY, VARY, seeds=[7, 9], out=tmp_path / "out")
+    flows = swept.flows.to_pandas()
+    assert len(flows) == 12
+    assert flows["rate"].tolist()[-1] == 500_000
+    assert flows["delay"].tolist()[0] == 0.005
+    assert sorted(set(flows["seed"])) == [7, 9]
+    assert len(swept.links) == 24
+    runs = pyarrow.parquet.read_table(tmp_path / "out" / "runs.parquet")
+    assert runs.schema.field("delay").metadata[b"unit"] == b"s"
+    summary = json.loads(runs["summary"][0].as_py())
+    assert summary["flows"][0]["throughput_bps"] == flows["throughput_bps"].tolist()[0]
+    assert swept.answer.to_pandas().shape[0] == 6
+
+
+def test_intervals_can_be_asked_for(tmp_path):
+    swept = headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=12, out=tmp_path / "out")
+    assert swept.answer.rows[0]["runs"] in (8, 12)
+
+
+def test_mistakes_are_the_packages_own(tmp_path):
+    with pytest.raises(headway.ScenarioError, match="there is no link"):
+        headway.sweep(LOSSY, {"link[7].rate": ["1Mbps"]}, out=tmp_path / "out")
+    with pytest.raises(headway.MetricError, match="there is no flow"):
+        headway.sweep(LOSSY, metrics={"x": "flow[nobody].loss_ratio"}, out=tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    with pytest.raises(headway.RecordError):
+        headway.sweep(LOSSY, out=tmp_path / "mine")
+
+
+SCRIPT = """
+import sys, headway
+text, out = sys.argv[1:]
+scenario = headway.Scenario.from_toml(text)
+headway.sweep(scenario, {"link[0].rate": ["1Mbps", "2Mbps"]}, seeds=200, out=out)
+"""
+
+
+def test_killed_and_gone_on_with_it_is_the_same(tmp_path):
+    whole = headway.sweep(LOSSY, {"link[0].rate": ["1Mbps", "2Mbps"]}, seeds=200, out=tmp_path / "whole")
+    command = [sys.executable, "-c", SCRIPT, LOSSY.text, str(tmp_path / "killed")]
+    for wait_s in (0.2, 0.3, 0.25):
+        child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        time.sleep(wait_s)
+        child.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+        child.wait()
+    assert subprocess.run(command, check=False).returncode == 0
+    assert dataset(tmp_path / "killed") == dataset(whole.path)
+
+
+def test_a_cluster_gives_the_same_dataset_whoever_of_it_dies(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    vary = {"link[0].rate": ["1Mbps", "2Mbps"]}
+    whole = headway.sweep(LOSSY, vary, seeds=100, out=tmp_path / "whole")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        killed = []
+
+        def progress(done: int, every: int) -> None:
+            if not killed:
+                killed.append(True)
+                next(iter(cluster.workers.values())).process.process.kill()
+
+        far = headway.sweep(LOSSY, vary, seeds=100, out=tmp_path / "far", cluster=client, progress=progress)
+    assert killed
+    assert dataset(far.path) == dataset(whole.path)
