@@ -4,6 +4,7 @@ use crate::contract::{
     Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
     Status,
 };
+use crate::external::{ExternalOptions, ExternalReceiver, ExternalSender};
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
 use crate::report::{Feedback, Report, ReportForm};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
@@ -21,17 +22,20 @@ macro_rules! controllers {
             machine Sender;
             what "controller"; dispatch each_sender;
             $( $kind => $Variant($options, $sender) ),+
+            ; from code "external" => External(ExternalOptions, ExternalSender)
         }
 
         /// The receiver half of any controller.
         #[derive(Debug)]
         pub enum Receiver {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($receiver) ),+
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($receiver), )+
+            /// What no scenario can name.
+            External(ExternalReceiver),
         }
 
         macro_rules! each_receiver {
             ($d value:expr, $d name:ident => $d body:expr) => {
-                match $d value { $( Receiver::$Variant($d name) => $d body ),+ }
+                match $d value { $( Receiver::$Variant($d name) => $d body, )+ Receiver::External($d name) => $d body }
             };
         }
 
@@ -39,13 +43,17 @@ macro_rules! controllers {
             /// What the receiver half reports.
             #[must_use]
             pub const fn reports(&self) -> ReportForm {
-                match self { $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS ),+ }
+                match self {
+                    $( Self::$Variant(_) => <$receiver as ReceiverHalf>::REPORTS, )+
+                    Self::External(options) => options.reports,
+                }
             }
 
             /// What the halves need of their carrier.
             pub fn needs(&self) -> impl Iterator<Item = Need> {
                 let [sender, receiver] = match self {
-                    $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS] ),+
+                    $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS], )+
+                    Self::External(options) => [&options.needs[..], &[]],
                 };
                 let filter = self.tfrc().map_or(&[][..], TfrcOptions::needs);
                 sender.iter().chain(receiver).chain(filter).copied()
@@ -56,7 +64,10 @@ macro_rules! controllers {
             /// The sender half that the options describe.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: SenderContext) -> Self {
-                match options { $( ControllerOptions::$Variant(options) => Self::$Variant(<$sender>::new(options, context)) ),+ }
+                match options {
+                    $( ControllerOptions::$Variant(options) => Self::$Variant(<$sender>::new(options, context)), )+
+                    ControllerOptions::External(options) => Self::External(ExternalSender::new(options, context)),
+                }
             }
         }
 
@@ -64,7 +75,10 @@ macro_rules! controllers {
             /// The receiver half that the options describe.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: ReceiverContext) -> Self {
-                match options { $( ControllerOptions::$Variant(options) => Self::$Variant(<$receiver>::new(options, context)) ),+ }
+                match options {
+                    $( ControllerOptions::$Variant(options) => Self::$Variant(<$receiver>::new(options, context)), )+
+                    ControllerOptions::External(options) => Self::External(ExternalReceiver::new(options, context)),
+                }
             }
         }
     };

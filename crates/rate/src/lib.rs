@@ -3,6 +3,7 @@
 
 mod carrier;
 mod contract;
+mod external;
 mod faster_restart;
 mod kinds;
 mod loss_filter;
@@ -22,6 +23,9 @@ pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
     Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
     Status, Timing,
+};
+pub use external::{
+    AnyReceiverHalf, AnySenderHalf, ExternalController, ExternalOptions, ExternalReceiver, ExternalSender,
 };
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};

@@ -100,7 +100,8 @@ pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars
     schemars::json_schema!({ "oneOf": one_of })
 }
 
-/// Declares the algorithms of one sort: `"kind" => Variant(options type, machine type)`, a line each.
+/// Declares the algorithms of one sort: `"kind" => Variant(options type, machine type)`, a line each. A last line `; from code "kind" => ..` is one that only
+/// code can make: no scenario can name it, and the schema has none.
 ///
 /// Makes the option enum with [`Registry`](crate::Registry), and where the crate that declares them has a feature `schema` that is on, with
 /// `SchemaRegistry`, `Serialize` and `JsonSchema`; the machine enum with one variant a kind; and a macro for static dispatch, `each!(value, name => expression)`.
@@ -118,23 +119,26 @@ macro_rules! __registry {
         $(#[$machine_meta:meta])* machine $Machine:ident $(<$G:ident>)?;
         what $what:literal; dispatch $each:ident;
         $( $kind:literal => $Variant:ident($opts:ty, $machine:ty) ),+ $(,)?
+        $( ; from code $code_kind:literal => $Code:ident($code_opts:ty, $code_machine:ty) )?
     ) => {
         $(#[$options_meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $Options {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($opts) ),+
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($opts), )+
+            $( #[doc = "What no scenario can name."] $Code($code_opts), )?
         }
 
         $(#[$machine_meta])*
         #[derive(Debug)]
         pub enum $Machine $(<$G>)? {
-            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($machine) ),+
+            $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($machine), )+
+            $( #[doc = "What no scenario can name."] $Code($code_machine), )?
         }
 
         #[allow(unused_macros)]
         macro_rules! $each {
             ($d value:expr, $d name:ident => $d body:expr) => {
-                match $d value { $( $Machine::$Variant($d name) => $d body ),+ }
+                match $d value { $( $Machine::$Variant($d name) => $d body, )+ $( $Machine::$Code($d name) => $d body, )? }
             };
         }
 
@@ -143,7 +147,7 @@ macro_rules! __registry {
             const KINDS: &'static [&'static str] = &[$($kind),+];
 
             fn kind(&self) -> &'static str {
-                match self { $( Self::$Variant(_) => $kind ),+ }
+                match self { $( Self::$Variant(_) => $kind, )+ $( Self::$Code(_) => $code_kind, )? }
             }
             fn preset(kind: &str, dialect: $crate::Dialect) -> Option<Self> {
                 match kind {
@@ -152,7 +156,7 @@ macro_rules! __registry {
                 }
             }
             fn check(&self) -> Result<(), $crate::OptionError> {
-                match self { $( Self::$Variant(options) => $crate::Options::check(options) ),+ }
+                match self { $( Self::$Variant(options) => $crate::Options::check(options), )+ $( Self::$Code(_) => { let _ = $code_kind; Ok(()) } )? }
             }
         }
 
@@ -178,7 +182,10 @@ macro_rules! __registry {
                 }
                 match self {
                     $( Self::$Variant(options) =>
-                        $crate::__private::serde::Serialize::serialize(&Tagged { kind: $kind, options }, serializer) ),+
+                        $crate::__private::serde::Serialize::serialize(&Tagged { kind: $kind, options }, serializer), )+
+                    // What code has made cannot be written down.
+                    $( Self::$Code(_) => $crate::__private::serde::Serialize::serialize(
+                        &Tagged { kind: $code_kind, options: &::std::collections::BTreeMap::<&str, &str>::new() }, serializer), )?
                 }
             }
         }

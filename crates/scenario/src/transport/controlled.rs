@@ -35,6 +35,15 @@ impl<T: headway_units::Options> Controlled<T> {
         Some(Self { carrier: T::preset(dialect), controller: ControllerOptions::preset(kind, dialect)? })
     }
 
+    /// The same under another controller, if the carrier gives it what it needs.
+    pub(super) fn with_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError>
+    where
+        T: Carrier + Clone,
+    {
+        let options = Self { carrier: self.carrier.clone(), controller };
+        options.check_both().map(|()| options)
+    }
+
     pub(super) fn check_both(&self) -> Result<(), OptionError>
     where
         T: Carrier,

@@ -78,6 +78,17 @@ impl Controlled<DccpOptions> {
         self
     }
 
+    /// The same under another controller: those of the RFCs have theirs.
+    pub(super) fn with_own_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError> {
+        let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
+        if ccid < EXPERIMENTS {
+            let message =
+                format!("CCID {ccid} has the controller of its RFC: take one for experiments, such as ccid = 249");
+            return Err(OptionError::new("ccid", message));
+        }
+        self.with_controller(controller).map(|options| options.agreed(ccid))
+    }
+
     /// Its number, and the kind that it makes of `dccp`.
     fn ccid(&self) -> Option<(u8, &'static str)> {
         let controller = self.controller.kind();

@@ -92,6 +92,20 @@ impl Transport {
         each!(self, options => options.controller())
     }
 
+    /// The same under another controller, which no file has to name: one that code has made.
+    ///
+    /// # Errors
+    /// It has no rate controller, or is a CCID of an RFC, or does not give the controller what that needs.
+    pub fn with_controller(&self, controller: ControllerOptions) -> Result<Self, OptionError> {
+        match self {
+            Self::Agent(options) => options.with_controller(controller).map(Self::Agent),
+            Self::Dccp(options) => options.with_own_controller(controller).map(Self::Dccp),
+            Self::Udp(_) | Self::Tcp(_) => {
+                Err(OptionError::new("kind", "it has no rate controller that another could take the place of"))
+            }
+        }
+    }
+
     /// The rules of a DCCP connection, if it is one.
     #[must_use]
     pub fn connection(&self) -> Option<&ConnectionOptions> {
