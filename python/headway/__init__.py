@@ -19,9 +19,11 @@
 (True, 7)
 """
 
+from ._controllers import Controller, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Status
 from ._errors import Error, MetricError, Problem, RecordError, RunError, ScenarioError
 from ._figures import FIGURES
 from ._native import VERSION as __version__
+from ._native import Feedback, Packet
 from ._parts import Attacker, Flow, Link, Node
 from ._record import Record
 from ._scenario import Scenario, schema
@@ -32,17 +34,25 @@ __all__ = [
     "FIGURES",
     "Answer",
     "Attacker",
+    "Controller",
     "Error",
+    "Feedback",
     "Flow",
     "Link",
     "MetricError",
     "Node",
+    "Packet",
     "Problem",
+    "ReceiverContext",
+    "ReceiverHalf",
     "Record",
     "RecordError",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "SenderContext",
+    "SenderHalf",
+    "Status",
     "Swept",
     "Table",
     "__version__",

@@ -6,7 +6,20 @@ from typing import Final, final
 
 _Problem = tuple[str, int | None, int | None, str, str, str]
 
-__all__ = ["CODE", "VERSION", "Answer", "Record", "Scenario", "Session", "Sweep", "Table", "dataset_table", "schema"]
+__all__ = [
+    "CODE",
+    "VERSION",
+    "Answer",
+    "Feedback",
+    "Packet",
+    "Record",
+    "Scenario",
+    "Session",
+    "Sweep",
+    "Table",
+    "dataset_table",
+    "schema",
+]
 
 CODE: Final[str]
 VERSION: Final[str]
@@ -52,8 +65,71 @@ class Scenario:
     def warnings(self) -> list[_Problem]: ...
     def count_runs(self) -> int: ...
     def run(
-        self, traces: Sequence[str], progress: Callable[[float, float, int], object] | None
+        self,
+        traces: Sequence[str],
+        progress: Callable[[float, float, int], object] | None,
+        controllers: Sequence[tuple[str, Callable[..., object], Callable[..., object], str, Sequence[str]]],
     ) -> tuple[Record, BaseException | None, str | None]: ...
+
+@final
+class Feedback:
+    """What a sender half is told of a report."""
+
+    @property
+    def acknowledged(self) -> int:
+        """The greatest number that had come when it was written."""
+    @property
+    def rtt_sample_ns(self) -> int | None:
+        """The round trip that it lets measure."""
+    @property
+    def own(self) -> bytes:
+        """What `poll_report` has answered, where reports are "own"."""
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Where they are "arrivals": from `acknowledged` downwards, how so many packets fared.
+
+        "received", "marked" or "not received".
+        """
+    @property
+    def clock_ns(self) -> int | None:
+        """Where they are "timed": the receiver's clock when it was written."""
+    @property
+    def arrivals(self) -> list[tuple[str, int | None] | None]:
+        """Where they are "timed": from `acknowledged` downwards, each packet's ECN field, and how long before it came.
+
+        None: it has not come.
+        """
+    @property
+    def delivered_bytes(self) -> int | None:
+        """Data that is newly known to have come, where reports tell of each packet."""
+    @property
+    def lost_acks(self) -> int:
+        """Reports that were lost since the last one."""
+
+@final
+class Packet:
+    """What a receiver half is told of a packet that has come."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Its data, without headers."""
+    @property
+    def data(self) -> bool:
+        """Whether it carries data of the application."""
+    @property
+    def ecn(self) -> str:
+        """ "not-ect", "ect0", "ect1" or "ce"."""
+    @property
+    def sent_ns(self) -> int | None:
+        """When it was sent, by the sender's clock, where that travels along. Only differences say something."""
+    @property
+    def rtt_ns(self) -> int | None:
+        """The sender's round trip, where that travels along."""
+    @property
+    def own(self) -> bytes:
+        """What `on_send` has answered."""
 
 @final
 class Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,6 +16,7 @@ from ._toml import document, inline
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._controllers import Controller
     from ._toml import Value
 
     Progress = Callable[[float, float, int], object]
@@ -130,12 +132,17 @@ class Scenario:
         seed: int | None = None,
         progress: bool | Progress | None = None,
         trace: str | Iterable[str] = (),
+        controllers: Mapping[str, Controller] | None = None,
     ) -> Record:
         """Runs it. Other threads run meanwhile, so that several runs take as many cores.
 
         `progress` is True for a line on stderr, or called with the simulated time and the duration, in s, and the
         packet hops so far: about ten times a second, and at the end. What it raises stops the run. `trace` is "ns2",
         "pcapng" or both, for the record's `traces`.
+
+        `controllers` gives flows rate controllers of one's own, by name, in which `*` stands for any characters. Their
+        transports are bare agents of any kind, or DCCP with a CCID for experiments. Such a run shares one core with
+        all other threads.
 
         Raises KeyboardInterrupt at Ctrl-C and RunError where it cannot go on: `Record.of` gives what there is then.
         """
@@ -145,13 +152,17 @@ class Scenario:
             message = f"this is {runs} runs: set what varies, or leave [vary] out"
             raise ScenarioError([(scenario._inner.file, None, None, "vary", message, f"vary: {message}")])
         traces = [trace] if isinstance(trace, str) else list(trace)
+        chosen = [
+            (flow, controller.sender, controller.receiver, controller.receiver.reports, controller.receiver.needs)
+            for flow, controller in _by_flow(scenario.flows, controllers or {}).items()
+        ]
         if progress is True:
             from ._progress import Line
 
             with Line() as line:
-                done = scenario._inner.run(traces, line)
+                done = scenario._inner.run(traces, line, chosen)
         else:
-            done = scenario._inner.run(traces, progress or None)
+            done = scenario._inner.run(traces, progress or None, chosen)
         native, stopped, failure = done
         record = Record._of(native, scenario)
         if isinstance(stopped, KeyboardInterrupt):
@@ -227,6 +238,19 @@ class Scenario:
 
 def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, str]) -> Scenario:
     return Scenario._of(_native.Scenario(file, text, sets, folder, files))
+
+
+def _by_flow(flows: list[str], controllers: Mapping[str, Controller]) -> dict[str, Controller]:
+    """The controller of each flow that has one, the first whose name fits."""
+    found: dict[str, Controller] = {}
+    for pattern, controller in controllers.items():
+        form = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+        fitting = [flow for flow in flows if form.fullmatch(flow)]
+        if not fitting:
+            raise ValueError(f"there is no flow {pattern!r}; there are {', '.join(flows[:12])}")
+        for flow in fitting:
+            found.setdefault(flow, controller)
+    return found
 
 
 def _checked(key: str) -> str:

@@ -5,7 +5,7 @@ SLURM's and others' clusters are made by dask-jobqueue, Kubernetes' by dask-kube
 a task gave is in the journal of the sweep's folder as soon as it is back. The dataset is that of `headway.sweep`
 without a cluster, byte for byte.
 
-`python -m headway.dask CODE ADDRESS OUT AGAIN SCENARIO [KEY=VALUE].. -- [KEY=V1,V2]..` is what `headway sweep --dask` calls.
+`python -m headway.dask CODE ADDRESS OUT AGAIN SCENARIO [KEY=VALUE].. -- [KEY=V1,V2]..` is for `headway sweep --dask`.
 """
 
 from __future__ import annotations

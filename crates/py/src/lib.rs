@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod columns;
+mod controller;
 mod error;
 mod files;
 mod record;
@@ -15,6 +16,10 @@ use pyo3::prelude::*;
 /// What the package `headway` takes from Rust.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::controller::Feedback;
+    #[pymodule_export]
+    use super::controller::Packet;
     #[pymodule_export]
     use super::record::Record;
     #[pymodule_export]

@@ -1,12 +1,13 @@
 //! A run, which Python can watch and stop.
 
+use crate::controller::Raised;
 use crate::record::Record;
 use headway_run::{Error, Simulated, TraceFormat, Traces, Watch, simulate};
 use headway_scenario::Scenario;
 use headway_sim::Observer;
 use headway_units::Duration;
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// How often Python is asked: each time it takes the lock that its threads share.
@@ -16,6 +17,8 @@ const ASKED_EACH: std::time::Duration = std::time::Duration::from_millis(100);
 pub(crate) struct Asking {
     progress: Option<Py<PyAny>>,
     duration: Duration,
+    /// What controllers of Python have raised, if there are any: then the run keeps the lock that they need.
+    raised: Option<Arc<Raised>>,
     answer: Mutex<Answer>,
 }
 
@@ -25,17 +28,27 @@ struct Answer {
 }
 
 impl Asking {
-    pub(crate) fn new(progress: Option<Py<PyAny>>, duration: Duration) -> Self {
-        Self { progress, duration, answer: Mutex::new(Answer { asked: now(), stopped: None }) }
+    pub(crate) fn new(progress: Option<Py<PyAny>>, duration: Duration, raised: Option<Arc<Raised>>) -> Self {
+        Self { progress, duration, raised, answer: Mutex::new(Answer { asked: now(), stopped: None }) }
+    }
+
+    /// Whether the run must not let go of the lock.
+    pub(crate) fn keeps_lock(&self) -> bool {
+        self.raised.is_some()
     }
 
     /// What stopped the run.
     pub(crate) fn into_stopped(self) -> Option<PyErr> {
-        self.answer.into_inner().unwrap_or_else(PoisonError::into_inner).stopped
+        let raised = self.raised.and_then(|raised| raised.take());
+        raised.or(self.answer.into_inner().unwrap_or_else(PoisonError::into_inner).stopped)
     }
 
     fn ask(&self, now: headway_units::Instant, packet_hops: u64) -> PyResult<()> {
         Python::attach(|py| {
+            if self.raised.is_some() {
+                // Whoever waits for the lock has a turn.
+                py.detach(|| ());
+            }
             py.check_signals()?;
             if let Some(progress) = &self.progress {
                 progress.call1(py, (now.as_secs_f64(), self.duration.as_secs_f64(), packet_hops))?;
@@ -47,7 +60,8 @@ impl Asking {
 
 impl Watch for Asking {
     fn stopped(&self) -> bool {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
+        self.raised.as_ref().is_some_and(|raised| raised.is())
+            || self.answer.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
     }
 
     fn at(&self, now: headway_units::Instant, packet_hops: u64) {

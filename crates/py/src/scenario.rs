@@ -1,13 +1,16 @@
 //! Scenarios, as they are read.
 
+use crate::controller::{self, Raised};
 use crate::error;
 use crate::files::{Kept, Texts};
 use crate::record::Record;
 use crate::run::{self, Asking};
+use headway_rate::ControllerOptions;
 use headway_run::{Folder, Job, TraceFormat};
-use headway_scenario::{Loaded, Override, ScenarioError, load, plan};
+use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, load, plan};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -113,25 +116,57 @@ impl Scenario {
         Ok(plan.map_err(|wrong| error::scenario(py, &wrong))?.runs.len())
     }
 
-    /// Runs it; other threads go on meanwhile. `progress` is called with the simulated time, the duration (both in s) and the packet hops
-    /// about ten times a second, and once at the end. Gives the record, as far as it goes; the exception that stopped the run, and
-    /// why it could not go on.
+    /// Runs it; other threads go on meanwhile, unless there are controllers of Python. `progress` is called with the simulated time, the duration (both
+    /// in s) and the packet hops about ten times a second, and once at the end. Gives the record, as far as it goes; the exception
+    /// that stopped the run, and why it could not go on.
     fn run(
         &self,
         py: Python<'_>,
         traces: Vec<String>,
         progress: Option<Py<PyAny>>,
+        controllers: Vec<Controller>,
     ) -> PyResult<(Record, Option<Py<PyAny>>, Option<String>)> {
         let traces = traces.iter().map(|name| trace_format(name)).collect::<PyResult<Vec<_>>>()?;
-        let scenario = &self.loaded.scenario;
-        let asking = Asking::new(progress, scenario.duration);
-        let done = py.detach(|| run::run(scenario, &traces, &asking));
+        let mut scenario = Cow::Borrowed(&self.loaded.scenario);
+        let raised = (!controllers.is_empty()).then(Arc::<Raised>::default);
+        if let Some(raised) = &raised {
+            let scenario = scenario.to_mut();
+            controllers.into_iter().try_for_each(|controller| self.put(py, scenario, controller, raised))?;
+        }
+        let asking = Asking::new(progress, scenario.duration, raised);
+        let run = || run::run(&scenario, &traces, &asking);
+        let done = if asking.keeps_lock() { run() } else { py.detach(run) };
         let (record, failure) = done.map_err(|wrong| error::run(py, &wrong))?;
         Ok((record, asking.into_stopped().map(|stopped| stopped.into_value(py).into_any()), failure))
     }
 }
 
+/// The flow, the classes of the two halves, what they report and need.
+type Controller = (String, Py<PyAny>, Py<PyAny>, String, Vec<String>);
+
 impl Scenario {
+    /// Puts a controller in the place of that of a flow.
+    fn put(
+        &self,
+        py: Python<'_>,
+        scenario: &mut headway_scenario::Scenario,
+        (name, sender, receiver, reports, needs): Controller,
+        raised: &Arc<Raised>,
+    ) -> PyResult<()> {
+        let external = controller::external(sender, receiver, &reports, &needs, raised)?;
+        let Some(flow) = scenario.flows.iter_mut().find(|flow| flow.name == name) else {
+            return Err(PyValueError::new_err(format!("there is no flow \"{name}\"")));
+        };
+        let transport = flow.transport.with_controller(ControllerOptions::External(external));
+        flow.transport = Arc::new(transport.map_err(|wrong| {
+            let key = format!("flow[{name}].transport.{}", wrong.key);
+            let place = Place::File;
+            let problem = Problem { file: self.file.clone(), place, key, message: wrong.message, snippet: None };
+            error::scenario(py, &ScenarioError { problems: vec![problem], more: false })
+        })?);
+        Ok(())
+    }
+
     /// A run of it whose record goes there.
     pub(crate) fn job(&self, folder: Folder) -> Job {
         Job {

@@ -1,0 +1,441 @@
+//! Rate controllers that are written in Python: the classes of `headway/_controllers.py` behind the halves of `headway-rate`.
+//!
+//! Times are integers in ns, so that nothing is rounded on its way. What a half raises stops the run, and is kept: from then on no half is called, and
+//! nothing is sent.
+
+use headway_rate::{
+    AnyReceiverHalf, AnySenderHalf, Arrival, ExternalController, ExternalOptions, Need, Next, Own, Permit, Received,
+    ReceiverContext, ReceiverHalf, Report, ReportForm, SenderContext, SenderHalf, Sending, Stamp, Status, TimedArrival,
+    TimedReport,
+};
+use headway_units::{Bytes, Duration, Ecn, Instant, Rate};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first exception of all halves of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Raised {
+    is: AtomicBool,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Raised {
+    pub(crate) fn is(&self) -> bool {
+        self.is.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep(&self, error: PyErr) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.is.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A class for each half, as the package hands them over.
+#[derive(Debug)]
+struct Classes {
+    sender: Py<PyAny>,
+    receiver: Py<PyAny>,
+    reports: ReportForm,
+    raised: Arc<Raised>,
+}
+
+/// A controller of these classes; `reports` and `needs` are those of the receiver's class.
+pub(crate) fn external(
+    sender: Py<PyAny>,
+    receiver: Py<PyAny>,
+    reports: &str,
+    needs: &[String],
+    raised: &Arc<Raised>,
+) -> PyResult<ExternalOptions> {
+    let reports = match reports {
+        "nothing" => ReportForm::Nothing,
+        "arrivals" => ReportForm::Arrivals,
+        "timed" => ReportForm::Timed,
+        "own" => ReportForm::Own,
+        other => return Err(unknown("reports", other, "nothing, arrivals, timed, own")),
+    };
+    let need = |need: &String| match need.as_str() {
+        "sender_clock" => Ok(Need::SenderClock),
+        "round_trip" => Ok(Need::RoundTrip),
+        "line_rate" => Ok(Need::LineRate),
+        other => Err(unknown("needs", other, "sender_clock, round_trip, line_rate")),
+    };
+    let needs = needs.iter().map(need).collect::<PyResult<_>>()?;
+    let classes = Classes { sender, receiver, reports, raised: Arc::clone(raised) };
+    Ok(ExternalOptions { reports, needs, controller: Arc::new(classes) })
+}
+
+fn unknown(what: &str, found: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("a controller's {what} cannot be \"{found}\"; there are {known}"))
+}
+
+impl ExternalController for Classes {
+    fn sender(&self, context: SenderContext) -> Box<dyn AnySenderHalf> {
+        let SenderContext { now, rtt, packet_size, header, line_rate, mut random, .. } = context;
+        let context = (
+            now.as_nanos(),
+            packet_size.count(),
+            header.count(),
+            rtt.map(Duration::as_nanos),
+            line_rate.map(Rate::bits_per_second),
+            random.bits(),
+        );
+        Box::new(PySender { half: Half::new(&self.sender, "SenderHalf", "SenderContext", context, &self.raised) })
+    }
+
+    fn receiver(&self, context: ReceiverContext) -> Box<dyn AnyReceiverHalf> {
+        let args = (context.now.as_nanos(), context.packet_size.count(), context.upcoming);
+        let half = Half::new(&self.receiver, "ReceiverHalf", "ReceiverContext", args, &self.raised);
+        Box::new(PyReceiver { half, reports: self.reports })
+    }
+}
+
+/// The methods of both halves; those that a class has not overridden are not called.
+const METHODS: [&str; 9] = [
+    "poll_send",
+    "on_send",
+    "on_feedback",
+    "on_application_limited",
+    "on_packet",
+    "poll_report",
+    "handle_timeout",
+    "poll_timeout",
+    "status",
+];
+
+#[derive(Clone, Copy)]
+enum Method {
+    PollSend,
+    OnSend,
+    OnFeedback,
+    OnApplicationLimited,
+    OnPacket,
+    PollReport,
+    HandleTimeout,
+    PollTimeout,
+    Status,
+}
+
+/// So often a half may be called at one instant: one that always lets a packet go, or always has a report, would never come to the next.
+const MOST_CALLS: u32 = 1_000_000;
+
+/// An object of Python, its methods looked up once.
+#[derive(Debug)]
+struct Half {
+    methods: [Option<Py<PyAny>>; METHODS.len()],
+    /// The instant of the last calls that may act, and how many there were.
+    calls: Cell<(Instant, u32)>,
+    raised: Arc<Raised>,
+}
+
+impl Half {
+    fn new<A>(class: &Py<PyAny>, base: &str, context: &str, args: A, raised: &Arc<Raised>) -> Self
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        let raised = Arc::clone(raised);
+        let made = Python::attach(|py| {
+            let module = py.import("headway._controllers")?;
+            let base = module.getattr(base)?;
+            let half = class.bind(py).call1((module.getattr(context)?.call1(args)?,))?;
+            let mut methods = [const { None }; METHODS.len()];
+            for (method, name) in methods.iter_mut().zip(METHODS) {
+                let Some(default) = base.getattr_opt(name)? else { continue };
+                // That which must be there says so itself.
+                if name == METHODS[0] || !half.get_type().getattr(name).is_ok_and(|own| own.is(&default)) {
+                    *method = Some(half.getattr(name)?.unbind());
+                }
+            }
+            PyResult::Ok(methods)
+        });
+        let methods = made.unwrap_or_else(|error| {
+            raised.keep(error);
+            [const { None }; METHODS.len()]
+        });
+        Self { methods, calls: Cell::new((Instant::ZERO, 0)), raised }
+    }
+
+    /// The same, of a method that may act.
+    fn act<T>(
+        &self,
+        now: Instant,
+        method: Method,
+        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let (at, calls) = self.calls.get();
+        let calls = if at == now { calls + 1 } else { 0 };
+        self.calls.set((now, calls));
+        if calls < MOST_CALLS {
+            return self.call(method, call);
+        }
+        let why = format!(
+            "{} was called {calls} times at one instant, {now}: it must not always answer \"now\"",
+            METHODS[method as usize]
+        );
+        self.raised.keep(PyRuntimeError::new_err(why));
+        None
+    }
+
+    /// What the method answers; `None` if it is not there, or something was raised.
+    fn call<T>(
+        &self,
+        method: Method,
+        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let method = self.methods[method as usize].as_ref()?;
+        if self.raised.is() {
+            return None;
+        }
+        let answer = Python::attach(|py| call(py, method.bind(py)));
+        answer.map_err(|error| self.raised.keep(error)).ok()
+    }
+
+    fn handle_timeout(&self, now: Instant) {
+        self.act(now, Method::HandleTimeout, |_, method| method.call1((now.as_nanos(),)).map(drop));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let at: Option<u64> = self.call(Method::PollTimeout, |_, method| method.call0()?.extract())?;
+        at.map(Instant::from_nanos)
+    }
+}
+
+#[derive(Debug)]
+struct PySender {
+    half: Half,
+}
+
+/// What a class may say of itself: see `Status` of the package.
+type StatusParts = (Option<f64>, Option<f64>, Option<u64>, Option<f64>, Option<f64>, Option<u64>);
+
+impl SenderHalf for PySender {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
+        let args = (now.as_nanos(), next.size.count());
+        let at = self.half.act(now, Method::PollSend, |_, method| method.call1(args)?.extract::<Option<u64>>());
+        match at.flatten() {
+            None => Permit::Blocked,
+            Some(at) if at > now.as_nanos() => Permit::At(Instant::from_nanos(at)),
+            Some(_) => Permit::Now,
+        }
+    }
+
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        let args = (now.as_nanos(), sending.number, sending.size.count());
+        let own = self.half.act(now, Method::OnSend, |_, method| own_bytes(&method.call1(args)?));
+        let mut stamp = Stamp::default();
+        stamp.own = own.flatten().unwrap_or(Own::NONE);
+        stamp
+    }
+
+    fn on_application_limited(&mut self, now: Instant) {
+        self.half.call(Method::OnApplicationLimited, |_, method| method.call1((now.as_nanos(),)).map(drop));
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &headway_rate::Feedback<'_>) {
+        self.half
+            .call(Method::OnFeedback, |_, method| method.call1((now.as_nanos(), Feedback::of(feedback))).map(drop));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.half.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.half.poll_timeout()
+    }
+
+    fn status(&self) -> Status {
+        let parts = self.half.call(Method::Status, |_, method| method.call0()?.extract::<StatusParts>());
+        let mut status = Status::default();
+        if let Some((target, pacing, window, packets, ssthresh, rtt)) = parts {
+            let rate = |bps: f64| Rate::from_bits_per_second(bps as u64);
+            (status.target_rate, status.pacing_rate) = (target.map(rate), pacing.map(rate));
+            (status.window, status.window_packets) = (window.map(Bytes::new), packets);
+            (status.ssthresh, status.rtt) = (ssthresh, rtt.map(Duration::from_nanos));
+        }
+        status
+    }
+}
+
+#[derive(Debug)]
+struct PyReceiver {
+    half: Half,
+    reports: ReportForm,
+}
+
+impl ReceiverHalf for PyReceiver {
+    fn report_form(&self) -> ReportForm {
+        self.reports
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Received) {
+        self.half.call(Method::OnPacket, |_, method| method.call1((now.as_nanos(), Packet::of(packet))).map(drop));
+    }
+
+    fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
+        let args = (now.as_nanos(),);
+        match self.reports {
+            ReportForm::Own => self
+                .half
+                .act(now, Method::PollReport, |_, method| own_bytes(&method.call1(args)?))
+                .flatten()
+                .map(Report::Own),
+            form => {
+                let due = self.half.act(now, Method::PollReport, |_, method| method.call1(args)?.is_truthy())?;
+                due.then_some(if form == ReportForm::Timed {
+                    Report::Timed(TimedReport::EMPTY)
+                } else {
+                    Report::Arrivals(&[])
+                })
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.half.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.half.poll_timeout()
+    }
+}
+
+/// The bytes that one half has for the other.
+fn own_bytes(answer: &Bound<'_, PyAny>) -> PyResult<Option<Own>> {
+    let Some(bytes) = answer.extract::<Option<Vec<u8>>>()? else { return Ok(None) };
+    let too_many =
+        || PyValueError::new_err(format!("{} bytes are too many: there is room for {}", bytes.len(), Own::MOST));
+    Own::new(&bytes).map(Some).ok_or_else(too_many)
+}
+
+fn name_of(ecn: Ecn) -> &'static str {
+    match ecn {
+        Ecn::NotEct => "not-ect",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
+        Ecn::Ce => "ce",
+    }
+}
+
+/// What a receiver half is told of a packet.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Packet {
+    #[pyo3(get)]
+    number: u64,
+    #[pyo3(get)]
+    size_bytes: u64,
+    #[pyo3(get)]
+    data: bool,
+    #[pyo3(get)]
+    ecn: &'static str,
+    #[pyo3(get)]
+    sent_ns: Option<u64>,
+    #[pyo3(get)]
+    rtt_ns: Option<u64>,
+    own: Own,
+}
+
+impl Packet {
+    fn of(packet: &Received) -> Self {
+        Self {
+            number: packet.number,
+            size_bytes: packet.size.count(),
+            data: packet.data,
+            ecn: name_of(packet.ecn),
+            sent_ns: packet.timing.map(|timing| timing.sent.as_nanos()),
+            rtt_ns: packet.rtt.map(Duration::as_nanos),
+            own: packet.own,
+        }
+    }
+}
+
+#[pymethods]
+impl Packet {
+    /// What `on_send` of the sender half has answered.
+    #[getter]
+    fn own<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.own.as_bytes())
+    }
+}
+
+/// How a packet fared by a report with times: its ECN field, and how long before the report it came, in ns, if that is known.
+type Timed = (&'static str, Option<u64>);
+
+/// What a sender half is told of a report.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Feedback {
+    #[pyo3(get)]
+    acknowledged: u64,
+    #[pyo3(get)]
+    rtt_sample_ns: Option<u64>,
+    #[pyo3(get)]
+    delivered_bytes: Option<u64>,
+    #[pyo3(get)]
+    lost_acks: u64,
+    #[pyo3(get)]
+    clock_ns: Option<u64>,
+    #[pyo3(get)]
+    runs: Vec<(&'static str, u64)>,
+    #[pyo3(get)]
+    arrivals: Vec<Option<Timed>>,
+    own: Own,
+}
+
+impl Feedback {
+    fn of(feedback: &headway_rate::Feedback<'_>) -> Self {
+        let mut of = Self {
+            acknowledged: feedback.acknowledged,
+            rtt_sample_ns: feedback.rtt_sample.map(Duration::as_nanos),
+            delivered_bytes: feedback.delivered.map(Bytes::count),
+            lost_acks: feedback.lost_acks,
+            clock_ns: None,
+            runs: Vec::new(),
+            arrivals: Vec::new(),
+            own: Own::NONE,
+        };
+        match feedback.report {
+            Report::Own(own) => of.own = own,
+            Report::Arrivals(runs) => of.runs = runs.iter().map(|run| (fared(run.arrival), run.packets)).collect(),
+            Report::Timed(report) => {
+                of.clock_ns = Some(report.clock.as_nanos());
+                of.arrivals = report.arrivals.iter().map(timed).collect();
+            }
+            // No half of Python's reports it.
+            Report::Tfrc(_) => {}
+        }
+        of
+    }
+}
+
+#[pymethods]
+impl Feedback {
+    /// What `poll_report` of the receiver half has answered.
+    #[getter]
+    fn own<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.own.as_bytes())
+    }
+}
+
+fn fared(arrival: Arrival) -> &'static str {
+    match arrival {
+        Arrival::Received => "received",
+        Arrival::Marked => "marked",
+        Arrival::NotReceived => "not received",
+    }
+}
+
+fn timed(arrival: &TimedArrival) -> Option<Timed> {
+    match arrival {
+        TimedArrival::NotReceived => None,
+        TimedArrival::Received { ecn, before } => Some((name_of(*ecn), before.map(Duration::as_nanos))),
+    }
+}

@@ -1,0 +1,287 @@
+"""Controllers of one's own: both halves, every shape of reports, deterministic, and stopped by what they raise."""
+
+import random
+
+import pyarrow
+import pytest
+
+import headway
+from headway import Controller, Flow, Link, ReceiverHalf, Scenario, ScenarioError, SenderHalf, Status
+
+
+def scenario(transport="tfrc", source=None, **keys) -> Scenario:
+    source = source or {"kind": "cbr", "rate": "4Mbps", "size": "1000B"}
+    return Scenario(
+        duration="10s",
+        links=[Link(("a", "b"), rate="2Mbps", delay="10ms", queue={"kind": "droptail", "limit": "20packets"})],
+        flows=[Flow("f", "a", "b", transport=transport, source=source)],
+        **keys,
+    )
+
+
+class Even(SenderHalf):
+    """A packet every 10 ms."""
+
+    gap_ns = 10_000_000
+
+    def __init__(self, context):
+        self.next_ns = context.now_ns
+
+    def poll_send(self, now_ns, size_bytes):
+        return self.next_ns
+
+    def on_send(self, now_ns, number, size_bytes):
+        self.next_ns = max(now_ns, self.next_ns) + self.gap_ns
+
+
+def test_a_sender_alone():
+    record = scenario().run(controllers={"f": Controller(Even)})
+    (flow,) = record.summary["flows"]
+    assert flow["kind"] == "external"
+    assert flow["sent_packets"] == 1000
+    assert flow["lost_packets"]["queue_full"] == 0
+
+
+@pytest.mark.parametrize("transport", ["tfrc", {"kind": "dccp", "ccid": 248}])
+def test_halves_talk_in_bytes_of_their_own(transport):
+    """The receiver announces each tenth packet what it got; the sender goes by it."""
+    heard = []
+
+    class Receiver(ReceiverHalf):
+        reports = "own"
+        needs = ("sender_clock",)
+
+        def __init__(self, context):
+            self.packets = 0
+            self.sent_ns = -1
+            self.due = False
+
+        def on_packet(self, now_ns, packet):
+            if not packet.data:
+                return
+            assert packet.own == b"to receiver"
+            # By a clock that counts from anywhere.
+            assert packet.sent_ns > self.sent_ns
+            self.sent_ns = packet.sent_ns
+            assert packet.size_bytes > 0
+            self.packets += 1
+            self.due = self.packets % 10 == 0
+
+        def poll_report(self, now_ns):
+            if not self.due:
+                return None
+            self.due = False
+            return self.packets.to_bytes(4, "big")
+
+    class Sender(Even):
+        def on_send(self, now_ns, number, size_bytes):
+            super().on_send(now_ns, number, size_bytes)
+            return b"to receiver"
+
+        def on_feedback(self, now_ns, feedback):
+            heard.append(int.from_bytes(feedback.own, "big"))
+            assert feedback.rtt_sample_ns >= 20_000_000
+            # Faster, as long as somebody listens.
+            self.gap_ns = 5_000_000
+
+    record = scenario(transport).run(controllers={"*": Controller(Sender, Receiver)})
+    assert heard == list(range(10, 10 * len(heard) + 1, 10))
+    assert len(heard) > 150
+    assert record.summary["flows"][0]["sent_packets"] > 1900
+
+
+@pytest.mark.parametrize("reports", ["arrivals", "timed"])
+def test_reports_tell_of_each_packet(reports):
+    told = {"received": 0, "not received": 0}
+
+    class Receiver(ReceiverHalf):
+        pass
+
+    Receiver.reports = reports
+
+    class EachSecond(Receiver):
+        def __init__(self, context):
+            self.got = 0
+
+        def on_packet(self, now_ns, packet):
+            self.got += 1
+
+        def poll_report(self, now_ns):
+            due = self.got >= 20
+            self.got = 0 if due else self.got
+            return due
+
+    class Sender(Even):
+        gap_ns = 2_000_000
+
+        def on_feedback(self, now_ns, feedback):
+            runs = feedback.runs or [("received" if one else "not received", 1) for one in feedback.arrivals]
+            assert runs
+            assert runs[0][0] == "received"
+            if reports == "timed":
+                assert feedback.clock_ns > 0
+                assert feedback.arrivals[0][0] in ("not-ect", "ect0")
+                assert feedback.arrivals[0][1] >= 0
+            for fared, packets in runs:
+                told[fared] += packets
+
+    record = scenario().run(controllers={"f": Controller(Sender, EachSecond)})
+    # Twice of what the link takes: about half is lost, and told to be.
+    assert record.summary["flows"][0]["loss_ratio"] > 0.4
+    assert told["received"] > 0
+    assert told["not received"] > 0
+
+
+def test_timeouts_are_kept():
+    fired = []
+
+    class Timed(Even):
+        at_ns = 1_000_000_000
+
+        def poll_timeout(self):
+            return self.at_ns
+
+        def handle_timeout(self, now_ns):
+            fired.append(now_ns)
+            self.at_ns = now_ns + 1_000_000_000
+
+    scenario().run(controllers={"f": Controller(Timed)})
+    assert fired == [second * 1_000_000_000 for second in range(1, 10)]
+
+
+def test_what_it_holds_is_in_the_series():
+    class Told(Even):
+        def status(self):
+            return Status(target_rate_bps=123e3, window_packets=7.5, rtt_ns=20_000_000)
+
+    record = scenario().run(controllers={"f": Controller(Told)})
+    ((_, rates),) = [record.samples("allowed_rate_bps")["f"]]
+    assert set(rates) == {123e3}
+    assert set(record.samples("rtt_s")["f"][1]) == {0.02}
+
+
+def test_a_run_is_the_same_each_time():
+    class Random(Even):
+        def __init__(self, context):
+            super().__init__(context)
+            self.random = random.Random(context.seed)
+
+        def on_send(self, now_ns, number, size_bytes):
+            self.gap_ns = self.random.randrange(1_000_000, 20_000_000)
+            super().on_send(now_ns, number, size_bytes)
+
+    runs = [scenario().run(seed=seed, controllers={"f": Controller(Random)}) for seed in (1, 1, 2)]
+    assert runs[0].fingerprint == runs[1].fingerprint != runs[2].fingerprint
+    assert pyarrow.table(runs[0].series) == pyarrow.table(runs[1].series)
+
+
+class Trouble(Exception):
+    pass
+
+
+@pytest.mark.parametrize("method", ["__init__", "poll_send", "on_send", "on_feedback", "poll_timeout", "status"])
+def test_what_a_sender_raises_comes_out(method):
+    class Receiver(ReceiverHalf):
+        reports = "own"
+        due = False
+
+        def on_packet(self, now_ns, packet):
+            self.due = True
+
+        def poll_report(self, now_ns):
+            due, self.due = self.due, False
+            return b"x" if due else None
+
+    def fail(self, *arguments):
+        raise Trouble(method)
+
+    sender = type("Sender", (Even,), {method: fail})
+    with pytest.raises(Trouble, match=method) as raised:
+        scenario().run(controllers={"f": Controller(sender, Receiver)})
+    assert raised.traceback[-1].name == "fail"
+
+
+@pytest.mark.parametrize("method", ["__init__", "on_packet", "poll_report", "poll_timeout"])
+def test_what_a_receiver_raises_comes_out(method):
+    def fail(self, *arguments):
+        raise Trouble(method)
+
+    receiver = type("Receiver", (ReceiverHalf,), {method: fail, "reports": "own"})
+    with pytest.raises(Trouble, match=method):
+        scenario().run(controllers={"f": Controller(Even, receiver)})
+
+
+def test_answers_that_are_none():
+    class Talks(Even):
+        def on_send(self, now_ns, number, size_bytes):
+            return b"sixteen bytes!!!"
+
+    with pytest.raises(ValueError, match="16 bytes are too many: there is room for 15"):
+        scenario().run(controllers={"f": Controller(Talks)})
+
+    class Floats(Even):
+        def poll_send(self, now_ns, size_bytes):
+            return 1.5
+
+    with pytest.raises(TypeError):
+        scenario().run(controllers={"f": Controller(Floats)})
+
+    with pytest.raises(NotImplementedError):
+        scenario().run(controllers={"f": Controller(SenderHalf)})
+
+
+def test_a_half_that_never_comes_to_the_next_instant():
+    class Hasty(SenderHalf):
+        def poll_send(self, now_ns, size_bytes):
+            return now_ns
+
+    class Chatty(ReceiverHalf):
+        reports = "own"
+
+        def poll_report(self, now_ns):
+            return b"x"
+
+    for controller in [Controller(Hasty), Controller(Even, Chatty)]:
+        with pytest.raises(RuntimeError, match="times at one instant"):
+            scenario(source="ftp").run(controllers={"f": controller})
+
+
+def test_where_there_is_no_place_for_it():
+    with pytest.raises(ScenarioError, match="no rate controller that another could take the place of"):
+        scenario("udp").run(controllers={"f": Controller(Even)})
+    with pytest.raises(ScenarioError, match="take one for experiments") as wrong:
+        scenario({"kind": "dccp", "ccid": 3}).run(controllers={"f": Controller(Even)})
+    assert wrong.value.key == "flow[f].transport.ccid"
+    with pytest.raises(ValueError, match="there is no flow 'g'; there are f"):
+        scenario().run(controllers={"g": Controller(Even)})
+
+
+def test_replicas_have_halves_of_their_own():
+    many = scenario().set({"flow[0].count": 3, "flow[0].source.rate": "500kbps"})
+    made = []
+
+    class Counted(Even):
+        def __init__(self, context):
+            super().__init__(context)
+            made.append(self)
+
+    record = many.run(controllers={"f*": Controller(Counted)})
+    assert len(made) == 3
+    assert {flow["kind"] for flow in record.summary["flows"]} == {"external"}
+    mixed = many.run(controllers={"f2": Controller(Even)})
+    assert [flow["kind"] for flow in mixed.summary["flows"]] == ["tfrc", "external", "tfrc"]
+
+
+def test_ctrl_c_stops_it_too():
+    import os
+    import signal
+
+    class Interrupting(Even):
+        def on_send(self, now_ns, number, size_bytes):
+            super().on_send(now_ns, number, size_bytes)
+            if number == 10:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        scenario().set("duration", "1000s").run(controllers={"f": Controller(Interrupting)})
+    assert not headway.Record.of(stopped.value).complete
