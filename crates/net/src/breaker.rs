@@ -16,9 +16,13 @@
 //! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and ten times more goes than
 //!   the whole equation of RFC 5348 section 3.1 gives, whose timeouts are what holds TCP back on such a path.
 //!
-//! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it. In 60 round trips a
-//! nofeedback timer (RFC 5348 section 4.4) has halved a rate fifteen times. And who sends less than one packet in each period harms nobody: it
-//! is [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) that ends a connection whose peer is gone.
+//! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it, and so has a controller
+//! that allows a tenth of what it allowed, though packets that are small enough still fit into that. In 60 round trips a nofeedback timer (RFC 5348
+//! section 4.4) has halved a rate fifteen times. And who sends less than one packet in each period harms nobody: it is
+//! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) that ends a connection whose peer is gone.
+//!
+//! A sender without control fills queues, and so makes its own round trips long, and the time that it is given. It does not get it: when more packets are on
+//! the way than the largest Sequence Window has, 2^20, of which none is acknowledged from one look to the next, that is the end.
 //!
 //! A peer that sends no acknowledgements by itself, as that of `none` may be, is [asked](Step::Ask) by a Sync, whose answer is one (RFC 4340
 //! section 7.5.4). Without loss reports it must at least be there.
@@ -42,6 +46,8 @@ const ORDER_OF_MAGNITUDE: f64 = 10.0;
 const SILENCE: Duration = Duration::from_secs(15);
 /// And in round trips.
 const SILENCE_TRIPS: u64 = 60;
+/// Packets on the way, at most: the bound of our Sequence Windows.
+const MOST_ON_THE_WAY: u64 = 1 << 20;
 
 /// What a connection has counted so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,10 +65,12 @@ pub(crate) struct Observed {
     /// Packets that have come.
     pub(crate) received: u64,
     pub(crate) rtt: Option<Duration>,
+    /// What the controller allows.
+    pub(crate) allowed: Option<Rate>,
 }
 
 impl From<&Status> for Observed {
-    fn from(Status { counters, rtt, .. }: &Status) -> Self {
+    fn from(Status { counters, rtt, sender, .. }: &Status) -> Self {
         Self {
             data: counters.sent_data_packets,
             sent: counters.sent_packets,
@@ -71,6 +79,7 @@ impl From<&Status> for Observed {
             acknowledged: counters.acknowledged_packets,
             received: counters.received_packets,
             rtt: *rtt,
+            allowed: sender.and_then(|sender| sender.target_rate),
         }
     }
 }
@@ -94,6 +103,8 @@ pub enum Tripped {
         /// Over so long.
         over: Duration,
     },
+    /// So many packets have gone since the last one that the peer has acknowledged.
+    TooMany(u64),
     /// More than half of the data has been lost for so long, and nothing was done about it (RFC 8083 section 4.4).
     Unusable {
         /// Packets lost of a thousand, of late.
@@ -109,6 +120,7 @@ impl fmt::Display for Tripped {
         match *self {
             Self::NoReports(over) => write!(f, "data goes, and nothing has come from the peer for {over}"),
             Self::NotArriving(over) => write!(f, "data goes, and the peer has acknowledged none for {over}"),
+            Self::TooMany(packets) => write!(f, "{packets} packets went, and the peer has acknowledged none of them"),
             Self::Congestion { rate, tcp, lost, over } => write!(
                 f,
                 "over {over} {rate} went, where TCP would send {tcp}, and {} % of the packets were lost",
@@ -147,11 +159,15 @@ struct Period {
 pub(crate) struct Breaker {
     began: Instant,
     before: Observed,
+    /// The greatest packet that had been acknowledged at the last look.
+    acknowledged: u64,
     periods: VecDeque<Period>,
     /// How long data has gone in each period without an acknowledgement.
     silent: Duration,
     /// The greatest rate in that time, in packets of data a second.
     peak: f64,
+    /// What the controller allowed before.
+    allowed: Option<Rate>,
     /// Something has come in that time.
     heard: bool,
     /// Periods in a row of which most was lost, and how long they were.
@@ -163,9 +179,11 @@ impl Breaker {
         Self {
             began: now,
             before: Observed::default(),
+            acknowledged: 0,
             periods: VecDeque::with_capacity(PERIODS),
             silent: Duration::ZERO,
             peak: 0.0,
+            allowed: None,
             heard: false,
             unusable: (0, Duration::ZERO),
         }
@@ -173,6 +191,12 @@ impl Breaker {
 
     /// To be called every second or so while data goes. What is seen later than that counts as if it were not.
     pub(crate) fn update(&mut self, now: Instant, seen: Observed) -> Step {
+        let on_the_way = seen.sent.saturating_sub(seen.acknowledged);
+        if std::mem::replace(&mut self.acknowledged, seen.acknowledged) == seen.acknowledged
+            && on_the_way > MOST_ON_THE_WAY
+        {
+            return Step::Trip(Tripped::TooMany(on_the_way));
+        }
         let (least, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
         if elapsed < least {
             return Step::Nothing;
@@ -207,7 +231,7 @@ impl Breaker {
 
     fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<Tripped> {
         if seen.acknowledged > before.acknowledged || period.data == 0 {
-            (self.silent, self.peak, self.heard) = (Duration::ZERO, 0.0, false);
+            (self.silent, self.peak, self.allowed, self.heard) = (Duration::ZERO, 0.0, seen.allowed, false);
             return None;
         }
         let rate = total(&self.periods).packet_rate();
@@ -215,10 +239,17 @@ impl Breaker {
         self.peak = self.peak.max(rate);
         self.heard |= seen.received > before.received;
         let longest = SILENCE.max(seen.rtt.unwrap_or_default() * SILENCE_TRIPS);
-        if self.silent < longest || rate * ORDER_OF_MAGNITUDE < self.peak {
+        if self.silent < longest || self.has_answered(rate, seen.allowed) {
             return None;
         }
         Some(if self.heard { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
+    }
+
+    /// Whether the sender sends a tenth, or its controller allows a tenth: in bytes, which small packets are few of.
+    fn has_answered(&self, rate: f64, allowed: Option<Rate>) -> bool {
+        let tenth = |now: f64, before: f64| now * ORDER_OF_MAGNITUDE < before;
+        let bits = |rate: Rate| rate.bits_per_second() as f64;
+        tenth(rate, self.peak) || allowed.zip(self.allowed).is_some_and(|(now, before)| tenth(bits(now), bits(before)))
     }
 
     fn congestion(&mut self, newest: Period) -> Option<Tripped> {

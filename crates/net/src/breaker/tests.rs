@@ -76,6 +76,29 @@ fn the_peer_speaks_but_hears_nothing() {
     assert_eq!(line.run(1, 100, 0, false), Some((1, Tripped::NotArriving(Duration::from_secs(15)))));
 }
 
+/// A controller counts bytes: small packets still go when it allows a hundredth of what it allowed.
+#[test]
+fn who_is_allowed_a_tenth_has_answered() {
+    for (after, trips) in [(1_000_000, true), (100_000, true), (99_000, false)] {
+        let mut line = Line::default();
+        line.seen.allowed = Some(Rate::from_bits_per_second(1_000_000));
+        assert_eq!(line.run(60, 10, 0, true), None);
+        line.seen.allowed = Some(Rate::from_bits_per_second(after));
+        assert_eq!(line.run(40, 10, 0, false).is_some(), trips, "{after}");
+    }
+}
+
+/// With a round trip of 4 s, which is its own queue's, it would have four minutes.
+#[test]
+fn more_than_can_be_acknowledged_is_too_much() {
+    let mut line = line(Duration::from_secs(4));
+    assert_eq!(line.run(5, 200_000, 0, false), None);
+    assert_eq!(line.run(9, 200_000, 0, false), Some((1, Tripped::TooMany(1_200_000))));
+    // As many between two looks, of which the peer tells, are no harm.
+    let mut fast = Line::default();
+    assert_eq!(fast.run(60, 2_000_000, 0, true), None);
+}
+
 /// Whoever sends a tenth has answered; who waits between packets for longer than a period harms nobody; and each acknowledgement is one.
 #[test]
 fn silence_alone_is_no_reason() {
@@ -198,12 +221,19 @@ impl World {
 
     /// So many packets a second of 1000 bytes for so many seconds; when and why the breaker trips.
     fn run(&mut self, rate: u64, seconds: u64) -> Option<(u64, Tripped)> {
+        self.run_sizes(rate, seconds, &[1000])
+    }
+
+    /// The same with packets of so many bytes, one after the other and again.
+    fn run_sizes(&mut self, rate: u64, seconds: u64, sizes: &[usize]) -> Option<(u64, Tripped)> {
+        let mut sizes = sizes.iter().cycle();
         let (gap, end) = (Duration::from_secs(1) / rate, self.now + Duration::from_secs(seconds));
         let (mut due, mut look, mut buffer) = (self.now, self.now, Vec::new());
         while self.now < end {
             if self.now >= due {
                 if let Some(Some(outbox)) = self.ends[0].outbox_mut(self.handle) {
-                    outbox.push(self.now, headway_media::Media::new(self.now, vec![0; 1000]));
+                    let size = *sizes.next().unwrap();
+                    outbox.push(self.now, headway_media::Media::new(self.now, vec![0; size]));
                 }
                 due += gap;
             }
@@ -297,6 +327,28 @@ fn none_trips_where_nothing_goes() {
     assert!(matches!(why, Tripped::NoReports(_)) && (45..48).contains(&second), "{second}: {why}");
 }
 
+/// An outage of twenty seconds under small datagrams among a few large ones: what TFRC allows in bytes has room for each of them.
+#[test]
+fn small_packets_outlive_an_outage() {
+    for controller in ["tfrc", "tfrc-sp"] {
+        for rate in [2, 10, 50] {
+            let paths = vec![
+                (Instant::ZERO, emulator(&link(10_000, 1, 50, ""), 1)),
+                (Instant::from_secs(10), emulator(&link(10_000, 1, 50, &lost(100.0)), 1)),
+                (Instant::from_secs(30), emulator(&link(10_000, 1, 50, ""), 1)),
+            ];
+            let mut world = World::new(controller, paths);
+            assert_eq!(world.run_sizes(rate, 5, &[1000]), None);
+            assert_eq!(world.run_sizes(rate, 45, &[4]), None, "{controller}, {rate} a second");
+            let status = world.ends[0].connection(world.handle).unwrap().status();
+            assert!(
+                status.counters.acknowledged_packets + 100 > status.counters.sent_packets,
+                "{controller}: {status:?}"
+            );
+        }
+    }
+}
+
 /// The path becomes eighty times as long and a twenty-fifth as wide: what went before is not measured by what is now.
 #[test]
 fn a_path_that_has_become_longer_was_not_so_before() {
@@ -323,6 +375,7 @@ proptest! {
         paths in proptest::collection::vec((path(), 5..40u64), 1..5),
         rate in prop_oneof![5..50u64, 50..2000u64],
         controller in prop_oneof![3 => Just("tfrc"), 1 => Just("tcp-like"), 1 => Just("tfrc-sp")],
+        sizes in prop_oneof![2 => Just(vec![1000]), 1 => proptest::collection::vec(0..1200usize, 1..20)],
     ) {
         let mut begins = 0;
         let mut links = Vec::new();
@@ -331,6 +384,6 @@ proptest! {
             begins += seconds;
         }
         let mut world = World::new(controller, links);
-        prop_assert_eq!(world.run(rate, begins), None);
+        prop_assert_eq!(world.run_sizes(rate, begins, &sizes), None);
     }
 }
