@@ -14,13 +14,20 @@ pub(crate) struct LineOutbox {
     queue: MediaOutbox<Vec<u8>>,
     encoder: EncoderRate,
     mailbox: Arc<Mailbox>,
+    /// Bytes of the largest datagram that goes, before the program is told; 0 as long as nobody knows.
+    first_largest: u64,
     /// Some of what waits came before anybody knew how much a packet takes.
     unchecked: bool,
 }
 
 impl LineOutbox {
     pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
-        Self { queue, encoder, mailbox, unchecked: false }
+        Self { queue, encoder, mailbox, first_largest: 0, unchecked: false }
+    }
+
+    /// The connection begins, with packets that take so much.
+    pub(crate) const fn begin(&mut self, largest: usize) {
+        self.first_largest = largest as u64;
     }
 
     /// The number under which events name it.
@@ -37,7 +44,8 @@ impl LineOutbox {
 
     /// As [`Connection::send`](crate::Connection::send) refuses it once that is known.
     fn refuse_what_is_too_large(&mut self, now: Instant) {
-        let largest = self.mailbox.largest() as u64;
+        let told = self.mailbox.largest() as u64;
+        let largest = if told > 0 { told } else { self.first_largest };
         if largest == 0 {
             return;
         }

@@ -176,6 +176,30 @@ fn what_no_packet_can_carry_is_refused_with(both: &Both) {
     connection.send(Media::new(&vec![0; largest])).unwrap();
 }
 
+/// Also if it is handed over before anybody knows how much a packet carries; what stands behind it goes.
+#[test]
+fn what_no_packet_can_carry_does_not_go_first() {
+    for both in [secure(), insecure()] {
+        let (server, address) = server(&both.0);
+        let connection = Endpoint::client(&both.1).unwrap().connect(address).unwrap();
+        // A client without DTLS may know it at once.
+        let large = connection.send(Media::new(&[7; 3000]));
+        let small = connection.send(Media::new(b"small")).unwrap();
+        let accepted = server.accept_timeout(LONG).unwrap();
+        let mut datagram = Vec::new();
+        accepted.recv_timeout(&mut datagram, LONG).unwrap().unwrap();
+        assert!(datagram == b"small", "{} bytes came first", datagram.len());
+        assert_ne!(large.as_ref().ok(), Some(&small));
+        if let Ok(large) = large {
+            let fate = std::iter::from_fn(|| connection.event_timeout(LONG)).find_map(|event| match event {
+                Event::Media(number, fate) if number == large => Some(fate),
+                _ => None,
+            });
+            assert!(matches!(fate, Some(Fate::Unsent { .. })), "{fate:?}");
+        }
+    }
+}
+
 /// Nobody is there: the connection is over after a while, not the program.
 #[test]
 fn nobody_answers() {

@@ -55,6 +55,12 @@ impl Driver {
         let Common { port, service, connection, .. } = &self.common;
         match self.endpoint.connect(now, line.path, *port, *service, connection, Some(*outbox)) {
             Ok(handle) => {
+                // Data goes before the program hears that it is connected, and how much a packet takes.
+                let largest =
+                    self.endpoint.connection(handle).map(|connection| connection.status().maximum_packet_size);
+                if let (Some(largest), Some(Some(outbox))) = (largest, self.endpoint.outbox_mut(handle)) {
+                    outbox.begin(largest);
+                }
                 line.place = Place::Endpoint(handle);
                 self.keys.insert(handle, key);
                 self.lines.insert(key, line);
