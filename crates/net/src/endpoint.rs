@@ -274,7 +274,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// If there is no route to that address.
+    /// If there is no route to that address, or it is no single peer's.
     pub fn connect(&self, remote: SocketAddr) -> io::Result<Connection> {
         let path = self.shared.socket.path_to(remote)?;
         let (key, mailbox) = self.shared.with(|now, driver| driver.connect(now, path));

@@ -6,7 +6,7 @@ use headway_units::Ecn;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Type};
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
 /// Receive calls hand over so many buffers at once, each of which the system may have filled with many datagrams of one peer.
 const BATCH: usize = if quinn_udp::BATCH_SIZE < 8 { quinn_udp::BATCH_SIZE } else { 8 };
@@ -91,7 +91,10 @@ impl Socket {
 
     /// From where datagrams to this address go: where the socket is bound to no address in particular, the system's routes say it.
     pub(crate) fn path_to(&self, remote: SocketAddr) -> io::Result<Path> {
-        let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+        let remote = as_it_answers(remote);
+        if let Some(why) = nobody(remote) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let mut local = self.local;
         if local.ip().is_unspecified() {
             let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -169,9 +172,66 @@ impl Socket {
     }
 }
 
+/// The address as the system tells of a datagram that comes from there: IPv4 is IPv4, and of IPv6 an address of the link has its interface.
+fn as_it_answers(peer: SocketAddr) -> SocketAddr {
+    match (peer, peer.ip().to_canonical()) {
+        (SocketAddr::V6(peer), IpAddr::V6(ip)) => {
+            let scope = if ip.is_unicast_link_local() { peer.scope_id() } else { 0 };
+            SocketAddrV6::new(ip, peer.port(), 0, scope).into()
+        }
+        (_, ip) => SocketAddr::new(ip, peer.port()),
+    }
+}
+
+/// Why no single peer can answer from this address, if so.
+fn nobody(peer: SocketAddr) -> Option<&'static str> {
+    let ip = peer.ip();
+    if peer.port() == 0 {
+        Some("port 0 is nobody's")
+    } else if ip.is_unspecified() {
+        Some("that is every address of a host that listens, and none to connect to")
+    } else if ip.is_multicast() {
+        Some("that is a group's address, and a connection has one peer")
+    } else if matches!(peer, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() && v6.scope_id() == 0) {
+        Some("an address of the link needs its interface, by number, as in [fe80::1%2]:5004")
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What comes from there has the same address, or no connection is found by it.
+    #[test]
+    fn addresses_are_as_they_answer() {
+        for (asked, answers) in [
+            ("127.0.0.1:5004", "127.0.0.1:5004"),
+            ("[::ffff:192.0.2.1]:5004", "192.0.2.1:5004"),
+            ("[2001:db8::1%7]:5004", "[2001:db8::1]:5004"),
+            ("[fe80::1%7]:5004", "[fe80::1%7]:5004"),
+        ] {
+            assert_eq!(as_it_answers(asked.parse().unwrap()), answers.parse().unwrap());
+        }
+    }
+
+    /// Who would wait for an answer is told at once that none can come.
+    #[test]
+    fn nobody_is_connected_to() {
+        let socket = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        for (peer, why) in [
+            ("127.0.0.1:0", "port 0"),
+            ("0.0.0.0:5004", "none to connect to"),
+            ("[::]:5004", "none to connect to"),
+            ("224.0.0.1:5004", "a group"),
+            ("[ff02::1%1]:5004", "a group"),
+            ("[fe80::1]:5004", "its interface"),
+        ] {
+            let error = socket.path_to(peer.parse().unwrap()).unwrap_err();
+            assert!(error.to_string().contains(why), "{peer}: {error}");
+        }
+    }
 
     /// So many datagrams.
     fn receive(socket: &Socket, want: usize) -> Vec<(Arrived, Vec<u8>)> {
