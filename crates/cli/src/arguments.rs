@@ -124,6 +124,21 @@ pub(crate) struct SweepOptions {
     /// Take these differences run by run of the same seed; otherwise their intervals are Welch's.
     #[arg(long, requires = "against")]
     pub(crate) paired: bool,
+    /// Also draw each metric over this key, SVG and PNG, into the folder; what varies besides is taken together, seed by seed.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) plot: Option<String>,
+    /// In these pictures, a line for each value of this key.
+    #[arg(long, value_name = "KEY", requires = "plot")]
+    pub(crate) by: Option<String>,
+    /// In these pictures, the key's axis is of logarithms.
+    #[arg(long, requires = "plot")]
+    pub(crate) log_x: bool,
+    /// Draw boxes (quartiles and whiskers) in place of means with intervals.
+    #[arg(long, requires = "plot")]
+    pub(crate) boxes: bool,
+    /// Draw distributions over the runs in place of means with intervals.
+    #[arg(long, requires = "plot", conflicts_with = "boxes")]
+    pub(crate) cdf: bool,
     /// Add seeds until each interval is narrower than so much of its mean, such as `5%`.
     #[arg(long, value_name = "SHARE", conflicts_with = "records")]
     pub(crate) precision: Option<Probability>,

@@ -1,11 +1,14 @@
 //! `headway sweep`: one scenario, thousands of runs, one table and one dataset.
 
+mod picture;
+
 use crate::arguments::SweepOptions;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::run::folder;
+use headway_record::plot::Figure;
 use headway_run::{Answer, CODE, Folder, Metric, ScenarioText, Session, Sweep, Threads};
 use headway_scenario::Vary;
 use std::sync::Arc;
@@ -51,15 +54,38 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         }
         None => answer,
     };
+    let drawn = match &options.plot {
+        Some(over) => draw(&picture::pictures(&answer, over, options)?, &out)?,
+        None => Vec::new(),
+    };
     if options.json {
         output::json(&answer)?;
     } else if options.csv {
         output::text(&answer.csv())?;
     } else {
         let dataset = if complete { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
-        output::text(&format!("{}{dataset}", answer.plain()))?;
+        let pictures: String = drawn.iter().map(|path| format!("picture: {path}\n")).collect();
+        output::text(&format!("{}{dataset}{pictures}", answer.plain()))?;
     }
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
+}
+
+/// Pixels a point, so that a picture fills a page.
+const SCALE: f32 = 2.0;
+
+/// Writes pictures, and gives where.
+fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {
+    let _lock = out.claim_for_pictures()?;
+    let mut drawn = Vec::new();
+    for figure in figures {
+        let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
+        for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
+            let name = format!("{}.{ending}", figure.name);
+            out.write(&name, bytes)?;
+            drawn.push(out.path(&name).display().to_string());
+        }
+    }
+    Ok(drawn)
 }
 
 /// The package's way to a cluster, which leaves all runs in the folder.

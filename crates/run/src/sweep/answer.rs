@@ -2,7 +2,7 @@
 
 use crate::sweep::Metric;
 use headway_record::{Estimate, number_table};
-use headway_scenario::Column;
+use headway_scenario::{Cell, Column};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -62,9 +62,18 @@ pub struct AnswerRow {
     /// The metrics of each run, by its seed.
     #[serde(skip)]
     pub(super) samples: Vec<Vec<(u64, f64)>>,
+    /// The values as numbers in the keys' units, where they are such.
+    #[serde(skip)]
+    pub(super) cells: Vec<Cell>,
 }
 
 impl AnswerRow {
+    /// The values of the keys as the dataset has them.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
     /// A metric of each run that has it, with the run's seed.
     #[must_use]
     pub fn samples(&self, metric: usize) -> &[(u64, f64)] {
@@ -308,6 +317,7 @@ mod tests {
                 identical: false,
                 metrics: vec![Number::of(&samples, false)],
                 samples: vec![samples],
+                cells: Vec::new(),
             }
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };

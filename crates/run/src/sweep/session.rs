@@ -197,6 +197,7 @@ impl Session {
                 identical,
                 metrics: samples.iter().map(|samples| Number::of(samples, identical)).collect(),
                 samples,
+                cells: described.cells.clone(),
             });
         }
         for (failed, error) in failures {
