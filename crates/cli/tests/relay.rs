@@ -87,6 +87,27 @@ fn a_pair_of_relays_carries_both_ways() {
     }
 }
 
+/// Both ends have the same ports, or the one that has fewer says what comes for nobody.
+#[test]
+fn what_comes_for_a_port_that_is_not_there_is_told() {
+    let sound = program();
+    let mut there = Relay::new(&["--listen", ANY, "--any", "--to", &sound.local_addr().unwrap().to_string()]);
+    let at = there.word_behind("listening at ");
+    let mut here = Relay::new(&["--connect", &at, "--any", "--from", ANY, "--from", ANY]);
+    let ports = [here.word_behind("port 0 listens at "), here.word_behind("port 1 listens at ")];
+    let camera = program();
+    let mut buffer = [0; 9];
+    camera.send_to(b"picture", &ports[1]).unwrap();
+    camera.send_to(b"sound", &ports[0]).unwrap();
+    assert_eq!(sound.recv_from(&mut buffer).unwrap().0, 5);
+    assert_eq!(
+        there.word_behind("warning: 1 datagram came for ports that this end does not have, the last for port "),
+        "1"
+    );
+    assert_eq!(here.end().0, Some(0));
+    assert_eq!(there.end().0, Some(0));
+}
+
 /// Who comes later takes the place of who was there: it may be the same one, after a restart.
 #[test]
 fn a_relay_serves_whoever_came_last() {
@@ -126,6 +147,7 @@ fn mistakes_are_sentences() {
         (&["--from", ANY, "--to", "127.0.0.1:9"], "cannot be used with"),
         (&["--from", ANY, "--listen", ANY], "cannot be used with"),
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
+        (&["--to", "127.0.0.1:0"], "has port 0, which is nobody's"),
     ] {
         let output = headway(&["relay"]).args(end).args(arguments).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

@@ -156,6 +156,129 @@ fn a_programs_datagrams_go_on_one_for_one() {
     assert!(last(&lines)["received_packets"].as_u64() >= Some(1));
 }
 
+/// The path is searched for how much a packet takes: a pipe waits for that, and what goes nowhere is told.
+#[test]
+fn a_pipe_waits_until_large_datagrams_go() {
+    let receiver = Receiver::new(&["--once"]);
+    let mut sender = receiver.sender(&["--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    let framed = |len: u16| [&len.to_be_bytes()[..], &bytes(len.into())].concat();
+    // The search begins at 1280 bytes with all headers.
+    sender.stdin.take().unwrap().write_all(&[framed(1300), framed(1)].concat()).unwrap();
+    ended_well(&sender.wait_with_output().unwrap());
+    assert_eq!(last(&receiver.end(None).1)["received_bytes"], 1301);
+    let receiver = Receiver::new(&["--once"]);
+    let mut sender = receiver.sender(&["--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
+    sender.stdin.take().unwrap().write_all(&framed(1501)).unwrap();
+    let Output { status, stderr, .. } = sender.wait_with_output().unwrap();
+    let said = text(&stderr);
+    assert!(status.code() == Some(1) && said.contains("datagram 1 of standard input has 1501 bytes"), "{said}");
+    assert_eq!(receiver.end(None).0, Some(0));
+}
+
+/// A reader that has enough, as `head` has, ends what writes to it: the peer hears so at once, and the record is whole.
+#[test]
+fn who_stops_to_listen_ends_it_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let endless = ["--model", "kind = \"cbr\", interval = \"10ms\", payload = \"100B\""];
+    let whole = |name: &str| {
+        let summary = json(&std::fs::read_to_string(path(name) + "/summary.json").unwrap());
+        summary["flows"][0]["sent_packets"].as_u64() > Some(0)
+    };
+    let receiver = Receiver::new(&["--once"]);
+    let mut sender = receiver.sender(&[&endless[..], &["--record", &path("sent")]].concat()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(sender.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(json(&line)["last"], false);
+    assert_eq!(text(&sender.wait_with_output().unwrap().stderr), "");
+    // Without a close it would wait for 45 s, and fail.
+    let (status, _, said) = receiver.end(None);
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    assert!(whole("sent"));
+
+    let mut receiver = Receiver::new(&["--record", &path("came")]);
+    let sender = receiver.sender(&endless).spawn().unwrap();
+    receiver.out.read_line(&mut line).unwrap();
+    drop(receiver.out);
+    ended_well(&sender.wait_with_output().unwrap());
+    assert_eq!(text(&receiver.child.wait_with_output().unwrap().stderr), "");
+    assert!(whole("came"));
+}
+
+/// Time is up, as when the user wants no more: nobody waits for what cannot go.
+#[test]
+#[cfg(unix)]
+fn a_duration_ends_a_stream_that_stands_still() {
+    let receiver = Receiver::new(&[]);
+    let model = "kind = \"ftp\"";
+    let mut sender = receiver.sender(&["--model", model, "--duration", "3s"]).spawn().unwrap();
+    let mut lines = BufReader::new(sender.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let signal = |name: &str| Command::new("kill").args([name, &receiver.child.id().to_string()]).status().unwrap();
+    assert!(signal("-STOP").success());
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).unwrap();
+    sender.wait().unwrap();
+    assert!(signal("-CONT").success());
+    // Three seconds, one for what waits, and three until the peer is not waited for. Of itself the connection would have ended after 45.
+    let took = last(&rest)["interval"]["to"].as_f64().unwrap();
+    assert!(took < 30.0, "{took}");
+    receiver.end(Some("-INT"));
+}
+
+/// A source that writes faster than any machine is no endless loop: it ends in time, and makes no more than there is room for.
+#[test]
+fn a_model_that_is_too_fast_ends() {
+    let receiver = Receiver::new(&["--once"]);
+    let model = "kind = \"cbr\", interval = \"1ns\", payload = \"100B\"";
+    let sent = last(&ended_well(&receiver.sender(&["--model", model, "--duration", "500ms"]).output().unwrap()));
+    assert!(sent["send_queue"]["data"]["refused_packets"].as_u64() > Some(0), "{sent}");
+    assert_eq!(receiver.end(None).0, Some(0));
+}
+
+/// A disk that is full leaves no half of an identity, which would be in the way of the next run.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_identity_is_whole_or_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("identity").display().to_string();
+    let full =
+        format!("trap '' XFSZ; ulimit -f 0; exec {} recv {ANY} --identity {file}", env!("CARGO_BIN_EXE_headway"));
+    let output = Command::new("sh").args(["-c", &full]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("cannot write"), "{said}");
+    assert!(!Path::new(&file).exists());
+}
+
+/// Both ends name the same controller, or are told so; and what a controller has to know can be told.
+#[test]
+fn ends_agree_on_a_controller() {
+    let receiver = Receiver::new(&["--controller", "udpm"]);
+    let model = ["--model", "kind = \"ftp\", segments = 10"];
+    let other = receiver.sender(&model).output().unwrap();
+    let said = text(&other.stderr);
+    assert!(other.status.code() == Some(1) && said.contains("both ends have to name the same --controller"), "{said}");
+    ended_well(&receiver.sender(&[&model[..], &["--controller", "udpm"]].concat()).output().unwrap());
+    receiver.end(Some("-INT"));
+    let spacing = ["--controller", "spacing-fixed", "--line-rate", "100Mbps"];
+    let receiver = Receiver::new(&[&spacing[..], &["--once"]].concat());
+    let sent = last(&ended_well(&receiver.sender(&[&model[..], &spacing].concat()).output().unwrap()));
+    assert_eq!((&sent["kind"], &sent["sent_packets"]), (&"spacing-fixed".into(), &10.into()));
+    receiver.end(None);
+}
+
+/// None of its addresses is the one by which a client comes from elsewhere.
+#[test]
+fn who_listens_everywhere_leaves_the_host_open() {
+    let mut child = headway(&["recv", "0.0.0.0:0", "--insecure"]).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.starts_with("listening at 0.0.0.0:") && said.contains(": headway send HOST:"), "{said}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Words of a scenario, on a real socket.
 #[test]
 fn a_model_sends_what_it_would_in_a_scenario() {
@@ -329,8 +452,24 @@ fn mistakes_are_sentences() {
         (&["send", &taken, "--insecure", "--model", "kind = \"trace\", file = \"none\""], "cannot read none"),
         (&["send", &taken, "--insecure", "--model", "kind = \"cbr\""], "source.size: a cbr source needs size"),
         (&["send", &taken, "--insecure", "--udp", &taken], "cannot listen at 127.0.0.1:"),
+        (&["recv", ANY, "--controller", "spacing"], "write --line-rate, such as 100Mbps"),
+        (&["recv", "::1"], "write [::1]:5004"),
+        (&["recv", ANY, "--to", "127.0.0.1:0"], "has port 0, which is nobody's"),
+        (&["send", "127.0.0.1:0", "--insecure", "--file", &file], "cannot connect to 127.0.0.1:0: port 0 is nobody's"),
+        (
+            &["send", "0.0.0.0:5004", "--insecure", "--file", &file],
+            "cannot connect to 0.0.0.0:5004: that is every address",
+        ),
+        (&["send", &taken, "--insecure", "--file", &file, "--chunk", "0"], "a number of bytes is wanted, from 1 on"),
+        (
+            &["send", &taken, "--insecure", "--model", "kind = \"cbr\", rate = \"1Mbps\", size = \"28B\""],
+            "no write has data",
+        ),
         // Somebody is there who does not answer.
-        (&["send", &taken, "--insecure", "--file", &file], "headway: the peer does not answer"),
+        (
+            &["send", &taken, "--insecure", "--file", &file],
+            "headway: the peer does not answer: nobody may listen there",
+        ),
     ] {
         let output = headway(arguments).output().unwrap();
         let said = text(&output.stderr);

@@ -26,7 +26,7 @@ pub use connection::{Connection, SendError};
 pub use driver::SocketCounters;
 pub use encoder::{EncoderOptions, EncoderRate};
 pub use endpoint::{Endpoint, EndpointError};
-pub use headway_dccp::{DropCode, Fate, Status};
+pub use headway_dccp::{DropCode, Fate, Reset, ResetCode, Status};
 pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
 pub use mailbox::{Closed, Event};
 pub use media::Media;

@@ -1,7 +1,7 @@
 //! What may stand behind `headway send`, `recv` and `relay`.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use headway_net::{Duration, Fingerprint, MediaKind};
+use headway_net::{Duration, Fingerprint, MediaKind, Rate};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -18,6 +18,9 @@ pub(crate) struct EndOptions {
     /// The rate controller, which both ends must name alike; all but tfrc, tfrc-sp and tcp-like are experiments [default: tfrc].
     #[arg(long, value_name = "KIND")]
     pub(crate) controller: Option<String>,
+    /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
+    #[arg(long, value_name = "RATE", requires = "controller")]
+    pub(crate) line_rate: Option<Rate>,
     /// Print JSON, a line each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,
@@ -103,9 +106,9 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires"])]
     pub(crate) model: Option<String>,
     /// Bytes a datagram, of a file [default: as many as go] or of standard input.
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "model"])]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"])]
     pub(crate) chunk: Option<NonZeroUsize>,
-    /// Stop after this time [default: when the source ends].
+    /// Stop after this time, as Ctrl-C does: what waits may still go for a second [default: when the source ends, and all has gone].
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
     /// Seed of what a model draws.
@@ -178,6 +181,10 @@ pub(crate) struct MediaOptions {
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Duration>,
+}
+
+fn bytes(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
 }
 
 /// As RFC 8122 has it, or without the name of the only function that there is: no blank then needs quotes.

@@ -5,8 +5,9 @@ use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use headway_run::read;
+use headway_units::OptionError;
 use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 /// A certificate and a key have some hundred bytes; a chain and its texts some more.
@@ -29,10 +30,11 @@ impl EndOptions {
             };
             Options::new(identity, trust)
         };
+        options.connection.line_rate = self.line_rate;
         if let Some(kind) = &self.controller {
             options = options
                 .with_controller(kind)
-                .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}: {}", error.key, error.message)))?;
+                .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}", sentence(&error))))?;
         }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
@@ -47,6 +49,17 @@ impl EndOptions {
     }
 }
 
+/// What the library calls an option has another name here.
+fn sentence(error: &OptionError) -> String {
+    match error.key {
+        "line_rate" => {
+            "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps".to_owned()
+        }
+        "controller" => error.message.clone(),
+        key => format!("{key}: {}", error.message),
+    }
+}
+
 /// The identity in a file, which is made if it is missing.
 fn kept(path: &Path) -> Result<Identity, Failure> {
     let failed = |error: headway_net::SecureError| Failure::Sockets(format!("{}: {error}", path.display()));
@@ -57,8 +70,12 @@ fn kept(path: &Path) -> Result<Identity, Failure> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let identity = Identity::generate().map_err(failed)?;
-            let write = || create_private(path)?.write_all(identity.to_pem().as_bytes());
-            write().map_err(Failure::file("write", path))?;
+            let mut file = create_private(path).map_err(Failure::file("write", path))?;
+            if let Err(error) = file.write_all(identity.to_pem().as_bytes()) {
+                // Half a key would be in the way of the next one.
+                let _ = std::fs::remove_file(path);
+                return Err(Failure::file("write", path)(error));
+            }
             Ok(identity)
         }
         Err(error) => Err(Failure::file("read", path)(error)),
@@ -88,12 +105,61 @@ fn warn_of_readers(path: &Path) {
     }
 }
 
-/// An address with its port, by number or by name.
-pub(super) fn address(text: &str) -> Result<SocketAddr, Failure> {
+/// An address with its port, by number or by name; of IPv6 in brackets, and where it is one of a link with its interface: `[fe80::1%eth0]:5004`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
     let wrong = |why: String| Failure::Sockets(format!("\"{text}\" {why}"));
-    if !text.contains(':') {
-        return Err(wrong("has no port: write HOST:PORT, such as 127.0.0.1:5004".to_owned()));
-    }
-    let mut found = text.to_socket_addrs().map_err(|error| wrong(format!("is no address: {error}")))?;
+    let bare = || wrong(format!("is an address of IPv6 without a port, or without brackets: write [{text}]:5004"));
+    let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
+        Some(Some(both)) => both,
+        None if text.parse::<Ipv6Addr>().is_ok() => return Err(bare()),
+        Some(None) | None => text
+            .rsplit_once(':')
+            .filter(|(host, _)| !host.starts_with('['))
+            .ok_or_else(|| wrong("has no port: write HOST:PORT, such as 127.0.0.1:5004 or [::1]:5004".to_owned()))?,
+    };
+    let Ok(port) = port.parse::<u16>() else {
+        return Err(wrong(format!("is no address: \"{port}\" is no port, which is 0 to 65535")));
+    };
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(format!("is no address: {error}")))?;
     found.next().ok_or_else(|| wrong("has no address".to_owned()))
+}
+
+/// The address of somebody to whom datagrams go.
+pub(crate) fn destination(text: &str) -> Result<SocketAddr, Failure> {
+    let to = address(text)?;
+    if to.port() == 0 {
+        return Err(Failure::Sockets(format!(
+            "\"{text}\" has port 0, which is nobody's: write the port that is listened at"
+        )));
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_of_either_family() {
+        for (text, expected) in [
+            ("127.0.0.1:5004", "127.0.0.1:5004"),
+            ("[::1]:5004", "[::1]:5004"),
+            ("[fe80::1%3]:5004", "[fe80::1%3]:5004"),
+        ] {
+            assert_eq!(address(text).unwrap(), expected.parse().unwrap());
+        }
+        for (text, why) in [
+            ("::1", "write [::1]:5004"),
+            ("::1:5004", "without brackets"),
+            ("[::1]", "has no port"),
+            ("127.0.0.1", "has no port"),
+            ("127.0.0.1:", "\"\" is no port"),
+            ("127.0.0.1:65536", "\"65536\" is no port, which is 0 to 65535"),
+            ("[::1]:", "is no port"),
+        ] {
+            let said = address(text).unwrap_err().to_string();
+            assert!(said.contains(why), "{text}: {said}");
+        }
+        assert!(destination("127.0.0.1:0").unwrap_err().to_string().contains("port 0"));
+    }
 }

@@ -1,14 +1,14 @@
 //! A connection that a source writes to, and what becomes of what it writes.
 
 use super::recv::by_a_close;
-use super::sending::{Sending, Sent};
+use super::sending::{Sending, Sent, how_many};
 use super::teller::Teller;
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SendError};
+use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SecureError, SendError};
 use headway_record::FlowLabel;
 use headway_units::QueueSize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So long nothing looks whether the user wants to stop.
@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const END: Duration = Duration::from_secs(3);
 /// Datagrams that go with one call.
 const BATCH: usize = 32;
+/// How long a path is searched for how much a packet takes, by patient sources: some round trips.
+const SEARCH: Duration = Duration::from_secs(3);
 
 /// Whether there is more to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(super) enum Supply {
     Runs,
     /// No more: what waits still goes.
     Ends,
+    /// No more is wanted: what waits may go for a second.
+    Stops,
     /// What waits is of no use any more.
     Gone,
 }
@@ -46,8 +50,16 @@ pub(super) struct Line {
     untold: usize,
     /// The source had better end.
     stop: AtomicBool,
-    /// Datagrams that are too long for a packet.
-    too_long: AtomicU64,
+    too_long: Mutex<TooLong>,
+}
+
+/// Datagrams that were too long for a packet.
+#[derive(Clone, Copy, Default)]
+struct TooLong {
+    datagrams: u64,
+    /// The last of them, and as many bytes as went then.
+    bytes: usize,
+    largest: usize,
 }
 
 impl Line {
@@ -64,7 +76,7 @@ impl Line {
             room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
             untold: options.events / 2,
             stop: AtomicBool::new(false),
-            too_long: AtomicU64::new(0),
+            too_long: Mutex::default(),
         }
     }
 
@@ -86,9 +98,25 @@ impl Line {
     }
 
     /// Waits until the connection is there: then its largest datagram is known.
-    pub(super) fn connected(&self) -> Result<usize, Closed> {
-        self.connection.connected()?;
-        Ok(self.connection.largest())
+    pub(super) fn connected(&self) -> Result<(), Closed> {
+        self.connection.connected()
+    }
+
+    /// Bytes of the largest datagram that goes now.
+    pub(super) fn largest(&self) -> usize {
+        self.connection.largest()
+    }
+
+    /// Whether a datagram of so many bytes goes in a packet. As long as the path is being searched for how much one takes, it is waited for.
+    pub(super) fn takes(&self, bytes: usize) -> bool {
+        let until = self.clock.now() + SEARCH;
+        while bytes > self.connection.largest() {
+            if bytes as u64 > self.mtu || self.clock.now() >= until || self.is_stopped() {
+                return false;
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+        }
+        true
     }
 
     /// Waits for room, so that nothing is thrown away, what is told of them neither; how many datagrams there is room for.
@@ -119,8 +147,9 @@ impl Line {
                 }
                 Ok(())
             }
-            Err(SendError::TooLarge { .. }) => {
-                self.too_long.fetch_add(all.len() as u64, Ordering::Relaxed);
+            Err(SendError::TooLarge { len, largest }) => {
+                let mut too_long = self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
+                *too_long = TooLong { datagrams: too_long.datagrams + all.len() as u64, bytes: len, largest };
                 Ok(())
             }
             Err(SendError::Closed(why)) => Err(why),
@@ -135,23 +164,25 @@ impl Line {
         teller: &Teller,
         mut supply: impl FnMut() -> Supply,
         mut each_second: impl FnMut(&Sent) -> Result<(), Failure>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Outcome {
         let now = self.clock.now();
         let mut watch = Watch { line_at: now + LINE, heard_at: now, too_long: 0, connected: false };
-        let mut asked_at = None;
+        let (mut asked_at, mut failed) = (None, None);
         let why = loop {
             if let Some(why) = self.hear(&mut watch) {
                 break Some(why);
             }
-            self.tell(&mut watch, teller, &mut each_second)?;
-            let now = self.clock.now();
-            if interrupt::asked() {
+            if let Err(failure) = self.tell(&mut watch, teller, &mut each_second) {
+                failed = Some(failure);
+                break None;
+            }
+            let (now, supply) = (self.clock.now(), supply());
+            if interrupt::asked() || supply == Supply::Stops {
                 self.stop();
                 if now.since(*asked_at.get_or_insert(now)) >= PATIENCE {
                     break None;
                 }
             }
-            let supply = supply();
             let ends = supply != Supply::Runs || asked_at.is_some();
             if ends && self.is_settled(watch.heard_at) || supply == Supply::Gone {
                 break None;
@@ -160,7 +191,7 @@ impl Line {
         self.stop();
         let why = why.unwrap_or_else(|| self.close(&mut watch));
         let whole = self.sending().line(self.clock.now(), true);
-        Ok(Outcome { why, connected: watch.connected, whole })
+        Outcome { why, failed, connected: watch.connected, whole }
     }
 
     /// Events until now; why the connection is over, if it is.
@@ -198,12 +229,12 @@ impl Line {
             sending.look(now, &self.connection, self.mtu);
             sending.line(now, false)
         };
-        let too_long = self.too_long.load(Ordering::Relaxed);
-        if too_long > watch.too_long {
-            watch.too_long = too_long;
-            let largest = self.connection.largest();
+        let TooLong { datagrams, bytes, largest } = *self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
+        if datagrams > watch.too_long {
+            watch.too_long = datagrams;
             teller.warn(&format!(
-                "warning: {too_long} datagrams are longer than {largest} bytes, which is what a packet takes here, and are not sent"
+                "warning: {} too long for a packet, and not sent; the last had {bytes} bytes, where {largest} went",
+                how_many(datagrams, "datagram was", "datagrams were"),
             ));
         }
         teller.line(&line)?;
@@ -242,6 +273,8 @@ struct Watch {
 /// How a connection ended.
 pub(super) struct Outcome {
     pub(super) why: Closed,
+    /// What went wrong here, for which it was closed.
+    pub(super) failed: Option<Failure>,
     /// Whether there ever was one.
     pub(super) connected: bool,
     pub(super) whole: Sent,
@@ -249,13 +282,18 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Nothing, if one of the two ends has closed; else why it is over.
-    pub(super) fn by_a_close(&self) -> Result<(), Failure> {
-        match &self.why {
-            Closed::ByPeer if !self.connected => Err(Failure::Sockets(
-                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)"
-                    .to_owned(),
-            )),
-            why => by_a_close(why),
+    pub(super) fn by_a_close(self) -> Result<(), Failure> {
+        let told = |text: &str| Err(Failure::Sockets(text.to_owned()));
+        match (self.failed, &self.why) {
+            (Some(failure), _) => Err(failure),
+            (None, Closed::ByPeer) if !self.connected => told(
+                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)",
+            ),
+            (None, Closed::NoAnswer | Closed::Security(SecureError::NoAnswer)) if !self.connected => told(
+                "the peer does not answer: nobody may listen there, something on the way may keep it out, or one of the two ends has --insecure \
+                 and the other has not",
+            ),
+            (None, why) => by_a_close(why),
         }
     }
 }

@@ -18,6 +18,7 @@ mod source;
 mod teller;
 mod watch;
 
+pub(crate) use end::{address, destination};
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;
 pub(crate) use send::send;

@@ -1,5 +1,6 @@
 //! A media model on a real connection: the same source that a scenario has.
 
+use super::framing::LONGEST;
 use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 
 /// What messages call the text.
 const NAME: &str = "--model";
+/// Datagrams that are made before any of them is sent, or one write's if they are more.
+const MOST: usize = 256;
 /// So long a model that writes nothing does not look whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -27,6 +30,12 @@ impl Model {
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
         let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
         let trace = options.file().map(read_trace).transpose()?;
+        let header = UdpOptions::preset(Dialect::Rfc).header;
+        if let Some(largest) = options.largest_write(trace.as_deref())
+            && largest.payload(header).count() == 0
+        {
+            return Err(wrong(&format!("no write has data: a size counts {header} of headers, too")));
+        }
         let model = Self { options, trace, seed };
         // What is wrong is told before anybody is called.
         let source = model.start(Instant::ZERO)?;
@@ -44,17 +53,16 @@ impl Model {
     }
 
     pub(super) fn run(self, line: &Line) -> Result<(), Ended> {
-        let largest = line.connected()?;
+        line.connected()?;
         let mut source = self.start(line.clock.now()).map_err(Ended::Failed)?;
         match source.backlog() {
             Backlog::None => {}
-            Backlog::Segments(segments) => return backlog(segments, largest, line),
-            Backlog::Endless => return backlog(u64::MAX, largest, line),
+            Backlog::Segments(segments) => return backlog(segments, line),
+            Backlog::Endless => return backlog(u64::MAX, line),
         }
         // Sizes that count headers count those of UDP and IPv4.
         let header = UdpOptions::preset(Dialect::Rfc).header;
-        let cut = UdpOptions { datagram: Bytes::new(largest as u64 + header.count()), header };
-        let payload = vec![0; largest];
+        let payload = vec![0; LONGEST];
         let mut all = Vec::new();
         while !line.is_stopped() {
             let Some(at) = source.poll_timeout() else { return Ok(()) };
@@ -63,7 +71,12 @@ impl Model {
                 std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(LOOK).as_nanos()));
                 continue;
             }
-            while let Some(write) = source.poll(now) {
+            // Paths change, and with them what a packet takes.
+            let cut = UdpOptions { datagram: Bytes::new(line.largest() as u64 + header.count()), header };
+            // A source that is faster than this machine would never be done with what is due.
+            while all.len() < MOST
+                && let Some(write) = source.poll(now)
+            {
                 media_of(&write, &cut, now, &payload, &mut all);
             }
             line.send(&all)?;
@@ -84,12 +97,13 @@ fn media_of<'a>(write: &Write, cut: &UdpOptions, now: Instant, payload: &'a [u8]
 }
 
 /// A source that takes what it can get.
-fn backlog(segments: u64, largest: usize, line: &Line) -> Result<(), Ended> {
-    let payload = vec![0; largest];
+fn backlog(segments: u64, line: &Line) -> Result<(), Ended> {
+    let payload = vec![0; LONGEST];
     let mut left = segments;
     while left > 0 && !line.is_stopped() {
         let batch = left.min(line.room() as u64);
-        line.send(&vec![Media::new(&payload); batch as usize])?;
+        let segment = payload.get(..line.largest()).unwrap_or(&payload);
+        line.send(&vec![Media::new(segment); batch as usize])?;
         left -= batch;
     }
     Ok(())

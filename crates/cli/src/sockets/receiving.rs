@@ -2,6 +2,7 @@
 
 use super::metrics::Page;
 use super::recording::Values;
+use super::sending::how_many;
 use super::watch::Figures;
 use headway_net::{Clock, Connection, MediaKind};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
@@ -189,7 +190,8 @@ impl Receiving {
 impl Received {
     /// For people, on one line.
     pub(super) fn live(&self) -> String {
-        format!("{} connections, {}", self.connections, self.line(self.now.goodput_bps))
+        let connections = how_many(self.connections as u64, "connection", "connections");
+        format!("{connections}, {}", self.line(self.now.goodput_bps))
     }
 
     /// For people, at the end.
@@ -203,10 +205,10 @@ impl Received {
             dropped => format!(", {dropped} not read in time"),
         };
         format!(
-            "{:.1} s: {:.3} Mb/s, {} datagrams, {} missing{unread} ({:.2} %)",
+            "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %)",
             self.interval.to,
             1e-6 * goodput_bps,
-            self.received_packets,
+            how_many(self.received_packets, "datagram", "datagrams"),
             self.missing_packets,
             100.0 * self.loss_ratio,
         )

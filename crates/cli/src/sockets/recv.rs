@@ -3,12 +3,13 @@
 use super::arguments::RecvOptions;
 use super::end::address;
 use super::receiving::{Came, Incoming, Meter, Received, Receiving};
+use super::sending::how_many;
 use super::sink::{Outlet, Sink};
 use super::teller::Teller;
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Trust};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, ResetCode, Trust};
 use headway_record::FlowLabel;
 use headway_units::Instant;
 use std::collections::BTreeMap;
@@ -56,16 +57,18 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let (open, next) = (BTreeMap::new(), 0);
     let mut reader = Reader { sink, teller, watch, meter, tell, news, clock, receiving, open, next };
     let ended = reader.run(asked.once);
-    let last = reader.line(true)?;
+    let last = reader.figures(true);
     let Reader { teller, watch, meter, .. } = reader;
-    if let Some(meter) = meter {
+    // The record is whole, whoever has stopped to listen.
+    let flow = meter.map(|meter| {
         let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
-        let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
-        watch.finish(last.interval, meter.summary(&last, label), NO_SEED)?;
-    }
+        meter.summary(&last, FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind })
+    });
+    let recorded = watch.finish(&last, flow, NO_SEED);
+    let told = teller.line(&last);
     teller.note(&last.whole());
     teller.finish();
-    ended
+    recorded.and(ended).and(told)
 }
 
 /// A server's socket.
@@ -139,8 +142,10 @@ impl Reader {
             self.open.values_mut().for_each(Incoming::look);
             if self.clock.now() >= line_at {
                 line_at += LINE;
-                let line = self.line(false)?;
+                let line = self.figures(false);
                 self.teller.live(line.live());
+                self.teller.line(&line)?;
+                self.watch.see(&line)?;
             }
         }
         ended
@@ -175,14 +180,12 @@ impl Reader {
         self.receiving.over(&incoming);
         let (from, came) = (name(&incoming.connection), &incoming.came);
         let (packets, bytes, missing) = (came.packets(), came.bytes(), incoming.missing);
-        self.teller.note(&format!("{from}: {why}; {packets} datagrams, {bytes} B, {missing} missing"));
+        let packets = how_many(packets, "datagram", "datagrams");
+        self.teller.note(&format!("{from}: {why}; {packets}, {bytes} B, {missing} missing"));
     }
 
-    fn line(&mut self, last: bool) -> Result<Received, Failure> {
-        let line = self.receiving.line(self.clock.now(), self.open.values(), last);
-        self.teller.line(&line)?;
-        self.watch.see(&line)?;
-        Ok(line)
+    fn figures(&mut self, last: bool) -> Received {
+        self.receiving.line(self.clock.now(), self.open.values(), last)
     }
 
     /// Closes all that is open.
@@ -225,7 +228,19 @@ fn until_over(connection: &Connection) -> Closed {
 pub(super) fn by_a_close(why: &Closed) -> Result<(), Failure> {
     match why {
         Closed::Here | Closed::ByPeer => Ok(()),
+        Closed::Reset(reset) => Err(Failure::Sockets(format!("{why}{}", hint(reset.code)))),
         why => Err(Failure::Sockets(why.to_string())),
+    }
+}
+
+/// What a user may make of a reset, whose code is a word of the protocol.
+const fn hint(code: ResetCode) -> &'static str {
+    match code {
+        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => ": both ends have to name the same --controller",
+        ResetCode::NO_CONNECTION => ": it may have begun anew, and knows nothing of this one",
+        ResetCode::TOO_BUSY => ": it has as many connections as it may have",
+        ResetCode::CONNECTION_REFUSED | ResetCode::BAD_SERVICE_CODE => ": it serves something else",
+        _ => "",
     }
 }
 

@@ -3,12 +3,13 @@
 #![expect(clippy::disallowed_types, reason = "programs send and receive by UDP")]
 
 use super::arguments::{MediaOptions, RelayOptions};
-use super::end::address;
+use super::end::destination;
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
 use super::recv::{listen, name, spawn};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
+use super::sending::how_many;
 use super::sink::socket_towards;
 use super::source;
 use super::teller::Teller;
@@ -32,6 +33,17 @@ struct Relay {
     usual: MediaOptions,
     /// The connection there is.
     line: Mutex<Option<Arc<Line>>>,
+    strays: Mutex<Strays>,
+}
+
+/// Datagrams for ports that are not here: both ends have to have the same.
+#[derive(Clone, Copy, Default)]
+struct Strays {
+    datagrams: u64,
+    /// The port of the last one.
+    number: u8,
+    /// Of so many the user has been told.
+    told: u64,
 }
 
 /// One port's socket.
@@ -56,7 +68,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
         ));
     }
     let mut watch = Watch::new(&asked.watch, "relay", &teller)?;
-    let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::new(None) });
+    let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::default(), strays: Mutex::default() });
     let kind = asked.end.controller();
     let ended = match (&asked.connect, &asked.listen) {
         (Some(server), _) => {
@@ -64,9 +76,9 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             let line = relay.begin(connect(server, &options)?, &options, kind)?;
             teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
             relay.carry_all(&teller)?;
-            let ended = relay.follow(&line, &teller, &mut watch, || Supply::Runs)?;
-            watch.finish(ended.whole.interval, ended.whole.flow.clone(), NO_SEED)?;
-            ended.by_a_close()
+            let (ended, told) = relay.follow(&line, &teller, &mut watch, || Supply::Runs);
+            let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()), NO_SEED);
+            recorded.and(ended.by_a_close()).and(told)
         }
         (None, Some(at)) => {
             let server = listen(at, &options)?;
@@ -95,7 +107,7 @@ impl Way {
         let (socket, program) = match &port.place {
             Place::Listen(at) => (source::listen(at)?, None),
             Place::To(to) => {
-                let to = address(to)?;
+                let to = destination(to)?;
                 let socket = socket_towards(to)?;
                 let timeout = socket.set_read_timeout(Some(LOOK));
                 timeout.map_err(|error| Failure::Sockets(format!("cannot listen for {to}: {error}")))?;
@@ -183,9 +195,24 @@ impl Relay {
         let mut datagram = Vec::new();
         while connection.recv(&mut datagram).is_ok() {
             let Some((number, payload)) = datagram.split_first() else { continue };
-            if let Some(way) = self.ways.iter().find(|way| way.number == *number) {
-                way.put(payload);
+            match self.ways.iter().find(|way| way.number == *number) {
+                Some(way) => way.put(payload),
+                None => {
+                    let mut strays = self.strays.lock().unwrap_or_else(PoisonError::into_inner);
+                    (strays.datagrams, strays.number) = (strays.datagrams + 1, *number);
+                }
             }
+        }
+    }
+
+    fn warn_of_strays(&self, teller: &Teller) {
+        let Strays { datagrams, number, told } = *self.strays.lock().unwrap_or_else(PoisonError::into_inner);
+        if datagrams > told {
+            self.strays.lock().unwrap_or_else(PoisonError::into_inner).told = datagrams;
+            let came = how_many(datagrams, "datagram", "datagrams");
+            teller.warn(&format!(
+                "warning: {came} came for ports that this end does not have, the last for port {number}"
+            ));
         }
     }
 
@@ -200,21 +227,23 @@ impl Relay {
         Ok(line)
     }
 
-    /// Until the connection is over.
+    /// Until the connection is over; and whether its last line could be written.
     fn follow(
         &self,
         line: &Line,
         teller: &Teller,
         watch: &mut Watch,
         supply: impl FnMut() -> Supply,
-    ) -> Result<Outcome, Failure> {
-        let followed = line.follow(teller, supply, |sent| watch.see(sent));
+    ) -> (Outcome, Result<(), Failure>) {
+        let ended = line.follow(teller, supply, |sent| {
+            self.warn_of_strays(teller);
+            watch.see(sent)
+        });
+        self.warn_of_strays(teller);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let ended = followed?;
-        watch.see(&ended.whole)?;
-        teller.line(&ended.whole)?;
+        let told = teller.line(&ended.whole);
         teller.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.whole.whole()));
-        Ok(ended)
+        (ended, told)
     }
 
     /// One connection after another; a newer one takes the place of the one there is, whose peer may have begun anew.
@@ -243,11 +272,14 @@ impl Relay {
             };
             teller.note(&format!("{} is connected", name(&connection)));
             let line = self.begin(connection, options, asked.end.controller())?;
-            let ended = self.follow(&line, teller, &mut watch, || newer(&told, &mut next))?;
+            let (ended, written) = self.follow(&line, teller, &mut watch, || newer(&told, &mut next));
             if asked.once {
-                watch.finish(ended.whole.interval, ended.whole.flow.clone(), NO_SEED)?;
-                return ended.by_a_close();
+                let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()), NO_SEED);
+                return recorded.and(ended.by_a_close()).and(written);
             }
+            watch.see(&ended.whole)?;
+            written?;
+            ended.failed.map_or(Ok(()), Err)?;
         }
         Ok(())
     }

@@ -84,6 +84,16 @@ impl TryFrom<RulesTable> for Rules {
             {
                 return Err(format!("rule[{index}].port: there is no port with the number {number}"));
             }
+            let kinds = [
+                rule.payload_type.is_some() || rule.ssrc.is_some(),
+                rule.rtcp == Some(true),
+                rule.mpeg_ts == Some(true),
+            ];
+            if kinds.into_iter().filter(|asked| *asked).count() > 1 {
+                return Err(format!(
+                    "rule[{index}]: nothing is RTP (payload_type, ssrc) and RTCP, or either of them and MPEG-TS: write a rule for each"
+                ));
+            }
         }
         Ok(Self { ports, rules })
     }
@@ -264,6 +274,10 @@ mod tests {
             ),
             (&format!("{PORT}[[rule]]\nexpires = 150"), "rules.toml:5:11: rule[0].expires: "),
             (&format!("{PORT}[[rule]]\nport = 2"), "rule[0].port: there is no port with the number 2"),
+            (
+                &format!("{PORT}[[rule]]\nssrc = 2\nrtcp = true"),
+                "rule[0]: nothing is RTP (payload_type, ssrc) and RTCP",
+            ),
         ] {
             let said = rules(text).unwrap_err();
             assert!(said.contains(expected), "{text}:\n{said}");

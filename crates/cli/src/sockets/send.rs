@@ -34,25 +34,25 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     let written = Arc::clone(&line);
     let thread = spawn(move || source.run(&written))?;
     let end = asked.duration.map(|duration| clock.now() + duration);
-    let supply = || {
-        if end.is_some_and(|end| clock.now() >= end) {
-            line.stop();
-        }
-        if line.is_stopped() || thread.is_finished() { Supply::Ends } else { Supply::Runs }
+    let supply = || match end {
+        Some(end) if clock.now() >= end => Supply::Stops,
+        _ if thread.is_finished() => Supply::Ends,
+        _ => Supply::Runs,
     };
-    let ended = line.follow(&teller, supply, |sent| watch.see(sent))?;
-    watch.see(&ended.whole)?;
-    watch.finish(ended.whole.interval, ended.whole.flow.clone(), asked.seed)?;
-    teller.line(&ended.whole)?;
+    let ended = line.follow(&teller, supply, |sent| watch.see(sent));
+    // The record is whole, whoever has stopped to listen.
+    let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()), asked.seed);
+    let told = teller.line(&ended.whole);
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
     teller.finish();
+    recorded?;
     // A source that waits for somebody else's data is not waited for.
     if thread.is_finished()
         && let Ok(Err(Ended::Failed(failure))) = thread.join()
     {
         return Err(failure);
     }
-    ended.by_a_close()
+    ended.by_a_close().and(told)
 }
 
 impl TrustOptions {

@@ -207,9 +207,9 @@ impl Sent {
         let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
         let went: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
         format!(
-            "{:.1} s: {} datagrams, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s",
+            "{:.1} s: {}, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s",
             self.interval.to,
-            written,
+            how_many(written, "datagram", "datagrams"),
             flow.sent_packets,
             flow.received_packets,
             flow.lost_packets.total(),
@@ -217,6 +217,11 @@ impl Sent {
             1e-6 * flow.throughput_bps,
         )
     }
+}
+
+/// The number, and what it is of.
+pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 impl Figures for Sent {

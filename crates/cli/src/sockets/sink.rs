@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "datagrams are sent on by UDP")]
 
 use super::arguments::{Framing, RecvOptions};
-use super::end::address;
+use super::end::destination;
 use super::framing::frame;
 use crate::error::Failure;
 use std::fs::File;
@@ -35,7 +35,7 @@ impl Sink {
                 let file = File::create(path).map_err(Failure::file("write", path))?;
                 Self::File { path: path.clone(), file: Mutex::new(file), framing }
             }
-            (None, Some(to)) => Self::Udp(address(to)?),
+            (None, Some(to)) => Self::Udp(destination(to)?),
             (None, None) => Self::Nothing,
         })
     }

@@ -13,6 +13,8 @@ use std::io::{self, ErrorKind, Read};
 use std::net::UdpSocket;
 use std::path::PathBuf;
 
+/// Datagrams of so many bytes go everywhere: IPv6 carries 1280 with all headers.
+const SMALL: usize = 1000;
 /// So long a source without data does not look whether it is to end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 
@@ -105,15 +107,17 @@ fn in_chunks(
     line: &Line,
     failed: impl Fn(io::Error) -> Failure,
 ) -> Result<(), Ended> {
-    let largest = line.connected()?;
-    let chunk = chunk.unwrap_or(largest);
-    if chunk > largest {
-        let message = format!("--chunk {chunk}: a packet takes {largest} bytes at most on this path");
-        return Err(Ended::Failed(Failure::Sockets(message)));
-    }
-    let mut buffer = Vec::new();
+    line.connected()?;
+    let (mut buffer, asked) = (Vec::new(), chunk.is_some());
     while !line.is_stopped() {
-        buffer.resize(line.room() * chunk, 0);
+        let room = line.room();
+        // Paths change, and with them what a packet takes.
+        let chunk = chunk.unwrap_or_else(|| line.largest());
+        if asked && !line.takes(chunk) && !line.is_stopped() {
+            let message = format!("--chunk {chunk}: a packet takes {} bytes at most on this path", line.largest());
+            return Err(Ended::Failed(Failure::Sockets(message)));
+        }
+        buffer.resize(room * chunk, 0);
         // What can be read now is sent now: standard input may be slow.
         let read = match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
@@ -148,12 +152,16 @@ fn framed(
             return Ok(());
         }
         number += 1;
-        let largest = line.connection().largest();
-        if largest > 0 && datagram.len() > largest {
+        // Before there is a connection nobody knows, and what is small goes at once.
+        if datagram.len() > SMALL {
+            line.connected()?;
+        }
+        if datagram.len() > SMALL && !line.takes(datagram.len()) && !line.is_stopped() {
             let message = format!(
-                "datagram {number} of standard input has {} bytes, and a packet takes {largest} at most on this path: was each \
+                "datagram {number} of standard input has {} bytes, and a packet takes {} at most on this path: was each \
                  datagram's length written before it, in two bytes?",
-                datagram.len()
+                datagram.len(),
+                line.largest(),
             );
             return Err(Ended::Failed(Failure::Sockets(message)));
         }

@@ -36,7 +36,9 @@ impl Teller {
             Some(fingerprint) => format!("--fingerprint {}", bare(fingerprint)),
             None => "--insecure".to_owned(),
         };
-        self.note(&format!("listening at {at}: {command} {at} {trust}"));
+        // At all addresses: none of them is known to be the one by which a client comes.
+        let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
+        self.note(&format!("listening at {at}: {command} {to} {trust}"));
         self.line(&Listening { listening: at, fingerprint })
     }
 

@@ -46,8 +46,12 @@ impl Watch {
         recording.sample(figures.interval(), figures.values())
     }
 
-    /// The last has been seen: of all that was, this is the summary.
-    pub(super) fn finish(self, interval: Interval, flow: FlowSummary, seed: u64) -> Result<(), Failure> {
-        self.recording.map_or(Ok(()), |recording| recording.finish(interval, flow, seed))
+    /// The last figures; of all that was, `flow` is the summary, of which a record has need.
+    pub(super) fn finish(mut self, last: &impl Figures, flow: Option<FlowSummary>, seed: u64) -> Result<(), Failure> {
+        self.see(last)?;
+        match (self.recording, flow) {
+            (Some(recording), Some(flow)) => recording.finish(last.interval(), flow, seed),
+            _ => Ok(()),
+        }
     }
 }
