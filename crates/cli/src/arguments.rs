@@ -220,10 +220,10 @@ pub(crate) struct QueuesOptions {
 pub(crate) struct ProxyOptions {
     /// Where clients send to.
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: std::net::SocketAddr,
+    pub(crate) listen: String,
     /// The server that their datagrams go on to.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) to: std::net::SocketAddr,
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) to: String,
     /// A file with the link, as in a scenario; what else a scenario says does not count [default: a link of 8Gbps and 0s, what below says
     /// else].
     #[arg(long, value_name = "FILE")]
@@ -234,6 +234,9 @@ pub(crate) struct ProxyOptions {
     /// The link's rate, each way, such as 2Mbps.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
+    /// In place of a rate: a trace of Mahimahi's, a line for each 1504 bytes that may leave, with the ms at which they do, each way.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "scenario"])]
+    pub(crate) capacity: Option<PathBuf>,
     /// The link's delay, each way, such as 20ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) delay: Option<String>,

@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::sockets::{address, destination};
 use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
 use headway_run::ScenarioText;
@@ -13,7 +14,8 @@ use headway_units::Duration;
 use serde::Serialize;
 
 /// The link of who names no scenario: as fast as one without a delay may be.
-const BARE_LINK: &str = "[[link]]\nbetween = [\"clients\", \"server\"]\nrate = \"8Gbps\"\ndelay = \"0s\"\n";
+const BARE_LINK: &str = "[[link]]\nbetween = [\"clients\", \"server\"]\ndelay = \"0s\"\n";
+const BARE_RATE: &str = "rate = \"8Gbps\"\n";
 /// So long nothing looks whether the user wants to stop.
 const TURN: Duration = Duration::from_millis(100);
 /// From one line of figures to the next, in s.
@@ -35,11 +37,12 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     let configs = ways.map(|link| link.config(links.ties));
     let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
     let failed = |error: headway_net::proxy::ProxyError| Failure::Proxy(error.to_string());
-    let options = ProxyOptions { listen: asked.listen, to: asked.to, beside: None, bound: asked.bound };
+    let (listen, to) = (address(&asked.listen)?, destination(&asked.to)?);
+    let options = ProxyOptions { listen, to, beside: None, bound: asked.bound };
     let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
     if !asked.quiet {
         let front = proxy.address().map_err(failed)?;
-        output::note(&format!("{front} leads to {} by the link {}; Ctrl-C ends it", asked.to, ways[0].name));
+        output::note(&format!("{front} leads to {to} by the link {}; Ctrl-C ends it", ways[0].name));
     }
     let progress = Progress::of_lines(asked.quiet || asked.json);
     let mut before = proxy.report();
@@ -76,6 +79,9 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
     for (key, value) in [("rate", &asked.rate), ("delay", &asked.delay)] {
         sets.extend(value.iter().map(|value| format!("{link}.{key}={value}")));
     }
+    sets.extend(
+        asked.capacity.iter().map(|file| format!("{link}.capacity=\"{}\"", file.display().to_string().escape_debug())),
+    );
     for (key, value) in [("queue", &asked.queue), ("loss", &asked.loss)] {
         let Some(text) = value else { continue };
         let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
@@ -93,7 +99,8 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
     sets.extend(asked.overrides.iter().cloned());
     let ScenarioText { file, text, overrides, files } = match &asked.scenario {
         Some(path) => ScenarioText::read(path, &sets)?,
-        None => ScenarioText::written("the link", BARE_LINK, &sets)?,
+        None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, &sets)?,
+        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), &sets)?,
     };
     links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
 }

@@ -100,6 +100,10 @@ fn the_link_is_read_as_in_a_scenario() {
     let running = Running::new(&["--scenario", file, "--link", "c->b", "--bound", "3600s"]);
     running.exchange();
     assert_eq!(running.end("-INT").0, Some(0));
+    let trace = folder.path().join("trace").display().to_string();
+    let running = Running::new(&["--capacity", &trace, "--delay", "1ms", "--bound", "3600s"]);
+    running.exchange();
+    assert_eq!(running.end("-INT").0, Some(0));
     let refused = |arguments: &[&str]| {
         let output = headway(&["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]).args(arguments).output().unwrap();
         assert!(!output.status.success() && output.stdout.is_empty());
@@ -113,9 +117,20 @@ fn the_link_is_read_as_in_a_scenario() {
         (&["--loss", "bernoulli,probabilty=0.1"], "probability"),
         (&["--bound", "fast"], "--bound"),
         (&["--scenario", "nowhere.toml"], "nowhere.toml"),
+        (&["--capacity", "nowhere.trace"], "nowhere.trace"),
+        (&["--capacity", &trace, "--rate", "2Mbps"], "cannot be used with"),
     ] {
         let said = refused(arguments);
         assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    for (listen, to, why) in [
+        ("localhost:0", "127.0.0.1:0", "\"127.0.0.1:0\" has port 0, which is nobody's"),
+        ("localhost:0", "127.0.0.1", "\"127.0.0.1\" has no port: write HOST:PORT"),
+        ("5004", "localhost:9", "\"5004\" has no port"),
+    ] {
+        let output = headway(&["--listen", listen, "--to", to]).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(why), "{listen} {to}: {said}");
     }
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
