@@ -1,148 +1,12 @@
 //! Pictures read as a reader does it: from a mark to the labels of both axes. What is read must be what was sampled.
-//!
-//! Only ticks with their labels turn pixels into numbers here; nothing is known of how the picture is laid out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod reading;
 
 use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, Run, Style, XAxis, YAxis, figures};
 use headway_record::{SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
-
-type Points = Vec<(f64, f64)>;
-
-/// A tag of an SVG, and the text after it.
-struct Element<'a> {
-    tag: &'a str,
-    words: &'a str,
-}
-
-impl<'a> Element<'a> {
-    fn all(svg: &'a str) -> Vec<Self> {
-        svg.split('<')
-            .filter_map(|part| part.split_once('>'))
-            .map(|(tag, words)| Self { tag, words: words.trim() })
-            .collect()
-    }
-
-    fn get(&self, attribute: &str) -> &'a str {
-        self.tag.split_once(&format!(" {attribute}=\"")).and_then(|(_, rest)| rest.split('"').next()).unwrap_or("")
-    }
-
-    fn number(&self, attribute: &str) -> f64 {
-        self.get(attribute).parse().unwrap()
-    }
-
-    fn points(&self) -> Points {
-        let pair = |text: &str| text.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap();
-        self.get("points").split_whitespace().map(pair).collect()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        self.tag.split(' ').next() == Some(name)
-    }
-}
-
-/// Pixels to numbers, by the two outermost labels.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    first: (f64, f64),
-    last: (f64, f64),
-}
-
-impl Axis {
-    /// Of ticks: pixel and label. All of them must lie on one line.
-    fn new(ticks: &[(f64, f64)]) -> Self {
-        let axis = Self { first: ticks[0], last: *ticks.last().unwrap() };
-        assert!(ticks.len() >= 3, "{ticks:?}");
-        for (pixel, label) in ticks {
-            assert!((axis.pixel(*label) - pixel).abs() <= 1.5, "{label} at {pixel}: {axis:?}");
-        }
-        axis
-    }
-
-    fn pixel(&self, value: f64) -> f64 {
-        let (from, to) = (self.first, self.last);
-        from.0 + (value - from.1) * (to.0 - from.0) / (to.1 - from.1)
-    }
-}
-
-/// A plot area: what it is bounded by, and its axes.
-struct Panel {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x: Axis,
-    y: Axis,
-}
-
-/// The colour of axes and their ticks.
-const AXIS: &str = "#666666";
-
-impl Panel {
-    /// Of a picture's places below the horizontal axis, what number each stands for.
-    fn all(elements: &[Element<'_>], place: impl Fn(&str) -> Option<f64>) -> Vec<Self> {
-        let lines: Vec<Points> =
-            elements.iter().filter(|e| e.is("polyline") && e.get("stroke") == AXIS).map(Element::points).collect();
-        let long = |line: &&Points| (line[0].0 - line[1].0).abs() + (line[0].1 - line[1].1).abs() > 100.0;
-        let labels = |anchor: &str| -> Vec<(f64, f64, &str)> {
-            let of = |e: &&Element<'_>| e.is("text") && e.get("text-anchor") == anchor && e.get("transform").is_empty();
-            elements.iter().filter(of).map(|e| (e.number("x"), e.number("y"), e.words)).collect()
-        };
-        let (beside, below) = (labels("end"), labels("middle"));
-        let verticals = lines.iter().filter(long).filter(|line| line[0].0 == line[1].0);
-        verticals
-            .map(|vertical| {
-                let (top, bottom) = (vertical[0].1.min(vertical[1].1), vertical[0].1.max(vertical[1].1));
-                let horizontal = lines
-                    .iter()
-                    .filter(long)
-                    .find(|line| line[0].1 == line[1].1 && (line[0].1 - bottom).abs() < 3.0)
-                    .unwrap();
-                // A label belongs to the tick at its height, or above it.
-                let ticks_y: Points = beside
-                    .iter()
-                    .filter(|(_, y, _)| (top..=bottom).contains(y))
-                    .inspect(|(_, y, _)| {
-                        assert!(lines.iter().any(|l| l[0].0 != l[1].0 && l[0].1 == *y && l[1].1 == *y));
-                    })
-                    .map(|(_, y, words)| (*y, words.parse().unwrap()))
-                    .collect();
-                let ticks_x: Points = below
-                    .iter()
-                    .filter(|(_, y, _)| (bottom..bottom + 60.0).contains(y))
-                    .filter_map(|(x, _, words)| Some((*x, place(words)?)))
-                    .inspect(|(x, _)| assert!(lines.iter().any(|l| l[0].1 != l[1].1 && l[0].0 == *x && l[1].0 == *x)))
-                    .collect();
-                let (x, y) = (Axis::new(&ticks_x), Axis::new(&ticks_y));
-                Self { left: horizontal[0].0, right: horizontal[1].0, top, bottom, x, y }
-            })
-            .collect()
-    }
-
-    fn holds(&self, (x, y): (f64, f64)) -> bool {
-        (self.left - 2.0..=self.right + 2.0).contains(&x) && (self.top - 2.0..=self.bottom + 2.0).contains(&y)
-    }
-
-    /// The data's marks are where the labels say, to a quarter of a pixel.
-    fn assert_shows(&self, marks: &[(f64, f64)], data: &[(f64, f64)], what: &str) {
-        assert_eq!(marks.len(), data.len(), "{what}: {marks:?}");
-        for (mark, (x, y)) in marks.iter().zip(data) {
-            let expected = (self.x.pixel(*x), self.y.pixel(*y));
-            let off = (mark.0 - expected.0).abs().max((mark.1 - expected.1).abs());
-            assert!(off <= 2.0, "{what}: ({x}, {y}) belongs to {expected:?}, and is drawn at {mark:?}");
-        }
-    }
-}
-
-/// The lines within a panel in the order of drawing, with their stroke's width.
-fn lines(elements: &[Element<'_>], panel: &Panel) -> Vec<Points> {
-    let drawn = elements.iter().filter(|e| e.is("polyline") && e.get("stroke") != AXIS).map(Element::points);
-    drawn.filter(|points| points.iter().all(|point| panel.holds(*point))).collect()
-}
-
-fn number(words: &str) -> Option<f64> {
-    words.parse().ok()
-}
+use reading::{Element, Panel, Points, lines, number};
 
 /// `(entity, metric, [(seconds, value)])`.
 fn table(series: &[(String, &str, Points)]) -> SeriesTable {
@@ -187,7 +51,7 @@ fn a_line_is_what_was_sampled() {
         assert_eq!(drawn.iter().map(|figure| figure.name.as_str()).collect::<Vec<_>>(), [name]);
         assert!(drawn[0].svg.contains(unit), "{unit}");
         let elements = Element::all(&drawn[0].svg);
-        let panels = Panel::all(&elements, number);
+        let panels = Panel::all(&elements, number, number);
         let [panel] = &panels[..] else { panic!("{} panels", panels.len()) };
         let found = lines(&elements, panel);
         assert_eq!(found.len(), 2, "{name}");
@@ -209,7 +73,7 @@ fn a_band_reaches_from_the_least_to_the_largest() {
     };
     let drawn = draw(&(1..=12).map(flow).collect::<Vec<_>>());
     let elements = Element::all(&drawn[0].svg);
-    let panel = &Panel::all(&elements, number)[0];
+    let panel = &Panel::all(&elements, number, number)[0];
     // 1 to 12: sum 78, sum of squares 650; 2, 4, 6 and 8: mean 5.
     let mean = [(0.0, 6.5), (2.5, 13.5), (5.0, 650.0 / 48.0), (8.0, 5.0)];
     panel.assert_shows(&lines(&elements, panel)[0], &mean, "mean");
@@ -230,7 +94,7 @@ fn each_queue_is_read_at_its_own_axis() {
         ("b->c".into(), metric::RED_AVERAGE, average.clone()),
     ]);
     let elements = Element::all(&drawn[0].svg);
-    let panels = Panel::all(&elements, number);
+    let panels = Panel::all(&elements, number, number);
     assert_eq!(panels.len(), 2);
     let [upper, lower] = [&panels[0], &panels[1]].map(|panel| lines(&elements, panel));
     assert_eq!((upper.len(), lower.len()), (2, 1));
@@ -245,7 +109,7 @@ fn what_is_left_of_a_long_run_is_true() {
     let saw: Points = (0..50_000u32).map(|n| (f64::from(n) / 100.0, f64::from(n % 5_000) / 1_000.0)).collect();
     let drawn = draw(&[("saw".into(), metric::CWND, saw)]);
     let elements = Element::all(&drawn[0].svg);
-    let panel = &Panel::all(&elements, number)[0];
+    let panel = &Panel::all(&elements, number, number)[0];
     let line = &lines(&elements, panel)[0];
     assert!((1_000..3_000).contains(&line.len()), "{}", line.len());
     let (tops, feet): (Vec<_>, Vec<_>) = (0..10).map(|n| (50.0 * f64::from(n + 1) - 0.01, 50.0 * f64::from(n))).unzip();
@@ -296,7 +160,7 @@ fn a_chart_is_read_at_its_places() {
         let drawn = chart.draw().unwrap();
         let elements = Element::all(&drawn.svg);
         let place = |words: &str| names.iter().position(|place| place == words).map(|at| at as f64);
-        let panel = &Panel::all(&elements, place)[0];
+        let panel = &Panel::all(&elements, place, number)[0];
         if from_zero {
             assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "the axis begins at zero");
         }

@@ -31,6 +31,8 @@ pub enum YAxis {
 pub(super) const LARGEST: f64 = 1e15;
 /// On an axis of logarithms, what lies below is taken for zero.
 const SMALLEST: f64 = 1e-15;
+/// Between the two.
+pub(super) const MOST_DECADES: f64 = 30.0;
 
 /// Up to so many places each has its name below it; of more, some do.
 pub(super) const NAMED_PLACES: usize = 40;
@@ -88,6 +90,21 @@ impl Drawn {
         Self { range, ticks }
     }
 
+    /// The same with a tick at each of these coordinates, if they are few and do not crowd.
+    pub(super) fn numbers_at(scale: Scale, range: Range<f64>, many: usize, mut at: Vec<f64>) -> Self {
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        let least = (range.end - range.start) / (many + 1) as f64;
+        if !(2..=many).contains(&at.len()) || at.windows(2).any(|pair| pair[1] - pair[0] < least) {
+            return Self::numbers(scale, range, many);
+        }
+        let ticks = match scale {
+            Scale::Linear => labelled(at),
+            Scale::Logarithm => at.into_iter().map(|at| (at, each(libm::pow(10.0, at)))).collect(),
+        };
+        Self { range, ticks }
+    }
+
     /// What stands at a tick.
     fn label(&self, at: f64) -> String {
         self.ticks.iter().find(|(known, _)| *known == at).map_or(String::new(), |(_, words)| words.clone())
@@ -103,7 +120,10 @@ impl Ranged for Drawn {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        RangedCoordf64::from(self.range.clone()).map(value, limit)
+        // Nothing is drawn far outside, where pixels have no numbers.
+        let length = self.range.end - self.range.start;
+        let near = value.clamp(self.range.start - length, self.range.end + length);
+        RangedCoordf64::from(self.range.clone()).map(&near, limit)
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
@@ -171,13 +191,12 @@ fn logarithms(range: &Range<f64>, many: usize) -> Vec<(f64, String)> {
         values = evenly(&(power(range.start)..power(range.end)), many);
         values.iter_mut().for_each(|value| *value *= unit);
     }
-    labelled_each(values)
+    values.into_iter().map(|value| (libm::log10(value), each(value))).collect()
 }
 
-fn labelled_each(values: Vec<f64>) -> Vec<(f64, String)> {
-    // From a millionth to a million is more than digits can show.
-    let words = |value: f64| if (1e-3..1e6).contains(&value) { decimal(value) } else { power(value) };
-    values.into_iter().map(|value| (libm::log10(value), words(value))).collect()
+/// Digits, unless they would be many: from a millionth to a million is more than they can show.
+fn each(value: f64) -> String {
+    if (1e-3..1e6).contains(&value) { decimal(value) } else { power(value) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub struct ChartBox {
     pub colour: usize,
     /// Where its middle is.
     pub x: f64,
-    /// How wide it is, as `x` counts.
+    /// How wide it is, as `x` counts; over logarithms in powers of ten.
     pub width: f64,
     /// What it is of. What is no number, or beyond 10^15, is left out.
     pub samples: Vec<f64>,

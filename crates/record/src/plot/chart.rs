@@ -1,6 +1,6 @@
 //! Numbers over places or other numbers, with error bars, steps and boxes: the figures of papers.
 
-use super::axis::{Drawn as Axis, NAMED_PLACES, Scale, XAxis, YAxis};
+use super::axis::{Drawn as Axis, LARGEST, MOST_DECADES, NAMED_PLACES, Scale, XAxis, YAxis};
 use super::boxes::{ChartBox, Five};
 use super::frame::{
     AXIS, Area, BAND, DrawError, Frame, GRID, INK, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
@@ -44,7 +44,7 @@ const PLOT_HEIGHT: i32 = 346;
 /// What it needs at least, where words have 13 px.
 const LOWEST_PLOT: i32 = 120;
 /// Names of places that are too long to stand side by side stand in so many rows at most.
-const MOST_ROWS: usize = 3;
+const MOST_ROWS: i32 = 3;
 /// From one such row to the next, in px.
 const NAME_ROW: i32 = 16;
 /// An error bar's width, and that of a box's outline, in units.
@@ -161,6 +161,7 @@ impl Chart {
     fn placed(&self, frame: &Frame<'_>, width: i32, height: i32) -> Placed<'_> {
         let scale = if self.y == YAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };
         let lines: Vec<_> = self.lines.iter().map(|line| (line, self.spots(line, scale))).collect();
+        let widest = if self.x == XAxis::Logarithm { MOST_DECADES } else { LARGEST };
         let boxes: Vec<_> = self
             .boxes
             .iter()
@@ -169,8 +170,7 @@ impl Chart {
                 // On an axis of logarithms a box is of what can be drawn there.
                 let drawable: Vec<f64> =
                     of.samples.iter().copied().filter(|sample| scale.coordinate(*sample).is_some()).collect();
-                let width = of.width.is_finite().then_some(of.width.abs().min(1.0))?;
-                Some((of, x, Five::of(&drawable)?)).filter(|_| width > 0.0)
+                Some((of, x, Five::of(&drawable)?)).filter(|_| of.width > 0.0 && of.width <= widest)
             })
             .collect();
         let spots = || lines.iter().flat_map(|(_, spots)| spots);
@@ -186,15 +186,18 @@ impl Chart {
                 Axis::places(names, if has_width { 0.5 } else { 0.3 })
             }
             numbers => {
-                let (from, to) = match range(spots().map(|spot| spot.x)) {
+                let of_boxes = boxes.iter().flat_map(|(of, x, _)| [x - of.width / 2.0, x + of.width / 2.0]);
+                let ends = || spots().map(|spot| spot.x).chain(of_boxes.clone());
+                let (from, to) = match range(ends()) {
                     // A number alone is in the middle.
-                    (from, _) if spots().all(|spot| spot.x == from) => (from - 0.5, from + 0.5),
+                    (from, _) if ends().all(|x| x == from) => (from - 0.5, from + 0.5),
                     range => range,
                 };
-                let is_curve = self.lines.iter().all(|line| line.style == LineStyle::Steps);
-                let beside = if is_curve { 0.0 } else { (to - from) * 0.03 };
+                let beside = (to - from) * 0.03;
                 let scale = if *numbers == XAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };
-                Axis::numbers(scale, from - beside..to + beside, frame.x_ticks(width))
+                let (range, many) = (from - beside..to + beside, frame.x_ticks(width));
+                let marked = lines.iter().filter(|(line, _)| line.style == LineStyle::Marked);
+                Axis::numbers_at(scale, range, many, marked.flat_map(|(_, spots)| spots).map(|spot| spot.x).collect())
             }
         };
         Placed { lines, boxes, x, y: Axis::numbers(scale, low..high + air, frame.y_ticks(height)), scale }
@@ -210,7 +213,7 @@ impl Chart {
 
     fn spots(&self, line: &ChartLine, scale: Scale) -> Vec<Spot> {
         let spot = |point: &ChartPoint| {
-            if !(0.0..=1e15).contains(&point.error) {
+            if !(0.0..=LARGEST).contains(&point.error) {
                 return None;
             }
             let (x, y) = (self.x_coordinate(point.x)?, scale.coordinate(point.value)?);
@@ -225,16 +228,13 @@ impl Chart {
     fn draw_plot(&self, frame: &Frame<'_>, area: &Area<'_>, names: &Names) -> Result<(), DrawError> {
         let (width, height) = area.dim_in_pixel();
         let placed = self.placed(frame, width as i32, height as i32);
-        let y_labels = Y_LABELS_WIDTH.max(placed.y.longest_label() as i32 * 7 + 12);
+        let below = frame.px(X_LABELS_HEIGHT + TIME_TITLE_HEIGHT) + names.extra_height(frame);
         let mut plot = ChartBuilder::on(area)
             .margin(frame.px(MARGIN))
             .margin_top(frame.px(6))
             .margin_bottom(frame.px(4))
-            .set_label_area_size(LabelAreaPosition::Left, frame.px(y_labels))
-            .set_label_area_size(
-                LabelAreaPosition::Bottom,
-                frame.px(X_LABELS_HEIGHT + TIME_TITLE_HEIGHT) + names.extra_height(frame),
-            )
+            .set_label_area_size(LabelAreaPosition::Left, frame.y_labels_width(placed.y.longest_label()))
+            .set_label_area_size(LabelAreaPosition::Bottom, below)
             .build_cartesian_2d(placed.x.clone(), placed.y.clone())?;
         let x_title = frame.style.x_title.as_deref().unwrap_or(&self.x_title);
         let y_title = frame.style.y_title.as_deref().unwrap_or(&self.y_title);
@@ -248,7 +248,7 @@ impl Chart {
             .x_desc(printable(x_title))
             .y_desc(printable(y_title))
             .label_style(frame.words(13))
-            .axis_desc_style(frame.words(14))
+            .axis_desc_style(frame.words(frame.fitting(y_title, height as i32 - below + frame.px(12), 14)))
             .draw()?;
         if own_names {
             names.draw(frame, area, &plot, &placed)?;
@@ -283,9 +283,8 @@ impl Chart {
             legend.entry(meaning, style_swatch(*style));
         }
         if !self.boxes.is_empty() {
-            legend.note("box: quartiles and median");
-            legend.note("whiskers: within 1.5 of the box");
-            legend.note("beyond: each; mark within: mean");
+            legend.note("box: quartiles, median; mark: mean");
+            legend.note("whiskers: up to 1.5 times the box");
         }
         legend
     }
@@ -294,7 +293,7 @@ impl Chart {
 /// Where the names of places are to stand.
 struct Names {
     /// How many rows they take turns in.
-    rows: usize,
+    rows: i32,
     /// How many characters of them fit.
     characters: usize,
 }
@@ -310,12 +309,17 @@ impl Names {
         let needed = frame.width_of(longest + usize::from(!are_numbers), 13);
         // Of many places not all have their names.
         let fits = needed <= own || names.len() > NAMED_PLACES;
-        let rows = if fits { 1 } else { ((needed + own - 1) / own).clamp(2, MOST_ROWS as i32) as usize };
-        Self { rows, characters: if fits { usize::MAX } else { frame.characters(own * rows as i32, 13) } }
+        if fits {
+            return Self { rows: 1, characters: usize::MAX };
+        }
+        // Of each row a quarter is left free, since the first and the last name may have to give way to the picture's edge.
+        let room = |rows: i32| own * rows * 3 / 4;
+        let rows = (2..MOST_ROWS).find(|rows| needed <= room(*rows)).unwrap_or(MOST_ROWS);
+        Self { rows, characters: frame.characters(room(rows), 13) }
     }
 
     fn extra_height(&self, frame: &Frame<'_>) -> i32 {
-        frame.px(NAME_ROW) * (self.rows as i32 - 1)
+        frame.px(NAME_ROW) * (self.rows - 1)
     }
 
     fn draw(
@@ -328,8 +332,10 @@ impl Names {
         let to_area = to_area(area, plot);
         for (number, (at, name)) in placed.x.ticks.iter().enumerate() {
             let (x, bottom) = to_area(*at, placed.y.range.start);
-            let y = bottom + 8 * PIXEL + frame.px(NAME_ROW) * (number % self.rows) as i32;
-            let words = printable(&shortened(name, self.characters));
+            let y = bottom + frame.px(8) + frame.px(NAME_ROW) * (number as i32 % self.rows);
+            let words = shortened(name, self.characters);
+            let half = frame.width_of(words.chars().count(), 13) / 2;
+            let x = x.min(area.dim_in_pixel().0 as i32 - half).max(half);
             area.draw(&Text::new(words, (x, y), frame.words(13).pos(Pos::new(HPos::Center, VPos::Top))))?;
         }
         Ok(())

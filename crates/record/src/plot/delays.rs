@@ -29,8 +29,12 @@ pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Opt
             found.extend(flow.one_way_delay_s.iter().map(|of| Found { run, flow: &flow.name, kind: None, of }));
         }
     }
-    let words =
-        Words { name: "delay-cdf", title: "One-way delay of packets that arrived", x: "One-way delay", of: "packets" };
+    let words = Words {
+        name: "delay-cdf",
+        title: "One-way delay of packets that arrived",
+        x: "One-way delay",
+        y: shares("packets", complementary),
+    };
     chart(runs, &found, x, complementary, words)
 }
 
@@ -45,8 +49,9 @@ pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Opt
             found.extend(kinds.map(|(kind, of)| Found { run, flow: &flow.name, kind: Some(*kind), of }));
         }
     }
+    let y = if complementary { "Share of frames not yet complete" } else { "Share of frames that are complete" };
     let words =
-        Words { name: "frames", title: "Frames that are complete in time", x: "Time since written", of: "frames" };
+        Words { name: "frames", title: "Frames that are complete in time", x: "Time since written", y: y.to_owned() };
     chart(runs, &found, x, complementary, words)
 }
 
@@ -61,7 +66,7 @@ struct Words {
     name: &'static str,
     title: &'static str,
     x: &'static str,
-    of: &'static str,
+    y: String,
 }
 
 fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: bool, words: Words) -> Option<Chart> {
@@ -70,25 +75,20 @@ fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: b
     let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
     let many_kinds = found.iter().any(|found| found.kind != first.kind);
     let many_flows = found.iter().any(|found| found.flow != first.flow);
-    let with_kind = |found: &Found<'_>, flow: &str, many: bool| match found.kind {
-        Some(kind) if many_kinds && many => format!("{flow}, {kind}"),
-        Some(kind) if many_kinds => kind.to_string(),
-        _ => flow.to_owned(),
-    };
-    let names = |found: &Found<'_>| {
-        let (flow, of_stem) =
-            (with_kind(found, found.flow, many_flows), with_kind(found, stem(found.flow), many_flows));
-        let many = many_flows || many_kinds;
-        named.names(found.run, &flow, many, &of_stem, many)
-    };
-    let label = |found: &Found<'_>| {
-        let flow = with_kind(found, found.flow, many_flows);
+    let label = |found: &Found<'_>, flow: &str| {
+        let flow = match found.kind {
+            Some(kind) if many_kinds && many_flows => format!("{flow}, {kind}"),
+            Some(kind) if many_kinds => kind.to_string(),
+            _ => flow.to_owned(),
+        };
         Named::line(&named.over_seeds.each[found.run], &flow, runs.len() > 1, many_flows || many_kinds)
     };
-    let mut together = together(found, label);
-    for coarser in [|names: super::Names| names.of_seeds, |names: super::Names| names.coarse] {
+    let run = |found: &Found<'_>| named.names(found.run, "", false, "", false).coarse;
+    let coarser: [&dyn Fn(&Found<'_>) -> String; 2] = [&|found| label(found, stem(found.flow)), &run];
+    let mut together = together(found, |found| label(found, found.flow));
+    for label in coarser {
         if together.len() > MAX_LINES {
-            together = self::together(found, |found| coarser(names(found)));
+            together = self::together(found, label);
         }
     }
     let longest = together.iter().filter_map(|(_, of)| of.bins.last()).map(|(delay, _)| *delay).fold(0.0, f64::max);
@@ -102,7 +102,7 @@ fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: b
         name: words.name.to_owned(),
         title: named.title(words.title, only),
         x_title: format!("{} ({unit})", words.x),
-        y_title: shares(words.of, complementary),
+        y_title: words.y,
         x,
         y: if complementary { YAxis::Logarithm } else { YAxis::FromZero },
         heading: named.over_seeds.heading,
@@ -149,6 +149,7 @@ pub(super) fn cumulative(bins: &[(f64, u64)], of: u64, complementary: bool) -> V
     std::iter::once(point(*first, 0)).chain(steps).collect()
 }
 
+/// What stands beside the shares of so many of something.
 pub(super) fn shares(of: &str, complementary: bool) -> String {
-    if complementary { format!("Share of {of} above") } else { format!("Share of {of} up to this") }
+    if complementary { format!("Share of {of} above this") } else { format!("Cumulative share of {of}") }
 }

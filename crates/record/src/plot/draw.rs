@@ -4,7 +4,7 @@ use super::axis::{Drawn as Axis, Scale};
 use super::curves::{Drawn, thinned};
 use super::frame::{
     AXIS, Area, BAND, COLOURS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
-    Y_LABELS_WIDTH, printable, range, shortened,
+    printable, range, shortened,
 };
 use super::legend::Legend;
 use super::style::{LegendPlace, Style};
@@ -78,12 +78,14 @@ fn draw_panel(
     let x = Axis::numbers(Scale::Linear, from..to, frame.x_ticks(width));
     // Air above the highest value.
     let y = Axis::numbers(Scale::Linear, low..high + (high - low) * 0.06, frame.y_ticks(height));
+    let y_labels = frame.y_labels_width(y.longest_label());
+    let below = frame.px(X_LABELS_HEIGHT + time_title_height);
     let mut chart = ChartBuilder::on(area)
         .margin(frame.px(MARGIN))
         .margin_top(frame.px(6 + title_height))
         .margin_bottom(frame.px(4))
-        .set_label_area_size(LabelAreaPosition::Left, frame.px(Y_LABELS_WIDTH))
-        .set_label_area_size(LabelAreaPosition::Bottom, frame.px(X_LABELS_HEIGHT + time_title_height))
+        .set_label_area_size(LabelAreaPosition::Left, y_labels)
+        .set_label_area_size(LabelAreaPosition::Bottom, below)
         .build_cartesian_2d(x, y)?;
     let x_title = frame.style.x_title.as_deref().unwrap_or("Time (s)");
     let y_title = frame.style.y_title.as_deref().unwrap_or(&panel.y_title);
@@ -96,11 +98,11 @@ fn draw_panel(
         .x_desc(if is_last { printable(x_title) } else { String::new() })
         .y_desc(printable(y_title))
         .label_style(frame.words(13))
-        .axis_desc_style(frame.words(14))
+        .axis_desc_style(frame.words(frame.fitting(y_title, height - below + frame.px(12), 14)))
         .draw()?;
     if !title.is_empty() {
         let words = Pos::new(HPos::Left, VPos::Center);
-        let at = (frame.px(MARGIN + Y_LABELS_WIDTH), frame.px(6 + PANEL_TITLE / 2));
+        let at = (frame.px(MARGIN) + y_labels, frame.px(6 + PANEL_TITLE / 2));
         let fitting = shortened(title, frame.characters(width - at.0, 14));
         area.draw(&Text::new(printable(&fitting), at, frame.words(14).pos(words)))?;
     }

@@ -92,6 +92,11 @@ impl<'a> Frame<'a> {
         (characters.min(1000) as i32 * 54 * self.px(pixels) + 99) / 100
     }
 
+    /// What the numbers beside a plot and its title there take, if the longest has so many characters.
+    pub(super) fn y_labels_width(&self, longest: usize) -> i32 {
+        self.px(Y_LABELS_WIDTH).max(self.width_of(longest, 12) + self.px(26))
+    }
+
     /// How many ticks a horizontal axis of a plot so wide has room for, labels and all.
     pub(super) fn x_ticks(&self, width: i32) -> usize {
         let room = width - 2 * self.px(MARGIN) - self.px(Y_LABELS_WIDTH);
@@ -101,6 +106,12 @@ impl<'a> Frame<'a> {
     /// How many ticks a vertical axis of a plot so high has room for.
     pub(super) fn y_ticks(&self, height: i32) -> usize {
         (height / self.px(30)).clamp(2, 7) as usize
+    }
+
+    /// This size, or a smaller one in which the words fit into a length.
+    pub(super) fn fitting(&self, words: &str, length: i32, pixels: i32) -> i32 {
+        let needed = self.width_of(words.chars().count(), pixels);
+        if needed <= length { pixels } else { (pixels * length / needed).max(8) }
     }
 
     pub(super) fn title_height(&self) -> i32 {

@@ -13,7 +13,7 @@ const DASHES: [&str; COLOURS.len()] =
 /// A line's colour and mark, by its number: no two of the first 64 have the same. The mark shifts where colours begin again.
 pub(super) fn look(number: usize) -> (RGBColor, usize) {
     let many = COLOURS.len();
-    (COLOURS[number % many], (number + number / many) % many)
+    (COLOURS[number % many], (number % many + number / many % many) % many)
 }
 
 /// Draws mark `mark` around `centre`.

@@ -4,6 +4,7 @@ use super::axis::{LARGEST, XAxis, YAxis};
 use super::boxes::ChartBox;
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::delays::{cumulative, shares};
+use crate::Estimate;
 
 /// What is drawn of runs over a parameter. [`lines`](Self::lines), [`boxes`](Self::boxes) and [`distributions`](Self::distributions)
 /// make charts of it.
@@ -41,12 +42,14 @@ pub struct Group {
 pub struct GroupPoint {
     /// The parameter, or which of the places, from 0.
     pub x: f64,
-    /// A sample a run.
+    /// A sample a run. What is no number, or beyond 10^15, is left out.
     pub samples: Vec<f64>,
-    /// Their mean.
-    pub mean: f64,
-    /// Half the width of its 95 % interval; 0 if there is none.
-    pub half_width: f64,
+}
+
+impl GroupPoint {
+    fn drawable(&self) -> Vec<f64> {
+        self.samples.iter().copied().filter(|sample| sample.abs() <= LARGEST).collect()
+    }
 }
 
 /// Of the way from one place to the next, what is drawn at a place takes.
@@ -62,21 +65,23 @@ impl Sweep {
         let beside = GROUP_WIDTH / self.groups.len().max(1) as f64;
         let line = |(number, group): (usize, &Group)| {
             let shift = if is_places { beside * (number as f64 - (self.groups.len() - 1) as f64 / 2.0) } else { 0.0 };
-            let point =
-                |point: &GroupPoint| ChartPoint { x: point.x + shift, value: point.mean, error: point.half_width };
-            let mut points: Vec<ChartPoint> = group.points.iter().map(point).collect();
+            let point = |point: &GroupPoint| {
+                let Estimate { mean, ci95, .. } = Estimate::of(&point.drawable())?;
+                Some(ChartPoint { x: point.x + shift, value: mean, error: ci95.unwrap_or(0.0) })
+            };
+            let mut points: Vec<ChartPoint> = group.points.iter().filter_map(point).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             ChartLine { label: self.label(group), colour: number, style, points }
         };
         let lines: Vec<ChartLine> = self.groups.iter().enumerate().map(line).collect();
-        let drawn = || self.groups.iter().flat_map(|group| &group.points).filter(|point| point.half_width > 0.0);
-        let runs = || drawn().map(|point| point.samples.len()).filter(|runs| *runs > 0);
-        let meaning = match (runs().min(), runs().max()) {
-            (Some(least), Some(most)) if least == most => format!("mean, 95 % of {most} runs"),
-            (Some(least), Some(most)) => format!("mean, 95 % of {least} to {most} runs"),
-            _ => "mean, 95 % interval".to_owned(),
+        let points = self.groups.iter().flat_map(|group| &group.points);
+        let runs: Vec<usize> = points.map(|point| point.drawable().len()).filter(|runs| *runs > 1).collect();
+        let meaning = match (runs.iter().min(), runs.iter().max()) {
+            (Some(least), Some(most)) if least == most => Some(format!("mean, 95 % of {most} runs")),
+            (Some(least), Some(most)) => Some(format!("mean, 95 % of {least} to {most} runs")),
+            _ => None,
         };
-        let styles = drawn().next().map(|_| (style, meaning)).into_iter().collect();
+        let styles = meaning.map(|meaning| (style, meaning)).into_iter().collect();
         Chart { styles, lines, ..self.empty() }
     }
 
@@ -110,8 +115,7 @@ impl Sweep {
         let mut lines = Vec::new();
         for group in &self.groups {
             for point in &group.points {
-                let mut bins: Vec<(f64, u64)> =
-                    point.samples.iter().filter(|sample| sample.abs() <= LARGEST).map(|sample| (*sample, 1)).collect();
+                let mut bins: Vec<(f64, u64)> = point.drawable().into_iter().map(|sample| (sample, 1)).collect();
                 bins.sort_by(|a, b| a.0.total_cmp(&b.0));
                 let place = values.iter().position(|value| *value == point.x).and_then(|place| places.get(place));
                 let label = match (self.groups.len() > 1, values.len() > 1) {
