@@ -76,8 +76,10 @@ impl Job {
         let summary = String::from_utf8(self.folder.read(Folder::SUMMARY).ok()?).ok()?;
         let ours = timing.code.as_deref() == Some(CODE);
         let series = self.scenario.series.map(|_| Folder::SERIES);
+        let distributions = self.scenario.distributions.then_some(Folder::DISTRIBUTIONS);
         let traces = self.traces.iter().map(|format| format.file());
-        let whole = [Folder::SUMMARY].into_iter().chain(series).chain(traces).all(|name| sums.of(name).is_some());
+        let wanted = [Folder::SUMMARY].into_iter().chain(series).chain(distributions).chain(traces);
+        let whole = wanted.into_iter().all(|name| sums.of(name).is_some());
         let same = sums.of(Folder::SCENARIO) == Some(Checksum::of(self.resolved.as_bytes()));
         Summary::from_json(&summary).ok().filter(|summary| same && ours && whole && summary.complete)
     }
@@ -175,6 +177,10 @@ impl Job {
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
             samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
             sums.add(Folder::SERIES, file.end()?);
+        }
+        if let Some(distributions) = &record.distributions {
+            let json = distributions.to_json();
+            sums.add(Folder::DISTRIBUTIONS, self.folder.write(Folder::DISTRIBUTIONS, json.as_bytes())?);
         }
         Ok(Ended { summary: record.summary, timing, outcome })
     }

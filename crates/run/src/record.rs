@@ -4,7 +4,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Checksums};
 use crate::folder::{Folder, is_plain, partial};
 use crate::traces::TraceFormat;
-use headway_record::{FIGURES, SeriesTable};
+use headway_record::{Distributions, FIGURES, SeriesTable};
 use std::path::Path;
 
 impl Folder {
@@ -14,6 +14,8 @@ impl Folder {
     pub const SUMMARY: &str = "summary.json";
     /// Samples over time.
     pub const SERIES: &str = "series.arrow";
+    /// How long each packet and frame took, of a run that was to keep it.
+    pub const DISTRIBUTIONS: &str = "distributions.json";
     /// What the run took.
     pub const TIMING: &str = "timing.json";
     /// Checksums of the others.
@@ -25,7 +27,7 @@ impl Folder {
     fn own() -> impl Iterator<Item = &'static str> {
         let traces = TraceFormat::ALL.into_iter().map(TraceFormat::file);
         let rest = [Self::TIMING, Self::LIVE, Self::SCENARIO, Self::CHECKSUMS];
-        [Self::SUMMARY, Self::SERIES].into_iter().chain(traces).chain(rest)
+        [Self::SUMMARY, Self::SERIES, Self::DISTRIBUTIONS].into_iter().chain(traces).chain(rest)
     }
 
     /// Removes what an earlier run has left here, pictures of it too, the summary first: without it the rest is no
@@ -82,5 +84,15 @@ impl Folder {
     pub fn series(&self) -> Result<SeriesTable, Error> {
         SeriesTable::from_ipc(&self.read(Self::SERIES)?)
             .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.to_string() })
+    }
+
+    /// How long each packet and frame of the record took.
+    ///
+    /// # Errors
+    /// It cannot be read, or was not kept.
+    pub fn distributions(&self) -> Result<Distributions, Error> {
+        let text = String::from_utf8_lossy(&self.read(Self::DISTRIBUTIONS)?).into_owned();
+        Distributions::from_json(&text)
+            .map_err(|error| Error::Record { path: self.path(Self::DISTRIBUTIONS), reason: error.to_string() })
     }
 }

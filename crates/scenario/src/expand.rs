@@ -45,6 +45,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         seed: tables.seed,
         ties: tables.ties,
         series: (!series.is_zero()).then_some(series),
+        distributions: tables.record.distributions,
         hosts: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.host),
         clocks: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.clock),
         nodes: names.nodes,

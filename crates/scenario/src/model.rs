@@ -24,6 +24,8 @@ pub struct Scenario {
     pub ties: Ties,
     /// The interval of the series; `None`: no series.
     pub series: Option<Duration>,
+    /// Whether the record keeps how long each packet and frame took.
+    pub distributions: bool,
     /// The nodes' names: those of `[[node]]` in file order, then those that links imply.
     pub nodes: Vec<String>,
     /// What receiving costs there, one a node; `None`: nothing.

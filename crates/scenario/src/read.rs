@@ -141,7 +141,8 @@ fn record<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<RecordTable> 
         }
         Some(_) => open.optional("series").unwrap_or_default(),
     };
-    Some(RecordTable { series })
+    let distributions = open.optional("distributions").unwrap_or_default();
+    Some(RecordTable { series, distributions })
 }
 
 fn node<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<NodeTable> {

@@ -76,11 +76,15 @@ pub(crate) struct RecordTable {
     /// The interval of the series; false or 0s for none.
     #[schemars(default, with = "Series")]
     pub(crate) series: Duration,
+    /// Whether to keep how long each packet and frame took, and not only mean and percentiles.
+    #[schemars(default)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) distributions: bool,
 }
 
 impl Default for RecordTable {
     fn default() -> Self {
-        Self { series: Duration::from_millis(100) }
+        Self { series: Duration::from_millis(100), distributions: false }
     }
 }
 

@@ -3,10 +3,11 @@
 use super::Simulation;
 use crate::attacker::Attacker;
 use crate::fingerprint::Fingerprint;
+use crate::flow::Flow;
 use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
-use headway_record::{FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
+use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Moment, Registry};
 
 /// What a run leaves.
@@ -16,6 +17,8 @@ pub struct Record<O = ()> {
     pub summary: Summary,
     /// Values over time, if the scenario asks for them: what has not been taken yet.
     pub series: Option<SeriesWriter>,
+    /// How long each packet and frame took, if the scenario asks for it.
+    pub distributions: Option<Distributions>,
     /// The order of the run's events.
     pub fingerprint: Fingerprint,
     /// Where all packets went.
@@ -96,8 +99,15 @@ impl<O: Observer> Simulation<'_, O> {
             fingerprint: format!("{:016x}", self.fingerprint.value()),
         };
         let conservation = self.conservation();
+        let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
+            self.network.flow_meters[flow.id.0 as usize].distributions(described.name.clone())
+        };
+        let distributions = scenario
+            .distributions
+            .then(|| Distributions { flows: self.flows.iter().zip(&scenario.flows).map(of_flow).collect() });
         Record {
             summary,
+            distributions,
             series: self.series.map(Series::into_writer),
             fingerprint: self.fingerprint,
             conservation,
