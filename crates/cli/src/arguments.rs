@@ -2,10 +2,12 @@
 
 use crate::sockets::arguments::{RecvOptions, RelayOptions, SendOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use headway_record::SERIES_FIGURES;
 use headway_run::TraceFormat;
 use headway_units::Probability;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Real-time media over UDP without wrecking the network: a packet simulator for rate control and queues, and the same on real sockets.
 #[derive(Debug, Parser)]
@@ -176,9 +178,94 @@ pub(crate) struct PlotOptions {
     /// Folders that `headway run` has left; several are drawn over one another.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
+    /// What to draw of them.
+    #[arg(long, value_name = "KIND", default_value = "series")]
+    pub(crate) kind: PlotKind,
+    /// Of the series: draw this picture only. May be repeated [default: all that there are samples of].
+    #[arg(long = "metric", value_name = "NAME", value_parser = SERIES_FIGURES)]
+    pub(crate) metrics: Vec<String>,
+    /// Of delays: the share that takes longer, over logarithms.
+    #[arg(long)]
+    pub(crate) complementary: bool,
+    /// Of delays: each factor as long as the same factor elsewhere on the horizontal axis.
+    #[arg(long)]
+    pub(crate) log_x: bool,
     /// Folder for the pictures [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write this format only. May be repeated [default: all].
+    #[arg(long = "format", value_name = "FORMAT")]
+    pub(crate) formats: Vec<PlotFormat>,
+    #[command(flatten)]
+    pub(crate) look: LookOptions,
+}
+
+/// How pictures look.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Look")]
+pub(crate) struct LookOptions {
+    /// What stands above each picture; "" for nothing [default: what it shows].
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) title: Option<String>,
+    /// What stands below the horizontal axis [default: what it counts].
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) x_label: Option<String>,
+    /// What stands beside the vertical axis [default: what it counts].
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) y_label: Option<String>,
+    /// Width and height of an SVG in px, each from 200 to 4000; a PNG has twice as many [default: 960, and what the picture takes].
+    #[arg(long, value_name = "WIDTHxHEIGHT")]
+    pub(crate) size: Option<PlotSize>,
+    /// Height of numbers and names in px, from 6 to a twentieth of the picture's shorter side; titles are larger in proportion.
+    #[arg(long, value_name = "PX", default_value = "13", value_parser = clap::value_parser!(u32).range(6..=200))]
+    pub(crate) font_size: u32,
+    /// Where the legend is.
+    #[arg(long, value_name = "PLACE", default_value = "beside")]
+    pub(crate) legend: PlotLegend,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotKind {
+    /// Values over time, a picture each metric.
+    Series,
+    /// How many packets are under way how long; records must have `[record] distributions = true`.
+    DelayCdf,
+    /// How many frames are complete how soon; records must have `[record] distributions = true`.
+    Frames,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotFormat {
+    Svg,
+    Png,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotLegend {
+    /// In a column at the right.
+    Beside,
+    /// In rows below the plot.
+    Below,
+    /// Nowhere.
+    None,
+}
+
+/// Width and height in px.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlotSize {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+impl FromStr for PlotSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().ok().filter(|pixels| (200..=4000).contains(pixels));
+        let both = text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?)));
+        both.map(|(width, height)| Self { width, height })
+            .ok_or_else(|| "write width x height in px, each from 200 to 4000, such as 800x500".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,34 +1,100 @@
 //! `headway plot`: records to pictures.
 
-use crate::arguments::PlotOptions;
+use crate::arguments::{LookOptions, PlotFormat, PlotKind, PlotLegend, PlotOptions};
 use crate::error::Failure;
 use crate::output;
-use headway_record::plot::{Run, Style, figures};
+use headway_record::plot::{Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart};
 use headway_record::{SeriesTable, Summary};
 use headway_run::{Folder, listed};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
 const SCALE: f32 = 2.0;
 
 pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
-    let mut records = Vec::with_capacity(options.records.len());
-    for folder in chosen(&options.records)? {
-        records.push((label(&folder.0), read(&folder)?));
+    let records = chosen(&options.records)?;
+    let style = style(&options.look);
+    let figures = match options.kind {
+        PlotKind::Series => series(&records, options, &style)?,
+        PlotKind::DelayCdf | PlotKind::Frames => delays(&records, options, &style)?,
+    };
+    write(&figures, options)
+}
+
+/// Every picture over time, or those that were asked for.
+fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
+    let mut all = Vec::with_capacity(records.len());
+    for (folder, label) in records.iter().zip(labels(records)) {
+        all.push((label, read(folder)?));
     }
-    let runs: Vec<_> = records.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
-    let figures = figures(&runs, &Style::default()).map_err(|error| Failure::Plot(error.to_string()))?;
+    let runs: Vec<_> = all.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
+    let mut figures = figures(&runs, style).map_err(|error| Failure::Plot(error.to_string()))?;
+    if let Some(none) = options.metrics.iter().find(|name| figures.iter().all(|figure| figure.name != **name)) {
+        return Err(Failure::Plot(format!("there are no samples for the picture \"{none}\"")));
+    }
+    figures.retain(|figure| options.metrics.is_empty() || options.metrics.contains(&figure.name));
+    Ok(figures)
+}
+
+/// How long packets or frames took.
+fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
+    if !options.metrics.is_empty() {
+        return Err(Failure::Plot("--metric chooses pictures of the series: leave it out, or --kind".to_owned()));
+    }
+    let mut all = Vec::with_capacity(records.len());
+    for (folder, label) in records.iter().zip(labels(records)) {
+        is_record(folder)?;
+        if !folder.path(Folder::DISTRIBUTIONS).exists() {
+            let reason = "the run has kept no distributions; run it again with `--set record.distributions=true`";
+            return Err(Failure::record(folder.0.clone(), reason));
+        }
+        all.push((label, folder.distributions()?));
+    }
+    let runs: Vec<_> = all.iter().map(|(label, kept)| RunDelays { label, kept }).collect();
+    let x = if options.log_x { XAxis::Logarithm } else { XAxis::Numbers };
+    let (chart, nothing) = match options.kind {
+        PlotKind::Frames => (frame_chart(&runs, x, options.complementary), "no flow has frames"),
+        _ => (delay_chart(&runs, x, options.complementary), "no packet has arrived"),
+    };
+    let chart = chart.ok_or_else(|| Failure::Plot(nothing.to_owned()))?;
+    Ok(vec![chart.draw_styled(style).map_err(|error| Failure::Plot(error.to_string()))?])
+}
+
+fn write(figures: &[Figure], options: &PlotOptions) -> Result<(), Failure> {
     let out = Folder::named(options.out.as_ref().unwrap_or(&options.records[0]));
     let _lock = out.claim_for_pictures()?;
-    for figure in &figures {
-        let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
-        for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
-            let name = format!("{}.{ending}", figure.name);
-            out.write(&name, bytes)?;
-            output::text(&out.path(&name).display().to_string())?;
+    let wanted = |format: PlotFormat| options.formats.is_empty() || options.formats.contains(&format);
+    let put = |figure: &Figure, ending: &str, bytes: &[u8]| {
+        let name = format!("{}.{ending}", figure.name);
+        out.write(&name, bytes)?;
+        output::text(&out.path(&name).display().to_string())
+    };
+    for figure in figures {
+        if wanted(PlotFormat::Svg) {
+            put(figure, "svg", figure.svg.as_bytes())?;
+        }
+        if wanted(PlotFormat::Png) {
+            put(figure, "png", &figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?)?;
         }
     }
     Ok(())
+}
+
+fn style(look: &LookOptions) -> Style {
+    Style {
+        title: look.title.clone(),
+        x_title: look.x_label.clone(),
+        y_title: look.y_label.clone(),
+        width: look.size.map_or(Style::default().width, |size| size.width),
+        height: look.size.map(|size| size.height),
+        font_size: look.font_size,
+        legend: match look.legend {
+            PlotLegend::Beside => LegendPlace::Beside,
+            PlotLegend::Below => LegendPlace::Below,
+            PlotLegend::None => LegendPlace::Nowhere,
+        },
+    }
 }
 
 /// The records to draw. The folder of a sweep stands for its runs, as far as they are done. A record in it that is left of
@@ -69,10 +135,8 @@ fn is_left_over(record: &Path) -> bool {
 
 /// The samples, and from when on the run was measured.
 fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
+    is_record(record)?;
     let wrong = |reason: &str| Failure::record(record.0.clone(), reason);
-    if !record.path(Folder::SUMMARY).exists() {
-        return Err(wrong("this is no record: a folder that `headway run` has left holds summary.json"));
-    }
     if !record.path(Folder::SERIES).exists() {
         return Err(wrong("the run has recorded no series; give its scenario `[record] series = \"100ms\"`"));
     }
@@ -81,7 +145,24 @@ fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
     Ok((record.series()?, summary.interval.from))
 }
 
-/// What the legend calls a record: its folder.
+fn is_record(folder: &Folder) -> Result<(), Failure> {
+    if folder.path(Folder::SUMMARY).exists() {
+        return Ok(());
+    }
+    Err(Failure::record(folder.0.clone(), "this is no record: a folder that `headway run` has left holds summary.json"))
+}
+
+/// What the legend calls records: their folders, by their whole paths if two have the same name.
+fn labels(records: &[Folder]) -> Vec<String> {
+    let names: Vec<String> = records.iter().map(|folder| label(&folder.0)).collect();
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    if distinct.len() == names.len() {
+        names
+    } else {
+        records.iter().map(|folder| folder.0.display().to_string()).collect()
+    }
+}
+
 fn label(folder: &Path) -> String {
     let canonical = folder.canonicalize();
     let named = canonical.as_deref().unwrap_or(folder);
