@@ -63,6 +63,11 @@ fn wrong_values_are_told_what_would_be_right() {
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
         (
             "\"10s\"\n",
+            "\"10s\"\nrecord = { distributions = \"all\" }\n",
+            "record.distributions: \"all\" is not true or false",
+        ),
+        (
+            "\"10s\"\n",
             "\"10s\"\nrecord = { series = \"1ns\" }\n",
             "record.series: 140000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns",
         ),

@@ -100,6 +100,20 @@ fn series_can_be_off() {
     }
 }
 
+/// A resolved scenario says nothing of them where they are off: records are what they were before there were any.
+#[test]
+fn distributions_are_kept_where_they_are_asked_for() {
+    for (written, kept) in
+        [("", false), ("record = { distributions = false }\n", false), ("record = { distributions = true }\n", true)]
+    {
+        let loaded = changed("\"10s\"\n", &format!("\"10s\"\n{written}")).unwrap();
+        assert_eq!(loaded.scenario.distributions, kept, "{written}");
+        assert_eq!(loaded.scenario.series, Some(Duration::from_millis(100)));
+        assert_eq!(loaded.resolved_toml.contains("distributions"), kept, "{}", loaded.resolved_toml);
+        assert_resolves(&loaded);
+    }
+}
+
 /// The nearest dialect counts: the table's own, its flow's or link's, the scenario's.
 #[test]
 fn dialects_are_inherited() {
