@@ -171,6 +171,8 @@ pub(crate) struct SweepOptions {
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) look: LookOptions,
 }
 
 #[derive(Debug, Args)]

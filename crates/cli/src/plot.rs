@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Pixels a point, so that a picture fills a page.
-const SCALE: f32 = 2.0;
+pub(crate) const SCALE: f32 = 2.0;
 
 pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
     let records = chosen(&options.records)?;
@@ -81,7 +81,8 @@ fn write(figures: &[Figure], options: &PlotOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn style(look: &LookOptions) -> Style {
+/// How pictures are to look.
+pub(crate) fn style(look: &LookOptions) -> Style {
     Style {
         title: look.title.clone(),
         x_title: look.x_label.clone(),

@@ -6,6 +6,7 @@ use crate::arguments::SweepOptions;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
+use crate::plot::SCALE;
 use crate::progress::Progress;
 use crate::run::folder;
 use headway_record::plot::Figure;
@@ -69,9 +70,6 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     }
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
-
-/// Pixels a point, so that a picture fills a page.
-const SCALE: f32 = 2.0;
 
 /// Writes pictures, and gives where.
 fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::arguments::SweepOptions;
 use crate::error::Failure;
-use headway_record::Estimate;
+use crate::plot::style;
 use headway_record::plot::{Figure, Group, GroupPoint, Sweep, XAxis, YAxis};
 use headway_run::{Answer, AnswerRow, safe_name};
 use headway_scenario::Cell;
@@ -33,7 +33,7 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
             (_, true) => sweep.distributions(false, XAxis::Numbers),
             _ => sweep.lines(),
         };
-        figures.push(chart.draw().map_err(|error| Failure::Plot(error.to_string()))?);
+        figures.push(chart.draw_styled(&style(&options.look)).map_err(|error| Failure::Plot(error.to_string()))?);
     }
     Ok(figures)
 }
@@ -86,9 +86,7 @@ fn groups(answer: &Answer, metric: usize, x: usize, by: Option<usize>, places: &
         }
         let point = |(place, seeds): (&&str, &BTreeMap<u64, Vec<f64>>)| {
             let samples: Vec<f64> = seeds.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
-            let estimate = Estimate::of(&samples)?;
-            let (mean, half_width) = (estimate.mean, estimate.ci95.unwrap_or(0.0));
-            Some(GroupPoint { x: *places.get(*place)?, samples, mean, half_width })
+            Some(GroupPoint { x: *places.get(*place)?, samples })
         };
         Group { label: (*of).to_owned(), points: seeds.iter().filter_map(point).collect() }
     };
