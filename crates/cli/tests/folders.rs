@@ -255,7 +255,8 @@ fn a_vary_that_was_edited_keeps_its_runs_and_tells_of_those_that_are_left() {
         let told = place.does(&format!("plot {records} --out pictures"));
         let drawn = place.read("pictures/throughput.svg");
         for (interval, is_there) in [("20ms", false), ("30ms", true), ("40ms", true), ("50ms", true)] {
-            assert_eq!(drawn.contains(&format!("interval={interval}")), is_there, "{interval} of {records}");
+            // The only key that differs is the legend's heading.
+            assert_eq!(drawn.contains(&format!("\n{interval}\n")), is_there, "{interval} of {records}");
         }
         assert_eq!(told.contains("sweep/interval=20ms is left out"), records != "sweep", "{told}");
     }
