@@ -160,12 +160,15 @@ fn a_box_shows_quartiles_whiskers_and_what_lies_beyond() {
 #[test]
 fn a_distribution_is_made_of_steps() {
     let samples: [(f64, &[f64]); 1] = [(0.0, &[5.0, 2.0, 1.0, 2.0])];
-    for (complementary, y) in [(false, YAxis::FromZero), (true, YAxis::FromZero), (true, YAxis::Logarithm)] {
+    for (complementary, y) in [(false, YAxis::FromZero), (true, YAxis::Values), (true, YAxis::Logarithm)] {
         let of = sweep(XAxis::Numbers, y, vec![group("one", &samples)]);
         let figure = of.distributions(complementary, XAxis::Numbers).draw().unwrap();
         let elements = Element::all(&figure.svg);
         let value = if y == YAxis::Logarithm { log } else { number };
         let panel = &Panel::all(&elements, number, value)[0];
+        if y != YAxis::Logarithm {
+            assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "shares begin at zero");
+        }
         let line = &lines_of(&elements, panel, BLUE)[0];
         let up = [(1.0, 0.0), (1.0, 0.25), (2.0, 0.25), (2.0, 0.75), (5.0, 0.75), (5.0, 1.0)];
         let down = up.map(|(x, share)| (x, 1.0 - share));

@@ -195,8 +195,8 @@ fn logarithms(range: &Range<f64>, many: usize) -> Vec<(f64, String)> {
 }
 
 /// Digits, unless they would be many: from a millionth to a million is more than they can show.
-fn each(value: f64) -> String {
-    if (1e-3..1e6).contains(&value) { decimal(value) } else { power(value) }
+pub(super) fn each(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) { decimal(value) } else { power(value) }
 }
 
 #[cfg(test)]

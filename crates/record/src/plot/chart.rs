@@ -283,7 +283,7 @@ impl Chart {
             legend.entry(meaning, style_swatch(*style));
         }
         if !self.boxes.is_empty() {
-            legend.note("box: quartiles, median; mark: mean");
+            legend.note("box: quartiles, median, mean");
             legend.note("whiskers: up to 1.5 times the box");
         }
         legend

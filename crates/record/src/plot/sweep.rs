@@ -1,6 +1,6 @@
 //! A metric over a parameter, of several groups: as means with intervals, as boxes, as distributions.
 
-use super::axis::{LARGEST, XAxis, YAxis};
+use super::axis::{LARGEST, XAxis, YAxis, each};
 use super::boxes::ChartBox;
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::delays::{cumulative, shares};
@@ -20,7 +20,7 @@ pub struct Sweep {
     pub y_title: String,
     /// Places of a parameter that is no number; otherwise numbers.
     pub x: XAxis,
-    /// How values are drawn. Of [`distributions`](Self::distributions) it is the axis of shares.
+    /// How values are drawn. Shares of [`distributions`](Self::distributions) are drawn from zero, unless they are by logarithms.
     pub y: YAxis,
     /// What the labels of the groups are values of; empty if they are not.
     pub heading: String,
@@ -130,7 +130,8 @@ impl Sweep {
         }
         let heading = if self.groups.len() > 1 { &self.heading } else { &self.x_title };
         let y_title = shares("runs", complementary);
-        Chart { x, x_title: self.y_title.clone(), y_title, heading: heading.clone(), lines, ..self.empty() }
+        let y = if self.y == YAxis::Logarithm { YAxis::Logarithm } else { YAxis::FromZero };
+        Chart { x, x_title: self.y_title.clone(), y, y_title, heading: heading.clone(), lines, ..self.empty() }
     }
 
     /// A chart in which nothing is drawn yet.
@@ -163,6 +164,6 @@ impl Sweep {
         let mut values: Vec<f64> = all.filter(|x| x.abs() <= LARGEST).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        (values.iter().map(f64::to_string).collect(), values)
+        (values.iter().map(|value| each(*value)).collect(), values)
     }
 }
