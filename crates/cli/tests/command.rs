@@ -51,6 +51,44 @@ fn a_run_leaves_a_record_that_runs_again() {
     assert_eq!(text(&drawn.stdout).lines().count(), 8, "four pictures, as SVG and PNG");
 }
 
+/// Distributions are a file of their own, which other records do not have; pictures of them, of any size and in one format.
+#[test]
+fn delays_are_kept_and_drawn_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (plain, kept) = (path("plain"), path("kept"));
+    let short = ["--set", "duration=8s", "--quiet", "--out"];
+    let demo = scenario("demo.toml");
+    assert!(run(&[&["run", &demo], &short[..], &[&plain]].concat()).status.success());
+    let asked = ["--set", "record.distributions=true"];
+    assert!(run(&[&["run", &demo], &asked[..], &short[..], &[&kept]].concat()).status.success());
+    assert_eq!(read(Path::new(&plain), "summary.json"), read(Path::new(&kept), "summary.json"));
+    assert!(!Path::new(&plain).join("distributions.json").exists());
+    assert!(read(Path::new(&kept), "checksums.txt").contains("distributions.json"));
+    let refused = run(&["plot", "--kind", "delay-cdf", &plain]);
+    assert!(text(&refused.stderr).contains("--set record.distributions=true"), "{}", text(&refused.stderr));
+    let drawn = run(&["plot", "--kind", "delay-cdf", "--format", "svg", "--size", "500x400", "--title", "", &kept]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    assert_eq!(text(&drawn.stdout).lines().count(), 1);
+    let svg = read(Path::new(&kept), "delay-cdf.svg");
+    assert!(svg.starts_with("<svg width=\"500\" height=\"400\""));
+    for words in ["\nvideo\n", "\ndownload\n", "\nCumulative share of packets\n"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    assert!(!svg.contains("\nOne-way delay of packets that arrived"));
+    let drawn =
+        run(&["plot", "--metric", "queue", "--metric", "cwnd", "--y-label", "Own words", "--format", "svg", &plain]);
+    assert_eq!(text(&drawn.stdout).lines().count(), 2, "{}", text(&drawn.stderr));
+    assert!(read(Path::new(&plain), "cwnd.svg").contains("\nOwn words\n"));
+    let refused = run(&["plot", "--metric", "rtt", &plain]);
+    assert!(text(&refused.stderr).contains("no samples for the picture \"rtt\""), "{}", text(&refused.stderr));
+    // The next run into the folder removes what it has not left.
+    assert!(run(&[&["run", &demo], &short[..], &[&kept]].concat()).status.success());
+    for name in ["distributions.json", "delay-cdf.svg"] {
+        assert!(!Path::new(&kept).join(name).exists(), "{name}");
+    }
+}
+
 #[test]
 fn mistakes_are_sentences_and_exit_with_one() {
     let folder = tempfile::tempdir().unwrap();
