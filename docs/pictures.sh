@@ -1,8 +1,29 @@
 #!/bin/sh
-# Draws the pictures of README and book from a record: docs/pictures.sh out/demo
+# Draws the pictures of README and book from a record, and those of delays and charts: docs/pictures.sh out/demo
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p docs/src/pictures
 for figure in throughput queue; do
     cp "${1:-out/demo}/$figure.svg" "docs/src/pictures/demo-$figure.svg"
 done
+headway=${CARGO_TARGET_DIR:-target}/release/headway
+"$headway" run scenarios/demo.toml --set record.distributions=true --out out/demo-delays --quiet > /dev/null
+for kind in delay-cdf frames; do
+    "$headway" plot out/demo-delays --kind "$kind" --format svg > /dev/null
+    cp "out/demo-delays/$kind.svg" "docs/src/pictures/demo-$kind.svg"
+done
+# The video's delay over rate and queue: NAME, and what the sweep draws.
+study() {
+    name=$1
+    shift
+    "$headway" sweep scenarios/demo.toml --seeds 20 --set 'flow[download].start={ uniform = ["4s", "6s"] }' \
+        --vary 'link[bottleneck].queue.kind=droptail,red' --vary 'link[bottleneck].rate=1.5Mbps,2Mbps,3Mbps,4Mbps,6Mbps' \
+        --metric 'delay=flow[video].one_way_delay_s.p95 * 1e3' --title "The video's delay, 95 % of packets" \
+        --out out/study --quiet "$@" > /dev/null
+    cp out/study/delay-over-*.svg "docs/src/pictures/study-$name.svg"
+    rm out/study/delay-over-*
+}
+study lines --plot rate --by kind --log-x --x-label "Rate (bit/s)" --y-label "Delay (ms)"
+study places --plot kind --by rate --x-label "Queue" --y-label "Delay (ms)"
+study boxes --plot rate --by kind --boxes --x-label "Rate (bit/s)" --y-label "Delay (ms)"
+study distributions --plot kind --cdf --x-label "Delay (ms)" --set link[bottleneck].rate=2Mbps
