@@ -105,7 +105,7 @@ fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
         job.stamp(&mut datagram);
         match job.kind {
             Kind::Rate => drop(connection.send(Media::new(&datagram)).unwrap()),
-            Kind::Flood | Kind::Gaps => {
+            Kind::Flood => {
                 connection.room(MOST_WAITING);
                 connection.send(Media::new(&datagram)).unwrap();
             }

@@ -1,11 +1,13 @@
-//! Bare sockets: blocking `send` and `recv`, or segmentation offload and its opposite in `batch`.
+//! Bare sockets: blocking `send` and `recv` of one peer, or segmentation offload and its opposite in `batch`. Or [`Polled`], as who has many peers and deadlines of
+//! its own has to do it.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::io::IoSliceMut;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 const RUN: usize = 54;
@@ -36,7 +38,7 @@ pub fn run(job: &Job) -> Done {
 }
 
 /// A loop around a timerfd, which knows when the next one is due.
-fn send_by_timer(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
+fn send_by_timer(job: &Job, begin: Instant, send: impl Fn(&[u8])) -> u64 {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::empty()).unwrap();
     let zero = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()) - begin.elapsed();
     let (datagram, mut sent) = (vec![0; job.length], 0);
@@ -46,7 +48,7 @@ fn send_by_timer(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
             timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME).unwrap();
             timer.wait().unwrap();
         }
-        client.send(&datagram).unwrap();
+        send(&datagram);
         sent += 1;
     }
     sent
@@ -54,7 +56,7 @@ fn send_by_timer(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
 
 fn send(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
     if job.kind == Kind::Gaps {
-        return send_by_timer(job, client, begin);
+        return send_by_timer(job, begin, |datagram| assert_eq!(client.send(datagram).unwrap(), datagram.len()));
     }
     let (mut datagram, mut sent) = (vec![0; job.length], 0);
     while let Some(due) = job.due(begin, sent) {
@@ -99,4 +101,87 @@ fn receive_runs(job: &Job, server: &UdpSocket) -> Vec<u64> {
         latencies.extend(buffer[..meta[0].len].chunks(meta[0].stride).map(|datagram| job.latency(datagram)));
     }
     latencies
+}
+
+/// A socket that is not connected, never blocks, and is waited for by epoll; calls receive several datagrams where there are.
+pub struct Polled {
+    io: UdpSocket,
+    state: UdpSocketState,
+    epoll: Epoll,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Polled {
+    pub fn new() -> Self {
+        let io = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let state = UdpSocketState::new(UdpSockRef::from(&io)).unwrap();
+        state.set_recv_buffer_size(UdpSockRef::from(&io), 8 << 20).unwrap();
+        state.set_send_buffer_size(UdpSockRef::from(&io), 8 << 20).unwrap();
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).unwrap();
+        epoll.add(&io, EpollEvent::new(EpollFlags::EPOLLIN, 0)).unwrap();
+        Self { io, state, epoll, buffers: vec![vec![0; 65_535]; 8] }
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.io.local_addr().unwrap()
+    }
+
+    pub fn send(&self, destination: SocketAddr, contents: &[u8]) {
+        let transmit = Transmit { destination, ecn: None, contents, segment_size: None, src_ip: None };
+        while self.state.try_send(UdpSockRef::from(&self.io), &transmit).is_err() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Until nothing has come for half a second.
+    pub fn receive(&mut self, mut each: impl FnMut(&[u8])) {
+        let mut metas = [RecvMeta::default(); 8];
+        loop {
+            let mut buffers = self.buffers.iter_mut();
+            let mut slices: [IoSliceMut<'_>; 8] = std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap()));
+            match self.state.recv(UdpSockRef::from(&self.io), &mut slices, &mut metas) {
+                Ok(many) => {
+                    for (meta, buffer) in metas.iter().zip(&self.buffers).take(many) {
+                        buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut each);
+                    }
+                    if many == 8 {
+                        continue;
+                    }
+                }
+                Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
+            }
+            if self.epoll.wait(&mut [EpollEvent::empty(); 2], EpollTimeout::from(500_u16)).unwrap() == 0 {
+                return;
+            }
+        }
+    }
+}
+
+pub fn run_polled(job: &Job) -> Done {
+    let (mut server, client) = (Polled::new(), Polled::new());
+    let to = server.local_addr();
+    let before = cpu();
+    let receiver = {
+        let job = job.clone();
+        std::thread::spawn(move || {
+            let mut latencies = Vec::with_capacity(1 << 22);
+            server.receive(|datagram| latencies.push(job.latency(datagram)));
+            latencies
+        })
+    };
+    let begin = Instant::now();
+    let sent = if job.kind == Kind::Gaps {
+        send_by_timer(job, begin, |datagram| client.send(to, datagram))
+    } else {
+        let (mut datagram, mut sent) = (vec![0; job.length], 0);
+        while let Some(due) = job.due(begin, sent) {
+            sleep_until(due);
+            job.stamp(&mut datagram);
+            client.send(to, &datagram);
+            sent += 1;
+        }
+        sent
+    };
+    let wall = begin.elapsed().as_secs_f64();
+    Done { sent, latencies: receiver.join().unwrap(), wall, before }
 }

@@ -45,10 +45,12 @@ impl Srt {
     fn socket(&self) -> Socket<'_> {
         let create: Symbol<'_, unsafe extern "C" fn() -> c_int> = self.get(b"srt_create_socket");
         let socket = Socket(self, unsafe { create() });
-        let large = [(FC, 1 << 16), (SNDBUF, 64 << 20), (RCVBUF, 64 << 20), (UDP_SNDBUF, 8 << 20), (UDP_RCVBUF, 8 << 20)];
+        let large =
+            [(FC, 1 << 16), (SNDBUF, 64 << 20), (RCVBUF, 64 << 20), (UDP_SNDBUF, 8 << 20), (UDP_RCVBUF, 8 << 20)];
         large.into_iter().filter(|_| self.large).for_each(|(option, value)| socket.set(option, value));
         socket.set(TSBPDMODE, 0);
-        let set: Symbol<'_, unsafe extern "C" fn(c_int, c_int, *const c_void, c_int) -> c_int> = self.get(b"srt_setsockflag");
+        let set: Symbol<'_, unsafe extern "C" fn(c_int, c_int, *const c_void, c_int) -> c_int> =
+            self.get(b"srt_setsockflag");
         let phrase = b"as quinn and DTLS are";
         assert!(unsafe { set(socket.1, PASSPHRASE, phrase.as_ptr().cast(), phrase.len() as c_int) } == 0);
         socket
@@ -57,12 +59,14 @@ impl Srt {
     /// A socket that waits for callers, and its port.
     pub fn listener(&self) -> (Socket<'_>, SocketAddr) {
         let socket = self.socket();
-        let named: Symbol<'_, unsafe extern "C" fn(c_int, *const libc::sockaddr_in, c_int) -> c_int> = self.get(b"srt_bind");
+        let named: Symbol<'_, unsafe extern "C" fn(c_int, *const libc::sockaddr_in, c_int) -> c_int> =
+            self.get(b"srt_bind");
         let name = v4("127.0.0.1:0".parse().unwrap());
         assert!(unsafe { named(socket.1, &raw const name, size_of_val(&name) as c_int) } == 0);
         let listen: Symbol<'_, unsafe extern "C" fn(c_int, c_int) -> c_int> = self.get(b"srt_listen");
         assert!(unsafe { listen(socket.1, 1000) } == 0);
-        let own: Symbol<'_, unsafe extern "C" fn(c_int, *mut libc::sockaddr_in, *mut c_int) -> c_int> = self.get(b"srt_getsockname");
+        let own: Symbol<'_, unsafe extern "C" fn(c_int, *mut libc::sockaddr_in, *mut c_int) -> c_int> =
+            self.get(b"srt_getsockname");
         let (mut name, mut length) = (name, size_of::<libc::sockaddr_in>() as c_int);
         assert!(unsafe { own(socket.1, &raw mut name, &raw mut length) } == 0);
         (socket, SocketAddr::from(([127, 0, 0, 1], u16::from_be(name.sin_port))))
@@ -70,7 +74,8 @@ impl Srt {
 
     pub fn connect(&self, to: SocketAddr) -> Socket<'_> {
         let socket = self.socket();
-        let connect: Symbol<'_, unsafe extern "C" fn(c_int, *const libc::sockaddr_in, c_int) -> c_int> = self.get(b"srt_connect");
+        let connect: Symbol<'_, unsafe extern "C" fn(c_int, *const libc::sockaddr_in, c_int) -> c_int> =
+            self.get(b"srt_connect");
         let name = v4(to);
         assert!(unsafe { connect(socket.1, &raw const name, size_of_val(&name) as c_int) } == 0, "SRT connects");
         socket
@@ -79,12 +84,14 @@ impl Srt {
 
 impl Socket<'_> {
     fn set(&self, option: c_int, value: c_int) {
-        let set: Symbol<'_, unsafe extern "C" fn(c_int, c_int, *const c_void, c_int) -> c_int> = self.0.get(b"srt_setsockflag");
+        let set: Symbol<'_, unsafe extern "C" fn(c_int, c_int, *const c_void, c_int) -> c_int> =
+            self.0.get(b"srt_setsockflag");
         assert!(unsafe { set(self.1, option, (&raw const value).cast(), 4) } == 0, "option {option}");
     }
 
     pub fn accept(&self) -> Self {
-        let accept: Symbol<'_, unsafe extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int> = self.0.get(b"srt_accept");
+        let accept: Symbol<'_, unsafe extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int> =
+            self.0.get(b"srt_accept");
         Self(self.0, unsafe { accept(self.1, std::ptr::null_mut(), std::ptr::null_mut()) })
     }
 
@@ -99,7 +106,9 @@ impl Socket<'_> {
         self.set(RCVTIMEO, 500);
         let receive: Symbol<'_, unsafe extern "C" fn(c_int, *mut c_char, c_int) -> c_int> = self.0.get(b"srt_recv");
         let socket = self.1;
-        move |datagram| usize::try_from(unsafe { receive(socket, datagram.as_mut_ptr().cast(), datagram.len() as c_int) }).ok()
+        move |datagram| {
+            usize::try_from(unsafe { receive(socket, datagram.as_mut_ptr().cast(), datagram.len() as c_int) }).ok()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Many streams on one socket, each of so many bits a second: the program hands over what is due each millisecond, and the transport does the rest.
 
+use crate::raw::Polled;
 use crate::{Done, Job, cpu, headway, quic, sleep_until};
 use headway_net::{Connection, Media};
 use std::net::UdpSocket;
@@ -72,6 +73,18 @@ pub fn raw(job: &Job, streams: Streams) -> Done {
         });
     }
     let sent = streams.feed(job, |_, datagram| assert_eq!(client.send(datagram).unwrap(), datagram.len()));
+    came.done(sent, before)
+}
+
+pub fn polled(job: &Job, streams: Streams) -> Done {
+    let (mut server, client) = (Polled::new(), Polled::new());
+    let (to, came) = (server.local_addr(), Came::default());
+    let before = cpu();
+    {
+        let came = came.clone();
+        std::thread::spawn(move || server.receive(|_| came.add()));
+    }
+    let sent = streams.feed(job, |_, datagram| client.send(to, datagram));
     came.done(sent, before)
 }
 
