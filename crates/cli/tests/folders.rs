@@ -264,6 +264,29 @@ fn a_vary_that_was_edited_keeps_its_runs_and_tells_of_those_that_are_left() {
 }
 
 /// The marker was seen half written, and the first file of another for one of the user's.
+/// Also one that no record holds a copy of, since it lies above the scenario.
+#[test]
+fn a_run_of_which_a_file_was_edited_since_is_run_again() {
+    let place = Place::new();
+    let losses = |name: &str| {
+        let voice = VOICE
+            .replace("delay = \"5ms\"", &format!("delay = \"5ms\"\nloss = {{ kind = \"trace\", file = \"{name}\" }}"));
+        format!("{voice}[vary]\n\"flow[0].source.interval\" = [\"20ms\", \"30ms\"]\n")
+    };
+    place.write("below/beside.toml", &losses("some.txt"));
+    place.write("below/above.toml", &losses("../some.txt"));
+    for (scenario, trace) in [("beside", "below/some.txt"), ("above", "some.txt")] {
+        let run = format!("run below/{scenario}.toml --out {scenario}");
+        place.write(trace, "0\n0\n0\n");
+        assert!(!place.does(&run).contains("reused"));
+        assert!(place.does(&run).contains("2 of 2 runs reused"));
+        place.write(trace, "0\n1\n0\n");
+        let before = place.read(&format!("{scenario}/interval=20ms/summary.json"));
+        assert!(!place.does(&run).contains("reused"), "{scenario}");
+        assert_ne!(before, place.read(&format!("{scenario}/interval=20ms/summary.json")));
+    }
+}
+
 #[test]
 fn of_several_runs_into_one_new_folder_one_comes_first_and_the_others_are_told() {
     let place = Place::new();

@@ -1,8 +1,9 @@
 //! One run, from a scenario to a folder.
 
-use crate::checksums::{Checksum, Checksums};
+use crate::checksums::Checksums;
 use crate::code::CODE;
 use crate::folder::{Folder, Holds};
+use crate::inputs::inputs;
 use crate::simulate::{Simulated, Timing, simulate};
 use crate::traces::{TraceFormat, Traces};
 use crate::{Error, Watch};
@@ -74,14 +75,17 @@ impl Job {
     /// The summary of a complete run of the very same scenario by this very code.
     fn done_before(&self, sums: &Checksums, timing: &Timing) -> Option<Summary> {
         let summary = String::from_utf8(self.folder.read(Folder::SUMMARY).ok()?).ok()?;
-        let ours = timing.code.as_deref() == Some(CODE);
+        let ours = timing.code.as_deref() == Some(CODE) && timing.inputs.as_ref() == Some(&self.inputs());
         let series = self.scenario.series.map(|_| Folder::SERIES);
         let distributions = self.scenario.distributions.then_some(Folder::DISTRIBUTIONS);
         let traces = self.traces.iter().map(|format| format.file());
         let wanted = [Folder::SUMMARY].into_iter().chain(series).chain(distributions).chain(traces);
         let whole = wanted.into_iter().all(|name| sums.of(name).is_some());
-        let same = sums.of(Folder::SCENARIO) == Some(Checksum::of(self.resolved.as_bytes()));
-        Summary::from_json(&summary).ok().filter(|summary| same && ours && whole && summary.complete)
+        Summary::from_json(&summary).ok().filter(|summary| ours && whole && summary.complete)
+    }
+
+    fn inputs(&self) -> String {
+        format!("{:032x}", inputs(&self.resolved, &self.files))
     }
 
     /// Runs it and writes the folder. If who watches has it stopped, the record is written as far as it goes, and says so.
@@ -192,8 +196,8 @@ impl Job {
     /// The summary and the checksums come last: with them the record is complete.
     fn end(&self, ended: Ended, mut sums: Checksums) -> Result<Summary, Error> {
         let Ended { summary, timing, outcome } = ended;
-        let code = self.resumes.then(|| CODE.to_owned());
-        let timing = serde_json::to_vec_pretty(&Timing { code, ..timing })
+        let (code, inputs) = self.resumes.then(|| (CODE.to_owned(), self.inputs())).unzip();
+        let timing = serde_json::to_vec_pretty(&Timing { code, inputs, ..timing })
             .map_err(|error| Error::file("write", &self.folder.path(Folder::TIMING))(error.into()))?;
         self.folder.write(Folder::TIMING, &timing)?;
         sums.add(Folder::SUMMARY, self.folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);

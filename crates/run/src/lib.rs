@@ -16,6 +16,7 @@ mod code;
 mod error;
 mod files;
 mod folder;
+mod inputs;
 mod job;
 mod pool;
 mod record;
@@ -31,13 +32,14 @@ pub use code::CODE;
 pub use error::Error;
 pub use files::{folder_name, read, safe_name};
 pub use folder::{Folder, Growing, Holds, Lock};
+pub use inputs::inputs;
 pub use job::{Found, Job};
 pub use pool::each;
 pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use sweep::{
-    Against, Answer, AnswerRow, Difference, FLOWS, Key, LINKS, Metric, NO_CHANCE, NoSuchValue, Number, RUNS, Session,
-    Sweep, Task, Threads, listed, read_table,
+    Against, Answer, AnswerRow, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric, NO_CHANCE, NoSuchKey,
+    NoSuchValue, Number, Places, RUNS, Session, Sweep, Task, Threads, listed, read_table,
 };
 pub use text::{Beside, ScenarioText};
 pub use traces::{TraceFormat, Traces};

@@ -24,6 +24,9 @@ pub struct Timing {
     /// Which code ran it, for runs that are resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// XXH3 of the scenario and of the files that it names, for runs that are resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
 }
 
 /// A run that is over.
@@ -68,6 +71,7 @@ pub fn simulate<O: Observer>(
         packet_hops_per_s: record.summary.packet_hops as f64 / wall_s,
         events: record.events,
         code: None,
+        inputs: None,
     };
     Ok(Simulated { record, timing, outcome: outcome.map(|_| ()) })
 }

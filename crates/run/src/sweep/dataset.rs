@@ -6,7 +6,7 @@
 use super::RunKey as Key;
 use super::flat::{Columns, Sort, walk};
 use crate::code::CODE;
-use crate::{Error, Folder};
+use crate::{Error, Folder, each};
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -21,11 +21,16 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Rows that are gathered before they are written.
-const ROWS: usize = 1 << 14;
+/// Runs whose rows one thread gathers at a time. How many there are decides where pages of a file end, not how many threads.
+const CHUNK: usize = 256;
+/// So many of those are gathered before they are written.
+const WAVE: usize = 16;
 /// Of level 1 files are a tenth larger, of 9 a twentieth smaller, and ten times as slow.
 const LEVEL: i32 = 3;
 
@@ -98,37 +103,60 @@ fn renamed(table: Table, path: &str) -> String {
     }
 }
 
-/// Writes the tables. `row` gives the rows by their numbers below `runs`; it is asked for all of them twice.
+/// Writes the tables, on so many threads. `row` gives the rows by their numbers below `runs`; it is asked for all of them twice.
 pub(super) fn write<'a>(
     folder: &Folder,
     columns: &[Column],
     runs: usize,
-    mut row: impl FnMut(usize) -> Result<Row<'a>, Error>,
+    jobs: Option<NonZeroUsize>,
+    row: impl Fn(usize) -> Result<Row<'a>, Error> + Sync,
 ) -> Result<(), Error> {
-    let mut needed = [(); 3].map(|()| Columns::default());
-    let mut sorts: Vec<Sort> = Vec::new();
-    for number in 0..runs {
-        let row = row(number)?;
-        if number == 0 {
-            sorts = row.cells.iter().map(sort_of).collect();
+    let chunks: Vec<Range<usize>> = (0..runs).step_by(CHUNK).map(|from| from..runs.min(from + CHUNK)).collect();
+    let needed = each(chunks.len(), jobs, &(), |chunk| {
+        let mut needed = [(); 3].map(|()| Columns::default());
+        for number in chunks[chunk].clone() {
+            let summary = parsed(folder, &row(number)?.summary)?;
+            for (table, needed) in Table::ALL.into_iter().zip(&mut needed) {
+                table.rows(&summary).iter().for_each(|row| needed.add(row));
+            }
         }
-        let summary = parsed(folder, &row.summary)?;
-        for (table, needed) in Table::ALL.into_iter().zip(&mut needed) {
-            table.rows(&summary).iter().for_each(|row| needed.add(row));
-        }
+        Ok::<_, Error>(needed)
+    })?;
+    let mut all = [(); 3].map(|()| Columns::default());
+    for needed in needed.into_iter().flatten() {
+        all.iter_mut().zip(needed).for_each(|(all, needed)| all.merge(needed));
     }
+    let sorts: Vec<Sort> = if runs == 0 { Vec::new() } else { row(0)?.cells.iter().map(sort_of).collect() };
     let mut growing = Vec::new();
-    for (table, needed) in Table::ALL.into_iter().zip(needed) {
-        growing.push(Growing::begin(folder, table, columns.iter().zip(sorts.iter().copied()), needed)?);
+    for (table, needed) in Table::ALL.into_iter().zip(all) {
+        let layout = Layout::new(table, columns.iter().zip(sorts.iter().copied()), needed);
+        growing.push(Mutex::new(Growing::begin(folder, layout)?));
     }
-    for number in 0..runs {
-        let row = row(number)?;
-        let summary = parsed(folder, &row.summary)?;
-        for table in &mut growing {
-            table.add(&row, &summary)?;
-        }
+    let layouts: Vec<Arc<Layout>> = growing.iter().map(|growing| Arc::clone(&locked(growing).layout)).collect();
+    for wave in chunks.chunks(WAVE) {
+        let batches = each(wave.len(), jobs, &(), |chunk| {
+            let mut gathered: Vec<Gathered<'_>> = layouts.iter().map(|layout| Gathered::new(layout)).collect();
+            for number in wave[chunk].clone() {
+                let row = row(number)?;
+                let summary = parsed(folder, &row.summary)?;
+                gathered.iter_mut().for_each(|gathered| gathered.add(&row, &summary));
+            }
+            gathered.into_iter().map(|gathered| gathered.end(folder)).collect::<Result<Vec<_>, Error>>()
+        })?;
+        each(growing.len(), jobs, &(), |table| {
+            let mut growing = locked(&growing[table]);
+            batches.iter().flatten().try_for_each(|batches| growing.write(&batches[table]))
+        })?;
     }
-    growing.into_iter().try_for_each(Growing::end)
+    let ends = growing.into_iter().map(|growing| growing.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let ends: Vec<Mutex<Option<Growing>>> = ends.map(|growing| Mutex::new(Some(growing))).collect();
+    // Their last pages are compressed side by side; the runs are whole after the others.
+    let whole = each(ends.len(), jobs, &(), |table| locked(&ends[table]).take().map(Growing::end).transpose())?;
+    whole.into_iter().flatten().flatten().try_for_each(|sink| sink.0.end().map(drop))
+}
+
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
@@ -252,26 +280,18 @@ const fn data_type(sort: Sort) -> DataType {
     }
 }
 
-/// A table that is being written.
-struct Growing {
+/// The columns of a table.
+struct Layout {
     table: Table,
     schema: SchemaRef,
-    /// Those of a run, then those of the summary in the order of `paths`.
-    builders: Vec<Builder>,
+    /// Those of a run, then those of the summary.
+    sorts: Vec<Sort>,
+    /// Where those of the summary are, by their paths.
     paths: BTreeMap<String, usize>,
-    rows: usize,
-    writer: ArrowWriter<Sink>,
-    path: std::path::PathBuf,
 }
 
-impl Growing {
-    fn begin<'a>(
-        folder: &Folder,
-        table: Table,
-        columns: impl Iterator<Item = (&'a Column, Sort)>,
-        needed: Columns,
-    ) -> Result<Self, Error> {
-        let path = folder.path(table.file());
+impl Layout {
+    fn new<'a>(table: Table, columns: impl Iterator<Item = (&'a Column, Sort)>, needed: Columns) -> Self {
         let mut names = vec![("run".to_owned(), Sort::Integer, None), ("point".to_owned(), Sort::Integer, None)];
         let taken: Vec<String> = needed.0.keys().map(|path| renamed(table, path)).collect();
         for (column, sort) in columns {
@@ -298,69 +318,79 @@ impl Growing {
                 None => field,
             }
         };
-        let schema: SchemaRef = Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>()));
-        let builders = names.iter().map(|(_, sort, _)| Builder::new(*sort)).collect();
+        let schema = Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>()));
+        Self { table, schema, sorts: names.into_iter().map(|(_, sort, _)| sort).collect(), paths }
+    }
+}
+
+/// Rows of a table, on their way into it.
+struct Gathered<'a> {
+    layout: &'a Layout,
+    builders: Vec<Builder>,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        Self { layout, builders: layout.sorts.iter().map(|sort| Builder::new(*sort)).collect() }
+    }
+
+    fn add(&mut self, row: &Row<'_>, summary: &Map<String, Value>) {
+        let count = |number: usize| Value::from(number as u64);
+        let seed = summary.get("seed").and_then(Value::as_u64).map_or(Value::Null, |seed| (seed as i64).into());
+        let mut of_run = vec![count(row.run), count(row.point)];
+        of_run.extend(row.cells.iter().map(value));
+        of_run.extend([seed, Value::from(format!("{:032x}", row.scenario_hash)), Value::from(CODE)]);
+        if self.layout.table == Table::Runs {
+            of_run.push(Value::from(format!("{:032x}", row.key)));
+            of_run.push(Value::from(checksum(row.key, &row.summary)));
+            of_run.push(Value::from(row.summary.clone()));
+        }
+        for below in self.layout.table.rows(summary) {
+            let mut values: Vec<Option<&Value>> = of_run.iter().map(Some).collect();
+            values.resize(self.builders.len(), None);
+            walk("", &below, &mut |path, value| {
+                if let Some(place) = self.layout.paths.get(path) {
+                    values[*place] = Some(value);
+                }
+            });
+            self.builders.iter_mut().zip(values).for_each(|(builder, value)| builder.add(value));
+        }
+    }
+
+    fn end(mut self, folder: &Folder) -> Result<RecordBatch, Error> {
+        let arrays = self.builders.iter_mut().map(Builder::finish).collect();
+        RecordBatch::try_new(Arc::clone(&self.layout.schema), arrays)
+            .map_err(|error| not_written(&folder.path(self.layout.table.file()), &error))
+    }
+}
+
+/// A table that is being written.
+struct Growing {
+    layout: Arc<Layout>,
+    writer: ArrowWriter<Sink>,
+    path: PathBuf,
+}
+
+impl Growing {
+    fn begin(folder: &Folder, layout: Layout) -> Result<Self, Error> {
+        let path = folder.path(layout.table.file());
         let level = ZstdLevel::try_new(LEVEL).map_err(|error| not_written(&path, &error))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_created_by("headway".to_owned())
             .build();
-        let sink = Sink(folder.begin(table.file())?);
-        let writer = ArrowWriter::try_new(sink, Arc::clone(&schema), Some(properties))
+        let sink = Sink(folder.begin(layout.table.file())?);
+        let writer = ArrowWriter::try_new(sink, Arc::clone(&layout.schema), Some(properties))
             .map_err(|error| not_written(&path, &error))?;
-        Ok(Self { table, schema, builders, paths, rows: 0, writer, path })
+        Ok(Self { layout: Arc::new(layout), writer, path })
     }
 
-    fn add(&mut self, row: &Row<'_>, summary: &Map<String, Value>) -> Result<(), Error> {
-        for below in self.table.rows(summary) {
-            let mut values: Vec<Option<&Value>> = vec![None; self.builders.len()];
-            let count = |number: usize| Value::from(number as u64);
-            let of_run = [count(row.run), count(row.point)].into_iter();
-            let of_run = of_run.chain(row.cells.iter().map(value));
-            let seed = summary
-                .get("seed")
-                .map_or(Value::Null, |seed| seed.as_u64().map_or(Value::Null, |seed| (seed as i64).into()));
-            let hash = Value::from(format!("{:032x}", row.scenario_hash));
-            let of_run = of_run.chain([seed, hash, Value::from(CODE)]);
-            let last = match self.table {
-                Table::Runs => {
-                    let key = Value::from(format!("{:032x}", row.key));
-                    vec![key, Value::from(checksum(row.key, &row.summary)), Value::from(row.summary.clone())]
-                }
-                _ => Vec::new(),
-            };
-            let of_run: Vec<Value> = of_run.chain(last).collect();
-            for (place, value) in of_run.iter().enumerate() {
-                values[place] = Some(value);
-            }
-            walk("", &below, &mut |path, value| {
-                if let Some(place) = self.paths.get(path) {
-                    values[*place] = Some(value);
-                }
-            });
-            for (builder, value) in self.builders.iter_mut().zip(values) {
-                builder.add(value);
-            }
-            self.rows += 1;
-            if self.rows == ROWS {
-                self.flush()?;
-            }
-        }
-        Ok(())
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.writer.write(batch).map_err(|error| not_written(&self.path, &error))
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
-        self.rows = 0;
-        let arrays = self.builders.iter_mut().map(Builder::finish).collect();
-        let batch =
-            RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(|error| not_written(&self.path, &error))?;
-        self.writer.write(&batch).map_err(|error| not_written(&self.path, &error))
-    }
-
-    fn end(mut self) -> Result<(), Error> {
-        self.flush()?;
-        let sink = self.writer.into_inner().map_err(|error| not_written(&self.path, &error))?;
-        sink.0.end().map(|_| ())
+    fn end(self) -> Result<Sink, Error> {
+        self.writer.into_inner().map_err(|error| not_written(&self.path, &error))
     }
 }
 

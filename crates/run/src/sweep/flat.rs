@@ -49,6 +49,13 @@ impl Columns {
             }
         });
     }
+
+    /// Makes room for the rows of others.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (path, sort) in other.0 {
+            self.0.entry(path).and_modify(|known| *known = known.with(sort)).or_insert(sort);
+        }
+    }
 }
 
 /// Calls `take` with each value below that is no table, and its path. Lists are passed over: they are no numbers of a row.
@@ -77,5 +84,10 @@ mod tests {
         columns.add(&json!({ "a": 1.5, "b": { "d": true }, "e": "y" }));
         let expected = [("a", Sort::Float), ("b.c", Sort::Float), ("b.d", Sort::Boolean), ("e", Sort::Text)];
         assert_eq!(columns.0, expected.map(|(name, sort)| (name.to_owned(), sort)).into());
+        let mut others = Columns::default();
+        others.add(&json!({ "a": "none", "f": 3 }));
+        others.merge(columns);
+        let sorts: Vec<Sort> = others.0.into_values().collect();
+        assert_eq!(sorts, [Sort::Text, Sort::Float, Sort::Boolean, Sort::Text, Sort::Integer]);
     }
 }

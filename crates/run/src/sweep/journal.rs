@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Longer lines are none of ours.
@@ -22,7 +23,8 @@ const HEAD: usize = 16 + 1 + 32 + 1;
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    file: File,
+    /// Where it stands is nobody's: who reads or writes seeks first.
+    file: Mutex<File>,
     places: BTreeMap<Key, Place>,
     end: u64,
     /// Lines that are not as they were written.
@@ -79,7 +81,7 @@ impl Journal {
         }
         drop(reader);
         file.set_len(end).map_err(Error::file("write", &path))?;
-        let mut journal = Self { path, file, places, end, damaged };
+        let mut journal = Self { path, file: Mutex::new(file), places, end, damaged };
         if end == 0 {
             // None yet, or one of other code, which is not mixed with this one's.
             journal.append(&head())?;
@@ -105,9 +107,10 @@ impl Journal {
 
     /// Nothing of a line that could not be written whole is left.
     fn append(&mut self, line: &str) -> Result<(), Error> {
-        let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(line.as_bytes()));
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let written = file.seek(SeekFrom::Start(self.end)).and_then(|_| file.write_all(line.as_bytes()));
         if let Err(error) = written {
-            let _ = self.file.set_len(self.end);
+            let _ = file.set_len(self.end);
             return Err(Error::file("write", &self.path)(error));
         }
         self.end += line.len() as u64;
@@ -120,18 +123,21 @@ impl Journal {
     }
 
     /// A run's summary.
-    pub(super) fn summary(&mut self, key: Key) -> Result<String, Error> {
+    pub(super) fn summary(&self, key: Key) -> Result<String, Error> {
         let failed = |error| Error::file("read", &self.path)(error);
         let gone = || std::io::Error::other("a run that was in it is no longer there");
         let place = self.places.get(&key).ok_or_else(gone).map_err(failed)?;
         let mut bytes = vec![0; place.length];
-        self.file.seek(SeekFrom::Start(place.from)).map_err(failed)?;
-        self.file.read_exact(&mut bytes).map_err(failed)?;
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(place.from)).map_err(failed)?;
+            file.read_exact(&mut bytes).map_err(failed)?;
+        }
         String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))
     }
 
     /// Leaves these runs only; no file if there are none.
-    pub(super) fn keep(mut self, folder: &Folder, wanted: &[Key]) -> Result<(), Error> {
+    pub(super) fn keep(self, folder: &Folder, wanted: &[Key]) -> Result<(), Error> {
         if wanted.is_empty() {
             drop(self.file);
             return folder.remove([Self::FILE.to_owned()]);
@@ -188,7 +194,7 @@ mod tests {
         journal.add(u128::MAX, "{}").unwrap();
         assert_eq!(journal.summary(7).unwrap(), "{\"a\":1}");
         drop(journal);
-        let mut journal = Journal::open(&folder).unwrap();
+        let journal = Journal::open(&folder).unwrap();
         assert_eq!(
             (journal.summary(7).unwrap().as_str(), journal.summary(u128::MAX).unwrap().as_str()),
             ("{\"a\":1}", "{}")

@@ -9,16 +9,19 @@ mod flat;
 mod folders;
 mod journal;
 mod metric;
+mod over;
 mod session;
 
 pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue, Number};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
+pub use over::{Line, LinePoint, NoSuchKey, Places};
 pub use session::Session;
 
 use crate::code::CODE;
 use crate::folder::Folder;
+use crate::inputs::inputs;
 use crate::simulate::simulate;
 use crate::text::ScenarioText;
 use crate::{Error, Job, Reuse, TraceFormat, Watch, each};
@@ -123,18 +126,9 @@ impl Sweep {
     fn hash(&self, point: usize) -> Result<u128, Error> {
         let loaded = self.load_point(point)?;
         let resolved = loaded.with_seed(0).resolved_toml;
-        let mut hash = Xxh3::new();
-        hash.update(resolved.as_bytes());
-        for (name, text) in self.text.files.taken() {
-            // Other points may name other files.
-            if resolved.contains(&name) {
-                hash.update(&(name.len() as u64).to_le_bytes());
-                hash.update(name.as_bytes());
-                hash.update(&(text.len() as u64).to_le_bytes());
-                hash.update(text.as_bytes());
-            }
-        }
-        Ok(hash.digest128())
+        let files = self.text.files.taken();
+        // Other points may name other files.
+        Ok(inputs(&resolved, files.iter().filter(|(name, _)| resolved.contains(name.as_str()))))
     }
 
     fn load_point(&self, point: usize) -> Result<Loaded, Error> {
@@ -235,6 +229,7 @@ impl Threads {
     /// # Errors
     /// A run cannot be done, or what it gives cannot be kept. What is done is kept.
     pub fn run(&self, session: &mut Session, watch: &dyn Watch) -> Result<Vec<String>, Error> {
+        session.jobs = self.jobs;
         if session.sweep().records {
             return self.run_records(session, watch);
         }
@@ -245,7 +240,7 @@ impl Threads {
         each(tasks.len(), self.jobs, watch, |number| {
             let task = tasks[number];
             if let Some(summary) = sweep.simulate(task, watch)? {
-                session.lock().unwrap_or_else(PoisonError::into_inner).add(task, &summary)?;
+                session.lock().unwrap_or_else(PoisonError::into_inner).keep(task, &summary)?;
             }
             Ok::<_, Error>(())
         })?;
@@ -277,7 +272,7 @@ impl Threads {
             let quiet = Quiet(watch);
             let summary = if self.again { job.run(&quiet) } else { reuse.or_run(&job, &quiet) }.map_err(of_run)?;
             if summary.complete {
-                session.lock().unwrap_or_else(PoisonError::into_inner).add(tasks[number], &json(&summary)?)?;
+                session.lock().unwrap_or_else(PoisonError::into_inner).keep(tasks[number], &json(&summary)?)?;
             }
             Ok::<_, Error>(())
         })?;

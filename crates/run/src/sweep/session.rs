@@ -4,11 +4,12 @@ use super::answer::{Answer, AnswerRow, Number};
 use super::dataset::{self, Row};
 use super::journal::Journal;
 use super::{Metric, RunKey, Sweep, Task};
-use crate::Error;
 use crate::folder::{Folder, Holds, Lock};
+use crate::{Error, each};
 use headway_record::{ExpressionError, Numbers, Summary};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -27,6 +28,8 @@ pub struct Session {
     damaged: usize,
     /// What was read of runs.
     read: BTreeMap<Task, Read>,
+    /// Threads that read and write what was run; one a core if nobody says.
+    pub(super) jobs: Option<NonZeroUsize>,
     /// What was asked of them.
     asked: Vec<Metric>,
     _lock: Lock,
@@ -66,6 +69,7 @@ impl Session {
             reused,
             damaged,
             read: BTreeMap::new(),
+            jobs: None,
             asked: Vec::new(),
             _lock: lock,
         };
@@ -115,6 +119,11 @@ impl Session {
         if read.seed != task.seed || !read.complete || summary.contains('\n') {
             return Err(self.wrong(&"it is no summary of this run, or not of a whole one"));
         }
+        self.keep(task, summary)
+    }
+
+    /// The same for what this very program has run.
+    pub(super) fn keep(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let key = self.sweep.key(task);
         if self.journal.has(key) { Ok(()) } else { self.journal.add(key, summary) }
     }
@@ -169,7 +178,16 @@ impl Session {
             self.read.clear();
             self.asked = metrics.to_vec();
         }
+        let unread: Vec<Task> = there.iter().copied().filter(|task| !self.read.contains_key(task)).collect();
+        let read = each(unread.len(), self.jobs, &(), |number| self.read_run(unread[number], metrics))?;
         let mut failures: Vec<(usize, Option<ExpressionError>)> = metrics.iter().map(|_| (0, None)).collect();
+        for (task, (read, failed)) in unread.into_iter().zip(read.into_iter().flatten()) {
+            self.read.insert(task, read);
+            for (failure, error) in failures.iter_mut().zip(failed) {
+                failure.0 += usize::from(error.is_some());
+                failure.1 = failure.1.take().or(error);
+            }
+        }
         let mut rows = Vec::new();
         let sweep = Arc::clone(&self.sweep);
         for (point, described) in sweep.points.iter().enumerate() {
@@ -180,10 +198,6 @@ impl Session {
             let mut samples: Vec<Vec<(u64, f64)>> = metrics.iter().map(|_| Vec::new()).collect();
             let mut hashes = BTreeSet::new();
             for task in &of_point {
-                if !self.read.contains_key(task) {
-                    let read = self.read_run(*task, metrics, &mut failures)?;
-                    self.read.insert(*task, read);
-                }
                 let read = &self.read[task];
                 hashes.insert(read.hash);
                 for (samples, value) in samples.iter_mut().zip(&read.metrics) {
@@ -209,12 +223,8 @@ impl Session {
         Ok(Answer::new(&self.sweep.columns, metrics, rows))
     }
 
-    fn read_run(
-        &mut self,
-        task: Task,
-        metrics: &[Metric],
-        failures: &mut [(usize, Option<ExpressionError>)],
-    ) -> Result<Read, Error> {
+    /// What it gives, and by metric why it gives none.
+    fn read_run(&self, task: Task, metrics: &[Metric]) -> Result<(Read, Vec<Option<ExpressionError>>), Error> {
         let summary = self.journal.summary(self.sweep.key(task))?;
         let mut value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
         if let Some(seed) = value.get_mut("seed") {
@@ -222,16 +232,10 @@ impl Session {
         }
         let hash = xxh3_128(value.to_string().as_bytes());
         let numbers = Numbers::from(value);
-        let mut of = |(metric, failure): (&Metric, &mut (usize, Option<ExpressionError>))| match metric.of.of(&numbers)
-        {
-            Ok(value) => value,
-            Err(error) => {
-                failure.0 += 1;
-                failure.1.get_or_insert(error);
-                None
-            }
-        };
-        Ok(Read { metrics: metrics.iter().zip(failures).map(&mut of).collect(), hash })
+        let of =
+            |metric: &Metric| metric.of.of(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None));
+        let (metrics, failed) = metrics.iter().map(of).unzip();
+        Ok((Read { metrics, hash }, failed))
     }
 
     /// Writes the dataset: every run that this sweep asks for, and nothing else. What there is of other sweeps of this folder is kept apart, for a sweep that
@@ -239,11 +243,11 @@ impl Session {
     ///
     /// # Errors
     /// A run is missing, or the dataset cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), Error> {
         let sweep = Arc::clone(&self.sweep);
         let wanted: BTreeSet<RunKey> = self.tasks.iter().map(|task| sweep.key(*task)).collect();
-        let (tasks, journal) = (&self.tasks, &mut self.journal);
-        dataset::write(&self.folder, &sweep.columns, tasks.len(), |run| {
+        let (tasks, journal) = (&self.tasks, &self.journal);
+        dataset::write(&self.folder, &sweep.columns, tasks.len(), self.jobs, |run| {
             let task = tasks[run];
             let (point, key) = (&sweep.points[task.point], sweep.key(task));
             let summary = journal.summary(key)?;

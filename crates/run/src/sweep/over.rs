@@ -1,0 +1,162 @@
+//! A sweep's metrics over one of its keys: what a picture of them shows.
+
+use super::answer::{Answer, AnswerRow, Number};
+use headway_scenario::Cell;
+use std::collections::BTreeMap;
+
+/// Where the values of a key stand on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Places {
+    /// Where their numbers are, in the key's unit.
+    Numbers,
+    /// One after another, from 0 on, under these names.
+    Names(Vec<String>),
+}
+
+/// What runs gave over a key, where another key has one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// That value; empty if no other key was asked for.
+    pub label: String,
+    /// The points, in the order of the axis.
+    pub points: Vec<LinePoint>,
+}
+
+/// A point of a [`Line`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinePoint {
+    /// Where on the axis it is.
+    pub x: f64,
+    /// What each seed gave. What else varies is taken together, seed by seed, so that intervals are over seeds alone.
+    pub samples: Vec<f64>,
+    /// Their mean, with its interval; none if the combinations gave one and the same run with all seeds.
+    pub number: Option<Number>,
+}
+
+/// What was asked for does not vary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{wanted}\" does not vary here; what does: {known}")]
+pub struct NoSuchKey {
+    wanted: String,
+    known: String,
+}
+
+impl Answer {
+    /// The number of a key, by its short name or its whole one.
+    ///
+    /// # Errors
+    /// It does not vary.
+    pub fn key(&self, wanted: &str) -> Result<usize, NoSuchKey> {
+        self.keys.iter().position(|key| key.name == wanted || key.key == wanted).ok_or_else(|| {
+            let known: Vec<&str> = self.keys.iter().map(|key| key.name.as_str()).collect();
+            let known = if known.is_empty() { "nothing but the seed".to_owned() } else { known.join(", ") };
+            NoSuchKey { wanted: wanted.to_owned(), known }
+        })
+    }
+
+    /// The axis of a key.
+    #[must_use]
+    pub fn places(&self, key: usize) -> Places {
+        let (names, numbers) = self.axis(key);
+        if numbers.is_some() { Places::Numbers } else { Places::Names(names) }
+    }
+
+    /// A metric over a key, a line for each value of another.
+    #[must_use]
+    pub fn over(&self, metric: usize, x: usize, by: Option<usize>) -> Vec<Line> {
+        let (names, numbers) = self.axis(x);
+        let places = numbers.unwrap_or_else(|| (0..names.len()).map(|place| place as f64).collect());
+        let label = |row: &AnswerRow| by.map_or_else(String::new, |by| row.values[by].clone());
+        let mut lines: Vec<Line> = Vec::new();
+        for row in &self.rows {
+            if !lines.iter().any(|line| line.label == label(row)) {
+                lines.push(Line { label: label(row), points: Vec::new() });
+            }
+        }
+        for line in &mut lines {
+            for (name, &x_of_name) in names.iter().zip(&places) {
+                let here: Vec<&AnswerRow> =
+                    self.rows.iter().filter(|row| row.values[x] == *name && label(row) == line.label).collect();
+                let mut seeds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+                for (seed, value) in here.iter().flat_map(|row| row.samples(metric)) {
+                    seeds.entry(*seed).or_default().push(*value);
+                }
+                let means = seeds.iter().map(|(seed, of)| (*seed, of.iter().sum::<f64>() / of.len() as f64));
+                let means: Vec<(u64, f64)> = means.collect();
+                if !means.is_empty() {
+                    let number = Number::of(&means, here.iter().all(|row| row.identical));
+                    let samples = means.into_iter().map(|(_, mean)| mean).collect();
+                    line.points.push(LinePoint { x: x_of_name, samples, number });
+                }
+            }
+            line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
+        }
+        lines
+    }
+
+    /// The values of a key as they are written, and as numbers if all are.
+    fn axis(&self, key: usize) -> (Vec<String>, Option<Vec<f64>>) {
+        let (mut names, mut numbers) = (Vec::new(), Some(Vec::new()));
+        for row in &self.rows {
+            if names.contains(&row.values[key]) {
+                continue;
+            }
+            names.push(row.values[key].clone());
+            let number = match row.cells().get(key) {
+                Some(Cell::Integer(number)) => Some(*number as f64),
+                Some(Cell::Number(number)) => Some(*number),
+                Some(Cell::Boolean(_) | Cell::Text(_)) | None => None,
+            };
+            numbers = numbers.zip(number).map(|(mut numbers, number)| {
+                numbers.push(number);
+                numbers
+            });
+        }
+        (names, numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Key;
+    use super::*;
+
+    fn answer(rows: &[(&str, f64, &[f64])]) -> Answer {
+        let row = |(queue, delay, samples): &(&str, f64, &[f64])| {
+            let samples: Vec<(u64, f64)> = (1..).zip(samples.iter().copied()).collect();
+            AnswerRow {
+                values: vec![(*queue).to_owned(), format!("{delay}ms")],
+                runs: samples.len(),
+                identical: false,
+                metrics: vec![Number::of(&samples, false)],
+                samples: vec![samples],
+                cells: vec![Cell::Text((*queue).to_owned()), Cell::Number(*delay)],
+            }
+        };
+        let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
+        let metrics = vec!["loss".to_owned()];
+        Answer { keys: vec![key("queue"), key("delay")], metrics, rows: rows.iter().map(row).collect(), against: None }
+    }
+
+    #[test]
+    fn what_else_varies_is_taken_together_seed_by_seed() {
+        let answer = answer(&[("red", 9.0, &[1.0, 2.0]), ("red", 1.0, &[5.0]), ("droptail", 9.0, &[3.0, 8.0])]);
+        let points = |line: &Line| line.points.iter().map(|point| (point.x, point.samples.clone())).collect::<Vec<_>>();
+        let over_delay = answer.over(0, answer.key("delay").unwrap(), None);
+        assert_eq!(points(&over_delay[0]), [(1.0, vec![5.0]), (9.0, vec![2.0, 5.0])]);
+        assert_eq!(over_delay[0].points[1].number.unwrap().mean, 3.5);
+        let by_queue = answer.over(0, 1, Some(answer.key("link[0].queue").unwrap()));
+        assert_eq!(by_queue.iter().map(|line| line.label.as_str()).collect::<Vec<_>>(), ["red", "droptail"]);
+        assert_eq!(points(&by_queue[1]), [(9.0, vec![3.0, 8.0])]);
+        assert_eq!((answer.places(1), answer.places(0)), {
+            (Places::Numbers, Places::Names(vec!["red".to_owned(), "droptail".to_owned()]))
+        });
+        assert_eq!(points(&answer.over(0, 0, None)[0]), [(0.0, vec![3.0, 2.0]), (1.0, vec![3.0, 8.0])]);
+    }
+
+    #[test]
+    fn what_does_not_vary_is_no_axis() {
+        let error = answer(&[("red", 1.0, &[1.0])]).key("seed").unwrap_err();
+        assert_eq!(error.to_string(), "\"seed\" does not vary here; what does: queue, delay");
+    }
+}
