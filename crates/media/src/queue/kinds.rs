@@ -1,7 +1,9 @@
 //! The send queues there are: a line a kind.
 
+use super::external::{External, ExternalQueue, Maker};
 use super::{Full, Late, Order, Rules, Travel};
 use headway_units::{Dialect, Duration, OptionError, QueueSize, Registry};
+use std::sync::Arc;
 
 /// What a kind is: a name and its four decisions.
 struct Kind {
@@ -35,6 +37,9 @@ const TABLE: [Kind; 12] = [
     kind("edf", Order::Expiry, Full::Refuse, Late::Discard),
 ];
 
+/// No file can say so.
+const EXTERNAL: &str = "external";
+
 const KINDS: [&str; TABLE.len()] = {
     let mut names = [""; TABLE.len()];
     let mut index = 0;
@@ -51,6 +56,7 @@ pub struct SendQueueOptions {
     kind: &'static str,
     /// The four decisions and their numbers.
     pub rules: Rules,
+    external: Option<Maker>,
 }
 
 impl SendQueueOptions {
@@ -58,6 +64,17 @@ impl SendQueueOptions {
     #[must_use]
     pub fn fifo(dialect: Dialect) -> Self {
         Self::of(&TABLE[0], dialect)
+    }
+
+    /// The same limit and way, but who goes, and who is thrown away, is decided elsewhere. Of such a queue 1000 packets wait at most, whatever the limit.
+    #[must_use]
+    pub fn with_external(self, queue: Arc<dyn ExternalQueue>) -> Self {
+        let rules = Rules { order: Order::Arrival, full: Full::DropWorst, late: Late::Discard, ..self.rules };
+        Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
+    }
+
+    pub(super) fn external(&self) -> Option<External> {
+        self.external.as_ref().map(|maker| External(maker.0.decisions()))
     }
 
     /// Linux: net.dccp.default.tx_qlen is 5. ns-2's agents take all that they are given. Otherwise 32 packets, which in the
@@ -80,7 +97,7 @@ impl SendQueueOptions {
             size_weight: Duration::ZERO,
             resend: false,
         };
-        Self { kind: kind.name, rules }
+        Self { kind: kind.name, rules, external: None }
     }
 }
 
@@ -112,7 +129,7 @@ mod tables {
         fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
             let known = KINDS.iter().find(|known| **known == kind);
             let kind = known.ok_or_else(|| serde::de::Error::unknown_variant(kind, &KINDS))?;
-            Ok(Self { kind, rules: Rules::deserialize(options)? })
+            Ok(Self { kind, rules: Rules::deserialize(options)?, external: None })
         }
     }
 

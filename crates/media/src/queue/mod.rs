@@ -7,6 +7,7 @@
 //! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next`] only looks,
 //! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
 
+mod external;
 mod full;
 mod kinds;
 mod late;
@@ -17,6 +18,7 @@ mod rules;
 mod travel;
 mod waiting;
 
+pub use external::{Decisions, ExternalQueue, Waits};
 pub use full::Full;
 pub use kinds::SendQueueOptions;
 pub use late::Late;
@@ -26,6 +28,7 @@ pub use resend::{Outstanding, Settled, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
+use crate::queue::external::External;
 use crate::queue::late::Choice;
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
@@ -84,6 +87,8 @@ pub struct SendQueue<T = ()> {
     way: Way,
     /// What was sent, where what is lost is sent again.
     outstanding: Option<Outstanding<Media<T>>>,
+    /// Who decides in place of the rules.
+    external: Option<External>,
 }
 
 impl<T> SendQueue<T> {
@@ -95,6 +100,7 @@ impl<T> SendQueue<T> {
             waiting: Waiting::new(options.rules.limit, options.rules.most_waiting()),
             way: Way::default(),
             outstanding: options.rules.resend.then(Outstanding::default),
+            external: options.external(),
         }
     }
 
@@ -114,7 +120,10 @@ impl<T> SendQueue<T> {
         let travel = self.travel(now);
         let mut victims = Vec::new();
         while !self.waiting.has_room(media.size) {
-            let find_victim = || self.rules.full.victim(&self.waiting, media, now, travel);
+            let find_victim = || match &self.external {
+                Some(external) => external.victim(&self.waiting, media, now, travel),
+                None => self.rules.full.victim(&self.waiting, media, now, travel),
+            };
             let victim = self.waiting.could_hold(media.size).then(find_victim).flatten();
             let Some(victim) = victim.and_then(|index| self.waiting.take(index)) else {
                 // Nobody goes in vain.
@@ -153,6 +162,12 @@ impl<T> SendQueue<T> {
         if goes.is_some() {
             self.way.on_send(now);
         }
+        if let Some(external) = &self.external {
+            if goes.is_some() {
+                external.discard(&mut self.waiting, now, travel, unsent);
+            }
+            return goes;
+        }
         let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
         for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
             let lateness = media.lateness(now, travel);
@@ -163,6 +178,10 @@ impl<T> SendQueue<T> {
 
     /// Which packet goes, where lateness matters.
     fn choose(&self, now: Instant) -> Option<Choice> {
+        if let Some(external) = &self.external {
+            let goes = external.choose(&self.waiting, now, self.travel(now))?;
+            return Some(Choice { goes, looked_at: 0 });
+        }
         let margin = self.way.mean_deviations(self.rules.margin);
         self.rules.late.choose(&self.waiting, now, self.travel(now), margin)
     }
