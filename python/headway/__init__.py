@@ -23,8 +23,9 @@ from ._controllers import Controller, ReceiverContext, ReceiverHalf, SenderConte
 from ._errors import Error, MetricError, Problem, RecordError, RunError, ScenarioError
 from ._figures import FIGURES
 from ._native import VERSION as __version__
-from ._native import Feedback, Packet
+from ._native import Feedback, Packet, Waiting
 from ._parts import Attacker, Flow, Link, Node
+from ._queues import SendQueue
 from ._record import Record
 from ._scenario import Scenario, schema
 from ._sweep import Answer, Swept, sweep
@@ -50,11 +51,13 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "SendQueue",
     "SenderContext",
     "SenderHalf",
     "Status",
     "Swept",
     "Table",
+    "Waiting",
     "__version__",
     "schema",
     "sweep",

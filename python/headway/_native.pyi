@@ -17,6 +17,7 @@ __all__ = [
     "Session",
     "Sweep",
     "Table",
+    "Waiting",
     "dataset_table",
     "schema",
 ]
@@ -69,6 +70,7 @@ class Scenario:
         traces: Sequence[str],
         progress: Callable[[float, float, int], object] | None,
         controllers: Sequence[tuple[str, Callable[..., object], Callable[..., object], str, Sequence[str]]],
+        queues: Sequence[tuple[str, Callable[[], object]]],
     ) -> tuple[Record, BaseException | None, str | None]: ...
 
 @final
@@ -130,6 +132,29 @@ class Packet:
     @property
     def own(self) -> bytes:
         """What `on_send` has answered."""
+
+@final
+class Waiting:
+    """What a send queue is told of a packet that waits."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its data, without headers."""
+    @property
+    def kind(self) -> str:
+        """ "audio", "video", "video-i", "video-p", "video-b" or "data"."""
+    @property
+    def priority(self) -> int:
+        """Which goes first: 0 before 1 before 2."""
+    @property
+    def created_ns(self) -> int:
+        """When the application handed it over."""
+    @property
+    def expires_ns(self) -> int | None:
+        """When it is of no more use to the receiver, if ever."""
+    @property
+    def ends_frame(self) -> bool:
+        """Whether it is the last packet of its frame."""
 
 @final
 class Record:
@@ -197,3 +222,6 @@ class Answer:
     def csv(self) -> str: ...
     def against(self, value: str, paired: bool) -> Answer: ...
     def samples(self, row: int, metric: int) -> tuple[list[int], list[float]]: ...
+    def over(
+        self, metric: int, x: str, by: str | None
+    ) -> tuple[list[str] | None, list[tuple[str, list[tuple[float, float, float | None]]]]]: ...

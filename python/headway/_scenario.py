@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
 from ._errors import Problem, RunError, ScenarioError
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._controllers import Controller
+    from ._queues import SendQueue
     from ._toml import Value
 
     Progress = Callable[[float, float, int], object]
+
+_T = TypeVar("_T")
 
 # What is longer is a mistake; the reader refuses it too.
 _LARGEST = 16 << 20
@@ -133,6 +136,7 @@ class Scenario:
         progress: bool | Progress | None = None,
         trace: str | Iterable[str] = (),
         controllers: Mapping[str, Controller] | None = None,
+        queues: Mapping[str, Callable[[], SendQueue]] | None = None,
     ) -> Record:
         """Runs it. Other threads run meanwhile, so that several runs take as many cores.
 
@@ -141,8 +145,9 @@ class Scenario:
         "pcapng" or both, for the record's `traces`.
 
         `controllers` gives flows rate controllers of one's own, by name, in which `*` stands for any characters. Their
-        transports are bare agents of any kind, or DCCP with a CCID for experiments. Such a run shares one core with
-        all other threads.
+        transports are bare agents of any kind, or DCCP with a CCID for experiments. `queues` gives them send queues of
+        one's own, in the same way, which keep the scenario's `limit` and `travel`. Such a run shares one core with all
+        other threads.
 
         Raises KeyboardInterrupt at Ctrl-C and RunError where it cannot go on: `Record.of` gives what there is then.
         """
@@ -156,13 +161,14 @@ class Scenario:
             (flow, controller.sender, controller.receiver, controller.receiver.reports, controller.receiver.needs)
             for flow, controller in _by_flow(scenario.flows, controllers or {}).items()
         ]
+        waiting = list(_by_flow(scenario.flows, queues or {}).items())
         if progress is True:
             from ._progress import Line
 
             with Line() as line:
-                done = scenario._inner.run(traces, line, chosen)
+                done = scenario._inner.run(traces, line, chosen, waiting)
         else:
-            done = scenario._inner.run(traces, progress or None, chosen)
+            done = scenario._inner.run(traces, progress or None, chosen, waiting)
         native, stopped, failure = done
         record = Record._of(native, scenario)
         if isinstance(stopped, KeyboardInterrupt):
@@ -240,16 +246,16 @@ def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, 
     return Scenario._of(_native.Scenario(file, text, sets, folder, files))
 
 
-def _by_flow(flows: list[str], controllers: Mapping[str, Controller]) -> dict[str, Controller]:
-    """The controller of each flow that has one, the first whose name fits."""
-    found: dict[str, Controller] = {}
-    for pattern, controller in controllers.items():
+def _by_flow(flows: list[str], given: Mapping[str, _T]) -> dict[str, _T]:
+    """What each flow is given that is given anything, by the first name that fits."""
+    found: dict[str, _T] = {}
+    for pattern, what in given.items():
         form = re.compile(".*".join(map(re.escape, pattern.split("*"))))
         fitting = [flow for flow in flows if form.fullmatch(flow)]
         if not fitting:
             raise ValueError(f"there is no flow {pattern!r}; there are {', '.join(flows[:12])}")
         for flow in fitting:
-            found.setdefault(flow, controller)
+            found.setdefault(flow, what)
     return found
 
 

@@ -1,43 +1,22 @@
 //! Rate controllers that are written in Python: the classes of `headway/_controllers.py` behind the halves of `headway-rate`.
 //!
-//! Times are integers in ns, so that nothing is rounded on its way. What a half raises stops the run, and is kept: from then on no half is called, and
-//! nothing is sent.
+//! Times are integers in ns, so that nothing is rounded on its way. What a half raises stops the run: from then on nothing is sent.
 
+use crate::object::{Method, Object, Raised};
 use headway_rate::{
     AnyReceiverHalf, AnySenderHalf, Arrival, ExternalController, ExternalOptions, Need, Next, Own, Permit, Received,
     ReceiverContext, ReceiverHalf, Report, ReportForm, SenderContext, SenderHalf, Sending, Stamp, Status, TimedArrival,
     TimedReport,
 };
 use headway_units::{Bytes, Duration, Ecn, Instant, Rate};
-use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// The first exception of all halves of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Raised {
-    is: AtomicBool,
-    error: Mutex<Option<PyErr>>,
-}
-
-impl Raised {
-    pub(crate) fn is(&self) -> bool {
-        self.is.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn keep(&self, error: PyErr) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.is.store(true, Ordering::Relaxed);
-    }
-}
+/// The package's classes: of the half, and of what it begins with.
+const SENDER: (&str, Option<&str>) = ("SenderHalf", Some("SenderContext"));
+const RECEIVER: (&str, Option<&str>) = ("ReceiverHalf", Some("ReceiverContext"));
 
 /// A class for each half, as the package hands them over.
 #[derive(Debug)]
@@ -89,129 +68,19 @@ impl ExternalController for Classes {
             line_rate.map(Rate::bits_per_second),
             random.bits(),
         );
-        Box::new(PySender { half: Half::new(&self.sender, "SenderHalf", "SenderContext", context, &self.raised) })
+        Box::new(PySender { half: Object::new(&self.sender, SENDER, context, &self.raised) })
     }
 
     fn receiver(&self, context: ReceiverContext) -> Box<dyn AnyReceiverHalf> {
         let args = (context.now.as_nanos(), context.packet_size.count(), context.upcoming);
-        let half = Half::new(&self.receiver, "ReceiverHalf", "ReceiverContext", args, &self.raised);
+        let half = Object::new(&self.receiver, RECEIVER, args, &self.raised);
         Box::new(PyReceiver { half, reports: self.reports })
-    }
-}
-
-/// The methods of both halves; those that a class has not overridden are not called.
-const METHODS: [&str; 9] = [
-    "poll_send",
-    "on_send",
-    "on_feedback",
-    "on_application_limited",
-    "on_packet",
-    "poll_report",
-    "handle_timeout",
-    "poll_timeout",
-    "status",
-];
-
-#[derive(Clone, Copy)]
-enum Method {
-    PollSend,
-    OnSend,
-    OnFeedback,
-    OnApplicationLimited,
-    OnPacket,
-    PollReport,
-    HandleTimeout,
-    PollTimeout,
-    Status,
-}
-
-/// So often a half may be called at one instant: one that always lets a packet go, or always has a report, would never come to the next.
-const MOST_CALLS: u32 = 1_000_000;
-
-/// An object of Python, its methods looked up once.
-#[derive(Debug)]
-struct Half {
-    methods: [Option<Py<PyAny>>; METHODS.len()],
-    /// The instant of the last calls that may act, and how many there were.
-    calls: Cell<(Instant, u32)>,
-    raised: Arc<Raised>,
-}
-
-impl Half {
-    fn new<A>(class: &Py<PyAny>, base: &str, context: &str, args: A, raised: &Arc<Raised>) -> Self
-    where
-        A: for<'py> PyCallArgs<'py>,
-    {
-        let raised = Arc::clone(raised);
-        let made = Python::attach(|py| {
-            let module = py.import("headway._controllers")?;
-            let base = module.getattr(base)?;
-            let half = class.bind(py).call1((module.getattr(context)?.call1(args)?,))?;
-            let mut methods = [const { None }; METHODS.len()];
-            for (method, name) in methods.iter_mut().zip(METHODS) {
-                let Some(default) = base.getattr_opt(name)? else { continue };
-                // That which must be there says so itself.
-                if name == METHODS[0] || !half.get_type().getattr(name).is_ok_and(|own| own.is(&default)) {
-                    *method = Some(half.getattr(name)?.unbind());
-                }
-            }
-            PyResult::Ok(methods)
-        });
-        let methods = made.unwrap_or_else(|error| {
-            raised.keep(error);
-            [const { None }; METHODS.len()]
-        });
-        Self { methods, calls: Cell::new((Instant::ZERO, 0)), raised }
-    }
-
-    /// The same, of a method that may act.
-    fn act<T>(
-        &self,
-        now: Instant,
-        method: Method,
-        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        let (at, calls) = self.calls.get();
-        let calls = if at == now { calls + 1 } else { 0 };
-        self.calls.set((now, calls));
-        if calls < MOST_CALLS {
-            return self.call(method, call);
-        }
-        let why = format!(
-            "{} was called {calls} times at one instant, {now}: it must not always answer \"now\"",
-            METHODS[method as usize]
-        );
-        self.raised.keep(PyRuntimeError::new_err(why));
-        None
-    }
-
-    /// What the method answers; `None` if it is not there, or something was raised.
-    fn call<T>(
-        &self,
-        method: Method,
-        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        let method = self.methods[method as usize].as_ref()?;
-        if self.raised.is() {
-            return None;
-        }
-        let answer = Python::attach(|py| call(py, method.bind(py)));
-        answer.map_err(|error| self.raised.keep(error)).ok()
-    }
-
-    fn handle_timeout(&self, now: Instant) {
-        self.act(now, Method::HandleTimeout, |_, method| method.call1((now.as_nanos(),)).map(drop));
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        let at: Option<u64> = self.call(Method::PollTimeout, |_, method| method.call0()?.extract())?;
-        at.map(Instant::from_nanos)
     }
 }
 
 #[derive(Debug)]
 struct PySender {
-    half: Half,
+    half: Object,
 }
 
 /// What a class may say of itself: see `Status` of the package.
@@ -268,7 +137,7 @@ impl SenderHalf for PySender {
 
 #[derive(Debug)]
 struct PyReceiver {
-    half: Half,
+    half: Object,
     reports: ReportForm,
 }
 

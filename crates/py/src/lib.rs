@@ -5,6 +5,8 @@ mod columns;
 mod controller;
 mod error;
 mod files;
+mod object;
+mod queue;
 mod record;
 mod run;
 mod scenario;
@@ -20,6 +22,8 @@ mod _native {
     use super::controller::Feedback;
     #[pymodule_export]
     use super::controller::Packet;
+    #[pymodule_export]
+    use super::queue::Waiting;
     #[pymodule_export]
     use super::record::Record;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! A run, which Python can watch and stop.
 
-use crate::controller::Raised;
+use crate::object::Raised;
 use crate::record::Record;
 use headway_run::{Error, Simulated, TraceFormat, Traces, Watch, simulate};
 use headway_scenario::Scenario;
@@ -17,7 +17,7 @@ const ASKED_EACH: std::time::Duration = std::time::Duration::from_millis(100);
 pub(crate) struct Asking {
     progress: Option<Py<PyAny>>,
     duration: Duration,
-    /// What controllers of Python have raised, if there are any: then the run keeps the lock that they need.
+    /// What controllers and queues of Python have raised, if there are any: then the run keeps the lock that they need.
     raised: Option<Arc<Raised>>,
     answer: Mutex<Answer>,
 }

@@ -1,20 +1,22 @@
 //! Scenarios, as they are read.
 
-use crate::controller::{self, Raised};
+use crate::controller;
 use crate::error;
 use crate::files::{Kept, Texts};
+use crate::object::Raised;
+use crate::queue;
 use crate::record::Record;
 use crate::run::{self, Asking};
 use headway_rate::ControllerOptions;
 use headway_run::{Folder, Job, TraceFormat};
 use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, load, plan};
+use headway_units::Registry as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use xxhash_rust::xxh3::Xxh3;
 
 /// A scenario that was read and found right: its text, what is set in it, and the files that it names.
 #[pyclass(frozen, module = "headway._native")]
@@ -69,13 +71,7 @@ impl Scenario {
     /// XXH128 over the resolved text and the files that it names, each with its length in front.
     #[getter]
     fn hash(&self) -> String {
-        let mut hash = Xxh3::new();
-        let parts = self.named.iter().flat_map(|(name, text)| [name.as_str(), text]);
-        for part in [self.loaded.resolved_toml.as_str()].into_iter().chain(parts) {
-            hash.update(&(part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
-        format!("{:032x}", hash.digest128())
+        format!("{:032x}", headway_run::inputs(&self.loaded.resolved_toml, &self.named))
     }
 
     #[getter]
@@ -116,7 +112,7 @@ impl Scenario {
         Ok(plan.map_err(|wrong| error::scenario(py, &wrong))?.runs.len())
     }
 
-    /// Runs it; other threads go on meanwhile, unless there are controllers of Python. `progress` is called with the simulated time, the duration (both
+    /// Runs it; other threads go on meanwhile, unless there are controllers or queues of Python. `progress` is called with the simulated time, the duration (both
     /// in s) and the packet hops about ten times a second, and once at the end. Gives the record, as far as it goes; the exception
     /// that stopped the run, and why it could not go on.
     fn run(
@@ -125,13 +121,15 @@ impl Scenario {
         traces: Vec<String>,
         progress: Option<Py<PyAny>>,
         controllers: Vec<Controller>,
+        queues: Vec<(String, Py<PyAny>)>,
     ) -> PyResult<(Record, Option<Py<PyAny>>, Option<String>)> {
         let traces = traces.iter().map(|name| trace_format(name)).collect::<PyResult<Vec<_>>>()?;
         let mut scenario = Cow::Borrowed(&self.loaded.scenario);
-        let raised = (!controllers.is_empty()).then(Arc::<Raised>::default);
+        let raised = (!controllers.is_empty() || !queues.is_empty()).then(Arc::<Raised>::default);
         if let Some(raised) = &raised {
             let scenario = scenario.to_mut();
             controllers.into_iter().try_for_each(|controller| self.put(py, scenario, controller, raised))?;
+            queues.into_iter().try_for_each(|(name, class)| self.put_queue(py, scenario, &name, class, raised))?;
         }
         let asking = Asking::new(progress, scenario.duration, raised);
         let run = || run::run(&scenario, &traces, &asking);
@@ -154,17 +152,40 @@ impl Scenario {
         raised: &Arc<Raised>,
     ) -> PyResult<()> {
         let external = controller::external(sender, receiver, &reports, &needs, raised)?;
-        let Some(flow) = scenario.flows.iter_mut().find(|flow| flow.name == name) else {
-            return Err(PyValueError::new_err(format!("there is no flow \"{name}\"")));
-        };
+        let flow = flow_mut(scenario, &name)?;
         let transport = flow.transport.with_controller(ControllerOptions::External(external));
-        flow.transport = Arc::new(transport.map_err(|wrong| {
-            let key = format!("flow[{name}].transport.{}", wrong.key);
-            let place = Place::File;
-            let problem = Problem { file: self.file.clone(), place, key, message: wrong.message, snippet: None };
-            error::scenario(py, &ScenarioError { problems: vec![problem], more: false })
-        })?);
+        flow.transport = Arc::new(
+            transport.map_err(|wrong| self.wrong(py, &name, &format!("transport.{}", wrong.key), wrong.message))?,
+        );
         Ok(())
+    }
+
+    /// Puts a send queue in the place of that of a flow, with its limit and its way.
+    fn put_queue(
+        &self,
+        py: Python<'_>,
+        scenario: &mut headway_scenario::Scenario,
+        name: &str,
+        class: Py<PyAny>,
+        raised: &Arc<Raised>,
+    ) -> PyResult<()> {
+        let flow = flow_mut(scenario, name)?;
+        if flow.transport.controller().is_none() {
+            let message = format!(
+                "{} decides itself when to send what: only a transport with a rate controller has a send queue",
+                flow.transport.kind()
+            );
+            return Err(self.wrong(py, name, "send_queue", message));
+        }
+        let maker = queue::Class { class, raised: Arc::clone(raised) };
+        flow.send_queue = Arc::new(flow.send_queue.as_ref().clone().with_external(Arc::new(maker)));
+        Ok(())
+    }
+
+    fn wrong(&self, py: Python<'_>, flow: &str, key: &str, message: String) -> PyErr {
+        let key = format!("flow[{flow}].{key}");
+        let problem = Problem { file: self.file.clone(), place: Place::File, key, message, snippet: None };
+        error::scenario(py, &ScenarioError { problems: vec![problem], more: false })
     }
 
     /// A run of it whose record goes there.
@@ -179,6 +200,11 @@ impl Scenario {
             resumes: false,
         }
     }
+}
+
+fn flow_mut<'a>(scenario: &'a mut headway_scenario::Scenario, name: &str) -> PyResult<&'a mut headway_scenario::Flow> {
+    let flow = scenario.flows.iter_mut().find(|flow| flow.name == name);
+    flow.ok_or_else(|| PyValueError::new_err(format!("there is no flow \"{name}\"")))
 }
 
 fn read(

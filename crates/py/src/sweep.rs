@@ -4,7 +4,8 @@ use crate::error;
 use crate::files::Texts;
 use crate::table::Table;
 use headway_run::{
-    Answer as Answered, Beside, Folder, Metric, ScenarioText, Sweep as Swept, Task, Threads, Watch, read_table,
+    Answer as Answered, Beside, Folder, Line, LinePoint, Metric, Places, ScenarioText, Sweep as Swept, Task, Threads,
+    Watch, read_table,
 };
 use headway_scenario::Vary;
 use pyo3::exceptions::PyValueError;
@@ -206,6 +207,9 @@ fn parsed(py: Python<'_>, metrics: &[String]) -> PyResult<Vec<Metric>> {
     parsed.collect::<Result<_, _>>().map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why))
 }
 
+/// A label; where each point is, its mean, and half of its interval.
+type LineParts = (String, Vec<(f64, f64, Option<f64>)>);
+
 #[pymethods]
 impl Answer {
     /// As `headway sweep --json` prints it.
@@ -227,6 +231,20 @@ impl Answer {
     fn against(&self, value: &str, paired: bool) -> PyResult<Self> {
         let against = self.0.clone().against(value, paired);
         against.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// A metric over a key, a line for each value of another one: the names of the places on the axis, or none where they are numbers; and by
+    /// label where each point is, its mean, and half of its interval.
+    fn over(&self, metric: usize, x: &str, by: Option<&str>) -> PyResult<(Option<Vec<String>>, Vec<LineParts>)> {
+        let key = |asked: &str| self.0.key(asked).map_err(|error| PyValueError::new_err(error.to_string()));
+        let (x, by) = (key(x)?, by.map(key).transpose()?);
+        let places = match self.0.places(x) {
+            Places::Numbers => None,
+            Places::Names(names) => Some(names),
+        };
+        let parts = |point: LinePoint| point.number.map(|number| (point.x, number.mean, number.ci95));
+        let line = |line: Line| (line.label, line.points.into_iter().filter_map(parts).collect());
+        Ok((places, self.0.over(metric, x, by).into_iter().map(line).collect()))
     }
 
     /// Of a row and a metric: seeds, and what their runs gave.

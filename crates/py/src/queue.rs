@@ -1,0 +1,99 @@
+//! Send queues that are written in Python: a class of `headway/_queues.py` behind the decisions of `headway-media`.
+
+use crate::object::{Method, Object, Raised};
+use headway_media::{Decisions, ExternalQueue, Waits};
+use headway_units::{Duration, Instant};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::Arc;
+
+/// The package's class.
+const QUEUE: (&str, Option<&str>) = ("SendQueue", None);
+
+/// Queues of this class.
+#[derive(Debug)]
+pub(crate) struct Class {
+    pub(crate) class: Py<PyAny>,
+    pub(crate) raised: Arc<Raised>,
+}
+
+impl ExternalQueue for Class {
+    fn decisions(&self) -> Box<dyn Decisions> {
+        Box::new(PyQueue(Object::new(&self.class, QUEUE, (), &self.raised)))
+    }
+}
+
+#[derive(Debug)]
+struct PyQueue(Object);
+
+impl Decisions for PyQueue {
+    fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize> {
+        self.0.call(Method::Choose, |py, method| {
+            let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
+            one_of(waiting, "choose", method.call1(args)?.extract()?)
+        })?
+    }
+
+    fn discard(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Vec<usize> {
+        let discarded = self.0.call(Method::Discard, |py, method| {
+            let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
+            let mut discarded = Vec::new();
+            for index in method.call1(args)?.try_iter()? {
+                discarded.extend(one_of(waiting, "discard", Some(index?.extract()?))?);
+            }
+            Ok(discarded)
+        });
+        discarded.unwrap_or_default()
+    }
+
+    fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize> {
+        self.0.call(Method::MakeRoom, |py, method| {
+            let args = (now.as_nanos(), list(py, waiting)?, Waiting(*newcomer), travel.as_nanos());
+            one_of(waiting, "make_room", method.call1(args)?.extract()?)
+        })?
+    }
+}
+
+fn list<'py>(py: Python<'py>, waiting: &[Waits]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, waiting.iter().map(|packet| Waiting(*packet)))
+}
+
+fn one_of(waiting: &[Waits], method: &str, index: Option<i64>) -> PyResult<Option<usize>> {
+    let Some(index) = index else { return Ok(None) };
+    let known = usize::try_from(index).ok().filter(|known| *known < waiting.len());
+    let wrong = || format!("{method} has answered {index}, which is no index of the {} that wait", waiting.len());
+    known.map(Some).ok_or_else(|| PyIndexError::new_err(wrong()))
+}
+
+/// What a queue is told of a packet that waits.
+#[pyclass(frozen, module = "headway._native")]
+pub(crate) struct Waiting(Waits);
+
+#[pymethods]
+impl Waiting {
+    #[getter]
+    fn size_bytes(&self) -> u64 {
+        self.0.size.count()
+    }
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind.name()
+    }
+    #[getter]
+    fn priority(&self) -> u8 {
+        self.0.priority
+    }
+    #[getter]
+    fn created_ns(&self) -> u64 {
+        self.0.created.as_nanos()
+    }
+    #[getter]
+    fn expires_ns(&self) -> Option<u64> {
+        self.0.expires.map(Instant::as_nanos)
+    }
+    #[getter]
+    fn ends_frame(&self) -> bool {
+        self.0.ends_frame
+    }
+}
