@@ -1,4 +1,4 @@
-"""Pictures over time by matplotlib, in the manner of `headway plot` and of the papers' pages."""
+"""Pictures by matplotlib, in the manner of `headway plot` and of the papers' pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ._record import Record
+    from ._sweep import Answer
 
 # Okabe and Ito's (2008), with grey for their yellow, which is too pale for a line on white.
 _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c"]
@@ -69,6 +70,30 @@ def plot(records: Sequence[Record], name: str) -> Figure:
         axes.margins(x=0)
         figure.legend(loc="outside right upper")
     # Whoever asked for it shows it; pyplot need not keep it.
+    pyplot.close(figure)
+    return figure
+
+
+def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: bool, title: str | None) -> Figure:
+    """A metric of a sweep over a key."""
+    places, lines = answer._inner.over(metric, over, by)
+    keys = {name: key for key in answer.to_dict()["keys"] for name in (key["name"], key["key"])}
+    name, unit = keys[over]["name"], keys[over]["unit"]
+    with pyplot.rc_context(_STYLE):
+        figure, axes = pyplot.subplots()
+        for label, points in lines:
+            x, means, halves = zip(*points, strict=True) if points else ((), (), ())
+            bars = [half or 0.0 for half in halves] if any(half is not None for half in halves) else None
+            axes.errorbar(x, means, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
+        axes.set_title(title or answer.metrics[metric])
+        axes.set_xlabel(f"{name} ({unit})" if unit else name)
+        axes.set_ylabel(answer.metrics[metric])
+        if places is not None:
+            axes.set_xticks(range(len(places)), places)
+        elif log_x:
+            axes.set_xscale("log")
+        if by is not None:
+            figure.legend(title=keys[by]["name"], loc="outside right upper")
     pyplot.close(figure)
     return figure
 

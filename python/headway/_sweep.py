@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas
+    from matplotlib.figure import Figure
 
     from ._scenario import Scenario
     from ._toml import Value
@@ -60,6 +61,18 @@ class Answer:
     def against(self, value: str, *, paired: bool = False) -> Answer:
         """The same with the differences to one value of a key, such as `"queue=red"`: by Welch, or paired by seed."""
         return Answer(self._inner.against(value, paired))
+
+    def plot(
+        self, over: str, metric: int | str = 0, *, by: str | None = None, log_x: bool = False, title: str | None = None
+    ) -> Figure:
+        """A metric's mean with its interval over a key, a line for each value of another one: a figure of matplotlib.
+
+        What else varies is taken together, seed by seed, so that intervals are over seeds alone.
+        """
+        from ._plot import plot_over
+
+        number = self.metrics.index(metric) if isinstance(metric, str) else metric
+        return plot_over(self, number, over, by, log_x=log_x, title=title)
 
     def csv(self) -> str:
         """As `headway sweep --csv` prints it."""

@@ -3,8 +3,12 @@
 import re
 
 import matplotlib as mpl
+import nbformat
 import pytest
 from cases import ROOT
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((ROOT / "docs/src/notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("page", ["docs/src/python.md", "python/README.md"])
@@ -20,10 +24,34 @@ def test_the_programs_of_a_page_run(page, tmp_path, monkeypatch):
     assert names["record"].complete
 
 
-def test_the_controller_of_the_book_fills_its_link(tmp_path):
+def names_of(program_with: str) -> dict:
+    """What a program of the book leaves, run by itself."""
     page = (ROOT / "docs/src/python.md").read_text()
-    names = {"__name__": "page"}
-    for program in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(compile(program, "docs/src/python.md", "exec"), names)
-    assert names["record"].metric("link[a->b].utilisation") > 0.8
-    assert names["record"].metric("flow[mine].loss_ratio") < 0.05
+    program = next(text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if program_with in text)
+    names: dict = {"__name__": "page"}
+    exec(compile("from headway import Flow, Link, Scenario\n" + program, "docs/src/python.md", "exec"), names)
+    return names
+
+
+def test_the_controller_of_the_book_fills_its_link():
+    record = names_of("class Receiver")["record"]
+    assert record.metric("link[a->b].utilisation") > 0.8
+    assert record.metric("flow[mine].loss_ratio") < 0.05
+
+
+def test_the_queue_of_the_book_keeps_sound_alive():
+    queue = names_of("class Freshest")["record"].summary["flows"][0]["send_queue"]
+    assert queue["audio"]["sent_packets"] > 0.95 * queue["audio"]["written_packets"]
+    assert queue["video"]["sent_packets"] < 0.8 * queue["video"]["written_packets"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "what it prints is made when it is run"
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    pictures = [
+        output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+    ]
+    assert pictures

@@ -126,3 +126,34 @@ def test_a_cluster_gives_the_same_dataset_whoever_of_it_dies(tmp_path):
         far = headway.sweep(LOSSY, vary, seeds=100, out=tmp_path / "far", cluster=client, progress=progress)
     assert killed
     assert dataset(far.path) == dataset(whole.path)
+
+
+def test_the_command_goes_to_a_cluster_too(tmp_path):
+    program = os.environ.get("HEADWAY")
+    if not program:
+        pytest.skip("HEADWAY names no program")
+    distributed = pytest.importorskip("distributed")
+    (tmp_path / "study.toml").write_text(LOSSY.text)
+    words = [program, "sweep", "study.toml", "--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "20", "--json"]
+    # The package is that of this Python.
+    environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def answer(*more: str) -> object:
+        done = subprocess.run([*words, *more], cwd=tmp_path, env=environment, check=True, capture_output=True)
+        return json.loads(done.stdout)
+
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        far = answer("--dask", cluster.scheduler_address, "--out", "far")
+        # What is there already is found, and no cluster is asked for it.
+        assert answer("--dask", cluster.scheduler_address, "--out", "far") == far
+    assert answer("--out", "near") == far
+    assert dataset(tmp_path / "far") == dataset(tmp_path / "near")
+    lost = subprocess.run(
+        [*words, "--dask", "tcp://127.0.0.1:9", "--out", "lost"],
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        capture_output=True,
+    )
+    assert lost.returncode == 1
+    assert b"--dask" in lost.stderr
