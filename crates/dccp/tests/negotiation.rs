@@ -493,10 +493,30 @@ mod data {
     fn the_path_mtu_is_probed() {
         let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
         client.recv(20, "Sync 2 (1001) Len=1456");
+        client.recv(20, "Sync 3 (1001)");
         client.events();
+        assert!(!client.connection().status().maximum_packet_size_is_known);
         client.send(30, "SyncAck 1002 (2)", &[], b"");
+        client.send(30, "SyncAck 1003 (3)", &[], b"");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1440)]);
+        assert!(client.connection().status().maximum_packet_size_is_known);
         client.silence(500_000);
+    }
+
+    /// Where what went behind a probe is answered, and the probe is not, it goes again at once (RFC 8899 section 5.1.1 has its timer for silence).
+    #[test]
+    fn a_probe_that_is_seen_lost_goes_again_at_once() {
+        let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
+        client.events();
+        for (n, ms) in [2, 4, 6].into_iter().zip([20, 30, 40]) {
+            client.recv(ms, &format!("Sync {n} ({}) Len=1456", 1000 + n / 2));
+            client.recv(ms, &format!("Sync {} ({})", n + 1, 1000 + n / 2));
+            assert_eq!(client.events(), []);
+            client.send(ms + 10, &format!("SyncAck {} ({})", 1001 + n / 2, n + 1), &[], b"");
+        }
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
+        assert!(client.connection().status().maximum_packet_size_is_known);
+        client.recv(50, "Sync 8 (1004) Len=1346");
     }
 
     /// RFC 1191 section 3: after a "too big" nothing larger is tried for five minutes, whether a probe was on its way or the search rested.
@@ -520,18 +540,21 @@ mod data {
         let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
         client.events();
         assert_eq!(client.connection().status().maximum_packet_size, 1220);
-        for (n, ms) in [20, 1020, 2020].into_iter().enumerate() {
-            client.recv(ms, &format!("Sync {} (1001) Len=1456", n + 2));
+        for (n, ms) in [(2, 20), (4, 1020), (6, 2020)] {
+            client.recv(ms, &format!("Sync {n} (1001) Len=1456"));
+            client.recv(ms, &format!("Sync {} (1001)", n + 1));
         }
         // Half of 1280 and 1499 is 1390, less IP's 20 and the Sync's 24.
-        client.recv(3020, "Sync 5 (1001) Len=1346");
-        client.send(3030, "Ack 1002 (5)", &[34, 4, 7, 1], b"");
-        client.recv(3030, "Ack 6 (1002) | NDP(5) ConfirmL(SendNDPCount 1,0,1)");
+        client.recv(3020, "Sync 8 (1001) Len=1346");
+        client.recv(3020, "Sync 9 (1001)");
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
+        client.send(3030, "Ack 1002 (9)", &[34, 4, 7, 1], b"");
+        client.recv(3030, "Ack 10 (1002) | NDP(9) ConfirmL(SendNDPCount 1,0,1)");
         assert_eq!(client.events(), []);
-        client.send(3040, "SyncAck 1003 (5)", &[], b"");
+        client.send(3040, "SyncAck 1003 (8)", &[], b"");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1350 - 20)]);
         let said = client.next(3040);
-        assert_eq!(said, "Sync 7 (1003) Len=1397 | NDP(6)", "half of 1390 and 1499, less a word of options");
+        assert_eq!(said, "Sync 11 (1003) Len=1397 | NDP(10)", "half of 1390 and 1499, less a word of options");
     }
 
     /// Counted are packets of every sort, and bytes of data.

@@ -189,7 +189,8 @@ impl Connection {
         self.mailbox.rate()
     }
 
-    /// Bytes of the largest datagram that goes in one packet; 0 as long as nobody knows.
+    /// Bytes of the largest datagram that goes in one packet; 0 before there is a connection. For a few round trips behind that more may go than is known:
+    /// larger datagrams wait, and are refused then if they do not. [`Event::Largest`] tells of each change.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.mailbox.largest()
@@ -219,8 +220,8 @@ impl Connection {
     }
 
     fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
-        let (len, largest) = (media.payload.len(), self.mailbox.largest());
-        // Nobody knows how much goes before the first packet.
+        let (len, largest) = (media.payload.len(), self.mailbox.largest_known());
+        // Before the path has been asked nobody knows how much goes: then it waits for that.
         if largest > 0 && len > largest { Err(SendError::TooLarge { len, largest }) } else { Ok(()) }
     }
 

@@ -90,6 +90,8 @@ pub(crate) struct Incoming {
     phase: Phase,
     /// The largest datagram that goes.
     largest: usize,
+    /// Larger ones do not.
+    is_known: bool,
     rate: Option<Rate>,
     datagrams: VecDeque<Vec<u8>>,
     /// Datagrams that wait at most.
@@ -111,7 +113,16 @@ impl Mailbox {
     /// `calls`: where tasks that wait are kept until they may be called.
     pub(crate) fn new(room: usize, events: usize, largest: usize, calls: &Calls) -> Self {
         let (datagrams, spare) = Default::default();
-        let incoming = Incoming { phase: Phase::Opening, largest, rate: None, datagrams, room, dropped: 0, spare };
+        let incoming = Incoming {
+            phase: Phase::Opening,
+            largest,
+            is_known: false,
+            rate: None,
+            datagrams,
+            room,
+            dropped: 0,
+            spare,
+        };
         let events = Events { waiting: VecDeque::new(), room: events, over: false };
         Self {
             incoming: Watched::new(incoming, calls.clone()),
@@ -125,6 +136,14 @@ impl Mailbox {
     }
     pub(crate) fn largest(&self) -> usize {
         self.incoming.with(|incoming| incoming.largest)
+    }
+    /// The same, where larger ones are known not to go; 0 as long as nobody knows.
+    pub(crate) fn largest_known(&self) -> usize {
+        self.incoming.with(|incoming| if incoming.is_known { incoming.largest } else { 0 })
+    }
+    /// What was told of the largest is all there is.
+    pub(crate) fn know(&self) {
+        self.incoming.with(|incoming| incoming.is_known = true);
     }
     /// Datagrams that nobody read in time.
     pub(crate) fn dropped(&self) -> u64 {

@@ -6,8 +6,11 @@ use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use headway_dccp::{Connection, MediaOutbox, Outbox};
 use headway_rate::Next;
-use headway_units::{Instant, Seq48};
+use headway_units::{Duration, Instant, Seq48};
 use std::sync::Arc;
+
+/// A path that is asked answers within a few round trips; a peer that says nothing at all leaves its client in PARTOPEN, where nobody asks.
+const HOLD: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct LineOutbox {
@@ -16,13 +19,17 @@ pub(crate) struct LineOutbox {
     mailbox: Arc<Mailbox>,
     /// Bytes of the largest datagram that goes, before the program is told; 0 as long as nobody knows.
     first_largest: u64,
-    /// Some of what waits came before anybody knew how much a packet takes.
+    /// Whether the path has been asked for more.
+    is_known: bool,
+    /// Some of what waits came before that.
     unchecked: bool,
+    /// Since when something waits for that.
+    held: Option<Instant>,
 }
 
 impl LineOutbox {
     pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
-        Self { queue, encoder, mailbox, first_largest: 0, unchecked: false }
+        Self { queue, encoder, mailbox, first_largest: 0, is_known: false, unchecked: false, held: None }
     }
 
     /// The connection begins, with packets that take so much.
@@ -30,11 +37,17 @@ impl LineOutbox {
         self.first_largest = largest as u64;
     }
 
+    /// It is known how much a packet takes.
+    pub(crate) fn know(&mut self) {
+        self.is_known = true;
+        self.mailbox.know();
+    }
+
     /// The number under which events name it.
     pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
         let Media { payload, kind, priority, expires } = *media;
         let expires = expires.map(|after| now + after);
-        self.unchecked |= self.mailbox.largest() == 0;
+        self.unchecked |= !self.is_known;
         let waiting = headway_media::Media::new(now, payload.to_vec());
         let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
         self.tell_fates();
@@ -44,11 +57,7 @@ impl LineOutbox {
 
     /// As [`Connection::send`](crate::Connection::send) refuses it once that is known.
     fn refuse_what_is_too_large(&mut self, now: Instant) {
-        let told = self.mailbox.largest() as u64;
-        let largest = if told > 0 { told } else { self.first_largest };
-        if largest == 0 {
-            return;
-        }
+        let largest = self.mailbox.largest() as u64;
         while self.queue.next(now).is_some_and(|next| next.size.count() > largest) {
             if self.queue.take(now).is_some() {
                 self.queue.too_large();
@@ -90,10 +99,19 @@ impl Outbox for LineOutbox {
         self.next(now).map(|next| next.size.count() as usize)
     }
     fn next(&mut self, now: Instant) -> Option<Next> {
-        if self.unchecked {
+        if self.unchecked && self.is_known {
             self.refuse_what_is_too_large(now);
         }
-        self.queue.next(now)
+        let next = self.queue.next(now)?;
+        if self.is_known || next.size.count() <= self.first_largest {
+            return Some(next);
+        }
+        // It may yet go, once the path has answered: all that comes behind it waits, too.
+        if now.since(*self.held.get_or_insert(now)) < HOLD {
+            return None;
+        }
+        self.know();
+        self.next(now)
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.queue.take(now)

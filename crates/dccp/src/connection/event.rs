@@ -157,6 +157,8 @@ pub struct Status {
     pub state: State,
     /// MPS: the largest datagram that goes without fragmentation.
     pub maximum_packet_size: usize,
+    /// Whether the path has been asked for more, or never will be. Until then larger datagrams may yet go, a round trip after the handshake mostly.
+    pub maximum_packet_size_is_known: bool,
     /// The smoothed round trip, once something has measured it.
     pub rtt: Option<Duration>,
     /// The CCID of our data.

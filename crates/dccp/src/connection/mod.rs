@@ -325,6 +325,7 @@ impl Connection {
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
+            maximum_packet_size_is_known: self.mtu.is_known(),
             rtt: self.forward.round_trip(),
             send_ccid: Ccid(self.agreed.send_ccid),
             receive_ccid: Ccid(self.agreed.receive_ccid),

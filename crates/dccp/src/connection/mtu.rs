@@ -4,6 +4,9 @@
 //! that as RFC 8899 section 4.3 has it: a large packet of which no acknowledgement tells is a reason to ask, by a padded Sync of the size that is
 //! believed in, and at once by a bare one. Where three times only the bare one is answered there is a black hole; silence to both is an
 //! outage, of which the size is no cause.
+//!
+//! The search upwards sends a bare Sync behind each probe, too. Where that is answered and the probe is not, the probe is lost, and the next try
+//! need not wait for the timer of RFC 8899 section 5.1.1, which is a second at least.
 
 use headway_units::{Duration, Instant, Seq48};
 
@@ -40,6 +43,8 @@ pub(crate) struct PathMtu {
     probing: bool,
     /// Nothing larger has been tried in this search.
     fresh: bool,
+    /// The first probe of the connection has been answered, or given up: until then nobody knows whether larger packets go.
+    known: bool,
     probe: Option<Probe>,
     /// Losses of the present size.
     tries: u32,
@@ -86,6 +91,7 @@ impl PathMtu {
             ceiling: interface,
             probing,
             fresh: true,
+            known: interface < pmtu + STEP,
             probe: None,
             tries: 0,
             watch: None,
@@ -130,7 +136,7 @@ impl PathMtu {
             self.doubt = Some(Doubt::default());
         } else {
             // It was lost, and larger than what goes now.
-            *watch = this;
+            *watch = Watch { packets: 1, ..this };
         }
         doubtful
     }
@@ -138,11 +144,6 @@ impl PathMtu {
     pub(crate) fn on_arrivals(&mut self, newest: Seq48, packets: u64) {
         self.watch.take_if(|watch| newest.distance_from(watch.seq) < packets);
     }
-    /// Whether the next probe asks for the present size.
-    pub(crate) const fn is_in_doubt(&self) -> bool {
-        self.doubt.is_some()
-    }
-
     /// Whether a probe is on its way.
     pub(crate) const fn is_probing(&self) -> bool {
         self.probe.is_some()
@@ -162,33 +163,51 @@ impl PathMtu {
     pub(crate) fn probe_sent(&mut self, seq: Seq48, packet: usize) {
         self.probe = Some(Probe { seq, size: packet + self.lower_headers, smaller_came: false });
     }
-    /// A SyncAck has come; whether the path MTU grew.
-    pub(crate) fn on_sync_ack(&mut self, ack: Seq48) -> bool {
+    /// Whether larger packets than [`mps`](Self::mps) may go for all that is known, and are asked about now.
+    pub(crate) const fn is_known(&self) -> bool {
+        self.known
+    }
+    /// A SyncAck has come. `None`: not to one of ours. Otherwise there may be more to probe at once; whether there is something to tell of
+    /// the path MTU.
+    pub(crate) fn on_sync_ack(&mut self, ack: Seq48) -> Option<bool> {
         if let Some(probe) = self.probe.as_mut().filter(|probe| probe.seq + 1 == ack) {
             probe.smaller_came = true;
+            let size = probe.size;
+            // Of a size that is in doubt no answer is awaited any longer either, but by the timer: it may have come to harm by chance.
+            let lost = self.doubt.is_none() && size > self.pmtu;
+            return lost.then(|| {
+                self.probe = None;
+                self.lost(size)
+            });
         }
-        let Some(probe) = self.probe.take_if(|probe| probe.seq == ack) else { return false };
+        let probe = self.probe.take_if(|probe| probe.seq == ack)?;
         (self.watch, self.doubt) = (None, None);
         let asked_again = probe.size == self.pmtu;
         (self.tries, self.fresh) = (0, self.fresh && asked_again);
         let grows = probe.size > self.pmtu;
         self.pmtu = self.pmtu.max(probe.size);
-        grows
+        self.known |= grows;
+        grows.then_some(true)
     }
-    /// No SyncAck has come, or the search has rested. Whether the path MTU shrank.
+    /// A probe upwards is lost; whether that settles what nobody knew.
+    fn lost(&mut self, size: usize) -> bool {
+        self.tries += 1;
+        if self.tries < TRIES {
+            return false;
+        }
+        (self.tries, self.fresh) = (0, false);
+        self.ceiling = (size - 1).max(self.pmtu);
+        !std::mem::replace(&mut self.known, true)
+    }
+    /// No SyncAck has come, or the search has rested. Whether there is something to tell of the path MTU.
     pub(crate) fn on_timer(&mut self) -> bool {
         if let Some(probe) = self.probe.take() {
             if probe.size <= self.pmtu {
                 return self.doubts_more(probe);
             }
-            self.tries += 1;
-            if self.tries >= TRIES {
-                (self.tries, self.fresh) = (0, false);
-                self.ceiling = (probe.size - 1).max(self.pmtu);
-            }
-        } else {
-            (self.ceiling, self.fresh) = (self.interface, true);
+            return self.lost(probe.size);
         }
+        (self.ceiling, self.fresh) = (self.interface, true);
         false
     }
 
@@ -225,6 +244,7 @@ impl PathMtu {
         if shrinks {
             self.pmtu = mtu;
             self.ceiling = mtu;
+            self.known = true;
             (self.probe, self.watch, self.doubt) = (None, None, None);
         }
         shrinks
@@ -255,6 +275,29 @@ mod tests {
         assert_eq!(mtu.packet(), 556);
     }
 
+    /// A probe behind which a bare Sync is answered is lost. One may be lost by chance; the third says that the size is not known to go.
+    #[test]
+    fn what_comes_behind_a_probe_tells_that_it_is_lost() {
+        let (mut mtu, mut seq) = (PathMtu::new(1500, 20, true), Seq48::ZERO);
+        let probe = |mtu: &mut PathMtu, seq: &mut Seq48| {
+            *seq += 2;
+            let size = mtu.next_probe().unwrap();
+            mtu.probe_sent(*seq, size);
+            size
+        };
+        for tells in [false, false, true] {
+            assert!(!mtu.is_known());
+            assert_eq!(probe(&mut mtu, &mut seq), 1480);
+            assert_eq!(mtu.on_sync_ack(seq + 1), Some(tells));
+            assert_eq!(mtu.on_sync_ack(seq), None, "an answer that comes too late is none");
+        }
+        assert!(mtu.is_known() && mtu.packet() == 1260);
+        assert!(probe(&mut mtu, &mut seq) < 1480);
+        assert_eq!(mtu.on_sync_ack(seq), Some(true));
+        assert_eq!(mtu.on_sync_ack(seq + 1), None);
+        assert!(PathMtu::new(1280, 20, true).is_known() && PathMtu::new(1500, 20, false).is_known());
+    }
+
     /// Finds the path's MTU to a step, by what comes back and what does not.
     #[test]
     fn searches_upwards() {
@@ -266,7 +309,7 @@ mod tests {
                 probes += 1;
                 mtu.probe_sent(seq, size);
                 if size + 20 <= path {
-                    assert!(mtu.on_sync_ack(seq));
+                    assert_eq!(mtu.on_sync_ack(seq), Some(true));
                 } else {
                     mtu.on_timer();
                 }

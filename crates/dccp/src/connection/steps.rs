@@ -279,11 +279,15 @@ impl Connection {
     fn step_15_process_sync(&mut self, packet: &Packet<'_>) {
         match packet.body {
             Body::Sync { .. } => self.pending.push(Control::SyncAck { ack: packet.seq }),
-            Body::SyncAck { ack } if self.mtu.on_sync_ack(ack) => {
-                self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
-                self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
-            }
-            Body::SyncAck { ack } => self.on_answer(ack),
+            Body::SyncAck { ack } => match self.mtu.on_sync_ack(ack) {
+                Some(tells) => {
+                    if tells {
+                        self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
+                    }
+                    self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
+                }
+                None => self.on_answer(ack),
+            },
             _ => {}
         }
     }

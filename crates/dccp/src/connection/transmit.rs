@@ -263,10 +263,8 @@ impl Connection {
         let options = if self.agreed.we_count && self.ndp_run > 0 { ndp_words(self.ndp_run) * 4 } else { 0 };
         let data = size.saturating_sub(PacketType::Sync.header_len(true) + options);
         self.mtu.probe_sent(self.windows.upcoming(), size);
-        if self.mtu.is_in_doubt() {
-            // Whose answer shows that it is the size.
-            self.pending.push(Control::Sync { ack });
-        }
+        // Whose answer shows that it is the size, or that the probe is lost.
+        self.pending.push(Control::Sync { ack });
         Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
     }
 

@@ -22,7 +22,13 @@ impl Driver {
                     self.show(handle);
                     Event::Connected
                 }
-                headway_dccp::Event::MaximumPacketSize(largest) => Event::Largest(largest),
+                headway_dccp::Event::MaximumPacketSize(largest) => {
+                    if let Some(line) = self.lines.get(&key) {
+                        line.mailbox.tell([Event::Largest(largest)]);
+                    }
+                    self.know_largest(handle);
+                    continue;
+                }
                 headway_dccp::Event::PeerNotListening => Event::PeerNotListening,
                 headway_dccp::Event::ProbeAnswered(id) => {
                     self.follow(now, handle, id);

@@ -125,17 +125,31 @@ impl Driver {
             return;
         }
         let mailbox = self.mailbox();
-        let outbox = self.outbox(&mailbox);
+        let mut outbox = self.outbox(&mailbox);
+        if let Some(connection) = self.endpoint.connection(handle) {
+            outbox.begin(connection.status().maximum_packet_size);
+        }
         let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
         *place = Some(outbox);
         self.insert(Line { unseen: true, ..Line::new(now, mailbox, path, Place::Endpoint(handle)) });
     }
 
     /// What the program must know before it sends, as long as it has not changed.
-    pub(super) fn tell_largest(&self, handle: ConnectionHandle) {
+    pub(super) fn tell_largest(&mut self, handle: ConnectionHandle) {
         let line = self.keys.get(&handle).and_then(|key| self.lines.get(key));
         if let (Some(line), Some(connection)) = (line, self.endpoint.connection(handle)) {
             line.mailbox.tell([Event::Largest(connection.status().maximum_packet_size)]);
+        }
+        self.know_largest(handle);
+    }
+
+    /// What has waited for that goes, or is refused.
+    pub(super) fn know_largest(&mut self, handle: ConnectionHandle) {
+        let status = self.endpoint.connection(handle).map(headway_dccp::Connection::status);
+        if status.is_some_and(|status| status.maximum_packet_size_is_known)
+            && let Some(Some(outbox)) = self.endpoint.outbox_mut(handle)
+        {
+            outbox.know();
         }
     }
 
