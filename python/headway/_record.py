@@ -105,6 +105,15 @@ class Record:
         return Table(self._inner.series())
 
     @property
+    def distributions(self) -> dict[str, Any] | None:
+        """How long each packet and frame took, as `distributions.json` has it.
+
+        None unless the scenario asks for it: `record={"distributions": True}`.
+        """
+        text = self._inner.distributions_json
+        return None if text is None else dict(json.loads(text))
+
+    @property
     def traces(self) -> dict[str, bytes]:
         """The bytes of each trace that was asked for, by its format."""
         return self._inner.traces
@@ -141,8 +150,15 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         was = self._inner
-        return _again, (was.summary_json, was.series_bytes, was.traces, was.timing_json, self.scenario)
+        return _again, (was.summary_json, was.series_bytes, was.distributions_json, was.traces, was.timing_json, self.scenario)
 
 
-def _again(summary: str, series: bytes | None, traces: dict[str, bytes], timing: str, scenario: Scenario) -> Record:
-    return Record._of(_native.Record(summary, series, traces, timing), scenario)
+def _again(
+    summary: str,
+    series: bytes | None,
+    distributions: str | None,
+    traces: dict[str, bytes],
+    timing: str,
+    scenario: Scenario,
+) -> Record:
+    return Record._of(_native.Record(summary, series, distributions, traces, timing), scenario)

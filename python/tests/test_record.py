@@ -136,9 +136,10 @@ def test_the_folder_is_that_of_the_command(tmp_path):
     program = os.environ.get("HEADWAY")
     if not program:
         pytest.skip("HEADWAY names no program")
-    scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml")
+    scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml").set("record.distributions", True)
     scenario.run(trace=["ns2", "pcapng"]).save(tmp_path / "python")
     words = ["run", "--quiet", "--trace", "ns2", "--trace", "pcapng", "--out", tmp_path / "command"]
+    words += ["--set", "record.distributions=true"]
     subprocess.run([program, *words, ROOT / "scenarios/demo.toml"], check=True, stdout=subprocess.DEVNULL)
     files = {
         kind: {
@@ -151,6 +152,16 @@ def test_the_folder_is_that_of_the_command(tmp_path):
     assert set(files["python"]) == set(files["command"])
     timed = {file for file in files["python"] if files["python"][file] != files["command"][file]}
     assert {file.name for file in timed} == {"timing.json"}
+
+
+def test_distributions_are_kept_where_they_are_asked_for(scenario, tmp_path):
+    assert scenario.run().distributions is None
+    record = scenario.set("record.distributions", True).run()
+    (flow,) = record.distributions["flows"]
+    assert flow["name"] == "ftp"
+    record.save(tmp_path / "record")
+    for again in (Record.load(tmp_path / "record"), pickle.loads(pickle.dumps(record))):
+        assert again.distributions == record.distributions
 
 
 def test_traces_are_bytes(scenario, tmp_path):

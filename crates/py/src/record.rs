@@ -26,6 +26,8 @@ pub(crate) struct Record {
     summary: Summary,
     /// The bytes of `series.arrow`.
     series: Option<Buffer>,
+    /// `distributions.json`.
+    distributions: Option<String>,
     traces: Vec<(TraceFormat, Vec<u8>)>,
     timing: Timing,
 }
@@ -34,10 +36,11 @@ impl Record {
     pub(crate) fn new(
         summary: Summary,
         series: Option<Vec<u8>>,
+        distributions: Option<String>,
         traces: Vec<(TraceFormat, Vec<u8>)>,
         timing: Timing,
     ) -> Self {
-        Self { summary, series: series.map(Buffer::from_vec), traces, timing }
+        Self { summary, series: series.map(Buffer::from_vec), distributions, traces, timing }
     }
 
     fn batches(&self) -> Result<Vec<RecordBatch>, SeriesError> {
@@ -52,18 +55,19 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// A record of its parts: `summary.json`, `series.arrow`, traces by their format, `timing.json`.
+    /// A record of its parts: `summary.json`, `series.arrow`, `distributions.json`, traces by their format, `timing.json`.
     #[new]
     fn of_parts(
         summary: &str,
         series: Option<Vec<u8>>,
+        distributions: Option<String>,
         traces: BTreeMap<String, Vec<u8>>,
         timing: &str,
     ) -> PyResult<Self> {
         let summary = Summary::from_json(summary).map_err(wrong)?;
         let traces = traces.into_iter().map(|(name, bytes)| Ok((trace_format(&name)?, bytes)));
         let timing = serde_json::from_str(timing).map_err(wrong)?;
-        Ok(Self::new(summary, series, traces.collect::<PyResult<_>>()?, timing))
+        Ok(Self::new(summary, series, distributions, traces.collect::<PyResult<_>>()?, timing))
     }
 
     /// Reads a record from its folder, without its traces.
@@ -74,9 +78,12 @@ impl Record {
 
     /// Writes the folder that `headway run` leaves of this scenario.
     fn save(&self, py: Python<'_>, scenario: &Scenario, path: PathBuf) -> PyResult<()> {
-        let traces: Vec<_> = self.traces.iter().map(|(format, bytes)| (*format, bytes.as_slice())).collect();
+        let mut files: Vec<(&str, &[u8])> =
+            self.traces.iter().map(|(format, bytes)| (format.file(), bytes.as_slice())).collect();
+        files.extend(self.series.iter().map(|series| (Folder::SERIES, series.as_slice())));
+        files.extend(self.distributions.iter().map(|text| (Folder::DISTRIBUTIONS, text.as_bytes())));
         let job = scenario.job(Folder::named(&path));
-        let saved = py.detach(|| job.save(&self.summary, &self.timing, self.series.as_deref(), &traces));
+        let saved = py.detach(|| job.save(&self.summary, &self.timing, &files));
         saved.map_err(|wrong| error::run(py, &wrong))
     }
 
@@ -96,6 +103,12 @@ impl Record {
     #[getter]
     fn series_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.series.as_ref().map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    /// `distributions.json`.
+    #[getter]
+    fn distributions_json(&self) -> Option<&str> {
+        self.distributions.as_deref()
     }
 
     /// The bytes of a trace by its format.
@@ -153,8 +166,10 @@ fn load(folder: &Folder) -> Result<Record, Error> {
     let summary = Summary::from_json(&summary).map_err(|error| no_record(Folder::SUMMARY, error.to_string()))?;
     let timing = serde_json::from_slice(&folder.read(Folder::TIMING)?);
     let timing = timing.map_err(|error| no_record(Folder::TIMING, error.to_string()))?;
-    let series = folder.path(Folder::SERIES).exists().then(|| folder.read(Folder::SERIES)).transpose()?;
-    let record = Record::new(summary, series, Vec::new(), timing);
+    let optional = |name: &str| folder.path(name).exists().then(|| folder.read(name)).transpose();
+    let distributions = optional(Folder::DISTRIBUTIONS)?.map(String::from_utf8).transpose();
+    let distributions = distributions.map_err(|error| no_record(Folder::DISTRIBUTIONS, error.to_string()))?;
+    let record = Record::new(summary, optional(Folder::SERIES)?, distributions, Vec::new(), timing);
     // What is damaged is told now, and not where it is looked at.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
     Ok(record)

@@ -107,7 +107,8 @@ fn observed<O: Observer>(
         Some(samples) => samples.finish(&mut series).map(|()| Some(series)).map_err(not_written)?,
         None => None,
     };
-    let record = Record::new(record.summary, series, take_traces(record.observer), timing);
+    let distributions = record.distributions.as_ref().map(|distributions| distributions.to_json());
+    let record = Record::new(record.summary, series, distributions, take_traces(record.observer), timing);
     Ok((record, outcome.err().map(|error| error.to_string())))
 }
 

@@ -102,24 +102,15 @@ impl Job {
         self.end(ended, sums)
     }
 
-    /// Writes the record of a run that was done in memory, with its samples if it has any, and these traces.
+    /// Writes the record of a run that was done in memory, with these files of it beside its summary.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn save(
-        &self,
-        summary: &Summary,
-        timing: &Timing,
-        series: Option<&[u8]>,
-        traces: &[(TraceFormat, &[u8])],
-    ) -> Result<(), Error> {
+    pub fn save(&self, summary: &Summary, timing: &Timing, files: &[(&str, &[u8])]) -> Result<(), Error> {
         let _lock = self.folder.claim(Holds::Record)?;
         let mut sums = self.begin()?;
-        for (format, trace) in traces {
-            sums.add(format.file(), self.folder.write(format.file(), trace)?);
-        }
-        if let Some(series) = series {
-            sums.add(Folder::SERIES, self.folder.write(Folder::SERIES, series)?);
+        for (name, bytes) in files {
+            sums.add(name, self.folder.write(name, bytes)?);
         }
         self.end(Ended { summary: summary.clone(), timing: timing.clone(), outcome: Ok(()) }, sums).map(|_| ())
     }
