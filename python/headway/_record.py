@@ -150,7 +150,14 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         was = self._inner
-        return _again, (was.summary_json, was.series_bytes, was.distributions_json, was.traces, was.timing_json, self.scenario)
+        return _again, (
+            was.summary_json,
+            was.series_bytes,
+            was.distributions_json,
+            was.traces,
+            was.timing_json,
+            self.scenario,
+        )
 
 
 def _again(

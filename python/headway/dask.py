@@ -115,4 +115,7 @@ def _main(words: list[str]) -> None:
 if __name__ == "__main__":
     import sys
 
-    _main(sys.argv[1:])
+    # Not this copy of it: workers find what they are sent by the module's own name.
+    from headway import dask as itself
+
+    itself._main(sys.argv[1:])
