@@ -1,0 +1,182 @@
+/**
+ * `packets.arrow`: every packet at every link. A run may have millions, so batches of 65,536 are read as the animation
+ * comes to them, and the oldest are forgotten.
+ */
+import { column, readTable } from "./arrow.ts";
+import { countBelow, countUpTo } from "./search.ts";
+import type { Source } from "./source.ts";
+
+export interface PacketLink {
+  name: string;
+  from: string;
+  to: string;
+  delay_ns: number;
+  rate_bps: number | null;
+}
+
+interface IndexEntry {
+  base_ns: number;
+  /** When the last of its hops is over. */
+  until_ns: number;
+  offset: number;
+  length: number;
+  rows: number;
+}
+
+/** One batch of packet-hops, ascending by `offered`. Times are in ticks since `base`; instants and `tick` are in ns. */
+export interface Batch {
+  base: number;
+  tick: number;
+  rows: number;
+  offered: ArrayLike<number>;
+  wait: ArrayLike<number>;
+  transmission: ArrayLike<number>;
+  link: ArrayLike<number>;
+  flow: ArrayLike<number>;
+  kind: ArrayLike<number>;
+  fate: ArrayLike<number>;
+  bytes: ArrayLike<number>;
+  sequence: ArrayLike<number>;
+  mark: ArrayLike<number>;
+  /** In ms from `offered` on, null where there is none. */
+  deadline: ArrayLike<number | null>;
+  /** The longest that any of its hops takes, from offered to the far end, in ticks. */
+  longest: number;
+}
+
+/** 48 batches are about 100 MB. */
+const KEPT = 48;
+
+export class Packets {
+  private readonly batches = new Map<number, Batch>();
+  private readonly loading = new Map<number, Promise<Batch>>();
+  /** Told when a batch has come. */
+  onload: () => void = () => {};
+  failure: Error | null = null;
+
+  constructor(
+    readonly links: PacketLink[],
+    readonly flows: string[],
+    readonly kinds: string[],
+    readonly fates: string[],
+    private readonly index: IndexEntry[],
+    private readonly load: (entry: IndexEntry) => Promise<Batch>,
+  ) {}
+
+  get rows(): number {
+    return this.index.reduce((sum, entry) => sum + entry.rows, 0);
+  }
+
+  /** The batches that have hops between two instants (ns). Those that are not here yet are fetched, and the one behind them. */
+  between(from: number, to: number): { batches: Batch[]; missing: boolean } {
+    const batches: Batch[] = [];
+    let missing = false;
+    let last = -1;
+    for (let i = 0; i < this.index.length; i++) {
+      if (this.index[i].until_ns < from) continue;
+      if (this.index[i].base_ns > to) break;
+      last = i;
+      const batch = this.batches.get(i);
+      if (batch) {
+        // What is used last is forgotten last.
+        this.batches.delete(i);
+        this.batches.set(i, batch);
+        batches.push(batch);
+      } else {
+        missing = true;
+        void this.fetch(i);
+      }
+    }
+    if (last + 1 < this.index.length && last >= 0 && !this.batches.has(last + 1)) void this.fetch(last + 1);
+    return { batches, missing };
+  }
+
+  /** The instant of the first packet that is offered at or after `from` (ns). */
+  async nextAfter(from: number): Promise<number | null> {
+    for (let i = 0; i < this.index.length; i++) {
+      if (this.index[i].until_ns < from) continue;
+      const batch = this.batches.get(i) ?? (await this.fetch(i));
+      const row = countBelow(batch.offered, (from - batch.base) / batch.tick, batch.rows);
+      if (row < batch.rows) return batch.base + batch.offered[row] * batch.tick;
+    }
+    return null;
+  }
+
+  private fetch(i: number): Promise<Batch> {
+    let loading = this.loading.get(i);
+    if (!loading) {
+      loading = this.load(this.index[i]);
+      this.loading.set(i, loading);
+      loading.then(
+        (batch) => {
+          this.batches.set(i, batch);
+          if (this.batches.size > KEPT) this.batches.delete(this.batches.keys().next().value!);
+          this.loading.delete(i);
+          this.onload();
+        },
+        (error: Error) => {
+          // It stays in `loading`, so that a file that is gone is not asked for at every frame.
+          this.failure = error;
+          this.onload();
+        },
+      );
+    }
+    return loading;
+  }
+}
+
+/** The rows of a batch that are offered between two instants (ns, both included), as a half-open range. */
+export function rowsBetween(batch: Batch, from: number, to: number): [number, number] {
+  return [
+    countBelow(batch.offered, (from - batch.base) / batch.tick, batch.rows),
+    countUpTo(batch.offered, (to - batch.base) / batch.tick, batch.rows),
+  ];
+}
+
+export async function openPackets(source: Source, id: string): Promise<Packets> {
+  const index = JSON.parse(new TextDecoder().decode(await source.file(id, "packets.index.json")));
+  const entries: IndexEntry[] = Array.isArray(index) ? index : index.batches;
+  // An Arrow file is eight bytes of magic, the schema as a message, and the batches as messages. Schema and batch alone are a stream.
+  const end = entries.length > 0 ? entries[0].offset : 0;
+  if (end <= 8) return new Packets([], [], [], [], [], () => Promise.reject(new Error("there is no batch")));
+  const schema = await source.range(id, "packets.arrow", 8, end - 8);
+  const metadata = readTable(schema).schema.metadata ?? new Map<string, string>();
+  const list = (key: string) => JSON.parse(metadata.get(key) ?? "[]");
+  const links = (list("links") as (PacketLink | string)[]).map((link) =>
+    typeof link === "string" ? { name: link, from: "", to: "", delay_ns: 0, rate_bps: null } : link,
+  );
+  const tick = Number(metadata.get("tick_ns") ?? 1);
+  const load = async (entry: IndexEntry) => {
+    const bytes = await source.range(id, "packets.arrow", entry.offset, entry.length);
+    return readBatch([schema, bytes], entry.base_ns, tick, links);
+  };
+  return new Packets(links, list("flows"), list("kinds"), list("fates"), entries, load);
+}
+
+function readBatch(messages: Uint8Array[], base: number, tick: number, links: PacketLink[]): Batch {
+  const table = readTable(messages);
+  const plain = (name: string) => column(table, name).toArray() as ArrayLike<number>;
+  const batch: Batch = {
+    base,
+    tick,
+    rows: table.numRows,
+    offered: plain("offered"),
+    wait: plain("wait"),
+    transmission: plain("transmission"),
+    link: plain("link"),
+    flow: plain("flow"),
+    kind: plain("kind"),
+    fate: plain("fate"),
+    bytes: plain("bytes"),
+    sequence: plain("sequence"),
+    mark: plain("mark"),
+    deadline: column(table, "deadline").toArray() as ArrayLike<number | null>,
+    longest: 0,
+  };
+  const delays = links.map((link) => link.delay_ns / tick);
+  for (let i = 0; i < batch.rows; i++) {
+    const takes = batch.wait[i] + batch.transmission[i] + delays[batch.link[i]];
+    if (takes > batch.longest) batch.longest = takes;
+  }
+  return batch;
+}
