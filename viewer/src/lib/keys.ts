@@ -57,7 +57,7 @@ export const KEYS: Key[] = [
 export function press(view: View, event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || view.records.length === 0) return;
   const target = event.target as HTMLElement;
-  if (target.matches("select, textarea, [role=dialog] *")) return;
+  if (target.matches("select, textarea") || document.querySelector("dialog[open]")) return;
   if (target.matches("button, a, summary, input[type=checkbox]") && (event.key === " " || event.key === "Enter"))
     return;
   const key = KEYS.find(({ keys }) => keys.includes(event.key));

@@ -78,7 +78,7 @@ export class Stage {
   private at(node: string): Point {
     const { x, y } = this.places.get(node) ?? { x: 0.5, y: 0.5 };
     const side = Math.min(70, this.width * 0.1);
-    return { x: side + x * (this.width - 2 * side), y: 22 + y * (this.height - 50) };
+    return { x: side + x * (this.width - 2 * side), y: 30 + y * (this.height - 62) };
   }
 
   private lane(from: Point, to: Point): Lane {
@@ -114,7 +114,7 @@ export class Stage {
     });
     to.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     to.textAlign = "center";
-    to.textBaseline = "top";
+    to.textBaseline = "bottom";
     to.font = "12px system-ui, sans-serif";
     // Where nodes stand close together, only as many names are written as have room.
     const written: { x: number; y: number; half: number }[] = [];
@@ -131,7 +131,7 @@ export class Stage {
       if (written.some((other) => Math.abs(other.y - y) < 14 && Math.abs(other.x - x) < other.half + half)) continue;
       written.push({ x, y, half });
       to.fillStyle = ink.text;
-      to.fillText(node, x, y + NODE + 3);
+      to.fillText(node, x, y - NODE - 3);
     }
   }
 

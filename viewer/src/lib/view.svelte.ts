@@ -45,7 +45,7 @@ export class View {
     } catch (error) {
       this.problems = [(error as Error).message];
     }
-    await this.go(parsePlace(location.hash));
+    if (this.listings.length > 0) await this.go(parsePlace(location.hash));
     this.loaded = true;
   }
 
