@@ -45,6 +45,12 @@ export class Scene {
     for (const queue of this.queues) queue.length = 0;
   }
 
+  /** Nothing, until packets come. */
+  await(links: number): void {
+    this.clear(links);
+    this.missing = true;
+  }
+
   /** From every packet. `now` in ns; a drop stays in sight for `fall` ns. */
   fill(packets: Packets, now: number, fall: number): void {
     this.clear(packets.links.length);

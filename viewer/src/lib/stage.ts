@@ -25,6 +25,8 @@ const PACKET = 4;
 /** The length of the longest queue, in px. */
 const QUEUE = 56;
 const FALL = 46;
+/** How many places a falling packet has on its way down, 5 of them side by side. */
+const STEPS = 12;
 /** Up to this many drops at once have their cause written out. */
 const NAMED = 6;
 
@@ -52,6 +54,8 @@ export class Stage {
   private height = 0;
   private scale = 1;
   private frame = 0;
+  /** For each place of a falling packet the number of the frame that has one there. */
+  private fallen = new Uint32Array(0);
   private readonly sprites = new Map<string, HTMLCanvasElement>();
 
   constructor(
@@ -72,6 +76,7 @@ export class Stage {
       layer.height = Math.round(height * scale);
     }
     this.sprites.clear();
+    this.fallen = new Uint32Array(this.network.links.length * STEPS * 5);
     this.lanes = this.network.links.map((link) => this.lane(this.at(link.from), this.at(link.to)));
   }
 
@@ -222,11 +227,15 @@ export class Stage {
     for (let i = 0; i < falling.count; i++) {
       const lane = this.lanes[falling.link[i]];
       const age = falling.age[i];
+      // Where hundreds fall at once, one stands for those on top of it.
+      const spot = (falling.link[i] * STEPS + Math.floor(age * STEPS)) * 5 + (i % 5);
+      if (this.fallen[spot] === this.frame) continue;
+      this.fallen[spot] = this.frame;
       const look = paint[falling.flow[i]];
-      // Neighbours fall a little apart, always the same way.
-      const aside = ((i * 7) % 5) * 4 - 8;
-      const x = (falling.far[i] ? lane.x1 : lane.x0 + lane.ux * 7) + aside * age;
-      const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7) + FALL * age * age;
+      // Beside the queue that had no room, and neighbours a little apart.
+      const aside = 16 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
+      const x = falling.far[i] ? lane.x1 + aside * age : lane.x0 + lane.ux * 7 + aside;
+      const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL * age * age;
       to.globalAlpha = (1 - age) * (look?.faint ? 0.3 : 1);
       to.fillStyle = look?.colour ?? ink.faint;
       traceShape(to, this.network.shapes[falling.kind[i]] ?? "square", x, y, PACKET);

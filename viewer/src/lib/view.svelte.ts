@@ -49,13 +49,13 @@ export class View {
     this.loaded = true;
   }
 
-  /** Goes to a place; what it does not name stays as it is. */
+  /** Goes to a place. A place without a flow or a zoom is one of all flows and all of the time; records, instant and speed stay. */
   async go(place: Place): Promise<void> {
     const known = (place.records ?? []).filter((id) => this.listings.some((listing) => listing.id === id));
     if (known.length > 0 || this.records.length === 0)
       await this.choose(known.length > 0 ? known : this.listings.slice(0, 1).map((listing) => listing.id));
-    if (place.flow !== undefined) this.flow = this.flows.includes(place.flow) ? place.flow : null;
-    if (place.zoom) this.zoom = [place.zoom[0], Math.min(place.zoom[1], Math.max(this.end, place.zoom[0] + 1e-6))];
+    this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
+    this.zoom = place.zoom ? [place.zoom[0], Math.min(place.zoom[1], Math.max(this.end, place.zoom[0] + 1e-6))] : null;
     if (place.speed !== undefined) this.setSpeed(place.speed);
     if (place.t !== undefined) this.seek(place.t);
     else if (!this.loaded) this.seek(this.records[0]?.summary.interval.from ?? 0);
