@@ -90,11 +90,11 @@ export const BATCH = 65_536;
 export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array; index: string } {
   const metadata = new Map([
     ["headway.packets", "1"],
-    ["tick_ns", "1"],
     ...Object.entries(meta).map(([key, value]): [string, string] => [key, JSON.stringify(value)]),
   ]);
   const parts: Uint8Array[] = [new TextEncoder().encode("ARROW1\0\0")];
   const batches: object[] = [];
+  const place = { offset: 8, length: 0 };
   let offset = 8;
   for (let first = 0; first < hops.length; first += BATCH) {
     const rows = hops.slice(first, first + BATCH);
@@ -112,19 +112,18 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
       sequence: numbers("sequence", uint32()),
       queue: numbers("queue", uint16()),
       mark: numbers("mark", uint8()),
-      deadline: numbers("deadline", uint32()),
+      deadline: numbers("deadline", int32()),
     });
     const stream = tableToIPC(new Table({ ...table.schema, metadata }, table.children), { format: "stream" })!;
     const [schema, batch] = messages(stream);
     if (first === 0) {
       parts.push(schema);
+      place.length = schema.length;
       offset += schema.length;
     }
     parts.push(batch);
-    const until = Math.max(
-      ...rows.map((row) => row.offered + row.wait + row.transmission + meta.links[row.link].delay_ns),
-    );
-    batches.push({ base_ns: base, until_ns: until, offset, length: batch.length, rows: rows.length });
+    const until = Math.max(...rows.map((row) => row.offered + row.wait + row.transmission));
+    batches.push({ base_ns: base, until_ns: until, tick_ns: 1, offset, length: batch.length, rows: rows.length });
     offset += batch.length;
   }
   const arrow = new Uint8Array(offset);
@@ -133,7 +132,7 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
     arrow.set(part, at);
     at += part.length;
   }
-  return { arrow, index: JSON.stringify({ batches }) };
+  return { arrow, index: JSON.stringify({ version: 1, rows: hops.length, schema: place, batches }) };
 }
 
 /**

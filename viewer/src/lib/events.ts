@@ -30,9 +30,12 @@ export function readEvents(bytes: Uint8Array): Events {
     sequence: numbers(table, "sequence"),
     bytes: numbers(table, "bytes"),
     late: numbers(table, "late_ns").map((ns) => ns / 1e9),
-    leftOut: Number(table.schema.metadata?.get("left_out") ?? 0) || 0,
+    leftOut: sum(JSON.parse(table.schema.metadata?.get("left_out") ?? "{}")),
   };
 }
+
+/** By kind of event. */
+const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
 /** The word of a row, or null. */
 export const word = (words: Words, row: number): string | null =>

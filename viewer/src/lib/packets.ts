@@ -11,13 +11,14 @@ export interface PacketLink {
   from: string;
   to: string;
   delay_ns: number;
-  rate_bps: number | null;
+  rate_bps: number;
 }
 
 interface IndexEntry {
   base_ns: number;
-  /** When the last of its hops is over. */
+  /** The last offer, or the last end of a transmission. Packets are on their links for a while longer. */
   until_ns: number;
+  tick_ns: number;
   offset: number;
   length: number;
   rows: number;
@@ -53,6 +54,8 @@ export class Packets {
   /** Told when a batch has come. */
   onload: () => void = () => {};
   failure: Error | null = null;
+  /** The longest that a packet is on a link behind its transmission, in ns. */
+  private readonly longest: number;
 
   constructor(
     readonly links: PacketLink[],
@@ -61,7 +64,9 @@ export class Packets {
     readonly fates: string[],
     private readonly index: IndexEntry[],
     private readonly load: (entry: IndexEntry) => Promise<Batch>,
-  ) {}
+  ) {
+    this.longest = Math.max(0, ...links.map((link) => link.delay_ns));
+  }
 
   get rows(): number {
     return this.index.reduce((sum, entry) => sum + entry.rows, 0);
@@ -73,8 +78,8 @@ export class Packets {
     let missing = false;
     let last = -1;
     for (let i = 0; i < this.index.length; i++) {
-      if (this.index[i].until_ns < from) continue;
-      if (this.index[i].base_ns > to) break;
+      // Those of packets that were long on their way come late: the index does not ascend.
+      if (this.index[i].until_ns + this.longest < from || this.index[i].base_ns > to) continue;
       last = i;
       const batch = this.batches.get(i);
       if (batch) {
@@ -93,13 +98,17 @@ export class Packets {
 
   /** The instant of the first packet that is offered at or after `from` (ns). */
   async nextAfter(from: number): Promise<number | null> {
+    let next: number | null = null;
     for (let i = 0; i < this.index.length; i++) {
-      if (this.index[i].until_ns < from) continue;
+      const entry = this.index[i];
+      if (entry.until_ns < from || (next !== null && entry.base_ns >= next)) continue;
       const batch = this.batches.get(i) ?? (await this.fetch(i));
       const row = countBelow(batch.offered, (from - batch.base) / batch.tick, batch.rows);
-      if (row < batch.rows) return batch.base + batch.offered[row] * batch.tick;
+      if (row === batch.rows) continue;
+      const offered = batch.base + batch.offered[row] * batch.tick;
+      if (next === null || offered < next) next = offered;
     }
-    return null;
+    return next;
   }
 
   private fetch(i: number): Promise<Batch> {
@@ -133,27 +142,26 @@ export function rowsBetween(batch: Batch, from: number, to: number): [number, nu
   ];
 }
 
-export async function openPackets(source: Source, id: string): Promise<Packets> {
-  const index = JSON.parse(new TextDecoder().decode(await source.file(id, "packets.index.json")));
-  const entries: IndexEntry[] = Array.isArray(index) ? index : index.batches;
-  // An Arrow file is eight bytes of magic, the schema as a message, and the batches as messages. Schema and batch alone are a stream.
-  const end = entries.length > 0 ? entries[0].offset : 0;
-  if (end <= 8) return new Packets([], [], [], [], [], () => Promise.reject(new Error("there is no batch")));
-  const schema = await source.range(id, "packets.arrow", 8, end - 8);
-  const metadata = readTable(schema).schema.metadata ?? new Map<string, string>();
-  const list = (key: string) => JSON.parse(metadata.get(key) ?? "[]");
-  const links = (list("links") as (PacketLink | string)[]).map((link) =>
-    typeof link === "string" ? { name: link, from: "", to: "", delay_ns: 0, rate_bps: null } : link,
-  );
-  const tick = Number(metadata.get("tick_ns") ?? 1);
-  const load = async (entry: IndexEntry) => {
-    const bytes = await source.range(id, "packets.arrow", entry.offset, entry.length);
-    return readBatch([schema, bytes], entry.base_ns, tick, links);
-  };
-  return new Packets(links, list("flows"), list("kinds"), list("fates"), entries, load);
+interface Index {
+  /** Where the schema's message lies. With it before it, a batch is a stream that can be read. */
+  schema: { offset: number; length: number };
+  batches: IndexEntry[];
 }
 
-function readBatch(messages: Uint8Array[], base: number, tick: number, links: PacketLink[]): Batch {
+export async function openPackets(source: Source, id: string): Promise<Packets> {
+  const index: Index = JSON.parse(new TextDecoder().decode(await source.file(id, "packets.index.json")));
+  const schema = await source.range(id, "packets.arrow", index.schema.offset, index.schema.length);
+  const metadata = readTable(schema).schema.metadata ?? new Map<string, string>();
+  const list = (key: string) => JSON.parse(metadata.get(key) ?? "[]");
+  const links: PacketLink[] = list("links");
+  const load = async (entry: IndexEntry) => {
+    const bytes = await source.range(id, "packets.arrow", entry.offset, entry.length);
+    return readBatch([schema, bytes], entry, links);
+  };
+  return new Packets(links, list("flows"), list("kinds"), list("fates"), index.batches, load);
+}
+
+function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: IndexEntry, links: PacketLink[]): Batch {
   const table = readTable(messages);
   const plain = (name: string) => column(table, name).toArray() as ArrayLike<number>;
   const batch: Batch = {

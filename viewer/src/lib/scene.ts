@@ -72,10 +72,12 @@ export class Scene {
         const ok = delivered[fate[i]];
         const takes = transmission[i] * tick;
         const delay = delays[link[i]];
-        const gone = ok ? Infinity : atHost[fate[i]] ? waits + takes + delay : waits;
+        // What was transmitted and is lost all the same never came out at the far end.
+        const far = atHost[fate[i]] || takes > 0;
+        const gone = ok ? Infinity : far ? waits + takes + delay : waits;
         if (since >= gone) {
           if (since - gone < fall)
-            this.drop(link[i], atHost[fate[i]], (since - gone) / fall, flow[i], kind[i], packets.fates[fate[i]]);
+            this.drop(link[i], far, (since - gone) / fall, flow[i], kind[i], packets.fates[fate[i]]);
           continue;
         }
         const run = since - waits;

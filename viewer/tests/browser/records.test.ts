@@ -109,25 +109,26 @@ describe.skipIf(!HEADWAY)("a record of Headway", () => {
     it(`of ${scenario} has every packet on the page, where it was`, async () => {
       const table = tableFromIPC(new Uint8Array(file(scenario, "packets.arrow")));
       const index = JSON.parse(file(scenario, "packets.index.json").toString());
-      const batches: { base_ns: number; rows: number }[] = Array.isArray(index) ? index : index.batches;
+      const batches: { base_ns: number; tick_ns: number; rows: number }[] = index.batches;
       const metadata = table.schema.metadata!;
-      const tick = Number(metadata.get("tick_ns") ?? 1);
       const links: { delay_ns: number }[] = JSON.parse(metadata.get("links")!);
       const fates: string[] = JSON.parse(metadata.get("fates")!);
-      const bases = batches.flatMap((batch) => new Array<number>(batch.rows).fill(batch.base_ns));
+      const places = batches.flatMap((batch) => new Array<typeof batch>(batch.rows).fill(batch));
       const rows = table.toArray();
-      expect(rows.length).toBe(bases.length);
+      expect(rows.length).toBe(places.length);
 
       const { page, complaints, close } = await open(browser, `${server.url}#t=10&record=${id}&speed=0.02`);
       for (const at of [1.5, 7.77, 12.345678, 21.03]) {
         const expected = { flying: 0, waiting: 0, falling: 0 };
         for (let i = 0; i < rows.length; i++) {
-          const since = at * 1e9 - bases[i] - Number(rows[i].offered) * tick;
+          const { base_ns, tick_ns: tick } = places[i];
+          const since = at * 1e9 - base_ns - Number(rows[i].offered) * tick;
           if (since < 0) continue;
           const wait = Number(rows[i].wait) * tick;
-          const whole = wait + Number(rows[i].transmission) * tick + links[Number(rows[i].link)].delay_ns;
+          const transmission = Number(rows[i].transmission) * tick;
+          const whole = wait + transmission + links[Number(rows[i].link)].delay_ns;
           const fate = fates[Number(rows[i].fate)];
-          const gone = fate === "host" ? whole : wait;
+          const gone = fate === "host" || transmission > 0 ? whole : wait;
           if (since < wait) expected.waiting++;
           else if (fate === "delivered" || fate === "in_flight" || since < gone)
             expected.flying += Number(since < whole);

@@ -105,7 +105,7 @@ describe("batches", () => {
   it("are read when their time comes", async () => {
     const { packets, ranges } = await open(hops);
     expect(packets.rows).toBe(BATCH + 10);
-    expect(ranges).toHaveLength(1);
+    expect(ranges, "the schema").toHaveLength(1);
     await packets.nextAfter(0);
     expect(ranges).toHaveLength(2);
   });
@@ -123,6 +123,12 @@ describe("batches", () => {
     expect(await packets.nextAfter(BATCH * 1000 - 1)).toBe(BATCH * 1000);
     expect(await packets.nextAfter(1e12)).toBeNull();
   });
+});
+
+it("what is under way is found though its transmission was long over", async () => {
+  // Transmitted within 0.5 us, then 10 ms on the link: longer than its batch says.
+  const scene = await at([hop(0, { transmission: 500 })], 9e6);
+  expect(scene.flying.count).toBe(1);
 });
 
 it("without packets queues are as samples say, and drops fall as events tell", () => {
