@@ -6,13 +6,13 @@ export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "
 
 export const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2, 1, 2]];
 
-export type Shape = "square" | "circle" | "diamond" | "triangle" | "wedge" | "bar" | "ring";
-const SHAPES: Shape[] = ["square", "circle", "diamond", "triangle", "wedge", "bar", "ring"];
+export type Shape = "square" | "circle" | "diamond" | "triangle" | "wedge" | "bar" | "ring" | "plus";
+const SHAPES: Shape[] = ["square", "circle", "diamond", "triangle", "wedge", "bar", "ring", "plus"];
 const KIND_SHAPES: Record<string, Shape> = {
   data: "square",
   audio: "circle",
   video: "diamond",
-  "video-i": "diamond",
+  "video-i": "plus",
   "video-p": "triangle",
   "video-b": "wedge",
   ack: "bar",
@@ -39,6 +39,10 @@ export function traceShape(to: CanvasRenderingContext2D, shape: Shape, x: number
       diamond: [0, -1.3, 1.3, 0, 0, 1.3, -1.3, 0],
       triangle: [0, -1.2, 1.2, 1, -1.2, 1],
       wedge: [0, 1.2, 1.2, -1, -1.2, -1],
+      plus: [
+        -0.5, -1.3, 0.5, -1.3, 0.5, -0.5, 1.3, -0.5, 1.3, 0.5, 0.5, 0.5, 0.5, 1.3, -0.5, 1.3, -0.5, 0.5, -1.3, 0.5,
+        -1.3, -0.5, -0.5, -0.5,
+      ],
     }[shape];
     to.moveTo(x + corners[0] * r, y + corners[1] * r);
     for (let i = 2; i < corners.length; i += 2) to.lineTo(x + corners[i] * r, y + corners[i + 1] * r);

@@ -43,6 +43,8 @@ export interface Batch {
   deadline: ArrayLike<number | null>;
   /** The longest that any of its hops takes, from offered to the far end, in ticks. */
   longest: number;
+  /** Those of its hops. */
+  kinds: Set<number>;
 }
 
 /** 48 batches are about 100 MB. */
@@ -51,6 +53,8 @@ const KEPT = 48;
 export class Packets {
   private readonly batches = new Map<number, Batch>();
   private readonly loading = new Map<number, Promise<Batch>>();
+  /** The kinds of packets that have come so far. */
+  readonly seen = new Set<number>();
   /** Told when a batch has come. */
   onload: () => void = () => {};
   failure: Error | null = null;
@@ -119,6 +123,7 @@ export class Packets {
       loading.then(
         (batch) => {
           this.batches.set(i, batch);
+          for (const kind of batch.kinds) this.seen.add(kind);
           if (this.batches.size > KEPT) this.batches.delete(this.batches.keys().next().value!);
           this.loading.delete(i);
           this.onload();
@@ -180,11 +185,13 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
     mark: plain("mark"),
     deadline: column(table, "deadline").toArray() as ArrayLike<number | null>,
     longest: 0,
+    kinds: new Set(),
   };
   const delays = links.map((link) => link.delay_ns / tick);
   for (let i = 0; i < batch.rows; i++) {
     const takes = batch.wait[i] + batch.transmission[i] + delays[batch.link[i]];
     if (takes > batch.longest) batch.longest = takes;
+    if (!batch.kinds.has(batch.kind[i])) batch.kinds.add(batch.kind[i]);
   }
   return batch;
 }

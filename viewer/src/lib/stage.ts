@@ -22,8 +22,9 @@ const NODE = 9;
 /** The directions of a link run side by side. */
 const LANE = 5;
 const PACKET = 4;
-/** The length of the longest queue, in px. */
+/** How long the longest queue may be drawn where there is room, and at least, in px. */
 const QUEUE = 56;
+const SHORT_QUEUE = 16;
 const FALL = 46;
 /** How many places a falling packet has on its way down, 5 of them side by side. */
 const STEPS = 12;
@@ -53,6 +54,8 @@ export class Stage {
   private width = 0;
   private height = 0;
   private scale = 1;
+  /** How long the longest queue is drawn, in px. */
+  private room = QUEUE;
   private frame = 0;
   /** For each place of a falling packet the number of the frame that has one there. */
   private fallen = new Uint32Array(0);
@@ -76,8 +79,18 @@ export class Stage {
       layer.height = Math.round(height * scale);
     }
     this.sprites.clear();
+    this.room = Math.min(Math.max(this.nearest() - 2 * NODE - 16, SHORT_QUEUE), QUEUE);
     this.fallen = new Uint32Array(this.network.links.length * STEPS * 5);
     this.lanes = this.network.links.map((link) => this.lane(this.at(link.from), this.at(link.to)));
+  }
+
+  /** How near the nearest two nodes of one column are. */
+  private nearest(): number {
+    const nodes = [...this.places.keys()].map((node) => this.at(node)).sort((a, b) => a.x - b.x || a.y - b.y);
+    let nearest = Infinity;
+    for (let i = 1; i < nodes.length; i++)
+      if (nodes[i].x === nodes[i - 1].x) nearest = Math.min(nearest, nodes[i].y - nodes[i - 1].y);
+    return nearest;
   }
 
   private at(node: string): Point {
@@ -115,7 +128,7 @@ export class Stage {
     this.network.links.forEach((link, i) => {
       if (link.peak < 2) return;
       this.across(to, this.lanes[i]);
-      to.strokeRect(2.5, 2.5, 8, cell(link.peak) * link.peak + 1);
+      to.strokeRect(2.5, 2.5, 8, this.cell(link.peak) * link.peak + 1);
     });
     to.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     to.textAlign = "center";
@@ -199,7 +212,7 @@ export class Stage {
       const queue = scene.queues[link];
       if (!queue || queue.length === 0) continue;
       const lane = this.lanes[link];
-      const step = cell(Math.max(this.network.links[link].peak, queue.length));
+      const step = this.cell(Math.max(this.network.links[link].peak, queue.length));
       this.across(to, lane);
       // Neighbours of one flow are one bar: a queue of thousands costs no more than its changes.
       for (let start = 0; start < queue.length;) {
@@ -213,9 +226,14 @@ export class Stage {
       }
       to.globalAlpha = 1;
       to.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-      const far = 12 + queue.length * step;
+      // Beside the end from which they leave, where no other queue is.
+      const [along, across] = [16, 12];
       to.fillStyle = ink.text;
-      to.fillText(String(queue.length), lane.x0 + lane.ux * 7 + lane.nx * far, lane.y0 + lane.uy * 7 + lane.ny * far);
+      to.fillText(
+        String(queue.length),
+        lane.x0 + lane.ux * along + lane.nx * across + 4,
+        lane.y0 + lane.uy * along + lane.ny * across,
+      );
     }
   }
 
@@ -233,7 +251,7 @@ export class Stage {
       this.fallen[spot] = this.frame;
       const look = paint[falling.flow[i]];
       // Beside the queue that had no room, and neighbours a little apart.
-      const aside = 16 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
+      const aside = 30 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
       const x = falling.far[i] ? lane.x1 + aside * age : lane.x0 + lane.ux * 7 + aside;
       const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL * age * age;
       to.globalAlpha = (1 - age) * (look?.faint ? 0.3 : 1);
@@ -252,6 +270,11 @@ export class Stage {
       to.fillStyle = ink.bad;
       to.fillText((falling.count <= NAMED ? cause?.text : cause?.mark) ?? falling.cause[i], x + 9, y);
     }
+  }
+
+  /** The height of a packet in a queue that may have `peak` of them. */
+  private cell(peak: number): number {
+    return Math.min(4, this.room / Math.max(peak, 1));
   }
 
   /** One packet, drawn once for each look that it may have. Hollow: past its deadline. With a ring: marked by the network. */
@@ -283,6 +306,3 @@ export class Stage {
     return sprite;
   }
 }
-
-/** The height of a packet in a queue that may have `peak` of them. */
-const cell = (peak: number) => Math.min(4, QUEUE / Math.max(peak, 1));

@@ -41,7 +41,7 @@ export class View {
 
   async start(): Promise<void> {
     try {
-      this.listings = await this.source.list();
+      this.listings = distinct(await this.source.list());
     } catch (error) {
       this.problems = [(error as Error).message];
     }
@@ -133,4 +133,12 @@ export class View {
     this.address = hash;
     history.replaceState(null, "", location.pathname + location.search + hash);
   }
+}
+
+/** Folders may have a name in common: then each has its place behind it. */
+function distinct(listings: Listing[]): Listing[] {
+  return listings.map((listing, i) => {
+    const shared = listings.some((other) => other !== listing && other.name === listing.name);
+    return shared ? { ...listing, name: `${listing.name} (${i + 1})` } : listing;
+  });
 }

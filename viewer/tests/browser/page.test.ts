@@ -206,6 +206,16 @@ describe("the page", () => {
     await close();
   });
 
+  it("tells two runs of one name apart", async () => {
+    const other = await serve([one.folder, makeDumbbell(join(folder, "again", "one")).folder]);
+    const { page, complaints, close } = await open(browser, `${other.url}#record=0&record=1`);
+    await page.locator(`[data-value="media in one (2)"]`).first().waitFor();
+    expect(await page.title()).toBe("one (1), one (2) – Headway");
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
   it("hands out numbers and pictures", async () => {
     const { page, close } = await open(browser, server.url);
     const chart = page.locator('[data-chart="throughput_bps of flows"]');
