@@ -111,6 +111,8 @@ export function makeDumbbell(
     received[flow]++;
   }
   hops.sort((a, b) => a.offered - b.offered);
+  const arrived = meta.links.map(() => 0);
+  for (const hop of hops) arrived[hop.link]++;
   for (let i = 0; i < 20; i++) {
     const cause = ["refused", "pushed_out", "expired"][i % 3];
     events.push({
@@ -187,7 +189,7 @@ export function makeDumbbell(
       name: link.name,
       from: link.from,
       to: link.to,
-      arrived_packets: hops.filter((hop) => hop.link === i).length,
+      arrived_packets: arrived[i],
       dropped_packets: { ...none, queue_full: i === middle ? lost.reduce((a, b) => a + b, 0) : 0 },
       mean_queue_packets: i === middle ? 5 : 0,
       peak_queue_packets: i === middle ? LIMIT : 0,

@@ -8,20 +8,22 @@ export const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2, 1, 2]];
 
 export type Shape = "square" | "circle" | "diamond" | "triangle" | "wedge" | "bar" | "ring" | "plus";
 const SHAPES: Shape[] = ["square", "circle", "diamond", "triangle", "wedge", "bar", "ring", "plus"];
-const KIND_SHAPES: Record<string, Shape> = {
-  data: "square",
-  audio: "circle",
-  video: "diamond",
-  "video-i": "plus",
-  "video-p": "triangle",
-  "video-b": "wedge",
-  ack: "bar",
-  feedback: "bar",
-  control: "bar",
-};
+const KIND_SHAPES = new Map<string, Shape>(
+  Object.entries({
+    data: "square",
+    audio: "circle",
+    video: "diamond",
+    "video-i": "plus",
+    "video-p": "triangle",
+    "video-b": "wedge",
+    ack: "bar",
+    feedback: "bar",
+    control: "bar",
+  } as const),
+);
 
 /** The shape of a media kind, and of one that has none here by its place. */
-export const shapeOf = (kind: string, place = 0): Shape => KIND_SHAPES[kind] ?? SHAPES[place % SHAPES.length];
+export const shapeOf = (kind: string, place = 0): Shape => KIND_SHAPES.get(kind) ?? SHAPES[place % SHAPES.length];
 
 export const colourOf = (place: number) => COLOURS[place % COLOURS.length];
 
@@ -50,12 +52,18 @@ export function traceShape(to: CanvasRenderingContext2D, shape: Shape, x: number
   }
 }
 
-/** Each cause of a loss has a letter of its own, which falls with the packet. */
-export const CAUSES: Record<string, { mark: string; text: string }> = {
-  queue_full: { mark: "F", text: "queue full" },
-  early: { mark: "E", text: "early" },
-  channel: { mark: "C", text: "channel" },
-  too_big: { mark: "B", text: "too big" },
-  host: { mark: "H", text: "host" },
-  policer: { mark: "P", text: "policer" },
-};
+/** Each cause of a loss has a letter of its own, which falls with the packet. A map, since a record may name anything. */
+const CAUSES = new Map(
+  Object.entries({
+    queue_full: { mark: "F", text: "queue full" },
+    early: { mark: "E", text: "early" },
+    channel: { mark: "C", text: "channel" },
+    too_big: { mark: "B", text: "too big" },
+    host: { mark: "H", text: "host" },
+    policer: { mark: "P", text: "policer" },
+  }),
+);
+
+/** A cause as a word, and as the letter that falls. One that is not known falls as it is written. */
+export const causeText = (cause: string) => CAUSES.get(cause)?.text ?? cause.replaceAll("_", " ");
+export const causeMark = (cause: string) => CAUSES.get(cause)?.mark ?? "?";

@@ -21,12 +21,9 @@ const faster = (view: View, by: number) => {
 /** Zooms the curves around the present instant. */
 const zoom = (view: View, factor: number) => {
   const [from, to] = view.range;
-  const width = (to - from) * factor;
-  if (width >= view.end) view.zoom = null;
-  else if (width > 1e-4) {
-    const start = Math.min(Math.max(0, view.t - width / 2), view.end - width);
-    view.zoom = [start, start + width];
-  }
+  const width = Math.max((to - from) * factor, 1e-4);
+  const start = Math.min(Math.max(0, view.t - width / 2), Math.max(0, view.end - width));
+  view.setZoom(start, start + width);
 };
 
 export const KEYS: Key[] = [

@@ -9,6 +9,10 @@ export interface Place {
   speed?: number;
 }
 
+/** A run in a day, a day in a minute. */
+const SLOWEST = 1e-5;
+const FASTEST = 1e3;
+
 const finite = (text: string | null) => {
   const value = text === null || text === "" ? NaN : Number(text);
   return Number.isFinite(value) && value >= 0 ? value : undefined;
@@ -27,7 +31,7 @@ export function parsePlace(hash: string): Place {
   const [from, to] = (keys.get("zoom") ?? "").split("~").map(finite);
   if (from !== undefined && to !== undefined && from < to) place.zoom = [from, to];
   const speed = finite(keys.get("speed"));
-  if (speed) place.speed = speed;
+  if (speed !== undefined && speed >= SLOWEST && speed <= FASTEST) place.speed = speed;
   return place;
 }
 

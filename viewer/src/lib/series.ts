@@ -48,16 +48,17 @@ export function valueAt(line: Pick<Line, "times" | "values">, time: number): num
  * Lines over one list of times, as uPlot wants them. Where a line has no sample of its own it has `undefined`, which uPlot
  * bridges: two records need not have been sampled at the same times.
  */
-export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(number | undefined)[][]] {
+export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(number | null | undefined)[][]] {
   const all = new Set<number>();
   for (const line of lines) for (const time of line.times) all.add(time);
   const times = [...all].sort((a, b) => a - b);
   const columns = lines.map((line) => {
-    const column: (number | undefined)[] = new Array(times.length).fill(undefined);
+    const column: (number | null | undefined)[] = new Array(times.length).fill(undefined);
     let at = 0;
     for (let i = 0; i < line.times.length; i++) {
       while (times[at] < line.times[i]) at++;
-      column[at] = line.values[i];
+      // What is no number is a gap.
+      column[at] = Number.isFinite(line.values[i]) ? line.values[i] : null;
     }
     return column;
   });

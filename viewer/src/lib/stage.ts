@@ -2,7 +2,7 @@
  * Draws the network and a scene on two canvases: nodes and links on the one below, which changes seldom, packets on the one
  * above, which changes with each frame.
  */
-import { CAUSES, traceShape, type Shape } from "./colours.ts";
+import { causeMark, causeText, traceShape, type Shape } from "./colours.ts";
 import { placeNodes, type Edge, type Point } from "./layout.ts";
 import { UNKNOWN, type Scene } from "./scene.ts";
 import type { Ink } from "./theme.svelte.ts";
@@ -19,6 +19,8 @@ export interface Network {
 export type Paint = { colour: string; faint: boolean }[];
 
 const NODE = 9;
+/** The width of the longest name of a node, in px. */
+const NAME = 130;
 /** The directions of a link run side by side. */
 const LANE = 5;
 const PACKET = 4;
@@ -145,11 +147,11 @@ export class Stage {
       to.arc(x, y, NODE, 0, 2 * Math.PI);
       to.fill();
       to.stroke();
-      const half = to.measureText(node).width / 2 + 3;
+      const half = Math.min(to.measureText(node).width, NAME) / 2 + 3;
       if (written.some((other) => Math.abs(other.y - y) < 14 && Math.abs(other.x - x) < other.half + half)) continue;
       written.push({ x, y, half });
       to.fillStyle = ink.text;
-      to.fillText(node, x, y - NODE - 3);
+      to.fillText(node, x, y - NODE - 3, NAME);
     }
   }
 
@@ -266,9 +268,9 @@ export class Stage {
       to.moveTo(x + 6, y - 6);
       to.lineTo(x - 6, y + 6);
       to.stroke();
-      const cause = CAUSES[falling.cause[i]];
+      const { cause } = falling;
       to.fillStyle = ink.bad;
-      to.fillText((falling.count <= NAMED ? cause?.text : cause?.mark) ?? falling.cause[i], x + 9, y);
+      to.fillText((falling.count <= NAMED ? causeText : causeMark)(cause[i]), x + 9, y);
     }
   }
 

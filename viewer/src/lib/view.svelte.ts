@@ -6,6 +6,9 @@ import type { Listing } from "./types.ts";
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
+/** The shortest stretch of time that curves show: axes have no numbers for less. */
+const NARROWEST_S = 1e-5;
+
 /** While it plays, numbers change this often: faster, nobody can read them. */
 const READABLE_MS = 120;
 
@@ -55,7 +58,8 @@ export class View {
     if (known.length > 0 || this.records.length === 0)
       await this.choose(known.length > 0 ? known : this.listings.slice(0, 1).map((listing) => listing.id));
     this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
-    this.zoom = place.zoom ? [place.zoom[0], Math.min(place.zoom[1], Math.max(this.end, place.zoom[0] + 1e-6))] : null;
+    if (place.zoom) this.setZoom(...place.zoom);
+    else this.zoom = null;
     if (place.speed !== undefined) this.setSpeed(place.speed);
     if (place.t !== undefined) this.seek(place.t);
     else if (!this.loaded) this.seek(this.records[0]?.summary.interval.from ?? 0);
@@ -94,6 +98,13 @@ export class View {
       const from = this.playing ? this.t : Math.max(0, this.t - width / 2);
       this.zoom = [from, from + width];
     }
+  }
+
+  /** Shows a stretch of time, as much of it as there is; all of it if that is none. */
+  setZoom(from: number, to: number): void {
+    const start = Math.max(0, from);
+    const stop = Math.min(to, this.end);
+    this.zoom = stop - start >= NARROWEST_S && stop - start < this.end ? [start, stop] : null;
   }
 
   play(playing: boolean): void {

@@ -45,7 +45,8 @@ export const time = async (page: Page): Promise<number> =>
   parseFloat((await page.locator("[data-time]").textContent()) ?? "");
 
 /** What the animation draws, as it says itself, once all packets of the instant have come. */
-export async function drawn(page: Page): Promise<{ flying: number; waiting: number; falling: number }> {
-  await page.locator("#topology output", { hasText: "falling" }).waitFor();
-  return JSON.parse((await page.locator("[data-counts]").getAttribute("data-counts")) ?? "{}");
+export async function drawn(page: Page, record = ""): Promise<{ flying: number; waiting: number; falling: number }> {
+  const said = page.locator(record === "" ? "[data-motion]" : `[data-motion="${record}"]`).first();
+  await said.filter({ hasText: "falling" }).waitFor();
+  return JSON.parse((await said.getAttribute("data-counts")) ?? "{}");
 }

@@ -129,6 +129,34 @@ describe("the page", () => {
     await close();
   });
 
+  it("colours packets by their flow, and fades those of others", async () => {
+    const { page, close } = await open(browser, `${server.url}#t=1.0001`);
+    await drawn(page);
+    // How many px have exactly this colour, and are not faded.
+    const full = (red: number, green: number, blue: number) =>
+      page
+        .locator("#topology canvas")
+        .nth(1)
+        .evaluate(
+          (canvas: HTMLCanvasElement, [r, g, b]) => {
+            const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+            let found = 0;
+            for (let i = 0; i < data.length; i += 4)
+              if (data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255) found++;
+            return found;
+          },
+          [red, green, blue],
+        );
+    const media = () => full(0x00, 0x72, 0xb2);
+    const ftp = () => full(0xe6, 0x9f, 0x00);
+    expect(await media()).toBeGreaterThan(20);
+    expect(await ftp()).toBeGreaterThan(20);
+    await page.getByRole("button", { name: "ftp-1" }).first().click();
+    await expect.poll(media).toBe(0);
+    expect(await ftp()).toBeGreaterThan(20);
+    await close();
+  });
+
   it("goes to the next packet", async () => {
     const { page, close } = await open(browser, `${server.url}#t=1`);
     await drawn(page);
@@ -196,9 +224,9 @@ describe("the page", () => {
     expect(await page.locator('[data-value="media in two"]').first().textContent()).toBe(
       quantity(sample(two, "media", "throughput_bps", 2), "bit/s"),
     );
-    await page.locator("#topology").getByRole("button", { name: "two" }).click();
     const speed = Number(await page.getByRole("combobox", { name: "Speed" }).inputValue());
-    await expect.poll(() => drawn(page)).toEqual(expected(two, 2, speed));
+    await expect.poll(() => drawn(page, "0")).toEqual(expected(one, 2, speed));
+    await expect.poll(() => drawn(page, "1")).toEqual(expected(two, 2, speed));
     await page.locator(".runs summary").click();
     await page.getByRole("checkbox", { name: "one" }).uncheck();
     await expect.poll(() => page.title()).toBe("two – Headway");

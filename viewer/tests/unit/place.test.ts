@@ -22,5 +22,6 @@ describe("a place in the address", () => {
     expect(parsePlace("#t=Infinity&zoom=1")).toEqual({});
     expect(parsePlace("")).toEqual({});
     expect(parsePlace("#speed=0")).toEqual({});
+    expect(parsePlace("#speed=1e300")).toEqual({});
   });
 });

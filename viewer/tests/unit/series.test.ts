@@ -29,6 +29,14 @@ describe("series.arrow", () => {
     expect(valueAt(lines[1], 99)).toBe(8);
   });
 
+  it("has a gap where a sample is no number", () => {
+    const line = { times: Float64Array.of(1, 2, 3), values: Float64Array.of(5, Infinity, NaN) };
+    expect(align([line])).toEqual([
+      [1, 2, 3],
+      [5, null, null],
+    ]);
+  });
+
   it("is drawn over one list of times", () => {
     expect(align(lines)).toEqual([
       [0.1, 0.2, 0.3],
