@@ -189,6 +189,7 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
   };
   const delays = links.map((link) => link.delay_ns / tick);
   for (let i = 0; i < batch.rows; i++) {
+    if (batch.link[i] >= links.length) throw new Error("a packet is at a link that has no name");
     const takes = batch.wait[i] + batch.transmission[i] + delays[batch.link[i]];
     if (takes > batch.longest) batch.longest = takes;
     if (!batch.kinds.has(batch.kind[i])) batch.kinds.add(batch.kind[i]);

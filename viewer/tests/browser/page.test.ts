@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quantity, rate } from "../../src/lib/format.ts";
+import { packetsFile } from "../arrow-file.ts";
 import { makeDumbbell, type Dumbbell } from "../dumbbell.ts";
 import { serve } from "../serve.mjs";
 import { drawn, launch, open, time } from "./harness.ts";
@@ -370,6 +371,21 @@ describe("a page that cannot show everything", () => {
       .waitFor();
     await page.getByText("summary.json of broken is no JSON").waitFor();
     expect(await page.locator("[data-flow=media]").count()).toBe(1);
+    await close();
+    await other.close();
+  });
+});
+
+describe("a page whose packets make no sense", () => {
+  it("says so, and shows the rest", async () => {
+    const odd = makeDumbbell(join(folder, "odd"));
+    const { arrow, index } = packetsFile(odd.hops, { ...odd.meta, links: odd.meta.links.slice(0, 1) });
+    writeFileSync(join(odd.folder, "packets.arrow"), arrow);
+    writeFileSync(join(odd.folder, "packets.index.json"), index);
+    const other = await serve([odd.folder]);
+    const { page, close } = await open(browser, `${other.url}#t=1`);
+    await page.getByText("packets.arrow of odd cannot be read (a packet is at a link that has no name)").waitFor();
+    await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
     await close();
     await other.close();
   });
