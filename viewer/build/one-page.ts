@@ -5,6 +5,8 @@
  * from a disk, where a page may load no other file.
  */
 import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Plugin } from "vite";
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -20,6 +22,17 @@ function policy(script: string, style: string): string {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+}
+
+/** The licences of what others wrote and the page contains, as a comment: they ask to be wherever a copy is. */
+function licences(modules: string[]): string {
+  const folders = new Set(modules.flatMap((module) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module)?.[0] ?? []));
+  const texts = [...folders].sort().map((folder) => {
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    if (!file) throw new Error(`${folder} has no licence to put into the page`);
+    return `${folder.replace(/^.*\/node_modules\//, "")}\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
+  });
+  return `<!--\nThis page contains:\n\n${texts.join("\n\n").replaceAll("--", "- -")}\n-->`;
 }
 
 export function onePage(): Plugin {
@@ -47,7 +60,10 @@ export function onePage(): Plugin {
             () =>
               `<meta http-equiv="Content-Security-Policy" content="${policy(code, css)}" />\n    <style>${css}</style>`,
           )
-          .replace("</body>", () => `<script type="module">${code}</script>\n  </body>`);
+          .replace(
+            "</body>",
+            () => `<script type="module">${code}</script>\n${licences(Object.keys(script.modules))}\n  </body>`,
+          );
         page.source = html;
         for (const file of files) if (file !== page) delete bundle[file.fileName];
       },
