@@ -7,13 +7,15 @@ export interface Metric {
   unit: Unit;
   /** Shown without being asked for. */
   first: boolean;
+  /** Of a link it is shown, too. */
+  ofQueues?: boolean;
 }
 
 const KNOWN: Metric[] = [
   { name: "throughput_bps", title: "Throughput", unit: "bit/s", first: true },
   { name: "allowed_rate_bps", title: "Allowed rate", unit: "bit/s", first: true },
-  { name: "queue_packets", title: "Queue", unit: "packets", first: true },
-  { name: "red_average_packets", title: "RED's average queue", unit: "packets", first: true },
+  { name: "queue_packets", title: "Queue", unit: "packets", first: true, ofQueues: true },
+  { name: "red_average_packets", title: "RED's average queue", unit: "packets", first: true, ofQueues: true },
   { name: "loss_packets", title: "Lost since the start", unit: "packets", first: true },
   { name: "rtt_s", title: "Round trip", unit: "s", first: true },
   { name: "delay_s", title: "One-way delay", unit: "s", first: true },
