@@ -26,6 +26,13 @@ const zoom = (view: View, factor: number) => {
   view.setZoom(start, start + width);
 };
 
+/** To the nearest finding on one side of the present instant. */
+const find = (view: View, direction: 1 | -1) => {
+  const ahead = view.findings.filter((finding) => direction * (finding.time_from_s - view.t) > 1e-6);
+  const next = direction === 1 ? ahead[0] : ahead.at(-1);
+  if (next) view.seek(next.time_from_s);
+};
+
 export const KEYS: Key[] = [
   { keys: [" ", "k"], label: "Space", text: "play or pause", act: (view) => view.play(!view.playing) },
   {
@@ -44,6 +51,8 @@ export const KEYS: Key[] = [
   { keys: ["+", "="], label: "+", text: "faster", act: (view) => faster(view, 1) },
   { keys: ["Home"], label: "Home", text: "to the start", act: (view) => view.seek(0) },
   { keys: ["End"], label: "End", text: "to the end", act: (view) => view.seek(view.end) },
+  { keys: ["n"], label: "n", text: "to the next finding", act: (view) => find(view, 1) },
+  { keys: ["p"], label: "p", text: "to the finding before", act: (view) => find(view, -1) },
   { keys: ["z"], label: "z", text: "zoom the curves in", act: (view) => zoom(view, 0.5) },
   { keys: ["Z"], label: "Shift+Z", text: "zoom them out", act: (view) => zoom(view, 2) },
   { keys: ["0"], label: "0", text: "show all of the run", act: (view) => (view.zoom = null) },

@@ -2,7 +2,7 @@
 import { formatPlace, parsePlace, type Place } from "./place.ts";
 import { openRecord, type RunRecord } from "./record.ts";
 import type { Source } from "./source.ts";
-import type { Listing } from "./types.ts";
+import type { Finding, Listing } from "./types.ts";
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -18,6 +18,8 @@ export class View {
   /** What could not be opened, as sentences. */
   problems = $state.raw<string[]>([]);
   loaded = $state(false);
+  /** What is worth looking at, of all records, by time. */
+  findings = $state.raw<Finding[]>([]);
 
   /** Seconds since the start of the run; `t` moves with every frame, `shown` at a pace that can be read. */
   t = $state(0);
@@ -83,6 +85,15 @@ export class View {
     this.records = records;
     this.problems = problems;
     this.seek(this.t);
+    void this.find(records);
+  }
+
+  /** A record whose findings cannot be read says so in their panel. */
+  private async find(records: RunRecord[]): Promise<void> {
+    const read = await Promise.allSettled(records.map((record) => record.findings()));
+    if (records !== this.records) return;
+    const found = read.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+    this.findings = found.sort((a, b) => a.time_from_s - b.time_from_s);
   }
 
   seek(t: number): void {

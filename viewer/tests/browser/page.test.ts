@@ -454,6 +454,12 @@ describe("everybody can use it:", () => {
     expect(await page.getByRole("button", { name: "Play" }).count()).toBe(1);
     await page.keyboard.press("Escape");
     expect(await page.locator("tr.chosen").count()).toBe(0);
+    await page.keyboard.press("n");
+    expect(await time(page)).toBe(1.5);
+    await page.keyboard.press("p");
+    expect(await time(page)).toBe(0);
+    await page.keyboard.press("+");
+    await expect.poll(() => page.url()).toMatch(/speed=0\.05(&|$)/);
     await close();
   });
 });
