@@ -21,9 +21,11 @@ export type Sample = [time_s: number, entity: string, metric: string, value: num
 const word = () => dictionary(utf8(), int32());
 const ns = (seconds: number) => BigInt(Math.round(seconds * 1e9));
 
-function file(columns: Record<string, [unknown[], DataType]>): Uint8Array {
+function file(columns: Record<string, [unknown[], DataType]>, metadata: Record<string, string> = {}): Uint8Array {
   const made = Object.entries(columns).map(([name, [values, type]]) => [name, columnFromArray(values as never, type)]);
-  return tableToIPC(tableFromColumns(Object.fromEntries(made)), { format: "file" })!;
+  const table = tableFromColumns(Object.fromEntries(made));
+  const schema = { ...table.schema, metadata: new Map(Object.entries(metadata)) };
+  return tableToIPC(new Table(schema, table.children), { format: "file" })!;
 }
 
 export function seriesFile(samples: Sample[]): Uint8Array {
@@ -47,8 +49,8 @@ export interface EventRow {
   late_s?: number;
 }
 
-export function eventsFile(rows: EventRow[]): Uint8Array {
-  return file({
+export function eventsFile(rows: EventRow[], leftOut: Record<string, number> = {}): Uint8Array {
+  const columns: Parameters<typeof file>[0] = {
     time_ns: [rows.map((row) => ns(row.time_s)), int64()],
     event: [rows.map((row) => row.event), word()],
     entity: [rows.map((row) => row.entity), word()],
@@ -58,7 +60,8 @@ export function eventsFile(rows: EventRow[]): Uint8Array {
     sequence: [rows.map((row) => (row.sequence === undefined ? null : BigInt(row.sequence))), uint64()],
     bytes: [rows.map((row) => row.bytes ?? null), uint32()],
     late_ns: [rows.map((row) => (row.late_s === undefined ? null : ns(row.late_s))), int64()],
-  });
+  };
+  return file(columns, { left_out: JSON.stringify(leftOut) });
 }
 
 /** A packet at a link, times in ns. */
@@ -99,6 +102,8 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
   for (let first = 0; first < hops.length; first += BATCH) {
     const rows = hops.slice(first, first + BATCH);
     const base = rows[0].offered;
+    // Within a batch rows stand link by link.
+    rows.sort((a, b) => a.link - b.link || a.offered - b.offered);
     const numbers = (name: keyof Hop, type: DataType) => columnFromArray(rows.map((row) => row[name]) as never, type);
     const table = tableFromColumns({
       offered: columnFromArray(rows.map((row) => row.offered - base) as never, uint32()),

@@ -3,7 +3,7 @@
  * comes to them, and the oldest are forgotten.
  */
 import { column, readTable } from "./arrow.ts";
-import { countBelow, countUpTo } from "./search.ts";
+import { firstAtLeast, firstAbove } from "./search.ts";
 import type { Source } from "./source.ts";
 
 export interface PacketLink {
@@ -24,7 +24,16 @@ interface IndexEntry {
   rows: number;
 }
 
-/** One batch of packet-hops, ascending by `offered`. Times are in ticks since `base`; instants and `tick` are in ns. */
+/** Rows of one link that are neighbours, ascending by `offered`. */
+export interface Stretch {
+  link: number;
+  start: number;
+  end: number;
+  /** The longest that one of its hops takes, from offered to the far end, in ticks. */
+  longest: number;
+}
+
+/** One batch of packet-hops, link by link. Times are in ticks since `base`; instants and `tick` are in ns. */
 export interface Batch {
   base: number;
   tick: number;
@@ -32,7 +41,6 @@ export interface Batch {
   offered: ArrayLike<number>;
   wait: ArrayLike<number>;
   transmission: ArrayLike<number>;
-  link: ArrayLike<number>;
   flow: ArrayLike<number>;
   kind: ArrayLike<number>;
   fate: ArrayLike<number>;
@@ -41,8 +49,7 @@ export interface Batch {
   mark: ArrayLike<number>;
   /** In ms from `offered` on, null where there is none. */
   deadline: ArrayLike<number | null>;
-  /** The longest that any of its hops takes, from offered to the far end, in ticks. */
-  longest: number;
+  stretches: Stretch[];
   /** Those of its hops. */
   kinds: Set<number>;
 }
@@ -107,10 +114,12 @@ export class Packets {
       const entry = this.index[i];
       if (entry.until_ns < from || (next !== null && entry.base_ns >= next)) continue;
       const batch = this.batches.get(i) ?? (await this.fetch(i));
-      const row = countBelow(batch.offered, (from - batch.base) / batch.tick, batch.rows);
-      if (row === batch.rows) continue;
-      const offered = batch.base + batch.offered[row] * batch.tick;
-      if (next === null || offered < next) next = offered;
+      for (const { start, end } of batch.stretches) {
+        const row = firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start);
+        if (row === end) continue;
+        const offered = batch.base + batch.offered[row] * batch.tick;
+        if (next === null || offered < next) next = offered;
+      }
     }
     return next;
   }
@@ -139,11 +148,11 @@ export class Packets {
   }
 }
 
-/** The rows of a batch that are offered between two instants (ns, both included), as a half-open range. */
-export function rowsBetween(batch: Batch, from: number, to: number): [number, number] {
+/** The rows of a stretch that are offered between two instants (ns, both included), as a half-open range. */
+export function rowsBetween(batch: Batch, { start, end }: Stretch, from: number, to: number): [number, number] {
   return [
-    countBelow(batch.offered, (from - batch.base) / batch.tick, batch.rows),
-    countUpTo(batch.offered, (to - batch.base) / batch.tick, batch.rows),
+    firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start),
+    firstAbove(batch.offered, (to - batch.base) / batch.tick, end, start),
   ];
 }
 
@@ -176,7 +185,6 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
     offered: plain("offered"),
     wait: plain("wait"),
     transmission: plain("transmission"),
-    link: plain("link"),
     flow: plain("flow"),
     kind: plain("kind"),
     fate: plain("fate"),
@@ -184,14 +192,20 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
     sequence: plain("sequence"),
     mark: plain("mark"),
     deadline: column(table, "deadline").toArray() as ArrayLike<number | null>,
-    longest: 0,
+    stretches: [],
     kinds: new Set(),
   };
-  const delays = links.map((link) => link.delay_ns / tick);
+  const link = plain("link");
+  let stretch: Stretch | undefined;
   for (let i = 0; i < batch.rows; i++) {
-    if (batch.link[i] >= links.length) throw new Error("a packet is at a link that has no name");
-    const takes = batch.wait[i] + batch.transmission[i] + delays[batch.link[i]];
-    if (takes > batch.longest) batch.longest = takes;
+    if (stretch?.link !== link[i] || batch.offered[i] < batch.offered[i - 1]) {
+      if (link[i] >= links.length) throw new Error("a packet is at a link that has no name");
+      stretch = { link: link[i], start: i, end: i, longest: 0 };
+      batch.stretches.push(stretch);
+    }
+    stretch.end = i + 1;
+    const takes = batch.wait[i] + batch.transmission[i] + links[link[i]].delay_ns / tick;
+    if (takes > stretch.longest) stretch.longest = takes;
     if (!batch.kinds.has(batch.kind[i])) batch.kinds.add(batch.kind[i]);
   }
   return batch;

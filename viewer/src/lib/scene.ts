@@ -1,7 +1,7 @@
 /** What is where at one instant: packets under way, waiting and falling. It is filled anew for each frame, into the same arrays. */
 import type { Events } from "./events.ts";
-import { rowsBetween, type Packets } from "./packets.ts";
-import { countUpTo } from "./search.ts";
+import { rowsBetween, type Batch, type Packets, type Stretch } from "./packets.ts";
+import { firstAbove } from "./search.ts";
 import { valueAt, type Line } from "./series.ts";
 
 /** A flow or kind that is not known. */
@@ -54,38 +54,41 @@ export class Scene {
   /** From every packet. `now` in ns; a drop stays in sight for `fall` ns. */
   fill(packets: Packets, now: number, fall: number): void {
     this.clear(packets.links.length);
-    const delays = packets.links.map((link) => link.delay_ns);
-    const delivered = packets.fates.map((fate) => fate === "delivered" || fate === "in_flight");
-    const atHost = packets.fates.map((fate) => fate === "host");
+    // A hop that is still under way may have been offered in an earlier batch.
     const { batches, missing } = packets.between(now - fall, now);
     this.missing = missing;
-    for (const batch of batches) {
-      const { base, tick, offered, wait, transmission, link, flow, kind, fate } = batch;
-      const [first, end] = rowsBetween(batch, now - Math.max(batch.longest * tick, fall) - fall, now);
-      for (let i = first; i < end; i++) {
-        const since = now - base - offered[i] * tick;
-        const waits = wait[i] * tick;
-        if (since < waits) {
-          this.queues[link[i]].push(flow[i]);
-          continue;
-        }
-        const ok = delivered[fate[i]];
-        const takes = transmission[i] * tick;
-        const delay = delays[link[i]];
-        // What was transmitted and is lost all the same never came out at the far end.
-        const far = atHost[fate[i]] || takes > 0;
-        const gone = ok ? Infinity : far ? waits + takes + delay : waits;
-        if (since >= gone) {
-          if (since - gone < fall)
-            this.drop(link[i], far, (since - gone) / fall, flow[i], kind[i], packets.fates[fate[i]]);
-          continue;
-        }
-        const run = since - waits;
-        if (run >= takes + delay) continue;
-        const deadline = batch.deadline[i];
-        const late = deadline !== null && since > deadline * 1e6;
-        this.fly(link[i], run, takes, delay, flow[i], kind[i], late, batch.mark[i] === 1);
+    for (const batch of batches)
+      for (const stretch of batch.stretches) this.fillStretch(packets, batch, stretch, now, fall);
+  }
+
+  private fillStretch(packets: Packets, batch: Batch, stretch: Stretch, now: number, fall: number): void {
+    const { base, tick, offered, wait, transmission, flow, kind, fate } = batch;
+    const { link, longest } = stretch;
+    const delay = packets.links[link].delay_ns;
+    const [first, end] = rowsBetween(batch, stretch, now - longest * tick - fall, now);
+    for (let i = first; i < end; i++) {
+      const since = now - base - offered[i] * tick;
+      const waits = wait[i] * tick;
+      if (since < waits) {
+        this.queues[link].push(flow[i]);
+        continue;
       }
+      const takes = transmission[i] * tick;
+      const name = packets.fates[fate[i]];
+      if (name !== "delivered" && name !== "in_flight") {
+        // What was transmitted and is lost all the same never came out at the far end.
+        const far = name === "host" || takes > 0;
+        const gone = since - (far ? waits + takes + delay : waits);
+        if (gone >= 0) {
+          if (gone < fall) this.drop(link, far, gone / fall, flow[i], kind[i], name);
+          continue;
+        }
+      }
+      const run = since - waits;
+      if (run >= takes + delay) continue;
+      const deadline = batch.deadline[i];
+      const late = deadline !== null && since > deadline * 1e6;
+      this.fly(link, run, takes, delay, flow[i], kind[i], late, batch.mark[i] === 1);
     }
   }
 
@@ -106,7 +109,7 @@ export class Scene {
     }
     if (!events) return;
     const drop = events.event.names.indexOf("drop");
-    for (let row = countUpTo(events.time, now) - 1; row >= 0 && now - events.time[row] < fall; row--) {
+    for (let row = firstAbove(events.time, now) - 1; row >= 0 && now - events.time[row] < fall; row--) {
       const link = links.indexOf(events.entity.names[events.entity.codes[row]]);
       if (events.event.codes[row] !== drop || link < 0) continue;
       const flow = events.flow.codes[row] < 0 ? UNKNOWN : flows.indexOf(events.flow.names[events.flow.codes[row]]);

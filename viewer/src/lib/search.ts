@@ -1,7 +1,7 @@
-/** How many of the first `length` values of an ascending list are less than `value`. */
-export function countBelow(list: ArrayLike<number>, value: number, length = list.length): number {
-  let low = 0;
-  let high = length;
+/** The first place from `start` to `end` of an ascending stretch of a list whose value is at least `value`. */
+export function firstAtLeast(list: ArrayLike<number>, value: number, end = list.length, start = 0): number {
+  let low = start;
+  let high = end;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (list[middle] < value) low = middle + 1;
@@ -10,10 +10,10 @@ export function countBelow(list: ArrayLike<number>, value: number, length = list
   return low;
 }
 
-/** How many of the first `length` values of an ascending list are at most `value`. */
-export function countUpTo(list: ArrayLike<number>, value: number, length = list.length): number {
-  let low = 0;
-  let high = length;
+/** The first place from `start` to `end` of an ascending stretch of a list whose value is above `value`. */
+export function firstAbove(list: ArrayLike<number>, value: number, end = list.length, start = 0): number {
+  let low = start;
+  let high = end;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (list[middle] <= value) low = middle + 1;

@@ -1,6 +1,6 @@
 /** `series.arrow`: samples in long form, taken apart into one line for each entity and metric. */
 import { numbers, readTable, words } from "./arrow.ts";
-import { countUpTo } from "./search.ts";
+import { firstAbove } from "./search.ts";
 
 export interface Line {
   entity: string;
@@ -40,7 +40,7 @@ export function readSeries(bytes: Uint8Array): Line[] {
 
 /** The newest sample at `time`, NaN before the first. */
 export function valueAt(line: Pick<Line, "times" | "values">, time: number): number {
-  const count = countUpTo(line.times, time);
+  const count = firstAbove(line.times, time);
   return count === 0 ? NaN : line.values[count - 1];
 }
 

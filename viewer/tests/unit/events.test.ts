@@ -36,3 +36,9 @@ it("events.arrow says what happened, when, to whom and why", () => {
   expect(events.sequence[1]).toBeNaN();
   expect(events.late[2]).toBeCloseTo(0.034, 12);
 });
+
+it("events.arrow says how many it has no room for", () => {
+  const rows = [{ time_s: 1, event: "drop", entity: "a->b" }];
+  expect(readEvents(eventsFile(rows, { drop: 37856, late: 4 })).leftOut).toBe(37860);
+  expect(readEvents(eventsFile(rows)).leftOut).toBe(0);
+});
