@@ -162,6 +162,8 @@ export class Stage {
   }
 
   draw(scene: Scene, paint: Paint, ink: Ink): void {
+    // A stage without a size has no lanes.
+    if (this.lanes.length === 0) return;
     const to = this.moving;
     this.frame++;
     to.setTransform(this.scale, 0, 0, this.scale, 0, 0);
