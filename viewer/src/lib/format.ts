@@ -1,0 +1,46 @@
+/** Numbers as people read them: three digits, a unit. */
+import type { Unit } from "./metrics.ts";
+
+const NONE = "–";
+
+/** Three significant digits without an exponent and without zeros at the end. */
+function digits(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  const text = value.toFixed(Math.min(Math.max(2 - size, 0), 9));
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+export const count = (value: number | null | undefined) =>
+  value == null || Number.isNaN(value) ? NONE : value.toLocaleString("en", { maximumFractionDigits: 2 });
+
+export function rate(bps: number | null | undefined): string {
+  if (bps == null || Number.isNaN(bps)) return NONE;
+  const size = Math.abs(bps);
+  if (size >= 1e9) return `${digits(bps / 1e9)} Gbit/s`;
+  if (size >= 1e6) return `${digits(bps / 1e6)} Mbit/s`;
+  return size >= 1e3 ? `${digits(bps / 1e3)} kbit/s` : `${digits(bps)} bit/s`;
+}
+
+export function duration(seconds: number | null | undefined): string {
+  if (seconds == null || Number.isNaN(seconds)) return NONE;
+  const size = Math.abs(seconds);
+  if (size >= 1 || size === 0) return `${digits(seconds)} s`;
+  return size >= 1e-3 ? `${digits(seconds * 1e3)} ms` : `${digits(seconds * 1e6)} µs`;
+}
+
+export const share = (value: number | null | undefined) =>
+  value == null || Number.isNaN(value) ? NONE : `${digits(value * 100)} %`;
+
+/** An instant of the run, to the millisecond or, where a hop is to be followed, to the microsecond. */
+export const instant = (seconds: number, decimals = 3) => `${seconds.toFixed(decimals)} s`;
+
+export function quantity(value: number | null | undefined, unit: Unit): string {
+  if (unit === "bit/s") return rate(value);
+  if (unit === "s") return duration(value);
+  if (unit === "share") return share(value);
+  return count(value);
+}
+
+/** `queue_full` as words. */
+export const plain = (name: string) => name.replaceAll("_", " ");

@@ -1,0 +1,84 @@
+/** Which lines of `series.arrow` share a chart, and which of them are drawn where there are too many. */
+import { metric, rank, type Metric } from "./metrics.ts";
+import type { RunRecord } from "./record.ts";
+import type { Line } from "./series.ts";
+
+/** What a metric is of. What a flow met at one link is told of LINK/FLOW. */
+const SORTS = ["flows", "links", "flows at links", "others"] as const;
+type Sort = (typeof SORTS)[number];
+
+/** More lines than these nobody can tell apart. */
+const MOST_FLOWS = 12;
+const MOST_LINKS = 4;
+
+/** Of a record only what is needed here. */
+export type Source = Pick<RunRecord, "summary" | "name">;
+
+export interface Member {
+  record: Source;
+  line: Line;
+  /** Whose it is, if it is a flow's. */
+  flow?: string;
+  link?: string;
+}
+
+export interface Group {
+  id: string;
+  of: Sort;
+  metric: Metric;
+  members: Member[];
+}
+
+/** A group for each metric and each sort of what it is of, in the order of the page. */
+export function groupLines(read: { record: Source; lines: Line[] }[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { record, lines } of read) {
+    const links = new Set(record.summary.links.map((link) => link.name));
+    const flows = new Set(record.summary.flows.map((flow) => flow.name));
+    for (const line of lines) {
+      const { of, ...whose } = ownerOf(line.entity, flows, links);
+      const id = `${line.metric} of ${of}`;
+      if (!groups.has(id)) groups.set(id, { id, of, metric: metric(line.metric), members: [] });
+      groups.get(id)!.members.push({ record, line, ...whose });
+    }
+  }
+  const order = (group: Group) => rank(group.metric.name) * SORTS.length + SORTS.indexOf(group.of);
+  return [...groups.values()].sort((a, b) => order(a) - order(b));
+}
+
+function ownerOf(entity: string, flows: Set<string>, links: Set<string>): { of: Sort; flow?: string; link?: string } {
+  if (flows.has(entity)) return { of: "flows", flow: entity };
+  if (links.has(entity)) return { of: "links", link: entity };
+  for (let slash = entity.indexOf("/"); slash >= 0; slash = entity.indexOf("/", slash + 1)) {
+    const link = entity.slice(0, slash);
+    if (links.has(link)) return { of: "flows at links", link, flow: entity.slice(slash + 1) };
+  }
+  return { of: "others" };
+}
+
+/** Whether a chart is there without being asked for. */
+export function shownAtFirst({ metric, of }: Group): boolean {
+  return metric.first && (of === "flows" || of === "others" || metric.ofQueues === true);
+}
+
+/**
+ * The entities that are drawn, and how many there are: of links those whose queue was longest on average, as `headway plot` chooses
+ * them; of flows the selected one and the first.
+ */
+export function chooseEntities(group: Group, selected: string | null): { chosen: string[]; of: number } {
+  const names = new Map<string, Member>();
+  for (const member of group.members) if (!names.has(member.line.entity)) names.set(member.line.entity, member);
+  const all = [...names.keys()];
+  if (group.of === "links") {
+    const mean = new Map<string, number>();
+    for (const record of new Set(group.members.map((member) => member.record)))
+      for (const { name, mean_queue_packets: queue } of record.summary.links)
+        mean.set(name, Math.max(mean.get(name) ?? 0, queue));
+    const length = (name: string) => mean.get(name) ?? 0;
+    const busy = all.filter((name) => length(name) > 0);
+    const chosen = (busy.length > 0 ? busy : all).sort((a, b) => length(b) - length(a)).slice(0, MOST_LINKS);
+    return { chosen, of: all.length };
+  }
+  const isSelected = (name: string) => Number(selected !== null && names.get(name)!.flow === selected);
+  return { chosen: all.sort((a, b) => isSelected(b) - isSelected(a)).slice(0, MOST_FLOWS), of: names.size };
+}

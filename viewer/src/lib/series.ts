@@ -1,0 +1,71 @@
+/** `series.arrow`: samples in long form, taken apart into one line for each entity and metric. */
+import { numbers, readTable, words } from "./arrow.ts";
+import { firstAbove } from "./search.ts";
+
+export interface Line {
+  entity: string;
+  metric: string;
+  /** In seconds, ascending. */
+  times: Float64Array;
+  values: Float64Array;
+}
+
+export function readSeries(bytes: Uint8Array): Line[] {
+  const table = readTable(bytes);
+  const time = numbers(table, "time_ns");
+  const value = numbers(table, "value");
+  const entity = words(table, "entity");
+  const metric = words(table, "metric");
+  const pair = (row: number) => entity.codes[row] * metric.names.length + metric.codes[row];
+
+  const counts = new Map<number, number>();
+  for (let row = 0; row < time.length; row++) counts.set(pair(row), (counts.get(pair(row)) ?? 0) + 1);
+  const lines = new Map<number, Line & { filled: number }>();
+  for (const [key, count] of counts) {
+    lines.set(key, {
+      entity: entity.names[Math.floor(key / metric.names.length)],
+      metric: metric.names[key % metric.names.length],
+      times: new Float64Array(count),
+      values: new Float64Array(count),
+      filled: 0,
+    });
+  }
+  for (let row = 0; row < time.length; row++) {
+    const line = lines.get(pair(row))!;
+    line.times[line.filled] = time[row] / 1e9;
+    line.values[line.filled++] = value[row];
+  }
+  return [...lines.values()];
+}
+
+/** The newest sample at `time`, NaN before the first. */
+export function valueAt(line: Pick<Line, "times" | "values">, time: number): number {
+  const count = firstAbove(line.times, time);
+  return count === 0 ? NaN : line.values[count - 1];
+}
+
+/**
+ * Lines over one list of times, as uPlot wants them. Where a line has no sample of its own it has `undefined`, which uPlot
+ * bridges: two records need not have been sampled at the same times.
+ */
+export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(number | null | undefined)[][]] {
+  const all = new Float64Array(lines.reduce((sum, line) => sum + line.times.length, 0));
+  let filled = 0;
+  for (const line of lines) {
+    all.set(line.times, filled);
+    filled += line.times.length;
+  }
+  // Sorted as typed numbers: a run may have a million samples.
+  const times = Array.from(all.sort()).filter((time, i) => i === 0 || time !== all[i - 1]);
+  const columns = lines.map((line) => {
+    const column: (number | null | undefined)[] = new Array(times.length).fill(undefined);
+    let at = 0;
+    for (let i = 0; i < line.times.length; i++) {
+      while (times[at] < line.times[i]) at++;
+      // What is no number is a gap.
+      column[at] = Number.isFinite(line.values[i]) ? line.values[i] : null;
+    }
+    return column;
+  });
+  return [times, ...columns];
+}

@@ -1,0 +1,115 @@
+/** Where records come from: the server of `headway view`, or the page itself (a report). */
+import type { Finding, Listing } from "./types.ts";
+
+export interface Source {
+  list(): Promise<Listing[]>;
+  file(id: string, name: string): Promise<Uint8Array>;
+  /** `length` bytes of a file from `offset` on. */
+  range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
+  findings(id: string): Promise<Finding[]>;
+}
+
+/** What went wrong, in words that say what to do. */
+export class SourceError extends Error {}
+
+class Server implements Source {
+  constructor(private readonly token: string | null) {}
+
+  private async get(path: string, keys: Record<string, string> = {}, headers: Record<string, string> = {}) {
+    const query = new URLSearchParams(keys);
+    if (this.token !== null) query.set("token", this.token);
+    let response: Response;
+    try {
+      response = await fetch(`/api/${path}${query.size > 0 ? `?${query}` : ""}`, { headers });
+    } catch {
+      throw new SourceError(
+        "The server does not answer. Start `headway view` again, and open the address that it prints.",
+      );
+    }
+    if (response.status === 401 || response.status === 403)
+      throw new SourceError(
+        "The server does not know this page's token. Open the address that `headway view` printed.",
+      );
+    if (!response.ok)
+      throw new SourceError(
+        `The server has no ${path} (${response.status}). Was the record moved? Load the page again.`,
+      );
+    return response;
+  }
+
+  async list() {
+    return (await (await this.get("records")).json()) as Listing[];
+  }
+
+  async file(id: string, name: string) {
+    return new Uint8Array(await (await this.get(`records/${encodeURIComponent(id)}/${name}`)).arrayBuffer());
+  }
+
+  async range(id: string, name: string, offset: number, length: number) {
+    const headers = { Range: `bytes=${offset}-${offset + length - 1}` };
+    const response = await this.get(`records/${encodeURIComponent(id)}/${name}`, {}, headers);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    // A server that knows no ranges sends everything.
+    return response.status === 206 ? bytes : bytes.subarray(offset, offset + length);
+  }
+
+  async findings(id: string) {
+    return (await (await this.get("findings", { record: id })).json()) as Finding[];
+  }
+}
+
+interface EmbeddedRecord {
+  id: string;
+  name: string;
+  /** Base64, by file. */
+  files: Record<string, string>;
+}
+
+class Embedded implements Source {
+  private readonly records: Map<string, EmbeddedRecord>;
+
+  constructor(data: { records: EmbeddedRecord[] }) {
+    this.records = new Map(data.records.map((record) => [record.id, record]));
+  }
+
+  async list() {
+    return [...this.records.values()].map(({ id, name, files }) => ({
+      id,
+      name,
+      complete: true,
+      files: Object.entries(files).map(([file, text]) => ({ name: file, bytes: Math.floor((text.length * 3) / 4) })),
+    }));
+  }
+
+  async file(id: string, name: string) {
+    const text = this.records.get(id)?.files[name];
+    if (text === undefined) throw new SourceError(`This report was made without ${name}.`);
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    return bytes;
+  }
+
+  /** Four characters are three bytes: only those that hold the range are decoded. */
+  async range(id: string, name: string, offset: number, length: number) {
+    const text = this.records.get(id)?.files[name];
+    if (text === undefined) throw new SourceError(`This report was made without ${name}.`);
+    const first = Math.floor(offset / 3);
+    const binary = atob(text.slice(first * 4, Math.ceil((offset + length) / 3) * 4));
+    const bytes = new Uint8Array(length);
+    for (let i = 0; i < length; i++) bytes[i] = binary.charCodeAt(offset - first * 3 + i);
+    return bytes;
+  }
+
+  async findings(id: string) {
+    if (this.records.get(id)?.files["findings.json"] === undefined) return [];
+    return JSON.parse(new TextDecoder().decode(await this.file(id, "findings.json"))) as Finding[];
+  }
+}
+
+/** The page's own records if it has any, otherwise the server that it came from. */
+export function openSource(): Source {
+  const data = document.getElementById("headway-data");
+  if (data) return new Embedded(JSON.parse(data.textContent ?? ""));
+  return new Server(new URLSearchParams(location.search).get("token"));
+}

@@ -1,0 +1,166 @@
+/** What the page shows: which records, at which instant, of which flow. Every panel reads it, and changes it through its methods. */
+import { formatPlace, parsePlace, type Place } from "./place.ts";
+import { openRecord, type RunRecord } from "./record.ts";
+import type { Source } from "./source.ts";
+import type { Finding, Listing } from "./types.ts";
+
+export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** The shortest stretch of time that curves show: axes have no numbers for less. */
+const NARROWEST_S = 1e-5;
+
+/** While it plays, numbers change this often: faster, nobody can read them. */
+const READABLE_MS = 120;
+
+export class View {
+  listings = $state.raw<Listing[]>([]);
+  records = $state.raw<RunRecord[]>([]);
+  /** What could not be opened, as sentences. */
+  problems = $state.raw<string[]>([]);
+  loaded = $state(false);
+  /** What is worth looking at, of all records, by time. */
+  findings = $state.raw<Finding[]>([]);
+
+  /** Seconds since the start of the run; `t` moves with every frame, `shown` at a pace that can be read. */
+  t = $state(0);
+  shown = $state(0);
+  playing = $state(false);
+  speed = $state(0.02);
+  flow = $state<string | null>(null);
+  zoom = $state.raw<[number, number] | null>(null);
+
+  /** Where the longest of the runs ends. */
+  end = $derived(Math.max(0, ...this.records.map((record) => record.summary.interval.to)));
+  /** The stretch of time that curves show. */
+  range = $derived<[number, number]>(this.zoom ?? [0, this.end]);
+  /** Flows of all records: one of the same name looks the same in each. */
+  flows = $derived([...new Set(this.records.flatMap((record) => record.summary.flows.map((flow) => flow.name)))]);
+  private places = $derived(new Map(this.flows.map((flow, i) => [flow, i])));
+
+  private readonly opened = new Map<string, RunRecord>();
+  private speedChosen = false;
+  private shownAt = 0;
+  private address = "";
+
+  constructor(private readonly source: Source) {}
+
+  async start(): Promise<void> {
+    try {
+      this.listings = distinct(await this.source.list());
+    } catch (error) {
+      this.problems = [(error as Error).message];
+    }
+    if (this.listings.length > 0) await this.go(parsePlace(location.hash));
+    this.loaded = true;
+  }
+
+  /** Goes to a place. A place without a flow or a zoom is one of all flows and all of the time; records, instant and speed stay. */
+  async go(place: Place): Promise<void> {
+    const known = (place.records ?? []).filter((id) => this.listings.some((listing) => listing.id === id));
+    if (known.length > 0 || this.records.length === 0)
+      await this.choose(known.length > 0 ? known : this.listings.slice(0, 1).map((listing) => listing.id));
+    this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
+    if (place.zoom) this.setZoom(...place.zoom);
+    else this.zoom = null;
+    if (place.speed !== undefined) this.setSpeed(place.speed);
+    if (place.t !== undefined) this.seek(place.t);
+    else if (!this.loaded) this.seek(this.records[0]?.summary.interval.from ?? 0);
+  }
+
+  /** Shows these records over one another. */
+  async choose(ids: string[]): Promise<void> {
+    const problems: string[] = [];
+    const records: RunRecord[] = [];
+    for (const id of ids) {
+      const listing = this.listings.find((listed) => listed.id === id);
+      if (!listing) continue;
+      try {
+        const record = this.opened.get(id) ?? (await openRecord(this.source, listing));
+        this.opened.set(id, record);
+        records.push(record);
+      } catch (error) {
+        problems.push((error as Error).message);
+      }
+    }
+    this.records = records;
+    this.problems = problems;
+    this.seek(this.t);
+    void this.find(records);
+  }
+
+  /** A record whose findings cannot be read says so in their panel. */
+  private async find(records: RunRecord[]): Promise<void> {
+    const read = await Promise.allSettled(records.map((record) => record.findings()));
+    if (records !== this.records) return;
+    const found = read.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+    this.findings = found.sort((a, b) => a.time_from_s - b.time_from_s);
+  }
+
+  seek(t: number): void {
+    this.t = Math.min(Math.max(t, 0), this.end || t);
+    const now = performance.now();
+    if (!this.playing || now - this.shownAt > READABLE_MS) {
+      this.shown = this.t;
+      this.shownAt = now;
+    }
+    // The curves turn the page when the time runs out of them.
+    if (this.zoom && (this.t < this.zoom[0] || this.t > this.zoom[1])) {
+      const width = this.zoom[1] - this.zoom[0];
+      const from = this.playing ? this.t : Math.max(0, this.t - width / 2);
+      this.zoom = [from, from + width];
+    }
+  }
+
+  /** Shows a stretch of time, as much of it as there is; all of it if that is none. */
+  setZoom(from: number, to: number): void {
+    const start = Math.max(0, from);
+    const stop = Math.min(to, this.end);
+    this.zoom = stop - start >= NARROWEST_S && stop - start < this.end ? [start, stop] : null;
+  }
+
+  play(playing: boolean): void {
+    if (playing && this.t >= this.end) this.seek(0);
+    this.playing = playing && this.end > 0;
+    this.shown = this.t;
+  }
+
+  setSpeed(speed: number): void {
+    this.speed = speed;
+    this.speedChosen = true;
+  }
+
+  /** The speed at which a hop can be followed, unless the reader has chosen one. */
+  proposeSpeed(speed: number): void {
+    if (!this.speedChosen) this.speed = speed;
+  }
+
+  select(flow: string | null): void {
+    this.flow = this.flow === flow ? null : flow;
+  }
+
+  placeOf(flow: string): number {
+    return this.places.get(flow) ?? -1;
+  }
+
+  /** A link to another place of what is shown. */
+  href(place: Place): string {
+    const records = this.records.map((record) => record.id);
+    return formatPlace({ flow: this.flow ?? undefined, zoom: this.zoom ?? undefined, records, ...place });
+  }
+
+  /** Writes where we are into the address, so that it can be sent to somebody. */
+  note(): void {
+    const hash = this.href({ t: this.t, speed: this.speedChosen ? this.speed : undefined });
+    if (hash === this.address) return;
+    this.address = hash;
+    history.replaceState(null, "", location.pathname + location.search + hash);
+  }
+}
+
+/** Folders may have a name in common: then each has its place behind it. */
+function distinct(listings: Listing[]): Listing[] {
+  return listings.map((listing, i) => {
+    const shared = listings.some((other) => other !== listing && other.name === listing.name);
+    return shared ? { ...listing, name: `${listing.name} (${i + 1})` } : listing;
+  });
+}

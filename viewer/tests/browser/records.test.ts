@@ -1,0 +1,155 @@
+/**
+ * Records of Headway itself: what the page draws is what the record says, read here in another way. HEADWAY=PROGRAM names a built headway;
+ * otherwise that of `target/` is taken, and without one these tests are left out.
+ */
+import { tableFromIPC } from "@uwdata/flechette";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import "../../src/lib/arrow.ts";
+import { count, quantity, rate, share } from "../../src/lib/format.ts";
+import type { Unit } from "../../src/lib/metrics.ts";
+import type { Summary } from "../../src/lib/types.ts";
+import { serve } from "../serve.mjs";
+import { drawn, launch, open, time } from "./harness.ts";
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+const HEADWAY = [process.env.HEADWAY, join(ROOT, "target/release/headway"), join(ROOT, "target/debug/headway")].find(
+  (program) => program && existsSync(program),
+);
+if (!HEADWAY)
+  console.log("records of Headway are not opened: there is no target/release/headway (cargo build --release)");
+
+const SCENARIOS = ["demo", "red", "conference", "tfrc"];
+const FALL_S = 0.8;
+
+let browser: Browser;
+let folder: string;
+let server: Awaited<ReturnType<typeof serve>>;
+
+const file = (scenario: string, name: string) => readFileSync(join(folder, scenario, name));
+const summary = (scenario: string): Summary => JSON.parse(file(scenario, "summary.json").toString());
+
+/** The newest sample of an entity at an instant, by going through all rows. */
+function sample(scenario: string, entity: string, metric: string, seconds: number): number {
+  const rows = tableFromIPC(new Uint8Array(file(scenario, "series.arrow"))).toArray();
+  const found = rows.findLast(
+    (row) => row.entity === entity && row.metric === metric && Number(row.time_ns) / 1e9 <= seconds,
+  );
+  return Number(found!.value);
+}
+
+describe.skipIf(!HEADWAY)("a record of Headway", () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "headway-records-"));
+    for (const scenario of SCENARIOS) {
+      const out = ["--out", join(folder, scenario)];
+      execFileSync(HEADWAY!, ["run", join(ROOT, `scenarios/${scenario}.toml`), "--trace", "packets", ...out], {
+        stdio: "pipe",
+      });
+    }
+    server = await serve(SCENARIOS.map((scenario) => join(folder, scenario)));
+    browser = await launch();
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  for (const [id, scenario] of SCENARIOS.entries()) {
+    it(`of ${scenario} has its flows, samples, frames and send queues on the page`, async () => {
+      const { page, complaints, close } = await open(browser, `${server.url}#t=12.34&record=${id}`);
+      for (const flow of summary(scenario).flows) {
+        const row = page.locator(`tr[data-flow="${flow.name}"]`);
+        expect(await row.locator("[data-column=throughput_bps]").textContent()).toBe(rate(flow.throughput_bps));
+        expect(await row.textContent()).toContain(`(${share(flow.loss_ratio)})`);
+        for (const [kind, frames] of Object.entries(flow.frames ?? {})) {
+          const cells = await page.locator(`[data-frames-of="${flow.name}"][data-kind="${kind}"] td`).allTextContents();
+          expect(cells[2]).toBe(count(frames.written_frames));
+          expect(cells[5]).toBe(count(frames.written_frames - frames.complete_frames));
+        }
+        for (const [kind, queue] of Object.entries(flow.send_queue ?? {})) {
+          const cells = await page.locator(`[data-queue-of="${flow.name}"][data-kind="${kind}"] td`).allTextContents();
+          expect(cells.slice(2, 7)).toEqual(
+            [
+              queue.written_packets,
+              queue.sent_packets,
+              queue.refused_packets,
+              queue.pushed_out_packets,
+              queue.expired_packets,
+            ].map(count),
+          );
+        }
+      }
+      await page.locator("[data-chart]").first().waitFor();
+      const units: Record<string, Unit> = {
+        throughput_bps: "bit/s",
+        rtt_s: "s",
+        cwnd_packets: "packets",
+        loss_event_ratio: "share",
+      };
+      for (const [metric, unit] of Object.entries(units)) {
+        const values = page.locator(`[data-chart="${metric} of flows"] [data-value]`);
+        for (const value of await values.all()) {
+          const flow = (await value.getAttribute("data-value"))!;
+          expect(await value.textContent(), `${metric} of ${flow}`).toBe(
+            quantity(sample(scenario, flow, metric, 12.34), unit),
+          );
+        }
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
+    it(`of ${scenario} has every packet on the page, where it was`, async () => {
+      const table = tableFromIPC(new Uint8Array(file(scenario, "packets.arrow")));
+      const index = JSON.parse(file(scenario, "packets.index.json").toString());
+      const batches: { base_ns: number; tick_ns: number; rows: number }[] = index.batches;
+      const metadata = table.schema.metadata!;
+      const links: { delay_ns: number }[] = JSON.parse(metadata.get("links")!);
+      const fates: string[] = JSON.parse(metadata.get("fates")!);
+      const places = batches.flatMap((batch) => new Array<typeof batch>(batch.rows).fill(batch));
+      const rows = table.toArray();
+      expect(rows.length).toBe(places.length);
+
+      const { page, complaints, close } = await open(browser, `${server.url}#t=10&record=${id}&speed=0.02`);
+      for (const at of [1.5, 7.77, 12.345678, 21.03]) {
+        const expected = { flying: 0, waiting: 0, falling: 0 };
+        for (let i = 0; i < rows.length; i++) {
+          const { base_ns, tick_ns: tick } = places[i];
+          const since = at * 1e9 - base_ns - Number(rows[i].offered) * tick;
+          if (since < 0) continue;
+          const wait = Number(rows[i].wait) * tick;
+          const transmission = Number(rows[i].transmission) * tick;
+          const whole = wait + transmission + links[Number(rows[i].link)].delay_ns;
+          const fate = fates[Number(rows[i].fate)];
+          const gone = fate === "host" || transmission > 0 ? whole : wait;
+          if (since < wait) expected.waiting++;
+          else if (fate === "delivered" || fate === "in_flight" || since < gone)
+            expected.flying += Number(since < whole);
+          else expected.falling += Number(since - gone < FALL_S * 0.02 * 1e9);
+        }
+        await page.evaluate((t) => (location.hash = `#t=${t}`), at);
+        await expect.poll(() => time(page)).toBeCloseTo(at, 3);
+        await expect.poll(() => drawn(page), { message: `at ${at} s` }).toEqual(expected);
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+  }
+
+  it("lies over another one", async () => {
+    const { page, complaints, close } = await open(browser, `${server.url}#t=20&record=0&record=1`);
+    for (const scenario of ["demo", "red"]) {
+      const value = page.locator(`[data-chart="throughput_bps of flows"] [data-value="video in ${scenario}"]`);
+      await expect.poll(() => value.textContent()).toBe(rate(sample(scenario, "video", "throughput_bps", 20)));
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { count, duration, quantity, rate, share } from "../../src/lib/format.ts";
+
+it("writes three digits and a unit", () => {
+  expect(rate(1_234_567)).toBe("1.23 Mbit/s");
+  expect(rate(866_240)).toBe("866 kbit/s");
+  expect(rate(2e9)).toBe("2 Gbit/s");
+  expect(rate(0)).toBe("0 bit/s");
+  expect(duration(0.03899776)).toBe("39 ms");
+  expect(duration(12.5)).toBe("12.5 s");
+  expect(duration(0.00000512)).toBe("5.12 µs");
+  expect(share(0.0318198)).toBe("3.18 %");
+  expect(share(1)).toBe("100 %");
+  expect(count(1234567)).toBe("1,234,567");
+});
+
+it("says that there is nothing", () => {
+  for (const none of [null, undefined, NaN]) {
+    expect(rate(none)).toBe("–");
+    expect(quantity(none, "share")).toBe("–");
+    expect(quantity(none, "")).toBe("–");
+  }
+});

@@ -1,0 +1,60 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openSource } from "../../src/lib/source.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+function page(data: string | null, search = "") {
+  vi.stubGlobal("document", { getElementById: () => (data === null ? null : { textContent: data }) });
+  vi.stubGlobal("location", { search });
+}
+
+describe("a report", () => {
+  const bytes = Uint8Array.from({ length: 1000 }, (_, i) => (i * 7) % 256);
+  const files = {
+    "a.bin": Buffer.from(bytes).toString("base64"),
+    "findings.json": Buffer.from("[]").toString("base64"),
+  };
+
+  it("has its files in the page, and any part of them", async () => {
+    page(JSON.stringify({ records: [{ id: "0", name: "demo", files }] }));
+    const source = openSource();
+    expect((await source.list())[0].name).toBe("demo");
+    expect(await source.file("0", "a.bin")).toEqual(bytes);
+    for (const [offset, length] of [
+      [0, 1],
+      [1, 5],
+      [2, 300],
+      [997, 3],
+      [500, 1],
+    ])
+      expect(await source.range("0", "a.bin", offset, length)).toEqual(bytes.slice(offset, offset + length));
+    expect(await source.findings("0")).toEqual([]);
+    await expect(source.file("0", "packets.arrow")).rejects.toThrow("made without packets.arrow");
+  });
+});
+
+describe("a server", () => {
+  it("is asked with the token of the page's address", async () => {
+    page(null, "?token=abc");
+    const fetch = vi.fn(async (_url: string, _init: object) => new Response("[]"));
+    vi.stubGlobal("fetch", fetch);
+    await openSource().list();
+    expect(fetch.mock.calls[0][0]).toBe("/api/records?token=abc");
+  });
+
+  it("that knows no ranges sends all, of which a part is taken", async () => {
+    page(null);
+    vi.stubGlobal("fetch", async () => new Response(Uint8Array.of(1, 2, 3, 4)));
+    expect(await openSource().range("0", "x", 1, 2)).toEqual(Uint8Array.of(2, 3));
+  });
+
+  it("that has gone, or has another token, is told from one that lacks a file", async () => {
+    page(null);
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
+    await expect(openSource().list()).rejects.toThrow("Start `headway view` again");
+    vi.stubGlobal("fetch", async () => new Response("", { status: 403 }));
+    await expect(openSource().list()).rejects.toThrow("token");
+    vi.stubGlobal("fetch", async () => new Response("", { status: 404 }));
+    await expect(openSource().file("0", "x")).rejects.toThrow("404");
+  });
+});
