@@ -1,7 +1,7 @@
 //! What a connection tells its application of the packets that it sent (RFC 4340 section 11.4).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod pipe;
+use crate::pipe;
 
 use headway_dccp::{Arrivals, CcidController, ConnectionOptions};
 use headway_rate::Arrival;

@@ -1,7 +1,7 @@
 //! Syncs that ask: keep-alive and peers that have vanished (RFC 4340 section 7.5.4; RFC 8085 section 3.5), and the driver's probes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod call;
+use crate::call;
 
 use call::{CLIENT, Call, SERVER, Way, queue, tfrc_with_vectors};
 use headway_dccp::{Closed, ConnectionOptions, Event, PacketType, State};

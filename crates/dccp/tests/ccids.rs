@@ -1,8 +1,8 @@
 //! Every CCID that has a controller carries data over a path of a fixed rate, and its reports come back.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::{Dialogue, changes};
 use headway_dccp::{Ccid, ConnectionOptions, NoData, State};

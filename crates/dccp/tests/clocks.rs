@@ -2,8 +2,8 @@
 //! nobody talks without end.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod anything;
-mod pipe;
+use crate::anything;
+use crate::pipe;
 
 use anything::{Parts, bring, last_numbers, packets, wire};
 use headway_dccp::{Connection, ConnectionOptions, Decoded, DropCode, Network, Packet, State};

@@ -1,7 +1,7 @@
 //! Two ends of a connection over a pipe: they connect, deliver and close (RFC 4340 section 8).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod pipe;
+use crate::pipe;
 
 use headway_dccp::{
     Closed, Connection, ConnectionOptions, DccpOption, Decoded, Event, InitCookies, Listener, Network, NoData,

@@ -1,8 +1,8 @@
 //! What a connection counts, beside what its path has done, and what it holds once it is over.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::Dialogue;
 use headway_dccp::{Ccid, Closed, ConnectionOptions, InitCookies, Reset, ResetCode, State, Status};

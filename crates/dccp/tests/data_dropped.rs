@@ -1,8 +1,7 @@
 //! What a sender makes of Data Dropped and Slow Receiver (RFC 4340 sections 11.6 and 11.7.2).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
 
 use dialogue::{Dialogue, confirms};
 use headway_dccp::{ConnectionOptions, DropCode};

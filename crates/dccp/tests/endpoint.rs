@@ -1,8 +1,8 @@
 //! Endpoints back to back (RFC 4340 section 8; RFC 6773 section 3.8): many connections through one pair of sockets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod network;
-mod pipe;
+use crate::network;
+use crate::pipe;
 
 use headway_dccp::{
     Closed, ConnectError, Connection, ConnectionOptions, Endpoint, EndpointOptions, Event, InitCookies, ListenError,

@@ -2,8 +2,8 @@
 //! section 3.8).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod network;
-mod pipe;
+use crate::network;
+use crate::pipe;
 
 use headway_dccp::{
     Body, Closed, ConnectError, Connection, ConnectionOptions, Decoded, Dropped, EndpointOptions, Event, Ignored,

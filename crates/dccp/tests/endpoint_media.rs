@@ -1,8 +1,8 @@
 //! Media through two endpoints: an endpoint tells each outbox what went and what has come, and a peer that vanishes is given up.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod network;
-mod pipe;
+use crate::network;
+use crate::pipe;
 
 use headway_dccp::{Closed, ConnectionOptions, Datagram, Endpoint, EndpointOptions, Event, MediaOutbox, Path, State};
 use headway_media::{Media, SendQueueOptions};

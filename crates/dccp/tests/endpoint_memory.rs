@@ -2,9 +2,9 @@
 //! of strangers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod counting;
-mod network;
-mod pipe;
+use crate::counting;
+use crate::network;
+use crate::pipe;
 
 use headway_dccp::{ConnectionOptions, Endpoint, EndpointOptions, InitCookies, Outbox, Path};
 use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};

@@ -1,8 +1,7 @@
 //! Receivers that say nothing that is false of a number that was passed over, and leave the losses out (RFC 4342 sections 8.6.1 and 9).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
 
 use dialogue::Dialogue;
 use headway_dccp::{

@@ -2,7 +2,7 @@
 //! what the path did.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod call;
+use crate::call;
 
 use call::{Call, lossy, queue, tfrc_with_vectors};
 use headway_dccp::{ConnectionOptions, Fate, MediaOutbox, Outbox};

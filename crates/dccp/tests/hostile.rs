@@ -1,9 +1,9 @@
 //! Whatever the path does, the ends connect, deliver and close; whatever a peer sends, nothing breaks.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod anything;
-mod dialogue;
-mod pipe;
+use crate::anything;
+use crate::dialogue;
+use crate::pipe;
 
 use anything::{Parts, bring, encode, last_numbers, packets, wire};
 use dialogue::Dialogue;

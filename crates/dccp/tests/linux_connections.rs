@@ -1,7 +1,7 @@
 //! What one Linux kernel sent to another is sent to this end instead, in each of the two roles.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod pipe;
+use crate::pipe;
 
 use headway_dccp::{
     Body, Ccid, CcidController, Connection, ConnectionOptions, Decoded, Delivery, Listener, Network, Outcome, Packet,

@@ -1,8 +1,8 @@
 //! A receiver that says what is not so, to be sent more than its share (RFC 4340 section 12.3, RFC 4342 section 9).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::Dialogue;
 use headway_dccp::{

@@ -1,8 +1,8 @@
 //! What a listener keeps under a flood of Requests from addresses that nobody has, counted by the allocator.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod counting;
-mod pipe;
+use crate::counting;
+use crate::pipe;
 
 use headway_dccp::{
     Body, CcVal, Connection, ConnectionOptions, CsCov, Decoded, InitCookies, Listener, NoData, OptionArea, Outcome,

@@ -1,8 +1,8 @@
 //! Feature negotiation (RFC 4340 section 6) in dialogues with one end. Times are in milliseconds.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::{Dialogue, changes, confirms};
 use headway_dccp::{

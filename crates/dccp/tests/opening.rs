@@ -2,8 +2,8 @@
 //! Times are in milliseconds, this end's numbers steps from its first.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::{Dialogue, confirms};
 use headway_dccp::{Closed, ConnectionOptions, Delivery, Event, Ignored, InitCookies, Reset, ResetCode, State};

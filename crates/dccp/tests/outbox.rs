@@ -1,7 +1,7 @@
 //! An outbox that throws away what waited when it is asked for it: late data, in a send queue that knows expiry.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod pipe;
+use crate::pipe;
 
 use headway_dccp::{Connection, ConnectionOptions, State};
 use headway_units::{Dialect, Duration, Instant, Options};

@@ -1,7 +1,7 @@
 //! Paths whose MTU changes in the middle of a connection, without a word from any router (RFC 8899 sections 4.3 and 5.2, RFC 4340 section 14.1).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod call;
+use crate::call;
 
 use call::{CLIENT, Call, lossy, queue};
 use headway_dccp::{ConnectionOptions, Event, State};

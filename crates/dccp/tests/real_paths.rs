@@ -1,7 +1,7 @@
 //! What ends of real paths begin with, on paths that do what real ones do (RFC 4340 sections 7.5, 8.3, 9.2 and 11.5).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod call;
+use crate::call;
 
 use call::{CLIENT, Call, SERVER, Way, lossy, queue};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions, Fate, Feature, State};

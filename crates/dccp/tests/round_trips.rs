@@ -1,8 +1,8 @@
 //! Which acknowledgements measure a round trip (RFC 4340 section 13.2), in dialogues with one end. Times are in milliseconds.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::Dialogue;
 use headway_units::Duration;

@@ -2,8 +2,8 @@
 //! a quarter reaches back and three quarters ahead (section 7.5.1).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod dialogue;
-mod pipe;
+use crate::dialogue;
+use crate::pipe;
 
 use dialogue::Dialogue;
 use headway_dccp::{ConnectionOptions, Delivery, Ignored};

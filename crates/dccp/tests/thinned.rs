@@ -2,7 +2,7 @@
 //! (RFC 5348 section 6, RFC 4342 section 6).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
-mod call;
+use crate::call;
 
 use call::{Call, SERVER, lossy, queue, tfrc_with_vectors};
 use headway_dccp::{ConnectionOptions, Fate};

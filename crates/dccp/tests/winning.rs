@@ -1,7 +1,7 @@
 //! What a lying receiver wins although numbers are passed over: the figures of the threat model.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod pipe;
+use crate::pipe;
 
 use headway_dccp::{
     Ccid, CcidOption, ConnectionOptions, DccpOption, DroppedPackets, Elapsed, LossInterval, LossIntervals,

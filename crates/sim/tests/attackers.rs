@@ -1,7 +1,7 @@
 //! Attackers against a connection: what each wins, and what not. validation/attacks has the same at length.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::{AttackerSummary, FlowSummary};
 use headway_sim::{Ns2Trace, PcapngTrace, Record};

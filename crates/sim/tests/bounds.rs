@@ -1,7 +1,7 @@
 //! No scenario takes memory without bound, or keeps one call of `run` busy for long.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::scenario;
 use headway_sim::{RunError, Simulation};

@@ -1,7 +1,7 @@
 //! Captures read back: what the headers of a run's packets say, beside the RFCs.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_scenario::Scenario;
 use headway_sim::PcapngTrace;

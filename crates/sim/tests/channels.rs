@@ -1,7 +1,7 @@
 //! Channels that lose packets in runs, by a file, and in one direction only: what the record counts.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario_beside_shipped};
 use headway_record::Summary;

@@ -1,7 +1,7 @@
 //! What packets bear in their IP headers, and what a queue makes of it.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::{LinkFlowSummary, Summary};

@@ -1,7 +1,7 @@
 //! Nodes with clocks of their own: what goes by them, and what does not notice.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::FlowSummary;
 use headway_scenario::{ClockOptions, Scenario, Spread};

@@ -2,7 +2,7 @@
 //! runs go on beside, and what is watched change nothing.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario, shipped};
 use headway_record::{LinkFlowSummary, LinkSummary};

@@ -1,7 +1,7 @@
 //! Rate controllers in the simulator, over connections and between bare agents.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::FlowSummary;
 use headway_scenario::Scenario;

@@ -5,7 +5,7 @@
 //! from the highest and the lowest window. beta is 0.7 (section 4.6), in Linux 717/1024; alpha = 3 (1 - beta) / (1 + beta) = 9/17.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::{SeriesTable, metric};

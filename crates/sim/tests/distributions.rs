@@ -1,7 +1,7 @@
 //! What is kept of how long each packet took.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 

@@ -1,7 +1,7 @@
 //! Controllers that code brings: what runs behind a pointer runs as what a scenario names.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_rate::{
     AnyReceiverHalf, AnySenderHalf, ControllerOptions, ExternalController, ExternalOptions, Receiver, ReceiverContext,

@@ -2,7 +2,7 @@
 //! with one another decides who gets more.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use std::fmt::Write;

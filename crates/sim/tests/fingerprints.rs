@@ -2,7 +2,7 @@
 //! moved: `CHANGELOG.md` says which. `UPDATE_FINGERPRINTS=1 cargo test -p headway-sim --test fingerprints` writes them.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Frames in the record: what a receiver can play, whatever carries it.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_media::Fragment;
 use headway_record::{FlowSummary, FrameSummary};

@@ -2,7 +2,7 @@
 //! live with it.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::{HostDrops, SeriesTable, Summary, metric};
 use headway_sim::Record;

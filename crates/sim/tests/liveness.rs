@@ -4,7 +4,7 @@
 //! A part of all combinations is run by default; `LIVENESS=all` runs all of them, and prints the slowest of each kind.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;

@@ -1,7 +1,7 @@
 //! Filters of losses over a wireless link: who fills it, who makes room, the same over DCCP, and under clocks that differ.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::{FlowSummary, jain_index};
 use headway_scenario::NoFiles;

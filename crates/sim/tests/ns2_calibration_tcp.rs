@@ -2,7 +2,7 @@
 //! the TCP crate replays, `crates/tcp/tests/data`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 #[path = "../../tcp/tests/path/recorded.rs"]
 mod recorded;
 

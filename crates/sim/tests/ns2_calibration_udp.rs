@@ -1,7 +1,7 @@
 //! Agreement with ns-2.35 packet by packet: the CBR and RED cases. Data and source: `data/ns2-calibration/README.md`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{bottleneck, calibration, fields, run, summary_of};
 use headway_record::Summary;

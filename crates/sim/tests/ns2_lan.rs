@@ -3,7 +3,7 @@
 //! the heads of `data/ns2-lan/*.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::means::{Mean, Verdict};
 use common::{data, fields, run};

@@ -2,7 +2,7 @@
 //! alike, in any order. Data and source: the head of `data/ns2-ties/runs.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{data, fields, run, scenario};
 use headway_sim::{LinkEvent, Observer, Packet, Simulation};

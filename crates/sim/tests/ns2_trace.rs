@@ -1,7 +1,7 @@
 //! ns-2's traces, line by line: `data/ns2-trace` holds what ns-2.35 wrote of the same runs.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{data, run, scenario};
 use headway_sim::Ns2Trace;

@@ -2,7 +2,7 @@
 //! packets are lost it is ns-2's in each run; by chance, in the mean. Data and source: the heads of `data/ns2-wireless/*.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::means::{Mean, Verdict};
 use common::{data, fields, run};

@@ -1,7 +1,7 @@
 //! `policer` of a link: what passes is what a token bucket of that rate and burst lets through, and the record tells its drops from all others.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::Summary;

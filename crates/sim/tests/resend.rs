@@ -1,7 +1,7 @@
 //! Send queues that send again what was lost, in the simulator.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::{FlowSummary, SendQueueSummary};
 use headway_units::MediaKind;

@@ -1,7 +1,7 @@
 //! Send queues in their place: between a source and a rate controller.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_sim::{Body, LinkEvent, Observer, Packet, RoundTrip};
 use headway_units::{Duration, Instant, MediaKind};

@@ -1,7 +1,7 @@
 //! What a send queue chooses is nothing to the receiver: it answers what comes.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use headway_record::Summary;
 use headway_units::MediaKind;

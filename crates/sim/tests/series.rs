@@ -1,7 +1,7 @@
 //! What is sampled over time, beside worked sums and paths whose numbers are known.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::{SeriesTable, metric};

@@ -1,7 +1,7 @@
 //! Sessions: each is what a flow of its own would be, and the record says what became of them.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::{SeriesTable, SessionsSummary, metric};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::scenario;
 

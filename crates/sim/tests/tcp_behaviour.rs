@@ -1,7 +1,7 @@
 //! What a TCP must do on a plain bottleneck, whatever its rules in detail.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::{run, scenario};
 use headway_record::Summary;

@@ -1,7 +1,7 @@
 //! Send queues over a flow's opportunities: what the bound promises holds for every queue there is.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
+use crate::common;
 
 use common::scenario;
 use headway_bound::Replayed;

@@ -1,0 +1,112 @@
+//! The records that a page shows, and their files.
+
+use crate::error::Failure;
+use crate::plot::{chosen, is_record, labels};
+use headway_record::Summary;
+use headway_run::Folder;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+/// What the page may ask for: whatever else lies in the folder is nobody's business.
+pub(super) const FILES: [&str; 8] = [
+    Folder::SUMMARY,
+    Folder::SCENARIO,
+    Folder::SERIES,
+    Folder::DISTRIBUTIONS,
+    Folder::TIMING,
+    "events.arrow",
+    "packets.index.json",
+    "packets.arrow",
+];
+
+pub(super) struct Records(Vec<Record>);
+
+pub(super) struct Record {
+    folder: Folder,
+    pub(super) label: String,
+}
+
+/// A record, as the page is told of it.
+#[derive(Serialize)]
+pub(super) struct Listed {
+    /// Its number in the order of the command.
+    id: String,
+    name: String,
+    complete: bool,
+    files: Vec<ListedFile>,
+}
+
+#[derive(Serialize)]
+struct ListedFile {
+    name: &'static str,
+    bytes: u64,
+}
+
+impl Records {
+    pub(super) fn open(asked: &[PathBuf]) -> Result<Self, Failure> {
+        let folders = chosen(asked)?;
+        folders.iter().try_for_each(is_record)?;
+        let labels = labels(&folders);
+        Ok(Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect()))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.0.iter()
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Record> {
+        self.0.get(id.parse::<usize>().ok()?)
+    }
+
+    /// All of them, with the files that there are now.
+    pub(super) fn list(&self) -> Vec<Listed> {
+        let of = |(number, record): (usize, &Record)| {
+            let name = if record.label.is_empty() { record.name() } else { record.label.clone() };
+            Listed { id: number.to_string(), name, complete: record.complete(), files: record.files() }
+        };
+        self.0.iter().enumerate().map(of).collect()
+    }
+}
+
+impl Record {
+    pub(super) const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    fn summary(&self) -> Option<Summary> {
+        Summary::from_json(std::str::from_utf8(&self.folder.read(Folder::SUMMARY).ok()?).ok()?).ok()
+    }
+
+    fn name(&self) -> String {
+        self.summary().map_or_else(|| self.folder.0.display().to_string(), |summary| summary.name)
+    }
+
+    fn complete(&self) -> bool {
+        self.summary().is_some_and(|summary| summary.complete)
+    }
+
+    fn files(&self) -> Vec<ListedFile> {
+        let there = |name: &'static str| {
+            let path = self.folder.path(name);
+            let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+            Some(ListedFile { name, bytes: data.len() })
+        };
+        FILES.into_iter().filter_map(there).collect()
+    }
+
+    /// One of its files, and how long it is.
+    pub(super) fn file(&self, name: &str) -> Option<(File, u64)> {
+        let listed = self.files().into_iter().find(|file| file.name == name)?;
+        let file = File::open(self.folder.path(listed.name)).ok()?;
+        let length = file.metadata().ok()?.len();
+        Some((file, length))
+    }
+}
+
+/// So many bytes of a file, from there on.
+pub(super) fn part(mut file: File, from: u64, length: u64) -> std::io::Result<impl Read + Send> {
+    file.seek(SeekFrom::Start(from))?;
+    Ok(file.take(length))
+}

@@ -1,0 +1,140 @@
+//! `headway view` answers its own page and nobody else; `headway report` is one file.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::disallowed_types, reason = "it is asked by HTTP")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const VOICE: &str = r#"
+name = "<b>voice"
+duration = "1s"
+[[link]]
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "5ms"
+[[flow]]
+name = "</script><script>alert(1)</script>"
+from = "a"
+to = "b"
+transport = { kind = "udp" }
+source = { kind = "cbr", interval = "20ms", payload = "160B" }
+"#;
+
+fn headway() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_headway"))
+}
+
+fn record(place: &Path) -> PathBuf {
+    let (scenario, out) = (place.join("voice.toml"), place.join("record"));
+    std::fs::write(&scenario, VOICE).unwrap();
+    let ran = headway().args(["run", "--quiet", "--json"]).arg(&scenario).arg("--out").arg(&out).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    out
+}
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    host: String,
+    token: String,
+}
+
+impl Server {
+    fn start(record: &Path) -> Self {
+        let mut command = headway();
+        let mut child = command.arg("view").arg(record).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (host, token) = line.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+        Self { child, host: host.to_owned(), token: token.to_owned() }
+    }
+
+    /// The head and the body of an answer.
+    fn ask(&self, request: &str) -> (String, Vec<u8>) {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).unwrap();
+        let end = all.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        (String::from_utf8(all[..end].to_vec()).unwrap(), all[end + 4..].to_vec())
+    }
+
+    fn get(&self, path: &str, more: &str) -> (String, Vec<u8>) {
+        let and = if path.contains('?') { "&" } else { "?" };
+        let Self { host, token, .. } = self;
+        self.ask(&format!("GET {path}{and}token={token} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn records_are_served_to_who_has_the_token() {
+    let place = tempfile::tempdir().unwrap();
+    let record = record(place.path());
+    let server = Server::start(&record);
+    let (head, body) = server.get("/api/records", "");
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("nosniff") && head.contains("no-store"), "{head}");
+    let listed: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&listed[0]["id"], &listed[0]["complete"]), (&"0".into(), &true.into()));
+    assert_eq!(listed[0]["name"], "<b>voice");
+    let summary = std::fs::read(record.join("summary.json")).unwrap();
+    assert_eq!(server.get("/api/records/0/summary.json", "").1, summary);
+    let (head, part) = server.get("/api/records/0/summary.json", "Range: bytes=10-19\r\n");
+    assert!(head.starts_with("HTTP/1.1 206") && head.contains(&format!("bytes 10-19/{}", summary.len())), "{head}");
+    assert_eq!(part, summary[10..20]);
+    let (head, _) = server.get("/api/records/0/summary.json", "Range: bytes=99999999-\r\n");
+    assert!(head.starts_with("HTTP/1.1 416") && head.contains(&format!("bytes */{}", summary.len())), "{head}");
+    for path in [
+        "/api/records/1/summary.json",
+        "/api/records/0/.headway",
+        "/api/records/0/../voice.toml",
+        "/api/records/0/%2e%2e/voice.toml",
+        "/etc/passwd",
+    ] {
+        let (head, _) = server.get(path, "");
+        assert!(head.starts_with("HTTP/1.1 404"), "{path}: {head}");
+    }
+}
+
+/// DNS rebinding: a page from elsewhere has neither the host nor the token.
+#[test]
+fn nobody_else_is_answered() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Server::start(&record(place.path()));
+    let Server { host, token, .. } = &server;
+    for (request, status) in [
+        (format!("GET /api/records HTTP/1.1\r\nHost: {host}\r\n"), 403),
+        (format!("GET /api/records?token={token}0 HTTP/1.1\r\nHost: {host}\r\n"), 403),
+        (format!("GET /api/records?token={token} HTTP/1.1\r\nHost: evil.example\r\n"), 403),
+        (format!("GET /api/records?token={token} HTTP/1.1\r\n"), 403),
+        (format!("POST /api/records?token={token} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n"), 405),
+        (format!("GET /api/records?token={token}&{} HTTP/1.1\r\nHost: {host}\r\n", "a".repeat(3000)), 414),
+    ] {
+        let (head, body) = server.ask(&format!("{request}Connection: close\r\n\r\n"));
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {head}");
+        assert!(!String::from_utf8_lossy(&body).contains("voice"), "{request}");
+    }
+}
+
+/// What a record calls its flows is never part of the page's own text.
+#[test]
+fn a_report_is_one_file_in_which_names_are_data() {
+    let place = tempfile::tempdir().unwrap();
+    let record = record(place.path());
+    let out = place.path().join("report.html");
+    let made = headway().arg("report").arg(&record).arg("-o").arg(&out).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let page = std::fs::read_to_string(&out).unwrap();
+    assert!(!page.contains("<script>alert(1)") && !page.contains("<b>voice"));
+    assert!(page.contains("Content-Security-Policy"));
+    let missing = headway().args(["report", "nowhere"]).arg("-o").arg(&out).output().unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+}

@@ -1,0 +1,36 @@
+//! The simulator's tests in one program: each file is a module, and what they share is compiled once. `cargo test -p headway-sim --test all MODULE` runs one.
+
+mod attackers;
+mod bounds;
+mod captures;
+mod channels;
+mod classes;
+mod clocks;
+mod common;
+mod conservation;
+mod controllers;
+mod cubic;
+mod distributions;
+mod external;
+mod fairness;
+mod fingerprints;
+mod frames;
+mod hosts;
+mod liveness;
+mod loss_filters;
+mod ns2_calibration_tcp;
+mod ns2_calibration_udp;
+mod ns2_lan;
+mod ns2_ties;
+mod ns2_trace;
+mod ns2_wireless;
+mod policer;
+mod resend;
+mod send_queues;
+mod sender_only;
+mod series;
+mod sessions;
+mod spacing;
+mod tcp_behaviour;
+mod udpm;
+mod yardstick;
