@@ -28,6 +28,10 @@ pub(crate) enum Command {
     Live(LiveOptions),
     /// Draw one or several records over one another, as SVG and PNG.
     Plot(PlotOptions),
+    /// Show records in a browser, in motion and in curves, until Ctrl-C.
+    View(ViewOptions),
+    /// Write records and the page that shows them into one file, to be sent to somebody.
+    Report(ReportOptions),
     /// Compare send queues on a flow, as they run, and with the most that any queue could have on time.
     Queues(QueuesOptions),
     /// Send a file, a program's datagrams or a media model's to a `headway recv`.
@@ -147,7 +151,7 @@ pub(crate) struct SweepOptions {
     /// After so many seeds it is enough.
     #[arg(long, value_name = "N", default_value = "1000", requires = "precision")]
     pub(crate) most: std::num::NonZeroU32,
-    /// Folder for the dataset [default: out/NAME].
+    /// Folder for the dataset [default: out/NAME-sweep].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Also leave a record of each run, with its series.
@@ -200,6 +204,32 @@ pub(crate) struct PlotOptions {
     pub(crate) formats: Vec<PlotFormat>,
     #[command(flatten)]
     pub(crate) look: LookOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewOptions {
+    /// Folders that `headway run` has left; several are drawn over one another.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) records: Vec<PathBuf>,
+    /// Port of the loopback address to serve at; 0 is any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Only print the address, and open no browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    /// Folders that `headway run` has left; several are drawn over one another.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) records: Vec<PathBuf>,
+    /// The file to write.
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+    /// Leave out the packets of runs that were traced: most of a large report.
+    #[arg(long)]
+    pub(crate) without_packets: bool,
 }
 
 /// How pictures look.

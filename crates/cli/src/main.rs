@@ -16,6 +16,7 @@ mod queues;
 mod run;
 mod sockets;
 mod sweep;
+mod view;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Live(options) => live::live(&options),
         Command::Plot(options) => plot::plot(&options),
+        Command::View(options) => view::view(&options),
+        Command::Report(options) => view::report(&options),
         Command::Queues(options) => queues::queues(&options),
         Command::Send(options) => sockets::send(&options),
         Command::Recv(options) => sockets::recv(&options),

@@ -100,7 +100,7 @@ pub(crate) fn style(look: &LookOptions) -> Style {
 
 /// The records to draw. The folder of a sweep stands for its runs, as far as they are done. A record in it that is left of
 /// others is no part of it.
-fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
+pub(crate) fn chosen(asked: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     let mut records = Vec::new();
     for path in asked {
         let folder = Folder(path.clone());
@@ -135,7 +135,7 @@ fn is_left_over(record: &Path) -> bool {
 }
 
 /// The samples, and from when on the run was measured.
-fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
+pub(crate) fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
     is_record(record)?;
     let wrong = |reason: &str| Failure::record(record.0.clone(), reason);
     if !record.path(Folder::SERIES).exists() {
@@ -146,7 +146,7 @@ fn read(record: &Folder) -> Result<(SeriesTable, f64), Failure> {
     Ok((record.series()?, summary.interval.from))
 }
 
-fn is_record(folder: &Folder) -> Result<(), Failure> {
+pub(crate) fn is_record(folder: &Folder) -> Result<(), Failure> {
     if folder.path(Folder::SUMMARY).exists() {
         return Ok(());
     }
@@ -154,7 +154,7 @@ fn is_record(folder: &Folder) -> Result<(), Failure> {
 }
 
 /// What the legend calls records: their folders, by their whole paths if two have the same name.
-fn labels(records: &[Folder]) -> Vec<String> {
+pub(crate) fn labels(records: &[Folder]) -> Vec<String> {
     let names: Vec<String> = records.iter().map(|folder| label(&folder.0)).collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
     if distinct.len() == names.len() {

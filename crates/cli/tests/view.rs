@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const VOICE: &str = r#"
-name = "<b>voice"
+name = "voice"
 duration = "1s"
 [[link]]
 between = ["a", "b"]
 rate = "1Mbps"
 delay = "5ms"
 [[flow]]
-name = "</script><script>alert(1)</script>"
+name = "talk"
 from = "a"
 to = "b"
 transport = { kind = "udp" }
@@ -31,6 +31,11 @@ fn record(place: &Path) -> PathBuf {
     std::fs::write(&scenario, VOICE).unwrap();
     let ran = headway().args(["run", "--quiet", "--json"]).arg(&scenario).arg("--out").arg(&out).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // No scenario may be called so, but a record comes from anywhere.
+    let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
+    let summary =
+        summary.replace("\"voice\"", "\"<b>voice\"").replace("\"talk\"", "\"</script><script>alert(1)</script>\"");
+    std::fs::write(out.join("summary.json"), summary).unwrap();
     out
 }
 
@@ -84,7 +89,7 @@ fn records_are_served_to_who_has_the_token() {
     assert!(head.starts_with("HTTP/1.1 200") && head.contains("nosniff") && head.contains("no-store"), "{head}");
     let listed: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&listed[0]["id"], &listed[0]["complete"]), (&"0".into(), &true.into()));
-    assert_eq!(listed[0]["name"], "<b>voice");
+    assert_eq!(listed[0]["name"], "record");
     let summary = std::fs::read(record.join("summary.json")).unwrap();
     assert_eq!(server.get("/api/records/0/summary.json", "").1, summary);
     let (head, part) = server.get("/api/records/0/summary.json", "Range: bytes=10-19\r\n");

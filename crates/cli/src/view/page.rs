@@ -28,9 +28,8 @@ pub(super) fn plain(records: &Records) -> Result<String, Failure> {
         let wrong = |why: String| Failure::record(record.folder().path(Folder::SUMMARY), why);
         let text = String::from_utf8_lossy(&summary);
         let summary = Summary::from_json(&text).map_err(|error| wrong(error.to_string()))?;
-        let title = if record.label.is_empty() { &summary.name } else { &record.label };
         let tables = format!("{}\n{}", flow_table(&summary), link_table(&summary));
-        page.push_str(&format!("<h2>{}</h2><pre>{}</pre>", escaped(title), escaped(&tables)));
+        page.push_str(&format!("<h2>{}</h2><pre>{}</pre>", escaped(&record.label), escaped(&tables)));
         if record.folder().path(Folder::SERIES).exists() {
             all.push((record.label.clone(), read(record.folder())?));
         }

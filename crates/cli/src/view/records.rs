@@ -63,7 +63,7 @@ impl Records {
     /// All of them, with the files that there are now.
     pub(super) fn list(&self) -> Vec<Listed> {
         let of = |(number, record): (usize, &Record)| {
-            let name = if record.label.is_empty() { record.name() } else { record.label.clone() };
+            let name = record.label.clone();
             Listed { id: number.to_string(), name, complete: record.complete(), files: record.files() }
         };
         self.0.iter().enumerate().map(of).collect()
@@ -75,16 +75,9 @@ impl Record {
         &self.folder
     }
 
-    fn summary(&self) -> Option<Summary> {
-        Summary::from_json(std::str::from_utf8(&self.folder.read(Folder::SUMMARY).ok()?).ok()?).ok()
-    }
-
-    fn name(&self) -> String {
-        self.summary().map_or_else(|| self.folder.0.display().to_string(), |summary| summary.name)
-    }
-
     fn complete(&self) -> bool {
-        self.summary().is_some_and(|summary| summary.complete)
+        let summary = self.folder.read(Folder::SUMMARY).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        summary.and_then(|text| Summary::from_json(&text).ok()).is_some_and(|summary| summary.complete)
     }
 
     fn files(&self) -> Vec<ListedFile> {
