@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -165,30 +166,42 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     cluster: object = None,
-    precision: float | None = None,
+    precision: float | str | None = None,
     most: int = 1000,
     again: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Swept:
     """Runs a scenario at every combination of what `vary` says, each with each seed.
 
-    It leaves a dataset in `out` [out/NAME]. `vary` has keys as `Scenario.set` has them, each with a list of values or
+    It leaves a dataset in `out` [out/NAME-sweep]. `vary` has keys as `Scenario.set` has them, each with a list of values or
     with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's own
     `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by name.
-    With `precision` seeds are added until each interval is narrower than that share of its mean, up to `most`.
+    With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its mean,
+    up to `most`.
 
     What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
     a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is
     done, and the same call goes on from there. `progress` is called with how many runs are done, and how many there
     were to do.
     """
+    from ._scenario import Scenario
+
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"sweep() runs a Scenario: Scenario.load({scenario!r}) reads a file")
+    if vary is not None and not isinstance(vary, Mapping):
+        raise TypeError('vary is a dict of keys and their values: {"link[0].rate": ["1Mbps", "2Mbps"]}')
+    if isinstance(metrics, str):
+        raise TypeError(f"metrics are several: write [{metrics!r}]")
+    share = _share(precision)
     varies = [f"{key}={inline(values)}" for key, values in (vary or {}).items()]
-    if seeds is not None:
-        varies.append(f"seeds={seeds}" if isinstance(seeds, int) else f"seed={inline(list(seeds))}")
+    if isinstance(seeds, Iterable):
+        varies.append(f"seed={inline(list(seeds))}")
+    elif seeds is not None:
+        varies.append(f"seeds={operator.index(seeds)}")
     parts = _parts(scenario, varies)
     asked = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
     native = _native.Sweep(*parts)
-    path = os.fspath(out) if out is not None else os.path.join("out", native.name)
+    path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
     try:
         while True:
@@ -198,13 +211,28 @@ def sweep(
                 from .dask import run
 
                 run(cluster, parts, session, progress)
-            if precision is None or not session.refine(asked, precision, most):
+            if share is None or not session.refine(asked, share, most):
                 break
         answer = Answer(session.answer(asked))
         session.finish()
     finally:
         session.close()
     return Swept(path, answer)
+
+
+def _share(precision: float | str | None) -> float | None:
+    """A part of the mean: 0.05 or "5%"."""
+    if precision is None:
+        return None
+    wrong = ValueError(f'precision is a share of the mean, such as 0.05 or "5%", and not {precision!r}')
+    try:
+        percent = isinstance(precision, str) and precision.strip().endswith("%")
+        share = float(precision.strip()[:-1]) / 100 if percent and isinstance(precision, str) else float(precision)
+    except ValueError:
+        raise wrong from None
+    if not 0 < share < 1:
+        raise wrong
+    return share
 
 
 def _parts(scenario: Scenario, varies: list[str]) -> Parts:

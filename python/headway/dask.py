@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
+import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +46,21 @@ def run(cluster: object, parts: Parts, session: _native.Session, progress: Calla
         waiting = session.missing()
         every, done, runs = len(waiting), 0, _FIRST_RUNS
         waiting.reverse()
-        futures = dask.as_completed()
+        futures: Any = dask.as_completed()
+        asked: set[Any] = set()
 
         def submit() -> None:
             if waiting:
                 batch = [waiting.pop() for _ in range(min(runs, len(waiting)))]
-                futures.add(client.submit(_work, parts, batch, _native.CODE, pure=False, retries=3))
+                future = client.submit(_work, parts, batch, _native.CODE, pure=False, retries=3)
+                asked.add(future)
+                futures.add(future)
 
         threads = max(1, sum(client.nthreads().values()))
         for _ in range(_AHEAD * threads):
             submit()
         for future in futures:
+            asked.discard(future)
             took_s, gave = future.result()
             for point, seed, summary in gave:
                 session.add(point, seed, summary)
@@ -65,6 +72,10 @@ def run(cluster: object, parts: Parts, session: _native.Session, progress: Calla
             runs = max(1, min(int(_TASK_S / each_s), len(waiting) // threads + 1))
             while waiting and futures.count() < _AHEAD * threads:
                 submit()
+    except BaseException:
+        # What no worker has begun is begun no more.
+        client.cancel(list(asked), force=True)
+        raise
     finally:
         if own is not None:
             own.close()
@@ -106,15 +117,24 @@ def _main(words: list[str]) -> None:
     read = _native.Scenario(path, _text(path), rest[:at], os.path.dirname(path), {})
     parts = read.file, read.text, read.sets, os.fspath(read.folder), read.files, rest[at + 1 :]
     session = _native.Sweep(*parts).open(out, again == "again")
+    # The command is gone, or wants to stop, when its end of the pipe is closed.
+    threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
     try:
         run(address, parts, session, None)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except OSError as error:
+        raise SystemExit(f"the cluster at {address} does not answer: {error}") from None
     finally:
         session.close()
 
 
-if __name__ == "__main__":
-    import sys
+def _stop_at_end_of_input() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGINT)
 
+
+if __name__ == "__main__":
     # Not this copy of it: workers find what they are sent by the module's own name.
     from headway import dask as itself
 

@@ -77,6 +77,50 @@ def test_intervals_can_be_asked_for(tmp_path):
     assert swept.answer.rows[0]["runs"] in (8, 12)
 
 
+@pytest.mark.parametrize("precision", [0, 5, -0.1, float("nan"), "5", "x", "500%"])
+def test_precision_is_a_share(precision, tmp_path):
+    with pytest.raises(ValueError, match="share of the mean"):
+        headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=precision, out=tmp_path / "out")
+
+
+def test_a_run_counts_once(tmp_path):
+    for vary, seeds, told in [
+        ({}, [1, 2, 1], "seed 1 stands here twice"),
+        ({"link[0].rate": ["1Mbps", "1000kbps"]}, 2, "same value twice"),
+        ({"seed": [1, 2]}, 2, "leave one of the two out"),
+    ]:
+        with pytest.raises(headway.ScenarioError, match=told):
+            headway.sweep(LOSSY, vary, seeds=seeds, out=tmp_path / "out")
+
+
+def test_a_dataset_is_that_of_a_sweep_that_is_done(tmp_path):
+    headway.sweep(LOSSY, {"link[0].rate": ["1Mbps"]}, seeds=2, out=tmp_path / "out")
+
+    def stop(done: int, every: int) -> None:
+        raise KeyboardInterrupt
+
+    long = LOSSY.set("duration", "20s")
+    with pytest.raises(KeyboardInterrupt):
+        headway.sweep(long, {"link[0].rate": ["2Mbps", "3Mbps"]}, seeds=40, jobs=1, out=tmp_path / "out", progress=stop)
+    assert not list((tmp_path / "out").glob("*.parquet"))
+    again = headway.sweep(LOSSY, {"link[0].rate": ["1Mbps"]}, seeds=2, out=tmp_path / "out")
+    assert len(again.flows) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"scenario": "study.toml"}, "Scenario.load"),
+        ({"vary": [("link[0].rate", ["1Mbps"])]}, "vary is a dict"),
+        ({"metrics": "flow[voice].loss_ratio"}, "metrics are several"),
+        ({"seeds": 2.5}, "integer"),
+    ],
+)
+def test_arguments_that_are_none(arguments, told, tmp_path):
+    with pytest.raises(TypeError, match=told):
+        headway.sweep(**{"scenario": LOSSY, "out": tmp_path / "out", **arguments})
+
+
 def test_mistakes_are_the_packages_own(tmp_path):
     with pytest.raises(headway.ScenarioError, match="there is no link"):
         headway.sweep(LOSSY, {"link[7].rate": ["1Mbps"]}, out=tmp_path / "out")

@@ -45,6 +45,9 @@ pub(crate) enum Failure {
     /// The user stopped it; what was done is kept.
     #[error("stopped; what was done is kept and marked incomplete (\"complete\": false)")]
     Interrupted,
+    /// The user stopped a sweep: so many of all its runs are done.
+    #[error("stopped; {0} of {1} runs are done and kept, and the same command goes on from there")]
+    SweepStopped(usize, usize),
     /// The user stopped it before there was anything to keep.
     #[error("stopped")]
     Stopped,
@@ -74,6 +77,10 @@ impl Failure {
             Self::Runs(Error::Scenario(text)) => output::note(text),
             other => output::note(&format!("headway: {other}")),
         }
-        ExitCode::from(if matches!(self, Self::Interrupted | Self::Stopped) { interrupt::status() } else { 1 })
+        ExitCode::from(if matches!(self, Self::Interrupted | Self::SweepStopped(..) | Self::Stopped) {
+            interrupt::status()
+        } else {
+            1
+        })
     }
 }

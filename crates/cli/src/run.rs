@@ -67,7 +67,7 @@ fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     } else {
         output::text(&format!("{}\nrecords: {}\n", swept.answer.plain(), out.0.display()))?;
     }
-    if swept.complete { Ok(()) } else { Err(Failure::Interrupted) }
+    if swept.missing == 0 { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 /// The folder that was asked for, or one of the scenario's name.

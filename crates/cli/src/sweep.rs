@@ -12,7 +12,12 @@ use crate::run::folder;
 use headway_record::plot::Figure;
 use headway_run::{Answer, CODE, Folder, Metric, ScenarioText, Session, Sweep, Threads};
 use headway_scenario::Vary;
+use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often it is looked whether a cluster is done.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What is asked of a sweep.
 #[derive(Default)]
@@ -25,8 +30,8 @@ pub(crate) struct Asked {
 /// What came of it.
 pub(crate) struct Swept {
     pub(crate) answer: Answer,
-    /// Whether nothing is missing.
-    pub(crate) complete: bool,
+    /// How many runs are not done.
+    pub(crate) missing: usize,
 }
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
@@ -41,18 +46,27 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
-    let out = folder(options.out.as_deref(), sweep.name());
+    // A run of the same scenario has its record in out/NAME.
+    let out = folder(options.out.as_deref(), &format!("{}-sweep", sweep.name()));
+    // What cannot be answered is told before anything is run.
+    let outline = sweep.outline();
+    if let Some(value) = &options.against {
+        outline.clone().against(value, options.paired).map_err(against_of)?;
+    }
+    for (option, key) in
+        options.plot.iter().map(|key| ("--plot", key)).chain(options.by.iter().map(|key| ("--by", key)))
+    {
+        outline.key(key).map_err(|error| Failure::Sweep(format!("{option}: {error}")))?;
+    }
     if let Some(address) = &options.dask {
         on_dask(address, &out, &varies_as_written, options)?;
     }
     let again = options.again && options.dask.is_none();
     let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
     let precision = options.precision.map(|relative| (relative.value(), options.most.get() as usize));
-    let Swept { answer, complete } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
+    let Swept { answer, missing } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
     let answer = match &options.against {
-        Some(value) => {
-            answer.against(value, options.paired).map_err(|error| Failure::Sweep(format!("--against: {error}")))?
-        }
+        Some(value) => answer.against(value, options.paired).map_err(against_of)?,
         None => answer,
     };
     let drawn = match &options.plot {
@@ -64,11 +78,16 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     } else if options.csv {
         output::text(&answer.csv())?;
     } else {
-        let dataset = if complete { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
+        let dataset = if missing == 0 { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
         let pictures: String = drawn.iter().map(|path| format!("picture: {path}\n")).collect();
         output::text(&format!("{}{dataset}{pictures}", answer.plain()))?;
     }
-    if complete { Ok(()) } else { Err(Failure::Interrupted) }
+    let all = answer.rows.iter().map(|row| row.runs).sum::<usize>() + missing;
+    if missing == 0 { Ok(()) } else { Err(Failure::SweepStopped(all - missing, all)) }
+}
+
+fn against_of(error: headway_run::NoSuchValue) -> Failure {
+    Failure::Sweep(format!("--against: {error}"))
 }
 
 /// Writes pictures, and gives where.
@@ -91,12 +110,26 @@ fn on_dask(address: &str, out: &Folder, varies: &[&String], options: &SweepOptio
     let mut python = std::process::Command::new("python3");
     python.args(["-m", "headway.dask", CODE, address]).arg(&out.0).arg(if options.again { "again" } else { "on" });
     python.arg(&options.scenario).args(&options.overrides).arg("--").args(varies);
-    let status = python.status().map_err(|error| Failure::Sweep(format!("--dask: cannot start python3: {error}")))?;
+    // It ends when this end of the pipe does, however this program ends.
+    let mut child = python.stdin(Stdio::piped()).spawn().map_err(|error| {
+        Failure::Sweep(format!("--dask: cannot start python3, which is looked for in the PATH: {error}"))
+    })?;
+    let mut alive = child.stdin.take();
+    let status = loop {
+        if interrupt::asked() {
+            alive = None;
+        }
+        match child.try_wait().map_err(|error| Failure::Sweep(format!("--dask: {error}")))? {
+            Some(status) => break status,
+            None => std::thread::park_timeout(LOOK),
+        }
+    };
+    drop(alive);
+    if interrupt::asked() {
+        return Err(Failure::Stopped);
+    }
     if status.success() {
         return Ok(());
-    }
-    if interrupt::asked() {
-        return Err(Failure::Interrupted);
     }
     Err(Failure::Sweep(format!(
         "--dask: python3 -m headway.dask {address} has failed ({status}); it needs the packages headway (python/, of this very code) and distributed"
@@ -118,9 +151,9 @@ pub(crate) fn run(
         if told.is_empty() {
             told = said;
         }
-        let complete = session.missing().is_empty();
+        let missing = session.missing().len();
         let refined = match asked.precision {
-            Some((relative, most)) if complete => session.refine(&asked.metrics, relative, most)?,
+            Some((relative, most)) if missing == 0 => session.refine(&asked.metrics, relative, most)?,
             _ => false,
         };
         if refined {
@@ -129,9 +162,18 @@ pub(crate) fn run(
         progress.finish();
         told.iter().for_each(|told| output::note(told));
         let answer = session.answer(&asked.metrics)?;
-        if complete {
+        if missing == 0 {
             session.finish()?;
         }
-        return Ok(Swept { answer, complete });
+        if let Some((relative, most)) = asked.precision.filter(|_| missing == 0) {
+            match answer.wider_than(relative) {
+                0 => {}
+                wide => output::note(&format!(
+                    "warning: of {} combinations {wide} have intervals wider than was asked for, with {most} seeds or more; --most says how many it may be",
+                    answer.rows.len()
+                )),
+            }
+        }
+        return Ok(Swept { answer, missing });
     }
 }

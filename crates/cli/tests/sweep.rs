@@ -73,11 +73,11 @@ fn a_study_is_one_scenario_one_command_and_one_table() {
     let shown = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--quiet"]);
     let rows: Vec<&str> = shown.lines().filter(|line| line.contains('±') && line.contains("packets")).collect();
     assert_eq!(rows.len(), 3 * 2 * 3 * 3 * 3, "{shown}");
-    assert!(shown.contains("dataset: out/study"), "{shown}");
+    assert!(shown.contains("dataset: out/study-sweep"), "{shown}");
     let metric = ["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6"];
     let drawn = place.shows(&[&metric[..], &["--plot", "rate", "--by", "kind"]].concat());
-    assert!(drawn.contains("picture: out/study/Mb_s-over-rate.svg"), "{drawn}");
-    let svg = std::fs::read_to_string(place.path("out/study/Mb_s-over-rate.svg")).unwrap();
+    assert!(drawn.contains("picture: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
+    let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-rate.svg")).unwrap();
     assert!(svg.contains("droptail") && svg.contains("rate, bps"), "{svg}");
     place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "what does: rate, kind, delay, limit, count");
     let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);

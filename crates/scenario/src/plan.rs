@@ -3,7 +3,7 @@
 use crate::document::{Data, Value};
 use crate::overrides::{Override, resolve};
 use crate::path::{Path, Step};
-use crate::problem::{Problems, ScenarioError};
+use crate::problem::{Place, Problems, ScenarioError};
 use crate::quantity;
 use crate::reader::Reader;
 use crate::varied::Vary;
@@ -67,6 +67,11 @@ pub struct Run {
 /// If the text cannot be read, an override cannot be applied, or what varies is wrong; whether the runs themselves are
 /// right is found out by [loading](crate::load) them.
 pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> Result<Plan, ScenarioError> {
+    let is_varied = |key: &str| varies.iter().any(|vary| vary.key == key);
+    if is_varied("seeds") && is_varied("seed") {
+        let message = "seeds says already which: leave one of the two out".to_owned();
+        return Err(ScenarioError::of_argument(Place::Vary("seed".to_owned()), message));
+    }
     let mut problems = Problems::default();
     let Some(root) = crate::load::document(text, overrides, &mut problems) else {
         return Err(problems.into_error(file, text));

@@ -4,6 +4,7 @@ use crate::design::{self, Design, DesignTable};
 use crate::document::{Data, Origin, Value};
 use crate::overrides::resolve;
 use crate::path::{Path, Step};
+use crate::quantity;
 use crate::range::{self, Range, RangeTable};
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
@@ -137,7 +138,34 @@ impl Varied {
         if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MOST_RUNS {
             reader.wrong(&vary(), too_many());
         }
+        self.refuse_twins(reader);
         points
+    }
+
+    /// Runs that are one and the same would count as several, and make intervals narrower than they are.
+    fn refuse_twins(&self, reader: &mut Reader<'_>) {
+        let twin = |rows: Vec<String>| {
+            let mut seen = BTreeSet::new();
+            rows.into_iter().find(|row| !seen.insert(row.clone()))
+        };
+        if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(labels(seeds))) {
+            reader.wrong(&vary(), format!("seed {seed} stands here twice: each is run once"));
+        }
+        // Designs draw from values as often as they like.
+        for axis in self.axes.iter().filter(|_| self.design.is_none()) {
+            let mut rows = vec![String::new(); axis.count().unwrap_or(0)];
+            for key in 0..axis.keys.len() {
+                let values = axis.values(key);
+                let labels = labels(values);
+                let (_, cells) =
+                    quantity::cells(values.iter().map(|value| &**value), labels.iter().map(String::as_str));
+                rows.iter_mut().zip(cells).for_each(|(row, cell)| *row += &format!("{cell:?} "));
+            }
+            let first = axis.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" and ");
+            if twin(rows).is_some() {
+                reader.wrong(&vary(), format!("{first} has the same value twice: each is run once"));
+            }
+        }
     }
 
     fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {

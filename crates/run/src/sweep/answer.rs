@@ -210,7 +210,8 @@ impl Answer {
         number_table(self.keys.len(), heads.collect(), rows.map(of_row).collect())
     }
 
-    /// As comma-separated values: the keys, how many runs, and of each metric its mean and half of its interval.
+    /// As comma-separated values: the keys, how many runs, and of each metric its mean and half of its interval; with [`against`](Self::against) the
+    /// differences behind them, in columns of a Δ.
     #[must_use]
     pub fn csv(&self) -> String {
         let field = |text: &str| {
@@ -221,18 +222,33 @@ impl Answer {
             }
         };
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let heads = self.keys.iter().map(|key| field(&key.name)).chain(["runs".to_owned()]);
-        let metrics = self.metrics.iter().flat_map(|name| [field(name), field(&format!("{name} ci95"))]);
-        let mut text = heads.chain(metrics).collect::<Vec<_>>().join(",");
+        let two = |of: &Option<Number>| [number(of.map(|of| of.mean)), number(of.and_then(|of| of.ci95))];
+        let named = |delta: &'static str| {
+            self.metrics.iter().flat_map(move |name| [format!("{delta}{name}"), format!("{delta}{name} ci95")])
+        };
+        let heads = self.keys.iter().map(|key| key.name.clone()).chain(["runs".to_owned()]).chain(named(""));
+        let heads: Vec<String> = heads.chain(self.against.iter().flat_map(|_| named("Δ "))).collect();
+        let mut text = heads.iter().map(|head| field(head)).collect::<Vec<_>>().join(",");
         text.push('\n');
         for row in &self.rows {
             let values = row.values.iter().map(|value| field(value)).chain([row.runs.to_string()]);
-            let metrics =
-                row.metrics.iter().flat_map(|of| [number(of.map(|of| of.mean)), number(of.and_then(|of| of.ci95))]);
-            text.push_str(&values.chain(metrics).collect::<Vec<_>>().join(","));
+            let mut line: Vec<String> = values.chain(row.metrics.iter().flat_map(two)).collect();
+            if let Some(against) = &self.against {
+                let differences = against.rows.iter().find(|of| of.values == row.values);
+                line.extend(differences.into_iter().flat_map(|of| of.metrics.iter().flat_map(two)));
+                line.resize(heads.len(), String::new());
+            }
+            text.push_str(&line.join(","));
             text.push('\n');
         }
         text
+    }
+
+    /// How many combinations have a metric whose interval is wider than this share of its mean.
+    #[must_use]
+    pub fn wider_than(&self, relative: f64) -> usize {
+        let is_wide = |number: &Number| number.ci95.is_none_or(|half| half > relative * number.mean.abs());
+        self.rows.iter().filter(|row| !row.identical && row.metrics.iter().flatten().any(is_wide)).count()
     }
 }
 
@@ -343,5 +359,9 @@ mod tests {
     fn csv_quotes_what_would_break_it() {
         let text = answer().csv();
         assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\"\nred,10ms,3,2,"), "{text}");
+        let text = answer().against("queue=red", true).unwrap().csv();
+        assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\",\"Δ a, b\",\"Δ a, b ci95\"\n"), "{text}");
+        let (red, droptail) = (text.lines().nth(1).unwrap(), text.lines().nth(2).unwrap());
+        assert!(red.ends_with(",,") && droptail.contains(",1.166"), "{text}");
     }
 }

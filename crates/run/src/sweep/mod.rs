@@ -154,6 +154,20 @@ impl Sweep {
         &self.columns
     }
 
+    /// Its combinations as an [`Answer`] without metrics: what can be asked about them is known before anything is run.
+    #[must_use]
+    pub fn outline(&self) -> Answer {
+        let row = |point: &Point| AnswerRow {
+            values: point.varied.iter().map(|(_, value)| value.clone()).collect(),
+            runs: 0,
+            identical: false,
+            metrics: Vec::new(),
+            samples: Vec::new(),
+            cells: point.cells.clone(),
+        };
+        Answer::new(&self.columns, &[], self.points.iter().map(row).collect())
+    }
+
     /// The runs that it asks for, point by point.
     #[must_use]
     pub fn tasks(&self) -> Vec<Task> {

@@ -76,6 +76,10 @@ impl Session {
         if again {
             session.journal.forget(session.tasks.iter().map(|task| sweep.key(*task)));
         }
+        // A dataset is that of a sweep that is done: what another one has left is in the journal, and no file says otherwise until this one is over.
+        if !session.missing().is_empty() {
+            session.folder.remove([dataset::FLOWS, dataset::LINKS, dataset::RUNS].map(str::to_owned))?;
+        }
         Ok(session)
     }
 
