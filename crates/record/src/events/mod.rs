@@ -1,0 +1,18 @@
+//! What went wrong, and when: `events.arrow`.
+//!
+//! A row an event, in the order of time: drops, timeouts, fast retransmits, loss events, what a send queue threw away, what came late.
+//! Of each of these [`MOST_ROWS`] are kept, the first ones; how many more there were is told in the schema's metadata.
+
+mod log;
+mod row;
+
+pub use log::{EventLog, EventNames};
+pub use row::{Event, EventCause, EventKind};
+
+/// So many rows of each kind of event are kept.
+pub const MOST_ROWS: u64 = 1 << 18;
+
+/// Why `events.arrow` could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("events.arrow could not be written: {0}")]
+pub struct EventsError(#[from] arrow_schema::ArrowError);

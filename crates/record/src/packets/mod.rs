@@ -1,0 +1,21 @@
+//! Every packet at every link, in columns: `packets.arrow`, and beside it `packets.index.json`.
+//!
+//! A row a packet-hop, in the order in which packets were offered. Rows are kept until what became of their packets is known, and written
+//! in batches of [`BATCH_ROWS`]. Times are counted from a batch's own base in a batch's own tick, so that four bytes hold them.
+
+mod batch;
+mod index;
+mod row;
+mod rows;
+
+pub use index::PacketIndex;
+pub use row::{Hop, HopFate, HopLink};
+pub use rows::{HopId, PacketNames, PacketRows};
+
+/// Rows of a record batch.
+pub(crate) const BATCH_ROWS: usize = 1 << 16;
+
+/// Why `packets.arrow` could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("packets.arrow could not be written: {0}")]
+pub struct PacketsError(#[from] arrow_schema::ArrowError);
