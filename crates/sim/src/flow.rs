@@ -2,11 +2,11 @@
 
 pub(crate) mod struck;
 
-use crate::clocks::{FlowClocks, Meter};
+use crate::clocks::FlowClocks;
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet};
 use crate::timer::{Owner, Timer};
 use crate::transport::{Taken, Transport};
@@ -44,6 +44,8 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
+    /// What has set the sender back, as far as who watches was told.
+    pub(crate) told: Setbacks,
 }
 
 impl Flow {
@@ -145,8 +147,9 @@ impl Flow {
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
     fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
-            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
-            match self.transport.take(now.at, due, &mut self.source, meter) {
+            let taken = self.transport.take(now.at, due, &mut self.source, &mut network.meter(self.id));
+            network.tell_unsent(now.at, self.id);
+            match taken {
                 Taken::Nothing => return false,
                 Taken::Kept => {}
                 Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
@@ -161,6 +164,7 @@ impl Flow {
         let at = now.at.max(due);
         self.transport.handle_sender_timeout(at);
         self.transmit_at(now, at, network);
+        self.tell_setbacks(now.at, None, network);
     }
 
     /// The sink's timer has come, for what was due at `due`.
@@ -195,6 +199,10 @@ impl Flow {
             }
             network.delivered(now.at, handle, 0);
             self.transmit(now, network);
+            // A TCP's show in what it sends again.
+            if O::TELLS && self.transport.tcp().is_none() {
+                self.tell_setbacks(now.at, None, network);
+            }
         }
     }
 
@@ -255,9 +263,16 @@ impl Flow {
     fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
-            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
-            let Some(envelope) = self.transport.poll_transmit(at, meter) else { break };
+            let polled = self.transport.poll_transmit(at, &mut network.meter(self.id));
+            network.tell_unsent(now.at, self.id);
+            let Some(envelope) = polled else { break };
             room -= 1;
+            if O::TELLS
+                && let Body::Tcp(tcp) = &envelope.body
+                && tcp.retransmission
+            {
+                self.tell_setbacks(now.at, Some(tcp.seq as i64), network);
+            }
             network.inject(now, self.id, self.forward, true, envelope);
         }
         if room == 0 {
@@ -274,6 +289,19 @@ impl Flow {
         } else {
             let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
+        }
+    }
+
+    /// Tells what has set the sender back since it was told last.
+    pub(crate) fn tell_setbacks<O: Observer>(&mut self, now: Instant, resent: Option<i64>, network: &mut Network<O>) {
+        if !O::TELLS {
+            return;
+        }
+        let setbacks = self.transport.setbacks();
+        if setbacks != self.told {
+            let before = std::mem::replace(&mut self.told, setbacks);
+            let flow = self.id.0 as usize;
+            setbacks.since(before).for_each(|setback| network.observer.setback(now, flow, setback, resent));
         }
     }
 

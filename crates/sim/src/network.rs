@@ -6,11 +6,13 @@ mod fetch;
 mod hosts;
 mod judged;
 
+use crate::clocks::Meter;
 use crate::event_queue::{Actor, EventQueue};
-use crate::observe::{LinkEvent, Observer, RoundTrip};
+use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
+use headway_media::Unsent;
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
 use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
@@ -78,6 +80,8 @@ pub(crate) struct Network<O> {
     packets: Pool<Packet>,
     next_uid: u64,
     ended: Ended,
+    /// What send queues have thrown away and nobody was told of yet.
+    unsent: Vec<Unsent>,
     hosts: Hosts,
     /// Of flows whose receivers tell losses apart; empty if there are none.
     judged: Vec<Option<Box<Judged>>>,
@@ -128,6 +132,7 @@ impl<O: Observer> Network<O> {
             packets: Pool::default(),
             next_uid: 0,
             ended: Ended::default(),
+            unsent: Vec::new(),
             hosts: Hosts::new(scenario),
             judged: judged::of(scenario),
             overflowed: None,
@@ -142,6 +147,20 @@ impl<O: Observer> Network<O> {
     /// When a packet was not sent because there were [`MOST_PACKETS`]: from then on the run is not true.
     pub(crate) fn overflowed(&self) -> Option<Instant> {
         self.overflowed
+    }
+
+    /// The meter of a flow, as its sending end uses it.
+    #[inline]
+    pub(crate) fn meter(&mut self, flow: FlowId) -> Meter<'_> {
+        Meter::new(&mut self.flow_meters[flow.0 as usize], O::TELLS.then_some(&mut self.unsent))
+    }
+
+    /// Tells what a flow's send queue has thrown away.
+    #[inline]
+    pub(crate) fn tell_unsent(&mut self, now: Instant, flow: FlowId) {
+        if O::TELLS && !self.unsent.is_empty() {
+            self.unsent.drain(..).for_each(|unsent| self.observer.unsent(now, flow.0 as usize, &unsent));
+        }
     }
 
     /// A flow's sender has measured a round trip.
@@ -181,7 +200,14 @@ impl<O: Observer> Network<O> {
         if meter.counts_by_flow() {
             arrived_of_flow(meter, measured, now.at, self.packets.get(handle));
         }
-        let uncounted = meter.peak();
+        if O::HOPS {
+            // Who looks at the queue shall see it as it is.
+            link.settle(common, &mut self.packets, now);
+            let packet = self.packets.get(handle);
+            let hop = OfferedHop { slot: handle.place(), link: number, queue: link.waiting().0, packet };
+            self.observer.hop_offered(now.at, &hop);
+        }
+        let uncounted = if O::HOPS { 0 } else { meter.peak() };
         let mut begun = None;
         let offer = link.offer(
             common,
@@ -196,6 +222,10 @@ impl<O: Observer> Network<O> {
         );
         if let Some(transmission) = &begun {
             note(meter, measured, &self.packets, transmission);
+            if O::HOPS {
+                let Transmission { packet, start, end, .. } = transmission;
+                self.observer.hop_transmitted(packet.place(), *start, *end);
+            }
             if O::WATCHES {
                 // Watched links make events of all other transmissions: this is the newcomer's.
                 let packet = self.packets.get(transmission.packet);
@@ -255,6 +285,9 @@ impl<O: Observer> Network<O> {
         if link.next_departure(common).is_some_and(|at| at <= now) {
             link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
                 note(meter, measured, packets, &transmission);
+                if O::HOPS {
+                    observer.hop_transmitted(transmission.packet.place(), transmission.start, transmission.end);
+                }
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }
@@ -285,10 +318,23 @@ impl<O: Observer> Network<O> {
         let packet = self.packets.get_mut(handle);
         packet.place += 1;
         if self.routes.link_at(packet.place) == Routes::END {
+            // A host that takes time says first whether it has room.
+            if O::HOPS && self.host_of(number).is_none() {
+                self.came_to_end(now.at, handle);
+            }
             return Some(handle);
         }
+        self.came_to_end(now.at, handle);
         self.offer(now, handle);
         None
+    }
+
+    /// A packet has come to the far end of a link.
+    #[inline]
+    pub(crate) fn came_to_end(&mut self, now: Instant, handle: Handle) {
+        if O::HOPS {
+            self.observer.hop_ended(now, handle.place(), None);
+        }
     }
 
     /// A packet goes on, on the route that starts at `place`.
@@ -317,7 +363,13 @@ impl<O: Observer> Network<O> {
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let packet = self.packets.get(handle);
         if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].received(now, &flow_packet(packet), goodput);
+            let received = flow_packet(packet);
+            self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
+            if O::TELLS
+                && let Some(deadline) = received.deadline.filter(|deadline| *deadline < now)
+            {
+                self.observer.late(now, now.since(deadline), packet);
+            }
         }
         self.ended.delivered += 1;
         self.packets.remove(handle);

@@ -83,8 +83,8 @@ impl SendQueue {
         for (kind, returns) in self.lost.drain(..) {
             meter.flow.found_lost(meter.time(now), kind, returns);
         }
-        for Unsent { media, cause, lateness } in self.unsent.drain(..) {
-            meter.flow.unsent(meter.time(now), media.kind, cause, meter.wait(now, lateness));
+        for unsent in self.unsent.drain(..) {
+            meter.unsent(now, unsent);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
 use crate::timer::Timer;
@@ -214,6 +214,7 @@ fn new_flow(
         source,
         transport,
         counted_before: headway_tcp::Counters::default(),
+        told: Setbacks::default(),
         frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
