@@ -3,10 +3,6 @@
 use super::row::{Event, EventCause, EventKind};
 use super::{EventsError, MOST_ROWS};
 use crate::arrow_file::ArrowFile;
-use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{
-    ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +13,37 @@ const BATCH_ROWS: usize = 4096;
 /// The shape of the file, told in its metadata.
 const VERSION: u32 = 1;
 
+/// Names one after the other, without memory for each: there may be thousands, of which no event tells.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn iter(&self) -> impl Iterator<Item = &str> + Clone {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Names {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
+        let mut all = Self::default();
+        for name in names {
+            all.text.push_str(name);
+            all.ends.push(all.text.len());
+        }
+        all
+    }
+}
+
 /// What the numbers of events stand for.
 #[derive(Clone, Debug)]
 pub struct EventNames {
-    entities: StringArray,
-    flows: StringArray,
-    kinds: StringArray,
+    entities: Names,
+    flows: Names,
+    kinds: Names,
 }
 
 impl EventNames {
@@ -33,26 +54,20 @@ impl EventNames {
         flows: impl IntoIterator<Item = &'a str>,
         kinds: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        Self {
-            entities: StringArray::from_iter_values(entities),
-            flows: StringArray::from_iter_values(flows),
-            kinds: StringArray::from_iter_values(kinds),
-        }
+        let [entities, flows, kinds] =
+            [entities.into_iter().collect(), flows.into_iter().collect(), kinds.into_iter().collect()];
+        Self { entities, flows, kinds }
     }
 }
 
-/// The file, and its dictionaries. A file holds each dictionary once, so that there is one for all batches.
+/// The file, from when there is something to write.
 #[derive(Debug)]
 struct Columns {
     file: ArrowFile,
-    schema: Arc<Schema>,
-    events: ArrayRef,
-    entities: ArrayRef,
-    /// The place in `entities` of each place that events know.
+    /// The place in its dictionary of each place that events know.
     entity_keys: Vec<i32>,
-    flows: ArrayRef,
-    kinds: ArrayRef,
-    causes: ArrayRef,
+    /// Whether a number of an entity or a flow has two bytes or four.
+    many: bool,
 }
 
 /// Makes `events.arrow` of the events of a run: what is ready can be taken as often as one likes. The same events always give the same
@@ -99,7 +114,7 @@ impl EventLog {
     fn encode(&mut self) -> Result<(), ArrowError> {
         let columns = match &mut self.columns {
             Some(columns) => columns,
-            None => self.columns.insert(Columns::new(&self.names)?),
+            None => self.columns.insert(Columns::new(&self.names, !self.batch.is_empty())?),
         };
         if self.batch.is_empty() { Ok(()) } else { columns.write(&self.batch) }
     }
@@ -144,12 +159,15 @@ fn named(name: &str, key: DataType, nullable: bool) -> Field {
 }
 
 impl Columns {
-    fn new(names: &EventNames) -> Result<Self, ArrowError> {
+    /// `with_rows`: there will be rows, which need dictionaries. A file holds each once, so that there is one for all batches.
+    fn new(names: &EventNames, with_rows: bool) -> Result<Self, ArrowError> {
+        let many = names.entities.ends.len() > i16::MAX as usize;
+        let key = || if many { DataType::Int32 } else { DataType::Int16 };
         let fields = vec![
             Field::new("time_ns", DataType::Int64, false),
             named("event", DataType::Int8, false),
-            named("entity", DataType::Int32, false),
-            named("flow", DataType::Int32, true),
+            named("entity", key(), false),
+            named("flow", key(), true),
             named("kind", DataType::Int8, true),
             named("cause", DataType::Int8, true),
             Field::new("sequence", DataType::UInt64, true),
@@ -157,54 +175,53 @@ impl Columns {
             Field::new("late_ns", DataType::Int64, true),
         ];
         let metadata = BTreeMap::from([("headway.events".to_owned(), VERSION.to_string())]);
-        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        let (entities, entity_keys) = each_once(&names.entities);
-        Ok(Self {
-            file: ArrowFile::new(Arc::clone(&schema))?,
-            schema,
-            events: Arc::new(StringArray::from_iter_values(EventKind::ALL.map(EventKind::name))),
-            entities: Arc::new(entities),
-            entity_keys,
-            flows: Arc::new(names.flows.clone()),
-            kinds: Arc::new(names.kinds.clone()),
-            causes: Arc::new(StringArray::from_iter_values(EventCause::names())),
-        })
+        let mut file = ArrowFile::new(Arc::new(Schema::new_with_metadata(fields, metadata)))?;
+        let mut entity_keys = Vec::new();
+        if with_rows {
+            let (entities, keys) = each_once(&names.entities);
+            entity_keys = keys;
+            file.dictionary(0, EventKind::ALL.into_iter().map(EventKind::name))?;
+            file.dictionary(1, entities.into_iter())?;
+            file.dictionary(2, names.flows.iter())?;
+            file.dictionary(3, names.kinds.iter())?;
+            file.dictionary(4, EventCause::names())?;
+        }
+        Ok(Self { file, entity_keys, many })
     }
 
     fn write(&mut self, rows: &[Event]) -> Result<(), ArrowError> {
-        let few = |keys: Int8Array, names: &ArrayRef| DictionaryArray::<Int8Type>::try_new(keys, Arc::clone(names));
-        let many = |keys: Int32Array, names: &ArrayRef| DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names));
-        let entity = |row: &Event| self.entity_keys.get(row.entity as usize).copied();
-        let late = |row: &Event| row.late.map(|late| late.as_nanos() as i64);
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.at.as_nanos() as i64))),
-            Arc::new(few(rows.iter().map(|row| Some(row.kind as i8)).collect(), &self.events)?),
-            Arc::new(many(rows.iter().map(entity).collect(), &self.entities)?),
-            Arc::new(many(rows.iter().map(|row| Some(row.flow as i32)).collect(), &self.flows)?),
-            Arc::new(few(rows.iter().map(|row| row.media.map(|kind| kind as i8)).collect(), &self.kinds)?),
-            Arc::new(few(rows.iter().map(|row| row.cause.map(|cause| cause.code() as i8)).collect(), &self.causes)?),
-            Arc::new(rows.iter().map(|row| row.sequence).collect::<UInt64Array>()),
-            Arc::new(rows.iter().map(|row| row.bytes).collect::<UInt32Array>()),
-            Arc::new(rows.iter().map(late).collect::<Int64Array>()),
-        ];
-        self.file.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
-        Ok(())
+        let Self { file, entity_keys, many } = self;
+        let entity = |row: &Event| entity_keys.get(row.entity as usize).copied().unwrap_or_default();
+        let flow = |row: &Event| row.flow as i32;
+        file.begin(rows.len());
+        file.column(rows, |row| row.at.as_nanos() as i64);
+        file.column(rows, |row| row.kind as i8);
+        if *many {
+            file.column(rows, entity);
+            file.column(rows, flow);
+        } else {
+            file.column(rows, |row| entity(row) as i16);
+            file.column(rows, |row| flow(row) as i16);
+        }
+        file.column_with_gaps(rows, |row| row.media.map(|kind| kind as i8));
+        file.column_with_gaps(rows, |row| row.cause.map(|cause| cause.code() as i8));
+        file.column_with_gaps(rows, |row| row.sequence);
+        file.column_with_gaps(rows, |row| row.bytes);
+        file.column_with_gaps(rows, |row| row.late.map(|late| late.as_nanos() as i64));
+        file.end().map(|_| ())
     }
 }
 
 /// Each name once, and where each is among them: a dictionary with a name twice is one that pandas refuses.
-fn each_once(names: &StringArray) -> (StringArray, Vec<i32>) {
+fn each_once(names: &Names) -> (Vec<&str>, Vec<i32>) {
     let mut places: BTreeMap<&str, i32> = BTreeMap::new();
     let mut once = Vec::new();
-    let keys = names
-        .iter()
-        .flatten()
-        .map(|name| {
-            *places.entry(name).or_insert_with(|| {
-                once.push(name);
-                once.len() as i32 - 1
-            })
+    let keys = names.iter().map(|name| {
+        *places.entry(name).or_insert_with(|| {
+            once.push(name);
+            once.len() as i32 - 1
         })
-        .collect();
-    (StringArray::from_iter_values(once), keys)
+    });
+    let keys = keys.collect();
+    (once, keys)
 }

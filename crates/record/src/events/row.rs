@@ -57,7 +57,7 @@ impl EventCause {
     }
 
     /// As written in the file.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
         DropCause::ALL.into_iter().map(DropCause::name).chain(SendDrop::ALL.into_iter().map(SendDrop::name))
     }
 }

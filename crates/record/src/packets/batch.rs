@@ -1,24 +1,34 @@
 //! Rows as columns.
 
 use super::row::Row;
-use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, Int32Array, Int64Array, PrimitiveArray, RecordBatch, UInt8Array, UInt16Array,
-    UInt32Array,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use std::sync::Arc;
+use crate::arrow_file::{ArrowFile, Place};
+use arrow_schema::{ArrowError, DataType, Field};
 
-/// The columns of `packets.arrow`. Numbers of links and flows have two bytes where that is enough.
-pub(super) fn fields(links: usize, flows: usize) -> Vec<Field> {
-    let number = |of: usize| if of <= 1 << 16 { DataType::UInt16 } else { DataType::UInt32 };
+/// Numbers of links and flows have two bytes where that is enough, else four.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    many_links: bool,
+    many_flows: bool,
+}
+
+impl Shape {
+    pub(super) fn of(links: usize, flows: usize) -> Self {
+        let [many_links, many_flows] = [links, flows].map(|count| count > 1 << 16);
+        Self { many_links, many_flows }
+    }
+}
+
+/// The columns of `packets.arrow`.
+pub(super) fn fields(shape: Shape) -> Vec<Field> {
+    let number = |is_wide: bool| if is_wide { DataType::UInt32 } else { DataType::UInt16 };
     vec![
         Field::new("base_ns", DataType::Int64, false),
         Field::new("tick_ns", DataType::UInt32, false),
         Field::new("offered", DataType::UInt32, false),
         Field::new("wait", DataType::UInt32, false),
         Field::new("transmission", DataType::UInt32, false),
-        Field::new("link", number(links), false),
-        Field::new("flow", number(flows), false),
+        Field::new("link", number(shape.many_links), false),
+        Field::new("flow", number(shape.many_flows), false),
         Field::new("kind", DataType::UInt8, false),
         Field::new("fate", DataType::UInt8, false),
         Field::new("bytes", DataType::UInt32, false),
@@ -56,40 +66,25 @@ impl Times {
     }
 }
 
-fn column<T: ArrowPrimitiveType>(rows: &[Row], of: impl FnMut(&Row) -> T::Native) -> PrimitiveArray<T> {
-    PrimitiveArray::from_iter_values(rows.iter().map(of))
-}
-
-/// These rows, whose transmissions are settled, in their order.
-pub(super) fn batch(schema: &Arc<Schema>, rows: &[Row], times: Times) -> Result<RecordBatch, ArrowError> {
-    let number = |name: &str, of: fn(&Row) -> u32| -> Result<ArrayRef, ArrowError> {
-        Ok(if *schema.field_with_name(name)?.data_type() == DataType::UInt16 {
-            Arc::new(UInt16Array::from_iter_values(rows.iter().map(|row| of(row) as u16)))
-        } else {
-            Arc::new(UInt32Array::from_iter_values(rows.iter().map(of)))
-        })
+/// Appends these rows, all of which are settled, as they stand.
+pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Times) -> Result<Place, ArrowError> {
+    file.begin(rows.len());
+    file.column(rows, |_| times.base_ns as i64);
+    file.column(rows, |_| times.tick_ns);
+    file.column(rows, |row| times.ticks(row.offered));
+    file.column(rows, |row| times.ticks(row.start) - times.ticks(row.offered));
+    file.column(rows, |row| times.ticks(row.end) - times.ticks(row.start));
+    let mut number = |is_wide: bool, of: fn(&Row) -> u32| {
+        if is_wide { file.column(rows, of) } else { file.column(rows, |row| of(row) as u16) }
     };
-    let ticks = |from: fn(&Row) -> u64, to: fn(&Row) -> u64| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| times.ticks(to(row)) - times.ticks(from(row)))))
-    };
-    let byte = |of: fn(&Row) -> u8| -> ArrayRef { Arc::new(UInt8Array::from_iter_values(rows.iter().map(of))) };
-    let deadline = |row: &Row| (row.deadline != Row::NO_DEADLINE).then_some(row.deadline);
-    let offered: UInt32Array = column(rows, |row| times.ticks(row.offered));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(Int64Array::from_value(times.base_ns as i64, rows.len())),
-        Arc::new(UInt32Array::from_value(times.tick_ns, rows.len())),
-        Arc::new(offered),
-        ticks(|row| row.offered, |row| row.start),
-        ticks(|row| row.start, |row| row.end),
-        number("link", |row| row.link)?,
-        number("flow", |row| row.flow)?,
-        byte(|row| row.kind),
-        byte(|row| row.fate),
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.bytes))),
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.sequence))),
-        Arc::new(UInt16Array::from_iter_values(rows.iter().map(|row| row.queue))),
-        byte(|row| u8::from(row.mark)),
-        Arc::new(rows.iter().map(deadline).collect::<Int32Array>()),
-    ];
-    RecordBatch::try_new(Arc::clone(schema), columns)
+    number(shape.many_links, |row| row.link);
+    number(shape.many_flows, |row| row.flow);
+    file.column(rows, |row| row.kind);
+    file.column(rows, |row| row.fate);
+    file.column(rows, |row| row.bytes);
+    file.column(rows, |row| row.sequence);
+    file.column(rows, |row| row.queue);
+    file.column(rows, |row| u8::from(row.mark));
+    file.column_with_gaps(rows, |row| (row.deadline != Row::NO_DEADLINE).then_some(row.deadline));
+    file.end()
 }

@@ -1,9 +1,11 @@
 //! Every packet at every link, in columns: `packets.arrow`, and beside it `packets.index.json`.
 //!
-//! A row a packet-hop, in the order in which packets were offered. Rows are kept until what became of their packets is known, and written
-//! in batches of [`BATCH_ROWS`]. Times are counted from a batch's own base in a batch's own tick, so that four bytes hold them.
+//! A row a packet-hop. Rows are kept until what became of their packets is known, and written in batches of [`BATCH_ROWS`] in the order of
+//! their offers; within a batch they stand link by link, where neighbours are alike: that makes two thirds of the bytes. Times are counted
+//! from a batch's own base in a batch's own tick, so that four bytes hold them.
 
 mod batch;
+mod by_link;
 mod index;
 mod row;
 mod rows;

@@ -1,6 +1,7 @@
 //! Collects rows and writes them.
 
-use super::batch::{Times, batch, fields};
+use super::batch::{Shape, Times, fields, write};
+use super::by_link::ByLink;
 use super::index::{BatchPlace, INDEX_KEY, PacketIndex};
 use super::row::{Hop, HopFate, HopLink, Row};
 use super::{BATCH_ROWS, PacketsError};
@@ -32,7 +33,7 @@ pub struct PacketNames {
     pub kinds: Vec<&'static str>,
 }
 
-/// Rows of one batch, in the order in which they were offered.
+/// Rows of one batch, in the order of their offers.
 #[derive(Debug)]
 struct Chunk {
     rows: Vec<Row>,
@@ -44,7 +45,7 @@ struct Chunk {
 /// little memory. The same hops always give the same bytes.
 #[derive(Debug)]
 pub struct PacketRows {
-    schema: Arc<Schema>,
+    shape: Shape,
     file: Option<ArrowFile>,
     chunks: VecDeque<Chunk>,
     /// How many chunks have been written: the number of the first that is left.
@@ -55,6 +56,7 @@ pub struct PacketRows {
     late: Vec<Row>,
     /// A block for the next chunk.
     spare: Vec<Row>,
+    by_link: ByLink,
     places: Vec<BatchPlace>,
     rows: u64,
     /// What went wrong in a call that cannot say so.
@@ -76,19 +78,21 @@ impl PacketRows {
         ];
         let metadata: BTreeMap<String, String> =
             metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let schema = Arc::new(Schema::new_with_metadata(fields(links.len(), flows.len()), metadata));
-        let (file, failure) = match ArrowFile::new(Arc::clone(&schema)) {
+        let shape = Shape::of(links.len(), flows.len());
+        let schema = Schema::new_with_metadata(fields(shape), metadata);
+        let (file, failure) = match ArrowFile::new(Arc::new(schema)) {
             Ok(file) => (Some(file), None),
             Err(error) => (None, Some(error)),
         };
         Self {
-            schema,
+            shape,
             file,
             chunks: VecDeque::new(),
             written: 0,
             stragglers: BTreeMap::new(),
             late: Vec::new(),
             spare: Vec::new(),
+            by_link: ByLink::new(links.len()),
             places: Vec::new(),
             rows: 0,
             failure,
@@ -202,7 +206,7 @@ impl PacketRows {
     fn write(&mut self, rows: &[Row]) {
         let Some(file) = self.file.as_mut().filter(|_| !rows.is_empty()) else { return };
         let times = Times::of(rows);
-        match batch(&self.schema, rows, times).and_then(|batch| file.write(&batch)) {
+        match write(file, self.shape, self.by_link.order(rows), times) {
             Ok(place) => {
                 let Times { base_ns, until_ns, tick_ns } = times;
                 self.places.push(BatchPlace { base_ns, until_ns, tick_ns, place, rows: rows.len() as u64 });
