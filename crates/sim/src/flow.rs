@@ -146,10 +146,15 @@ impl Flow {
 
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
     fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
+        let more = self.takes_some(now, due, network);
+        network.tell_unsent(now.at, self.id);
+        more
+    }
+
+    #[inline(always)]
+    fn takes_some<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
-            let taken = self.transport.take(now.at, due, &mut self.source, &mut network.meter(self.id));
-            network.tell_unsent(now.at, self.id);
-            match taken {
+            match self.transport.take(now.at, due, &mut self.source, &mut network.meter(self.id)) {
                 Taken::Nothing => return false,
                 Taken::Kept => {}
                 Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
@@ -164,7 +169,9 @@ impl Flow {
         let at = now.at.max(due);
         self.transport.handle_sender_timeout(at);
         self.transmit_at(now, at, network);
-        self.tell_setbacks(now.at, None, network);
+        if O::TELLS {
+            self.tell_setbacks(now.at, None, network);
+        }
     }
 
     /// The sink's timer has come, for what was due at `due`.
@@ -263,18 +270,18 @@ impl Flow {
     fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
-            let polled = self.transport.poll_transmit(at, &mut network.meter(self.id));
-            network.tell_unsent(now.at, self.id);
-            let Some(envelope) = polled else { break };
+            let Some(envelope) = self.transport.poll_transmit(at, &mut network.meter(self.id)) else { break };
             room -= 1;
             if O::TELLS
                 && let Body::Tcp(tcp) = &envelope.body
                 && tcp.retransmission
             {
-                self.tell_setbacks(now.at, Some(tcp.seq as i64), network);
+                let resent = tcp.seq as i64;
+                self.tell_setbacks(now.at, Some(resent), network);
             }
             network.inject(now, self.id, self.forward, true, envelope);
         }
+        network.tell_unsent(now.at, self.id);
         if room == 0 {
             self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
         }
@@ -293,10 +300,8 @@ impl Flow {
     }
 
     /// Tells what has set the sender back since it was told last.
+    #[inline(never)]
     pub(crate) fn tell_setbacks<O: Observer>(&mut self, now: Instant, resent: Option<i64>, network: &mut Network<O>) {
-        if !O::TELLS {
-            return;
-        }
         let setbacks = self.transport.setbacks();
         if setbacks != self.told {
             let before = std::mem::replace(&mut self.told, setbacks);

@@ -159,8 +159,14 @@ impl<O: Observer> Network<O> {
     #[inline]
     pub(crate) fn tell_unsent(&mut self, now: Instant, flow: FlowId) {
         if O::TELLS && !self.unsent.is_empty() {
-            self.unsent.drain(..).for_each(|unsent| self.observer.unsent(now, flow.0 as usize, &unsent));
+            self.tell_each_unsent(now, flow);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_each_unsent(&mut self, now: Instant, flow: FlowId) {
+        self.unsent.drain(..).for_each(|unsent| self.observer.unsent(now, flow.0 as usize, &unsent));
     }
 
     /// A flow's sender has measured a round trip.
@@ -363,16 +369,26 @@ impl<O: Observer> Network<O> {
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let packet = self.packets.get(handle);
         if packet.forward {
-            let received = flow_packet(packet);
-            self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
-            if O::TELLS
-                && let Some(deadline) = received.deadline.filter(|deadline| *deadline < now)
-            {
-                self.observer.late(now, now.since(deadline), packet);
+            self.flow_meters[packet.flow.0 as usize].received(now, &flow_packet(packet), goodput);
+            // A deadline that nobody has is far in the future.
+            if O::TELLS && packet.body.data().is_some_and(|data| data.deadline < now) {
+                self.tell_late(now, handle);
             }
         }
         self.ended.delivered += 1;
         self.packets.remove(handle);
+    }
+}
+
+impl<O: Observer> Network<O> {
+    /// A packet has come after its deadline.
+    #[cold]
+    #[inline(never)]
+    fn tell_late(&mut self, now: Instant, handle: Handle) {
+        let packet = self.packets.get(handle);
+        if let Some(data) = packet.body.data() {
+            self.observer.late(now, now.since(data.deadline), packet);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads Arrow files column by column.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int32Type};
+use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
@@ -67,7 +67,7 @@ fn names(column: &ArrayRef) -> Vec<Option<String>> {
     }
     match column.data_type() {
         DataType::Dictionary(key, _) if **key == DataType::Int8 => of::<Int8Type>(column),
-        DataType::Dictionary(key, _) if **key == DataType::Int32 => of::<Int32Type>(column),
+        DataType::Dictionary(key, _) if **key == DataType::Int16 => of::<Int16Type>(column),
         other => panic!("{other}"),
     }
 }

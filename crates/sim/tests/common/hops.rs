@@ -21,6 +21,7 @@ pub struct Hop {
     pub deadline: Option<i64>,
 }
 
+/// The rows of a file as they stand there.
 pub fn rows(table: &Table) -> Vec<Hop> {
     let names = |key: &str| serde_json::from_str::<Vec<String>>(table.told(key)).unwrap();
     let (kinds, fates) = (names("kinds"), names("fates"));
@@ -112,6 +113,8 @@ pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     for row in rows {
         by_link[row.link].push(row);
     }
+    // What took longer than batches wait lies behind what was offered later.
+    by_link.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.offered));
     let near = |ns: i64, us: f64| (ns as f64 / 1e3 - us).abs() < 0.51 + us * 1e-12;
     for (link, (ours, theirs)) in by_link.into_iter().zip(traced(scenario, trace)).enumerate() {
         assert_eq!(ours.len(), theirs.len(), "link {link}");
