@@ -141,8 +141,16 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         was = self._inner
-        return _again, (was.summary_json, was.series_bytes, was.traces, was.timing_json, self.scenario)
+        parts = was.summary_json, was.series_bytes, was.events_bytes, was.traces, was.timing_json
+        return _again, (*parts, self.scenario)
 
 
-def _again(summary: str, series: bytes | None, traces: dict[str, bytes], timing: str, scenario: Scenario) -> Record:
-    return Record._of(_native.Record(summary, series, traces, timing), scenario)
+def _again(
+    summary: str,
+    series: bytes | None,
+    events: bytes | None,
+    traces: dict[str, bytes],
+    timing: str,
+    scenario: Scenario,
+) -> Record:
+    return Record._of(_native.Record(summary, series, events, traces, timing), scenario)

@@ -26,6 +26,8 @@ pub(crate) struct Record {
     summary: Summary,
     /// The bytes of `series.arrow`.
     series: Option<Buffer>,
+    /// Those of `events.arrow`.
+    events: Option<Vec<u8>>,
     traces: Vec<(TraceFormat, Vec<u8>)>,
     timing: Timing,
 }
@@ -34,10 +36,11 @@ impl Record {
     pub(crate) fn new(
         summary: Summary,
         series: Option<Vec<u8>>,
+        events: Option<Vec<u8>>,
         traces: Vec<(TraceFormat, Vec<u8>)>,
         timing: Timing,
     ) -> Self {
-        Self { summary, series: series.map(Buffer::from_vec), traces, timing }
+        Self { summary, series: series.map(Buffer::from_vec), events, traces, timing }
     }
 
     fn batches(&self) -> Result<Vec<RecordBatch>, SeriesError> {
@@ -52,18 +55,19 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// A record of its parts: `summary.json`, `series.arrow`, traces by their format, `timing.json`.
+    /// A record of its parts: `summary.json`, `series.arrow`, `events.arrow`, traces by their format, `timing.json`.
     #[new]
     fn of_parts(
         summary: &str,
         series: Option<Vec<u8>>,
+        events: Option<Vec<u8>>,
         traces: BTreeMap<String, Vec<u8>>,
         timing: &str,
     ) -> PyResult<Self> {
         let summary = Summary::from_json(summary).map_err(wrong)?;
         let traces = traces.into_iter().map(|(name, bytes)| Ok((trace_format(&name)?, bytes)));
         let timing = serde_json::from_str(timing).map_err(wrong)?;
-        Ok(Self::new(summary, series, traces.collect::<PyResult<_>>()?, timing))
+        Ok(Self::new(summary, series, events, traces.collect::<PyResult<_>>()?, timing))
     }
 
     /// Reads a record from its folder, without its traces.
@@ -76,7 +80,8 @@ impl Record {
     fn save(&self, py: Python<'_>, scenario: &Scenario, path: PathBuf) -> PyResult<()> {
         let traces: Vec<_> = self.traces.iter().map(|(format, bytes)| (*format, bytes.as_slice())).collect();
         let job = scenario.job(Folder::named(&path));
-        let saved = py.detach(|| job.save(&self.summary, &self.timing, self.series.as_deref(), &traces));
+        let (series, events) = (self.series.as_deref(), self.events.as_deref());
+        let saved = py.detach(|| job.save(&self.summary, &self.timing, series, events, &traces));
         saved.map_err(|wrong| error::run(py, &wrong))
     }
 
@@ -96,6 +101,12 @@ impl Record {
     #[getter]
     fn series_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.series.as_ref().map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    /// The bytes of `events.arrow`.
+    #[getter]
+    fn events_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.events.as_ref().map(|bytes| PyBytes::new(py, bytes))
     }
 
     /// The bytes of a trace by its format.
@@ -154,7 +165,8 @@ fn load(folder: &Folder) -> Result<Record, Error> {
     let timing = serde_json::from_slice(&folder.read(Folder::TIMING)?);
     let timing = timing.map_err(|error| no_record(Folder::TIMING, error.to_string()))?;
     let series = folder.path(Folder::SERIES).exists().then(|| folder.read(Folder::SERIES)).transpose()?;
-    let record = Record::new(summary, series, Vec::new(), timing);
+    let events = folder.path(Folder::EVENTS).exists().then(|| folder.read(Folder::EVENTS)).transpose()?;
+    let record = Record::new(summary, series, events, Vec::new(), timing);
     // What is damaged is told now, and not where it is looked at.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
     Ok(record)
