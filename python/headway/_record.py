@@ -105,6 +105,14 @@ class Record:
         return Table(self._inner.series())
 
     @property
+    def events(self) -> Table:
+        """What went wrong, and when: time_ns, event, entity, flow, kind, cause, sequence, bytes, late_ns.
+
+        Without columns if the record has none: those that a sweep's run or `headway live` has left.
+        """
+        return Table(self._inner.events())
+
+    @property
     def traces(self) -> dict[str, bytes]:
         """The bytes of each trace that was asked for, by its format."""
         return self._inner.traces

@@ -6,8 +6,9 @@ use crate::scenario::{Scenario, trace_format};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_schema::Schema;
 use headway_record::{Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
-use headway_record::{flow_table, link_table, series_batches, series_schema};
+use headway_record::{event_batches, flow_table, link_table, series_batches, series_schema};
 use headway_run::{Error, Folder, Timing, TraceFormat};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A series: its entity, times in s, values.
 type Samples = (String, Vec<f64>, Vec<f64>);
@@ -130,6 +132,13 @@ impl Record {
         Ok(Table::new(series_schema(), self.batches().map_err(wrong)?))
     }
 
+    /// `events.arrow`; without columns if the record has none.
+    fn events(&self) -> PyResult<Table> {
+        let Some(bytes) = &self.events else { return Ok(Table::new(Arc::new(Schema::empty()), Vec::new())) };
+        let (schema, batches) = event_batches(bytes).map_err(wrong)?;
+        Ok(Table::new(schema, batches))
+    }
+
     /// Every series of this metric.
     fn samples(&self, metric: &str) -> PyResult<Vec<Samples>> {
         let Some(bytes) = &self.series else { return Ok(Vec::new()) };
@@ -169,6 +178,9 @@ fn load(folder: &Folder) -> Result<Record, Error> {
     let record = Record::new(summary, series, events, Vec::new(), timing);
     // What is damaged is told now, and not where it is looked at.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
+    if let Some(bytes) = &record.events {
+        event_batches(bytes).map_err(|error| no_record(Folder::EVENTS, error.to_string()))?;
+    }
     Ok(record)
 }
 

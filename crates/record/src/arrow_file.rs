@@ -11,7 +11,8 @@ use arrow_ipc::convert::{IpcSchemaEncoder, metadata_to_fb};
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{
     Block, BodyCompressionBuilder, BodyCompressionMethod, Buffer, CompressionType, DictionaryBatchBuilder, FieldNode,
-    Footer, FooterBuilder, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder, root_as_footer,
+    Footer, FooterBuilder, Message, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder, root_as_footer,
+    root_as_message,
 };
 use arrow_schema::{ArrowError, Schema};
 use flatbuffers::FlatBufferBuilder;
@@ -329,6 +330,20 @@ impl Batch {
         buffer.finish(root, None);
         buffer.finished_data().to_vec()
     }
+}
+
+/// The message that a block of the footer points to, and its body.
+pub(crate) fn body_of<'a>(bytes: &'a [u8], block: &Block) -> Option<(Message<'a>, &'a [u8])> {
+    let part = |from: i64, length: i64| {
+        let from = usize::try_from(from).ok()?;
+        bytes.get(from..from.checked_add(usize::try_from(length).ok()?)?)
+    };
+    let header_length = i64::from(block.metaDataLength());
+    let header = part(block.offset(), header_length)?.strip_prefix(&CONTINUATION)?;
+    let body = part(block.offset().checked_add(header_length)?, block.bodyLength())?;
+    let (length, header) = header.split_first_chunk()?;
+    let message = header.get(..u32::from_le_bytes(*length) as usize)?;
+    Some((root_as_message(message).ok()?, body))
 }
 
 /// The footer of a whole file.

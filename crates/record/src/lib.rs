@@ -59,7 +59,9 @@ pub use counts::DropCounts;
 pub use delay::DelaySummary;
 pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
 pub use estimate::Estimate;
-pub use events::{Event, EventCause, EventKind, EventLog, EventNames, EventsError, MOST_ROWS as MOST_EVENTS};
+pub use events::{
+    Event, EventCause, EventKind, EventLog, EventNames, EventsError, MOST_ROWS as MOST_EVENTS, event_batches,
+};
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
 pub use figures::{FIGURES, SERIES_FIGURES};

@@ -158,24 +158,28 @@ fn named(name: &str, key: DataType, nullable: bool) -> Field {
     Field::new(name, DataType::Dictionary(Box::new(key), Box::new(DataType::Utf8)), nullable)
 }
 
+/// The columns of `events.arrow`; `many`: entities and flows are so many that their numbers have four bytes.
+pub(super) fn fields(many: bool) -> Vec<Field> {
+    let key = || if many { DataType::Int32 } else { DataType::Int16 };
+    vec![
+        Field::new("time_ns", DataType::Int64, false),
+        named("event", DataType::Int8, false),
+        named("entity", key(), false),
+        named("flow", key(), true),
+        named("kind", DataType::Int8, true),
+        named("cause", DataType::Int8, true),
+        Field::new("sequence", DataType::UInt64, true),
+        Field::new("bytes", DataType::UInt32, true),
+        Field::new("late_ns", DataType::Int64, true),
+    ]
+}
+
 impl Columns {
     /// `with_rows`: there will be rows, which need dictionaries. A file holds each once, so that there is one for all batches.
     fn new(names: &EventNames, with_rows: bool) -> Result<Self, ArrowError> {
         let many = names.entities.ends.len() > i16::MAX as usize;
-        let key = || if many { DataType::Int32 } else { DataType::Int16 };
-        let fields = vec![
-            Field::new("time_ns", DataType::Int64, false),
-            named("event", DataType::Int8, false),
-            named("entity", key(), false),
-            named("flow", key(), true),
-            named("kind", DataType::Int8, true),
-            named("cause", DataType::Int8, true),
-            Field::new("sequence", DataType::UInt64, true),
-            Field::new("bytes", DataType::UInt32, true),
-            Field::new("late_ns", DataType::Int64, true),
-        ];
         let metadata = BTreeMap::from([("headway.events".to_owned(), VERSION.to_string())]);
-        let mut file = ArrowFile::new(Arc::new(Schema::new_with_metadata(fields, metadata)))?;
+        let mut file = ArrowFile::new(Arc::new(Schema::new_with_metadata(fields(many), metadata)))?;
         let mut entity_keys = Vec::new();
         if with_rows {
             let (entities, keys) = each_once(&names.entities);

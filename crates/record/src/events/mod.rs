@@ -4,15 +4,26 @@
 //! Of each of these [`MOST_ROWS`] are kept, the first ones; how many more there were is told in the schema's metadata.
 
 mod log;
+mod read;
 mod row;
 
 pub use log::{EventLog, EventNames};
+pub use read::event_batches;
 pub use row::{Event, EventCause, EventKind};
 
 /// So many rows of each kind of event are kept.
 pub const MOST_ROWS: u64 = 1 << 18;
 
-/// Why `events.arrow` could not be written.
+/// Why events could not be written or read.
 #[derive(Debug, thiserror::Error)]
-#[error("events.arrow could not be written: {0}")]
-pub struct EventsError(#[from] arrow_schema::ArrowError);
+pub enum EventsError {
+    /// Writing failed.
+    #[error("events.arrow could not be written: {0}")]
+    Write(#[from] arrow_schema::ArrowError),
+    /// The bytes are not a whole file of events.
+    #[error("not a readable events.arrow (an Arrow IPC file): {what}")]
+    Damaged {
+        /// Where reading ended.
+        what: &'static str,
+    },
+}
