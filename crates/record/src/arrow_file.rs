@@ -239,8 +239,8 @@ impl ArrowFile {
 
 impl Batch {
     fn new() -> Self {
-        // What is further back than 64 kB no match of LZ4's reaches.
-        let blocks = FrameInfo::new().block_size(BlockSize::Max64KB);
+        // A column of a batch is one block, so that each match may reach as far back as matches can.
+        let blocks = FrameInfo::new().block_size(BlockSize::Max1MB);
         Self {
             encoder: FrameEncoder::with_frame_info(blocks, Vec::new()),
             rows: 0,

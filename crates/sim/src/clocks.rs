@@ -1,7 +1,7 @@
 //! The clocks of a flow's ends, and whose time is meant.
 
 use crate::packet::Data;
-use headway_media::{Media, Unsent, Write};
+use headway_media::{Media, Write};
 use headway_record::FlowMeter;
 use headway_scenario::{Scenario, Spread};
 use headway_units::{Clock, Duration, Instant, Offset, Random, Skew};
@@ -57,34 +57,18 @@ fn in_true_time(clock: &Clock, write: &mut Write) {
 pub(crate) struct Meter<'a> {
     pub(crate) flow: &'a mut FlowMeter,
     clock: Option<&'a Clock>,
-    /// Where what was thrown away is kept for who is told of it, if anybody is.
-    unsent: Option<&'a mut Vec<Unsent>>,
 }
 
 impl<'a> Meter<'a> {
     /// Of an end by the simulator's clock.
     #[inline]
-    pub(crate) fn new(flow: &'a mut FlowMeter, unsent: Option<&'a mut Vec<Unsent>>) -> Self {
-        Self { flow, clock: None, unsent }
+    pub(crate) fn new(flow: &'a mut FlowMeter) -> Self {
+        Self { flow, clock: None }
     }
 
-    /// The same of an end by this clock.
-    pub(crate) fn by(self, clock: Option<&'a Clock>) -> Self {
-        Self { clock, ..self }
-    }
-
-    /// The same for a while.
-    pub(crate) fn borrowed(&mut self) -> Meter<'_> {
-        Meter { flow: self.flow, clock: self.clock, unsent: self.unsent.as_deref_mut() }
-    }
-
-    /// Counts what was thrown away.
-    pub(crate) fn unsent(&mut self, now: Instant, unsent: Unsent) {
-        let lateness = self.wait(now, unsent.lateness);
-        self.flow.unsent(self.time(now), unsent.media.kind, unsent.cause, lateness);
-        if let Some(kept) = &mut self.unsent {
-            kept.push(Unsent { lateness, ..unsent });
-        }
+    /// Of an end by this clock.
+    pub(crate) fn by(flow: &'a mut FlowMeter, clock: Option<&'a Clock>) -> Self {
+        Self { flow, clock }
     }
 
     /// The true time of an instant of the sender's.

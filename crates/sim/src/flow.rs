@@ -2,16 +2,17 @@
 
 pub(crate) mod struck;
 
-use crate::clocks::FlowClocks;
+use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet};
+use crate::send_queue::SendQueue;
 use crate::timer::{Owner, Timer};
 use crate::transport::{Taken, Transport};
 use headway_link::Handle;
-use headway_media::{Backlog, Source};
+use headway_media::{Backlog, Source, Unsent};
 use headway_prefetch::fetch_first;
 use headway_record::WrittenFrame;
 use headway_tcp::Counters;
@@ -147,14 +148,15 @@ impl Flow {
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
     fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         let more = self.takes_some(now, due, network);
-        network.tell_unsent(now.at, self.id);
+        self.tell_unsent(now.at, network);
         more
     }
 
     #[inline(always)]
     fn takes_some<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
-            match self.transport.take(now.at, due, &mut self.source, &mut network.meter(self.id)) {
+            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+            match self.transport.take(now.at, due, &mut self.source, meter) {
                 Taken::Nothing => return false,
                 Taken::Kept => {}
                 Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
@@ -270,7 +272,8 @@ impl Flow {
     fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
         let mut room = BURST;
         while room > 0 {
-            let Some(envelope) = self.transport.poll_transmit(at, &mut network.meter(self.id)) else { break };
+            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+            let Some(envelope) = self.transport.poll_transmit(at, meter) else { break };
             room -= 1;
             if O::TELLS
                 && let Body::Tcp(tcp) = &envelope.body
@@ -281,7 +284,7 @@ impl Flow {
             }
             network.inject(now, self.id, self.forward, true, envelope);
         }
-        network.tell_unsent(now.at, self.id);
+        self.tell_unsent(now.at, network);
         if room == 0 {
             self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
         }
@@ -296,6 +299,16 @@ impl Flow {
         } else {
             let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
+        }
+    }
+
+    /// Tells what the send queue has thrown away since it was told last.
+    #[inline(always)]
+    pub(crate) fn tell_unsent<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+        if O::TELLS
+            && let Some(untold) = self.transport.send_queue().and_then(SendQueue::untold)
+        {
+            tell_each(untold, now, self.id, network);
         }
     }
 
@@ -329,4 +342,10 @@ impl Flow {
         let due = self.transport.poll_receiver_timeout();
         self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), &mut network.events);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_each<O: Observer>(untold: &mut Vec<Unsent>, now: Instant, flow: FlowId, network: &mut Network<O>) {
+    untold.drain(..).for_each(|unsent| network.observer.unsent(now, flow.0 as usize, &unsent));
 }

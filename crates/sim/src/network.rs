@@ -6,13 +6,11 @@ mod fetch;
 mod hosts;
 mod judged;
 
-use crate::clocks::Meter;
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
-use headway_media::Unsent;
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
 use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
@@ -80,8 +78,6 @@ pub(crate) struct Network<O> {
     packets: Pool<Packet>,
     next_uid: u64,
     ended: Ended,
-    /// What send queues have thrown away and nobody was told of yet.
-    unsent: Vec<Unsent>,
     hosts: Hosts,
     /// Of flows whose receivers tell losses apart; empty if there are none.
     judged: Vec<Option<Box<Judged>>>,
@@ -132,7 +128,6 @@ impl<O: Observer> Network<O> {
             packets: Pool::default(),
             next_uid: 0,
             ended: Ended::default(),
-            unsent: Vec::new(),
             hosts: Hosts::new(scenario),
             judged: judged::of(scenario),
             overflowed: None,
@@ -147,26 +142,6 @@ impl<O: Observer> Network<O> {
     /// When a packet was not sent because there were [`MOST_PACKETS`]: from then on the run is not true.
     pub(crate) fn overflowed(&self) -> Option<Instant> {
         self.overflowed
-    }
-
-    /// The meter of a flow, as its sending end uses it.
-    #[inline]
-    pub(crate) fn meter(&mut self, flow: FlowId) -> Meter<'_> {
-        Meter::new(&mut self.flow_meters[flow.0 as usize], O::TELLS.then_some(&mut self.unsent))
-    }
-
-    /// Tells what a flow's send queue has thrown away.
-    #[inline]
-    pub(crate) fn tell_unsent(&mut self, now: Instant, flow: FlowId) {
-        if O::TELLS && !self.unsent.is_empty() {
-            self.tell_each_unsent(now, flow);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tell_each_unsent(&mut self, now: Instant, flow: FlowId) {
-        self.unsent.drain(..).for_each(|unsent| self.observer.unsent(now, flow.0 as usize, &unsent));
     }
 
     /// A flow's sender has measured a round trip.
@@ -366,12 +341,13 @@ impl<O: Observer> Network<O> {
     }
 
     /// The packet has reached its end and is no more. `goodput` bytes of it were of use.
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let packet = self.packets.get(handle);
         if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].received(now, &flow_packet(packet), goodput);
-            // A deadline that nobody has is far in the future.
-            if O::TELLS && packet.body.data().is_some_and(|data| data.deadline < now) {
+            let received = flow_packet(packet);
+            self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
+            if O::TELLS && received.deadline.is_some_and(|deadline| deadline < now) {
                 self.tell_late(now, handle);
             }
         }
@@ -381,7 +357,7 @@ impl<O: Observer> Network<O> {
 }
 
 impl<O: Observer> Network<O> {
-    /// A packet has come after its deadline.
+    /// A packet has come after its deadline: out of the way of those that have none.
     #[cold]
     #[inline(never)]
     fn tell_late(&mut self, now: Instant, handle: Handle) {

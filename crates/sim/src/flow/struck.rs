@@ -1,6 +1,7 @@
 //! A flow's ends under attack.
 
 use super::{BURST, Flow};
+use crate::clocks::Meter;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Body, Envelope, RawEnd};
@@ -92,13 +93,13 @@ impl Flow {
             self.acknowledge_at(now, now.at, network);
         } else {
             for _ in 0..BURST {
-                let mut meter = network.meter(self.id).by(sender_clock.as_ref());
+                let mut meter = Meter::by(&mut network.flow_meters[self.id.0 as usize], sender_clock.as_ref());
                 let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
                 struck.count(&envelope);
                 client.queue.tell(at_client, &mut meter);
-                network.tell_unsent(now.at, self.id);
                 network.inject(now, self.id, self.forward, true, envelope);
             }
+            // That tells what was thrown away, too.
             self.transmit(now, network);
         }
         Some(struck)

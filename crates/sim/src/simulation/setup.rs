@@ -80,6 +80,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for (number, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
+            if O::TELLS
+                && let Some(queue) = flow.transport.send_queue()
+            {
+                queue.tells_unsent();
+            }
             flow.set_off(&mut network.events);
             flows.push(flow);
         }

@@ -30,7 +30,7 @@ impl Clocked {
     }
 
     fn meter<'a>(clocks: &'a FlowClocks, meter: &'a mut Meter<'_>) -> Meter<'a> {
-        meter.borrowed().by(Some(&clocks.sender))
+        Meter::by(meter.flow, Some(&clocks.sender))
     }
 }
 
