@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test fmt lint traceability arithmetic python wheel bench instructions misses deny fuzz docs pictures papers clean
+.PHONY: demo test fmt lint traceability arithmetic python wheel viewer bench instructions misses deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -42,6 +42,11 @@ python: toolchain
 ## The same, as it is released: one wheel for every Python from 3.10 on, in out/wheels; needs maturin (`pip install maturin`).
 wheel: toolchain
 	cd python && maturin build --release --out ../out/wheels
+
+## The page of `headway view`, which the program takes in when it is built next; needs Node 20.19 or newer with npm (https://nodejs.org). viewer/check tests it.
+viewer:
+	@command -v npm >/dev/null || { echo "the viewer needs Node 20.19 or newer with npm: https://nodejs.org" >&2; exit 1; }
+	cd viewer && npm ci --silent && npm run --silent build
 
 ## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
 bench: toolchain

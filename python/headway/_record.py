@@ -105,6 +105,14 @@ class Record:
         return Table(self._inner.series())
 
     @property
+    def events(self) -> Table:
+        """What went wrong, and when: time_ns, event, entity, flow, kind, cause, sequence, bytes, late_ns.
+
+        Without columns if the record has none: those that a sweep's run or `headway live` has left.
+        """
+        return Table(self._inner.events())
+
+    @property
     def distributions(self) -> dict[str, Any] | None:
         """How long each packet and frame took, as `distributions.json` has it.
 
@@ -150,22 +158,17 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         was = self._inner
-        return _again, (
-            was.summary_json,
-            was.series_bytes,
-            was.distributions_json,
-            was.traces,
-            was.timing_json,
-            self.scenario,
-        )
+        parts = was.summary_json, was.series_bytes, was.events_bytes, was.distributions_json, was.traces, was.timing_json
+        return _again, (*parts, self.scenario)
 
 
 def _again(
     summary: str,
     series: bytes | None,
+    events: bytes | None,
     distributions: str | None,
     traces: dict[str, bytes],
     timing: str,
     scenario: Scenario,
 ) -> Record:
-    return Record._of(_native.Record(summary, series, distributions, traces, timing), scenario)
+    return Record._of(_native.Record(summary, series, events, distributions, traces, timing), scenario)

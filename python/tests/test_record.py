@@ -137,8 +137,9 @@ def test_the_folder_is_that_of_the_command(tmp_path):
     if not program:
         pytest.skip("HEADWAY names no program")
     scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml").set("record.distributions", True)
-    scenario.run(trace=["ns2", "pcapng"]).save(tmp_path / "python")
-    words = ["run", "--quiet", "--trace", "ns2", "--trace", "pcapng", "--out", tmp_path / "command"]
+    traces = ["ns2", "pcapng", "packets"]
+    scenario.run(trace=traces).save(tmp_path / "python")
+    words = ["run", "--quiet", *(word for trace in traces for word in ("--trace", trace)), "--out", tmp_path / "command"]
     words += ["--set", "record.distributions=true"]
     subprocess.run([program, *words, ROOT / "scenarios/demo.toml"], check=True, stdout=subprocess.DEVNULL)
     files = {
@@ -162,6 +163,28 @@ def test_distributions_are_kept_where_they_are_asked_for(scenario, tmp_path):
     record.save(tmp_path / "record")
     for again in (Record.load(tmp_path / "record"), pickle.loads(pickle.dumps(record))):
         assert again.distributions == record.distributions
+
+
+def test_events_are_a_table(scenario, tmp_path):
+    record = scenario.run()
+    events = record.events.to_pandas()
+    drops = events[events.event == "drop"].groupby("entity", observed=True).size()
+    links = record.links.to_pandas().set_index("name")
+    for link, dropped in drops.items():
+        assert dropped == sum(links.loc[link, [name for name in links if name.startswith("dropped_packets")]].fillna(0))
+    assert (events.time_ns.diff().dropna() >= 0).all()
+    record.save(tmp_path / "record")
+    assert pyarrow.table(Record.load(tmp_path / "record").events) == pyarrow.table(record.events)
+    theirs = pyarrow.ipc.open_file(tmp_path / "record/events.arrow").read_all()
+    assert theirs.to_pylist() == pyarrow.table(record.events).to_pylist()
+
+
+def test_packets_are_a_table(scenario):
+    packets = pyarrow.ipc.open_file(scenario.run(trace="packets").traces["packets"]).read_all()
+    metadata = {key.decode(): value.decode() for key, value in packets.schema.metadata.items()}
+    links = [link["name"] for link in json.loads(metadata["links"])]
+    assert links == scenario.run().links.to_pandas()["name"].tolist()
+    assert int(metadata["rows"]) == len(packets)
 
 
 def test_traces_are_bytes(scenario, tmp_path):

@@ -109,13 +109,15 @@ fn a_folder_that_no_run_has_left_stays_as_it_is() {
 fn a_record_is_written_over_and_what_else_lies_there_stays() {
     let place = Place::new();
     fs::create_dir(place.path("empty")).unwrap();
-    place.does("run voice.toml --out empty --trace ns2");
+    place.does("run voice.toml --out empty --trace ns2 --trace packets");
+    assert!(place.path("empty/packets.index.json").exists());
     place.does("plot empty");
     place.write("empty/notes.txt", "mine");
     place.write("empty/.lock", "mine");
     place.does("run voice.toml --out empty --seed 2");
     assert_eq!((place.read("empty/notes.txt"), place.read("empty/.lock")), ("mine".into(), "mine".into()));
     assert!(place.read("empty/summary.json").contains("\"seed\": 2"));
+    assert!(!place.path("empty/packets.arrow").exists() && !place.path("empty/packets.index.json").exists());
     assert!(!place.path("empty/trace.tr").exists() && !place.path("empty/throughput.svg").exists());
 }
 
@@ -216,7 +218,7 @@ fn a_record_that_was_cut_or_edited_is_run_again_and_told() {
     let again = "run sweep.toml --out sweep --trace ns2";
     assert!(place.does(again).contains("3 of 3 runs reused"), "nothing was changed");
     let whole = all(&runs[0]);
-    for name in ["series.arrow", "summary.json", "trace.tr", "scenario.toml"] {
+    for name in ["series.arrow", "events.arrow", "summary.json", "trace.tr", "scenario.toml"] {
         let file = runs[0].join(name);
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();

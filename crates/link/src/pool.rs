@@ -22,6 +22,13 @@ pub struct Handle(pub(crate) u32);
 
 impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// Its place in the pool, which no two packets have at once: what is noted of a packet elsewhere can be kept in a list.
+    #[must_use]
+    #[inline]
+    pub const fn place(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// What a link notes of a packet, beside the packet. The notes and the first 16 bytes of the packet are one cache line.

@@ -6,8 +6,9 @@ use crate::scenario::{Scenario, trace_format};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_schema::Schema;
 use headway_record::{Expression, ExpressionError, Numbers, SeriesError, SeriesTable, Summary};
-use headway_record::{flow_table, link_table, series_batches, series_schema};
+use headway_record::{event_batches, flow_table, link_table, series_batches, series_schema};
 use headway_run::{Error, Folder, Timing, TraceFormat};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A series: its entity, times in s, values.
 type Samples = (String, Vec<f64>, Vec<f64>);
@@ -26,6 +28,8 @@ pub(crate) struct Record {
     summary: Summary,
     /// The bytes of `series.arrow`.
     series: Option<Buffer>,
+    /// Those of `events.arrow`.
+    events: Option<Vec<u8>>,
     /// `distributions.json`.
     distributions: Option<String>,
     traces: Vec<(TraceFormat, Vec<u8>)>,
@@ -36,11 +40,12 @@ impl Record {
     pub(crate) fn new(
         summary: Summary,
         series: Option<Vec<u8>>,
+        events: Option<Vec<u8>>,
         distributions: Option<String>,
         traces: Vec<(TraceFormat, Vec<u8>)>,
         timing: Timing,
     ) -> Self {
-        Self { summary, series: series.map(Buffer::from_vec), distributions, traces, timing }
+        Self { summary, series: series.map(Buffer::from_vec), events, distributions, traces, timing }
     }
 
     fn batches(&self) -> Result<Vec<RecordBatch>, SeriesError> {
@@ -55,11 +60,12 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// A record of its parts: `summary.json`, `series.arrow`, `distributions.json`, traces by their format, `timing.json`.
+    /// A record of its parts: `summary.json`, `series.arrow`, `events.arrow`, `distributions.json`, traces by their format, `timing.json`.
     #[new]
     fn of_parts(
         summary: &str,
         series: Option<Vec<u8>>,
+        events: Option<Vec<u8>>,
         distributions: Option<String>,
         traces: BTreeMap<String, Vec<u8>>,
         timing: &str,
@@ -67,7 +73,7 @@ impl Record {
         let summary = Summary::from_json(summary).map_err(wrong)?;
         let traces = traces.into_iter().map(|(name, bytes)| Ok((trace_format(&name)?, bytes)));
         let timing = serde_json::from_str(timing).map_err(wrong)?;
-        Ok(Self::new(summary, series, distributions, traces.collect::<PyResult<_>>()?, timing))
+        Ok(Self::new(summary, series, events, distributions, traces.collect::<PyResult<_>>()?, timing))
     }
 
     /// Reads a record from its folder, without its traces.
@@ -81,6 +87,7 @@ impl Record {
         let mut files: Vec<(&str, &[u8])> =
             self.traces.iter().map(|(format, bytes)| (format.file(), bytes.as_slice())).collect();
         files.extend(self.series.iter().map(|series| (Folder::SERIES, series.as_slice())));
+        files.extend(self.events.iter().map(|events| (Folder::EVENTS, events.as_slice())));
         files.extend(self.distributions.iter().map(|text| (Folder::DISTRIBUTIONS, text.as_bytes())));
         let job = scenario.job(Folder::named(&path));
         let saved = py.detach(|| job.save(&self.summary, &self.timing, &files));
@@ -103,6 +110,12 @@ impl Record {
     #[getter]
     fn series_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.series.as_ref().map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    /// The bytes of `events.arrow`.
+    #[getter]
+    fn events_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.events.as_ref().map(|bytes| PyBytes::new(py, bytes))
     }
 
     /// `distributions.json`.
@@ -130,6 +143,13 @@ impl Record {
     /// `series.arrow` as it lies in memory; without rows if there is none.
     fn series(&self) -> PyResult<Table> {
         Ok(Table::new(series_schema(), self.batches().map_err(wrong)?))
+    }
+
+    /// `events.arrow`; without columns if the record has none.
+    fn events(&self) -> PyResult<Table> {
+        let Some(bytes) = &self.events else { return Ok(Table::new(Arc::new(Schema::empty()), Vec::new())) };
+        let (schema, batches) = event_batches(bytes).map_err(wrong)?;
+        Ok(Table::new(schema, batches))
     }
 
     /// Every series of this metric.
@@ -169,9 +189,13 @@ fn load(folder: &Folder) -> Result<Record, Error> {
     let optional = |name: &str| folder.path(name).exists().then(|| folder.read(name)).transpose();
     let distributions = optional(Folder::DISTRIBUTIONS)?.map(String::from_utf8).transpose();
     let distributions = distributions.map_err(|error| no_record(Folder::DISTRIBUTIONS, error.to_string()))?;
-    let record = Record::new(summary, optional(Folder::SERIES)?, distributions, Vec::new(), timing);
+    let (series, events) = (optional(Folder::SERIES)?, optional(Folder::EVENTS)?);
+    let record = Record::new(summary, series, events, distributions, Vec::new(), timing);
     // What is damaged is told now, and not where it is looked at.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
+    if let Some(bytes) = &record.events {
+        event_batches(bytes).map_err(|error| no_record(Folder::EVENTS, error.to_string()))?;
+    }
     Ok(record)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::object::Raised;
 use crate::record::Record;
-use headway_run::{Error, Simulated, TraceFormat, Traces, Watch, simulate};
+use headway_run::{Error, Simulated, TraceFormat, Traces, Tracing, Watch, simulate};
 use headway_scenario::Scenario;
-use headway_sim::Observer;
+use headway_sim::{EventTrace, PacketTrace};
 use headway_units::Duration;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -81,25 +81,19 @@ pub(crate) fn run(
     traces: &[TraceFormat],
     watch: &dyn Watch,
 ) -> Result<(Record, Option<String>), Error> {
-    if traces.is_empty() {
-        return observed(scenario, (), watch, |()| Vec::new());
+    let packets_alone = traces.iter().all(|format| *format == TraceFormat::Packets);
+    match traces {
+        [] => observed(scenario, (), watch),
+        _ if packets_alone => observed(scenario, PacketTrace::new(scenario), watch),
+        _ => observed(scenario, Traces::new(scenario, traces), watch),
     }
-    let take = |mut traces: Traces| {
-        let formats = traces.formats().into_iter();
-        formats.map(|format| (format, traces.take(format))).collect()
-    };
-    observed(scenario, Traces::new(scenario, traces), watch, take)
 }
 
-fn observed<O: Observer>(
-    scenario: &Scenario,
-    observer: O,
-    watch: &dyn Watch,
-    take_traces: impl FnOnce(O) -> Vec<(TraceFormat, Vec<u8>)>,
-) -> Result<(Record, Option<String>), Error> {
+fn observed<T: Tracing>(scenario: &Scenario, traces: T, watch: &dyn Watch) -> Result<(Record, Option<String>), Error> {
     let mut series = Vec::new();
     // A vector does not fail.
     let not_written = |error: headway_record::SeriesError| Error::Scenario(error.to_string());
+    let observer = (EventTrace::new(scenario), traces);
     let Simulated { mut record, timing, outcome } = simulate(scenario, observer, watch, |simulation| {
         simulation.series_mut().map_or(Ok(()), |samples| samples.drain(&mut series)).map_err(not_written)
     })?;
@@ -108,7 +102,11 @@ fn observed<O: Observer>(
         None => None,
     };
     let distributions = record.distributions.as_ref().map(|distributions| distributions.to_json());
-    let record = Record::new(record.summary, series, distributions, take_traces(record.observer), timing);
+    let (events, mut traces) = record.observer;
+    let events = events.finish().map_err(|error| Error::Trace(error.to_string()))?;
+    let formats = traces.formats().into_iter();
+    let traces = formats.map(|format| Ok((format, traces.take(format)?))).collect::<Result<_, Error>>()?;
+    let record = Record::new(record.summary, series, Some(events), distributions, traces, timing);
     Ok((record, outcome.err().map(|error| error.to_string())))
 }
 

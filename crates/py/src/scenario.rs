@@ -226,7 +226,8 @@ fn overrides(sets: &[String]) -> Result<Vec<Override>, ScenarioError> {
 /// The trace of this name.
 pub(crate) fn trace_format(name: &str) -> PyResult<TraceFormat> {
     TraceFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-        let known = TraceFormat::ALL.map(TraceFormat::name).join(" and ");
+        let [rest @ .., last] = TraceFormat::ALL.map(TraceFormat::name);
+        let known = format!("{} and {last}", rest.join(", "));
         PyValueError::new_err(format!("there is no trace \"{name}\"; there are {known}"))
     })
 }

@@ -4,8 +4,8 @@
 //! said in [`ExternalOptions`], since it cannot be read from a half behind a pointer.
 
 use crate::contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
-    Status,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
+    Setbacks, Stamp, Status,
 };
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::Instant;
@@ -69,6 +69,7 @@ behind_a_pointer! {
     fn handle_timeout([&mut] self, now: Instant);
     fn poll_timeout([&] self) -> Option<Instant>;
     fn status([&] self) -> Status;
+    fn setbacks([&] self) -> Setbacks;
 }
 
 behind_a_pointer! {

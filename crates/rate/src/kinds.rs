@@ -1,8 +1,8 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
-    Status,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
+    Setbacks, Stamp, Status,
 };
 use crate::external::{ExternalOptions, ExternalReceiver, ExternalSender};
 use crate::none::{NoneOptions, NoneReceiver, NoneSender};
@@ -141,6 +141,9 @@ impl SenderHalf for Sender {
     }
     fn status(&self) -> Status {
         each_sender!(self, sender => sender.status())
+    }
+    fn setbacks(&self) -> Setbacks {
+        each_sender!(self, sender => sender.setbacks())
     }
 }
 

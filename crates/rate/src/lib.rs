@@ -21,8 +21,8 @@ mod udpm;
 
 pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp,
-    Status, Timing,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
+    Setbacks, Stamp, Status, Timing,
 };
 pub use external::{
     AnyReceiverHalf, AnySenderHalf, ExternalController, ExternalOptions, ExternalReceiver, ExternalSender,

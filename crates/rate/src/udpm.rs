@@ -14,7 +14,8 @@
 //! sender at its old rate until the next.
 
 use crate::contract::{
-    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Setbacks, Stamp,
+    Status,
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::Pacer;
@@ -168,12 +169,14 @@ pub struct UdpmSender {
     heard: u64,
     pacer: Pacer,
     rtt_ns: Option<f64>,
+    setbacks: Setbacks,
 }
 
 impl UdpmSender {
     pub(crate) fn new(options: &UdpmOptions, context: SenderContext) -> Self {
         let pacer = Pacer::new(Duration::ZERO);
-        Self { options: options.clone(), scale: 0, heard: 0, pacer, rtt_ns: context.rtt.map(|rtt| smoothed(None, rtt)) }
+        let rtt_ns = context.rtt.map(|rtt| smoothed(None, rtt));
+        Self { options: options.clone(), scale: 0, heard: 0, pacer, rtt_ns, setbacks: Setbacks::default() }
     }
 }
 
@@ -203,6 +206,8 @@ impl SenderHalf for UdpmSender {
             && scale <= self.options.top()
             && feedback.acknowledged >= self.heard
         {
+            // Nothing but losses and marks lowers it.
+            self.setbacks.loss_events += u64::from(scale < self.scale);
             (self.scale, self.heard) = (scale, feedback.acknowledged);
         }
     }
@@ -210,6 +215,10 @@ impl SenderHalf for UdpmSender {
     fn status(&self) -> Status {
         let rate = Some(self.options.rate(self.scale));
         Status { target_rate: rate, pacing_rate: rate, rtt: self.rtt_ns.map(whole), ..Status::default() }
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.setbacks
     }
 }
 

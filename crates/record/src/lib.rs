@@ -14,17 +14,21 @@
 //! | [`Distributions`]: how long each packet and frame took | `distributions.json` |
 //! | [`Expression`]: a number by name, `mean(flow[media*].throughput_bps) / 1e3` | its value in a [`Summary`] |
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`], or as Arrow's batches by [`series_batches`] |
+//! | [`PacketRows`]: every packet at every link | `packets.arrow`, and a [`PacketIndex`] beside it |
+//! | [`EventLog`]: drops, timeouts, what came late | `events.arrow` |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
 //! | `plot` (feature of that name): series tables, distributions, samples over a parameter | SVG and PNG |
 #![forbid(unsafe_code)]
 
+mod arrow_file;
 mod attacker;
 mod by_flow;
 mod counts;
 mod delay;
 mod distribution;
 mod estimate;
+mod events;
 mod expression;
 mod fairness;
 mod figures;
@@ -38,6 +42,7 @@ mod judged;
 mod link;
 mod measured;
 pub mod ns2;
+mod packets;
 mod pcapng;
 #[cfg(feature = "plot")]
 pub mod plot;
@@ -54,6 +59,9 @@ pub use counts::DropCounts;
 pub use delay::DelaySummary;
 pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
 pub use estimate::Estimate;
+pub use events::{
+    Event, EventCause, EventKind, EventLog, EventNames, EventsError, MOST_ROWS as MOST_EVENTS, event_batches,
+};
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
 pub use figures::{FIGURES, SERIES_FIGURES};
@@ -65,6 +73,7 @@ pub use ip::{IpAddresses, IpError, IpHeader};
 pub use judged::JudgedSummary;
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
+pub use packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{

@@ -36,6 +36,9 @@ pub enum Error {
     /// What is asked of runs names what none of them has.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
+    /// A trace could not be put into its format.
+    #[error("{0}")]
+    Trace(String),
     /// It was stopped before there was anything to keep.
     #[error("stopped")]
     Stopped,

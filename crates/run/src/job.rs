@@ -5,13 +5,13 @@ use crate::code::CODE;
 use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
 use crate::simulate::{Simulated, Timing, simulate};
-use crate::traces::{TraceFormat, Traces};
+use crate::traces::{TraceFormat, Traces, Tracing};
+use crate::watching::Files;
 use crate::{Error, Watch};
-use headway_record::{SeriesError, Summary};
+use headway_record::{PacketIndex, SeriesError, Summary};
 use headway_scenario::Scenario;
-use headway_sim::{Observer, RunError, Simulation};
+use headway_sim::{EventTrace, PacketTrace, RunError, Simulation};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::Arc;
 
 /// A run to do.
@@ -78,8 +78,8 @@ impl Job {
         let ours = timing.code.as_deref() == Some(CODE) && timing.inputs.as_ref() == Some(&self.inputs());
         let series = self.scenario.series.map(|_| Folder::SERIES);
         let distributions = self.scenario.distributions.then_some(Folder::DISTRIBUTIONS);
-        let traces = self.traces.iter().map(|format| format.file());
-        let wanted = [Folder::SUMMARY].into_iter().chain(series).chain(distributions).chain(traces);
+        let traces = self.traces.iter().flat_map(|format| format.files());
+        let wanted = [Folder::SUMMARY, Folder::EVENTS].into_iter().chain(series).chain(distributions).chain(traces);
         let whole = wanted.into_iter().all(|name| sums.of(name).is_some());
         Summary::from_json(&summary).ok().filter(|summary| ours && whole && summary.complete)
     }
@@ -95,21 +95,27 @@ impl Job {
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let _lock = self.folder.claim(Holds::Record)?;
         let mut sums = self.begin()?;
+        let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
         let ended = match self.traces[..] {
-            [] => self.simulate((), |(): &mut ()| Ok(()), watch, &mut sums)?,
-            _ => self.run_traced(watch, &mut sums)?,
+            [] => self.simulate((), watch, &mut sums)?,
+            // It makes no events of its own, as the others do.
+            _ if packets_alone => self.simulate(PacketTrace::new(&self.scenario), watch, &mut sums)?,
+            _ => self.simulate(Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
         };
         self.end(ended, sums)
     }
 
-    /// Writes the record of a run that was done in memory, with these files of it beside its summary.
+    /// Writes the record of a run that was done in memory, with these files of it beside its summary. Packets have their index beside them.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, summary: &Summary, timing: &Timing, files: &[(&str, &[u8])]) -> Result<(), Error> {
         let _lock = self.folder.claim(Holds::Record)?;
         let mut sums = self.begin()?;
-        for (name, bytes) in files {
+        let packets = files.iter().find(|(name, _)| *name == TraceFormat::Packets.file());
+        let index = packets.and_then(|(_, trace)| PacketIndex::text_of(trace));
+        let index = index.as_ref().map(|text| (Folder::PACKET_INDEX, text.as_bytes()));
+        for (name, bytes) in files.iter().copied().chain(index) {
             sums.add(name, self.folder.write(name, bytes)?);
         }
         self.end(Ended { summary: summary.clone(), timing: timing.clone(), outcome: Ok(()) }, sums).map(|_| ())
@@ -129,40 +135,17 @@ impl Job {
         Ok(sums)
     }
 
-    fn run_traced(&self, watch: &dyn Watch, sums: &mut Checksums) -> Result<Ended, Error> {
-        let mut traces = Traces::new(&self.scenario, &self.traces);
-        let mut files = Vec::new();
-        for format in traces.formats() {
-            files.push((format, self.folder.begin(format.file())?));
-        }
-        let mut write = |traces: &mut Traces| {
-            files.iter_mut().try_for_each(|(format, file)| {
-                let path = self.folder.path(format.file());
-                file.writer().write_all(&traces.take(*format)).map_err(Error::file("write", &path))
-            })
-        };
-        // What is there before the first packet.
-        write(&mut traces)?;
-        let ended = self.simulate(traces, &mut write, watch, sums)?;
-        for (format, file) in files {
-            sums.add(format.file(), file.end()?);
-        }
-        Ok(ended)
-    }
-
-    fn simulate<O: Observer>(
-        &self,
-        observer: O,
-        mut after_slice: impl FnMut(&mut O) -> Result<(), Error>,
-        watch: &dyn Watch,
-        sums: &mut Checksums,
-    ) -> Result<Ended, Error> {
+    fn simulate<T: Tracing>(&self, traces: T, watch: &dyn Watch, sums: &mut Checksums) -> Result<Ended, Error> {
+        let mut observer = (EventTrace::new(&self.scenario), traces);
         let mut series = match self.scenario.series {
             Some(_) => Some(self.folder.begin(Folder::SERIES)?),
             None => None,
         };
-        let each_slice = |simulation: &mut Simulation<'_, O>| {
-            after_slice(simulation.observer_mut())?;
+        let mut files = Files::begin(&self.folder, &observer.1)?;
+        // What is there before the first packet.
+        files.write(&self.folder, &mut observer)?;
+        let each_slice = |simulation: &mut Simulation<'_, (EventTrace, T)>| {
+            files.write(&self.folder, simulation.observer_mut())?;
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
                 samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;
             }
@@ -173,6 +156,7 @@ impl Job {
             samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
             sums.add(Folder::SERIES, file.end()?);
         }
+        files.end(&self.folder, record.observer, sums)?;
         if let Some(distributions) = &record.distributions {
             let json = distributions.to_json();
             sums.add(Folder::DISTRIBUTIONS, self.folder.write(Folder::DISTRIBUTIONS, json.as_bytes())?);

@@ -26,6 +26,7 @@ mod sweep;
 mod text;
 mod traces;
 mod watch;
+mod watching;
 
 pub use checksums::{Checksum, Checksums, Hashing};
 pub use code::CODE;
@@ -42,5 +43,5 @@ pub use sweep::{
     NoSuchValue, Number, Places, RUNS, Session, Sweep, Task, Threads, listed, read_table,
 };
 pub use text::{Beside, ScenarioText};
-pub use traces::{TraceFormat, Traces};
+pub use traces::{TraceFormat, Traces, Tracing};
 pub use watch::Watch;

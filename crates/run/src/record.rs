@@ -14,6 +14,10 @@ impl Folder {
     pub const SUMMARY: &str = "summary.json";
     /// Samples over time.
     pub const SERIES: &str = "series.arrow";
+    /// Drops, timeouts, what came late.
+    pub const EVENTS: &str = "events.arrow";
+    /// Where what is in `packets.arrow`.
+    pub const PACKET_INDEX: &str = "packets.index.json";
     /// How long each packet and frame took, of a run that was to keep it.
     pub const DISTRIBUTIONS: &str = "distributions.json";
     /// What the run took.
@@ -25,9 +29,9 @@ impl Folder {
 
     /// The files of every record, the summary first, the checksums last.
     fn own() -> impl Iterator<Item = &'static str> {
-        let traces = TraceFormat::ALL.into_iter().map(TraceFormat::file);
+        let traces = TraceFormat::ALL.into_iter().flat_map(TraceFormat::files);
         let rest = [Self::TIMING, Self::LIVE, Self::SCENARIO, Self::CHECKSUMS];
-        [Self::SUMMARY, Self::SERIES, Self::DISTRIBUTIONS].into_iter().chain(traces).chain(rest)
+        [Self::SUMMARY, Self::SERIES, Self::EVENTS, Self::DISTRIBUTIONS].into_iter().chain(traces).chain(rest)
     }
 
     /// Removes what an earlier run has left here, pictures of it too, the summary first: without it the rest is no

@@ -1,8 +1,11 @@
 //! The packet traces of one run.
 
+use crate::Error;
+use crate::folder::Folder;
+use headway_record::PacketIndex;
 use headway_scenario::Scenario;
-use headway_sim::{LinkEvent, Ns2Trace, Observer, Packet, PcapngTrace};
-use headway_units::Instant;
+use headway_sim::{LinkEvent, Ns2Trace, Observer, OfferedHop, Packet, PacketTrace, PcapngTrace};
+use headway_units::{DropCause, Instant};
 
 /// In what words packets are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,18 +14,21 @@ pub enum TraceFormat {
     Ns2,
     /// What every link transmits, for Wireshark, in `trace.pcapng`.
     Pcapng,
+    /// What became of every packet at every link, in columns, in `packets.arrow`; `packets.index.json` says where what is.
+    Packets,
 }
 
 impl TraceFormat {
     /// Every one.
-    pub const ALL: [Self; 2] = [Self::Ns2, Self::Pcapng];
+    pub const ALL: [Self; 3] = [Self::Ns2, Self::Pcapng, Self::Packets];
 
-    /// What it is called: `ns2`, `pcapng`.
+    /// What it is called: `ns2`, `pcapng`, `packets`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns2",
             Self::Pcapng => "pcapng",
+            Self::Packets => "packets",
         }
     }
 
@@ -32,15 +38,67 @@ impl TraceFormat {
         match self {
             Self::Ns2 => "trace.tr",
             Self::Pcapng => "trace.pcapng",
+            Self::Packets => "packets.arrow",
         }
+    }
+
+    /// All files that a run leaves of it.
+    pub(crate) fn files(self) -> impl Iterator<Item = &'static str> {
+        let beside = (self == Self::Packets).then_some(Folder::PACKET_INDEX);
+        [self.file()].into_iter().chain(beside)
     }
 }
 
-/// Those that were asked for.
+/// What traces a run.
+pub trait Tracing: Observer {
+    /// Each trace that there is, once.
+    fn formats(&self) -> Vec<TraceFormat>;
+
+    /// What was traced since the last call.
+    ///
+    /// # Errors
+    /// It could not be put into its format.
+    fn take(&mut self, format: TraceFormat) -> Result<Vec<u8>, Error>;
+
+    /// Where what is in `packets.arrow`, once the run is over; none without that.
+    fn packet_index(&self) -> Option<&PacketIndex> {
+        None
+    }
+}
+
+/// Nothing does.
+impl Tracing for () {
+    fn formats(&self) -> Vec<TraceFormat> {
+        Vec::new()
+    }
+
+    fn take(&mut self, _: TraceFormat) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+/// Packets in columns, alone.
+impl Tracing for PacketTrace {
+    fn formats(&self) -> Vec<TraceFormat> {
+        vec![TraceFormat::Packets]
+    }
+
+    fn take(&mut self, _: TraceFormat) -> Result<Vec<u8>, Error> {
+        let not_made = |error: headway_record::PacketsError| Error::Trace(error.to_string());
+        Self::take(self).map_err(not_made)
+    }
+
+    fn packet_index(&self) -> Option<&PacketIndex> {
+        self.index()
+    }
+}
+
+/// Any that were asked for.
 #[derive(Debug)]
 pub struct Traces {
     ns2: Option<Ns2Trace>,
     pcapng: Option<PcapngTrace>,
+    packets: Option<PacketTrace>,
 }
 
 impl Traces {
@@ -51,29 +109,37 @@ impl Traces {
         Self {
             ns2: wants(TraceFormat::Ns2).then(|| Ns2Trace::new(scenario)),
             pcapng: wants(TraceFormat::Pcapng).then(|| PcapngTrace::new(scenario)),
+            packets: wants(TraceFormat::Packets).then(|| PacketTrace::new(scenario)),
         }
     }
+}
 
-    /// Each that there is, once.
-    #[must_use]
-    pub fn formats(&self) -> Vec<TraceFormat> {
+impl Tracing for Traces {
+    fn formats(&self) -> Vec<TraceFormat> {
         let ns2 = self.ns2.as_ref().map(|_| TraceFormat::Ns2);
         let pcapng = self.pcapng.as_ref().map(|_| TraceFormat::Pcapng);
-        ns2.into_iter().chain(pcapng).collect()
+        let packets = self.packets.as_ref().map(|_| TraceFormat::Packets);
+        ns2.into_iter().chain(pcapng).chain(packets).collect()
     }
 
-    /// What was traced since the last call.
-    pub fn take(&mut self, format: TraceFormat) -> Vec<u8> {
+    fn take(&mut self, format: TraceFormat) -> Result<Vec<u8>, Error> {
         match format {
-            TraceFormat::Ns2 => self.ns2.as_mut().map(Ns2Trace::take),
-            TraceFormat::Pcapng => self.pcapng.as_mut().map(PcapngTrace::take),
+            TraceFormat::Ns2 => Ok(self.ns2.as_mut().map(Ns2Trace::take).unwrap_or_default()),
+            TraceFormat::Pcapng => Ok(self.pcapng.as_mut().map(PcapngTrace::take).unwrap_or_default()),
+            TraceFormat::Packets => {
+                self.packets.as_mut().map_or(Ok(Vec::new()), |packets| Tracing::take(packets, format))
+            }
         }
-        .unwrap_or_default()
+    }
+
+    fn packet_index(&self) -> Option<&PacketIndex> {
+        self.packets.as_ref()?.index()
     }
 }
 
 impl Observer for Traces {
     const WATCHES: bool = true;
+    const HOPS: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         if let Some(trace) = &mut self.ns2 {
@@ -81,6 +147,36 @@ impl Observer for Traces {
         }
         if let Some(trace) = &mut self.pcapng {
             trace.link_event(now, event, link, packet);
+        }
+    }
+
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
+        if let Some(trace) = &mut self.packets {
+            trace.hop_offered(now, hop);
+        }
+    }
+
+    fn hop_transmitted(&mut self, slot: usize, start: Instant, end: Instant) {
+        if let Some(trace) = &mut self.packets {
+            trace.hop_transmitted(slot, start, end);
+        }
+    }
+
+    fn hop_marked(&mut self, slot: usize) {
+        if let Some(trace) = &mut self.packets {
+            trace.hop_marked(slot);
+        }
+    }
+
+    fn hop_ended(&mut self, now: Instant, slot: usize, dropped: Option<DropCause>) {
+        if let Some(trace) = &mut self.packets {
+            trace.hop_ended(now, slot, dropped);
+        }
+    }
+
+    fn ended(&mut self, now: Instant) {
+        if let Some(trace) = &mut self.packets {
+            trace.ended(now);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::addresses::{IP_HEADER, address, ports};
 use crate::flow::struck::Struck;
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{Observer, Place};
 use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
 use crate::timer::{Owner, Timer};
 use crate::transport::{SERVICE, Verdict};
@@ -32,6 +32,8 @@ pub(crate) struct AttackerRoutes {
 #[derive(Debug)]
 pub(crate) struct Attacker {
     number: u32,
+    /// Its node's.
+    at: usize,
     salt: u32,
     attack: Attack,
     target: Target,
@@ -58,6 +60,7 @@ impl Attacker {
         };
         Self {
             number: number as u32,
+            at: described.at,
             salt: Random::new(scenario.seed, &format!("attacker {} ties", described.name)).bits() as u32,
             attack: Attack::new(&described.attack, context),
             target,
@@ -124,7 +127,7 @@ impl Attacker {
             }
             Fate::Taken => {
                 self.counted.taken_packets += 1;
-                network.take(handle, DropCause::Channel);
+                network.take(now.at, Place::Node(self.at), handle, DropCause::Channel);
             }
         }
         self.transmit(now, now.at, network);

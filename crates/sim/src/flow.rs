@@ -6,12 +6,13 @@ use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet};
+use crate::send_queue::SendQueue;
 use crate::timer::{Owner, Timer};
 use crate::transport::{Taken, Transport};
 use headway_link::Handle;
-use headway_media::{Backlog, Source};
+use headway_media::{Backlog, Source, Unsent};
 use headway_prefetch::fetch_first;
 use headway_record::WrittenFrame;
 use headway_tcp::Counters;
@@ -44,6 +45,8 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// The sender's counters when measuring began.
     pub(crate) counted_before: Counters,
+    /// What has set the sender back, as far as who watches was told.
+    pub(crate) told: Setbacks,
 }
 
 impl Flow {
@@ -144,6 +147,13 @@ impl Flow {
 
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
     fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
+        let more = self.takes_some(now, due, network);
+        self.tell_unsent(now.at, network);
+        more
+    }
+
+    #[inline(always)]
+    fn takes_some<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
         for _ in 0..BURST {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
             match self.transport.take(now.at, due, &mut self.source, meter) {
@@ -161,6 +171,9 @@ impl Flow {
         let at = now.at.max(due);
         self.transport.handle_sender_timeout(at);
         self.transmit_at(now, at, network);
+        if O::TELLS {
+            self.tell_setbacks(now.at, None, network);
+        }
     }
 
     /// The sink's timer has come, for what was due at `due`.
@@ -195,6 +208,10 @@ impl Flow {
             }
             network.delivered(now.at, handle, 0);
             self.transmit(now, network);
+            // A TCP's show in what it sends again.
+            if O::TELLS && self.transport.tcp().is_none() {
+                self.tell_setbacks(now.at, None, network);
+            }
         }
     }
 
@@ -258,8 +275,16 @@ impl Flow {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
             let Some(envelope) = self.transport.poll_transmit(at, meter) else { break };
             room -= 1;
+            if O::TELLS
+                && let Body::Tcp(tcp) = &envelope.body
+                && tcp.retransmission
+            {
+                let resent = tcp.seq as i64;
+                self.tell_setbacks(now.at, Some(resent), network);
+            }
             network.inject(now, self.id, self.forward, true, envelope);
         }
+        self.tell_unsent(now.at, network);
         if room == 0 {
             self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
         }
@@ -274,6 +299,27 @@ impl Flow {
         } else {
             let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
+        }
+    }
+
+    /// Tells what the send queue has thrown away since it was told last.
+    #[inline(always)]
+    pub(crate) fn tell_unsent<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+        if O::TELLS
+            && let Some(untold) = self.transport.send_queue().and_then(SendQueue::untold)
+        {
+            tell_each(untold, now, self.id, network);
+        }
+    }
+
+    /// Tells what has set the sender back since it was told last.
+    #[inline(never)]
+    pub(crate) fn tell_setbacks<O: Observer>(&mut self, now: Instant, resent: Option<i64>, network: &mut Network<O>) {
+        let setbacks = self.transport.setbacks();
+        if setbacks != self.told {
+            let before = std::mem::replace(&mut self.told, setbacks);
+            let flow = self.id.0 as usize;
+            setbacks.since(before).for_each(|setback| network.observer.setback(now, flow, setback, resent));
         }
     }
 
@@ -296,4 +342,10 @@ impl Flow {
         let due = self.transport.poll_receiver_timeout();
         self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), &mut network.events);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_each<O: Observer>(untold: &mut Vec<Unsent>, now: Instant, flow: FlowId, network: &mut Network<O>) {
+    untold.drain(..).for_each(|unsent| network.observer.unsent(now, flow.0 as usize, &unsent));
 }

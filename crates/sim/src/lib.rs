@@ -6,6 +6,7 @@ mod attacker;
 mod clocks;
 mod compare;
 mod event_queue;
+mod event_trace;
 mod fingerprint;
 mod flow;
 mod frames;
@@ -14,6 +15,7 @@ mod ns2_trace;
 mod observe;
 mod opportunities;
 mod packet;
+mod packet_trace;
 mod pcapng;
 mod routes;
 mod send_queue;
@@ -25,14 +27,16 @@ mod yardstick;
 
 pub use clocks::FlowClocks;
 pub use compare::{Compared, Comparison, Shares, compare};
+pub use event_trace::EventTrace;
 pub use fingerprint::Fingerprint;
 pub use frames::Frames;
 pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
-pub use observe::{LinkEvent, Observer, RoundTrip};
+pub use observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
 pub use packet::{
     Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
 };
+pub use packet_trace::PacketTrace;
 pub use pcapng::PcapngTrace;
 pub use simulation::setup::{Beginning, SetupError};
 pub use simulation::{Record, RunError, Simulation};

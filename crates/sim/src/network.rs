@@ -7,7 +7,7 @@ mod hosts;
 mod judged;
 
 use crate::event_queue::{Actor, EventQueue};
-use crate::observe::{LinkEvent, Observer, RoundTrip};
+use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
@@ -181,7 +181,14 @@ impl<O: Observer> Network<O> {
         if meter.counts_by_flow() {
             arrived_of_flow(meter, measured, now.at, self.packets.get(handle));
         }
-        let uncounted = meter.peak();
+        if O::HOPS {
+            // Who looks at the queue shall see it as it is.
+            link.settle(common, &mut self.packets, now);
+            let packet = self.packets.get(handle);
+            let hop = OfferedHop { slot: handle.place(), link: number, queue: link.waiting().0, packet };
+            self.observer.hop_offered(now.at, &hop);
+        }
+        let uncounted = if O::HOPS { 0 } else { meter.peak() };
         let mut begun = None;
         let offer = link.offer(
             common,
@@ -196,6 +203,10 @@ impl<O: Observer> Network<O> {
         );
         if let Some(transmission) = &begun {
             note(meter, measured, &self.packets, transmission);
+            if O::HOPS {
+                let Transmission { packet, start, end, .. } = transmission;
+                self.observer.hop_transmitted(packet.place(), *start, *end);
+            }
             if O::WATCHES {
                 // Watched links make events of all other transmissions: this is the newcomer's.
                 let packet = self.packets.get(transmission.packet);
@@ -255,6 +266,9 @@ impl<O: Observer> Network<O> {
         if link.next_departure(common).is_some_and(|at| at <= now) {
             link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
                 note(meter, measured, packets, &transmission);
+                if O::HOPS {
+                    observer.hop_transmitted(transmission.packet.place(), transmission.start, transmission.end);
+                }
                 if O::WATCHES {
                     observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
                 }
@@ -285,10 +299,23 @@ impl<O: Observer> Network<O> {
         let packet = self.packets.get_mut(handle);
         packet.place += 1;
         if self.routes.link_at(packet.place) == Routes::END {
+            // A host that takes time says first whether it has room.
+            if O::HOPS && self.host_of(number).is_none() {
+                self.came_to_end(now.at, handle);
+            }
             return Some(handle);
         }
+        self.came_to_end(now.at, handle);
         self.offer(now, handle);
         None
+    }
+
+    /// A packet has come to the far end of a link.
+    #[inline]
+    pub(crate) fn came_to_end(&mut self, now: Instant, handle: Handle) {
+        if O::HOPS {
+            self.observer.hop_ended(now, handle.place(), None);
+        }
     }
 
     /// A packet goes on, on the route that starts at `place`.
@@ -314,13 +341,30 @@ impl<O: Observer> Network<O> {
     }
 
     /// The packet has reached its end and is no more. `goodput` bytes of it were of use.
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let packet = self.packets.get(handle);
         if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].received(now, &flow_packet(packet), goodput);
+            let received = flow_packet(packet);
+            self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
+            if O::TELLS && received.deadline.is_some_and(|deadline| deadline < now) {
+                self.tell_late(now, handle);
+            }
         }
         self.ended.delivered += 1;
         self.packets.remove(handle);
+    }
+}
+
+impl<O: Observer> Network<O> {
+    /// A packet has come after its deadline: out of the way of those that have none.
+    #[cold]
+    #[inline(never)]
+    fn tell_late(&mut self, now: Instant, handle: Handle) {
+        let packet = self.packets.get(handle);
+        if let Some(data) = packet.body.data() {
+            self.observer.late(now, now.since(data.deadline), packet);
+        }
     }
 }
 

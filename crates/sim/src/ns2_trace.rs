@@ -71,14 +71,9 @@ impl Observer for Ns2Trace {
         let ends = &self.flows[packet.flow.0 as usize];
         let (source, destination) =
             if packet.forward { (ends.source, ends.destination) } else { (ends.destination, ends.source) };
-        let (sequence, ecn_echo, cwr) = match &packet.body {
-            Body::Datagram(datagram) => (datagram.sequence as i64, false, false),
-            Body::Tcp(tcp) => (tcp.segment(packet).ns2_number(), tcp.ece, tcp.cwr),
-            Body::Numbered(datagram) => (datagram.number as i64, false, false),
-            Body::Dccp(packet) => (packet.seq.value() as i64, false, false),
-            // ns-2's reports bear the greatest number that has come.
-            Body::Report(report) => (report.acknowledged as i64, false, false),
-            Body::Raw(_) => (-1, false, false),
+        let (ecn_echo, cwr) = match &packet.body {
+            Body::Tcp(tcp) => (tcp.ece, tcp.cwr),
+            _ => (false, false),
         };
         let traced = TracePacket {
             packet_type: if packet.forward { ends.data } else { ends.answer },
@@ -90,7 +85,7 @@ impl Observer for Ns2Trace {
             flow: if matches!(packet.body, Body::Report(_)) { 0 } else { ends.fid },
             source,
             destination,
-            sequence,
+            sequence: packet.trace_number(),
             uid: packet.uid,
         };
         ns2::line(&mut self.lines, event, now, from, to, &traced);

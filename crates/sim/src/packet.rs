@@ -73,6 +73,37 @@ impl Body {
 }
 
 impl Packet {
+    /// The number that traces know it by: a TCP's segments, a DCCP packet's own, of a report the greatest that has come. -1: it has none.
+    #[must_use]
+    pub fn trace_number(&self) -> i64 {
+        match &self.body {
+            Body::Datagram(datagram) => datagram.sequence as i64,
+            Body::Tcp(tcp) => tcp.segment(self).ns2_number(),
+            Body::Numbered(datagram) => datagram.number as i64,
+            Body::Dccp(packet) => packet.seq.value() as i64,
+            Body::Report(report) => report.acknowledged as i64,
+            Body::Raw(_) => -1,
+        }
+    }
+
+    /// What it is: a place in [`KINDS`](Self::KINDS).
+    pub(crate) fn kind(&self) -> u8 {
+        if self.forward { self.body.data().map_or(MediaKind::Data, |data| data.kind) as u8 } else { Self::FEEDBACK }
+    }
+
+    const FEEDBACK: u8 = MediaKind::ALL.len() as u8;
+
+    /// What packets are: media, or what answers.
+    pub(crate) const KINDS: [&str; MediaKind::ALL.len() + 1] = {
+        let mut kinds = ["feedback"; MediaKind::ALL.len() + 1];
+        let mut kind = 0;
+        while kind < MediaKind::ALL.len() {
+            kinds[kind] = MediaKind::ALL[kind].name();
+            kind += 1;
+        }
+        kinds
+    };
+
     /// A link marks it Congestion Experienced.
     pub(crate) fn mark(&mut self) {
         self.ecn = Ecn::Ce;

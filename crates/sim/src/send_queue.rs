@@ -25,6 +25,8 @@ pub(crate) struct SendQueue {
     unsent: Vec<Unsent>,
     lost: Vec<(MediaKind, bool)>,
     left: Option<(MediaKind, Instant)>,
+    /// What was thrown away, for who watches, if anybody is to be told.
+    untold: Option<Vec<Unsent>>,
 }
 
 impl SendQueue {
@@ -40,6 +42,7 @@ impl SendQueue {
             unsent: Vec::new(),
             lost: Vec::new(),
             left: None,
+            untold: None,
         }
     }
 
@@ -84,8 +87,23 @@ impl SendQueue {
             meter.flow.found_lost(meter.time(now), kind, returns);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
-            meter.flow.unsent(meter.time(now), media.kind, cause, meter.wait(now, lateness));
+            let lateness = meter.wait(now, lateness);
+            meter.flow.unsent(meter.time(now), media.kind, cause, lateness);
+            if let Some(untold) = &mut self.untold {
+                untold.push(Unsent { media, cause, lateness });
+            }
         }
+    }
+
+    /// From now on somebody is to be told what was thrown away.
+    pub(crate) fn tells_unsent(&mut self) {
+        self.untold.get_or_insert_default();
+    }
+
+    /// What was thrown away that nobody was told of, its lateness in true time.
+    #[inline]
+    pub(crate) fn untold(&mut self) -> Option<&mut Vec<Unsent>> {
+        self.untold.as_mut().filter(|untold| !untold.is_empty())
     }
 
     /// The source hands over a backlog.

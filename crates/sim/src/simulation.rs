@@ -216,6 +216,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
         let packet = self.network.packet(handle);
         if self.attackers.iter().any(|attacker| attacker.stops(packet).is_some()) {
+            self.network.came_to_end(now.at, handle);
             return self.arrived_late(now, handle);
         }
         // A delivery that ends now is not put off.

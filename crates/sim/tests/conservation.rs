@@ -4,10 +4,12 @@
 
 use crate::common;
 
+use common::columns::Table;
+use common::hops::{agree, rows};
 use common::{run, scenario, shipped};
 use headway_record::{LinkFlowSummary, LinkSummary};
 use headway_scenario::Scenario;
-use headway_sim::{LinkEvent, Observer, Packet, Record};
+use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace, Record};
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
@@ -188,6 +190,15 @@ proptest! {
         }
         // One event a hop or two, watched or not: the same record to the last byte.
         prop_assert_eq!(&everything(&mut run(&with_two_events(&one), ())), &whole);
+        // Whoever is told of hops and of what goes wrong, too; and of hops the same is told, however links make their events.
+        let mut told = run(&one, (EventTrace::new(&one), PacketTrace::new(&one)));
+        prop_assert_eq!(&everything(&mut told), &whole);
+        let packets = told.observer.1.take().unwrap();
+        let two = with_two_events(&one);
+        let mut also = run(&two, (Ns2Trace::new(&one), PacketTrace::new(&two)));
+        prop_assert!(also.observer.1.take().unwrap() == packets);
+        let lines = String::from_utf8(also.observer.0.take()).unwrap();
+        agree(&one, &lines, &rows(&Table::read(&packets)), one.duration.as_nanos() as i64);
         let mut watched = run(&one, Counter::default());
         prop_assert_eq!(everything(&mut watched), whole);
         let seen = &watched.observer;

@@ -134,4 +134,14 @@ pub enum SendDrop {
 impl SendDrop {
     /// Every cause, in order.
     pub const ALL: [Self; 3] = [Self::Refused, Self::PushedOut, Self::Expired];
+
+    /// As written in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::PushedOut => "pushed_out",
+            Self::Expired => "expired",
+        }
+    }
 }

@@ -60,7 +60,7 @@ use asking::Asking;
 use event::Events;
 use feature_slot::Side;
 use forward::Forward;
-use headway_rate::Judgement;
+use headway_rate::{Judgement, Setbacks};
 use headway_units::{Duration, Entropy, Instant, Seq48};
 use mtu::PathMtu;
 use negotiation::Negotiation;
@@ -334,6 +334,12 @@ impl Connection {
             counters: Counters { missing_packets, acknowledged_packets: self.windows.acknowledged(), ..self.counters },
             closed: self.events.closed(),
         }
+    }
+
+    /// What has set the rate controller of this end's data back so far; nothing where none runs.
+    #[must_use]
+    pub fn setbacks(&self) -> Setbacks {
+        self.forward.setbacks()
     }
 
     /// The values of a feature that hold now: this end's, and the peer's (section 6); `None` for a feature that this crate

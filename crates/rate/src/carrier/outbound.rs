@@ -1,7 +1,7 @@
 //! The sending half of a carrier.
 
 use super::ledger::Ledger;
-use crate::contract::{Next, Permit, SenderHalf, Sending, Stamp, Status};
+use crate::contract::{Next, Permit, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::kinds::Sender;
 use crate::report::{Feedback, Report};
 use headway_units::{Bytes, Duration, Instant};
@@ -277,6 +277,12 @@ impl<S: SenderHalf> Outbound<S> {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.controller.as_ref().map(SenderHalf::status)
+    }
+
+    /// What has set the controller back so far; nothing where none runs.
+    #[must_use]
+    pub fn setbacks(&self) -> Setbacks {
+        self.controller.as_ref().map_or_else(Setbacks::default, SenderHalf::setbacks)
     }
 }
 

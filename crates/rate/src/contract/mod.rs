@@ -10,7 +10,7 @@ mod sending;
 
 pub use context::{Need, ReceiverContext, SenderContext};
 pub use received::{Judgement, Received, Timing};
-pub use sending::{Next, Permit, Sending, Stamp, Status};
+pub use sending::{Next, Permit, Sending, Setbacks, Stamp, Status};
 
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::Instant;
@@ -53,6 +53,11 @@ pub trait SenderHalf {
 
     /// What it holds now.
     fn status(&self) -> Status;
+
+    /// What has set it back so far. One that does not count says nothing.
+    fn setbacks(&self) -> Setbacks {
+        Setbacks::default()
+    }
 }
 
 /// The half at the data's receiver.

@@ -107,3 +107,13 @@ pub struct Status {
     /// How many acknowledgements the sender wants: one for so many data packets (RFC 4341 section 6.1).
     pub ack_ratio: Option<u16>,
 }
+
+/// What has set a sender half back so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Setbacks {
+    /// Losses or marks that it has answered, each event once.
+    pub loss_events: u64,
+    /// How often it heard nothing for too long after data had gone.
+    pub timeouts: u64,
+}

@@ -3,7 +3,7 @@
 use super::Count;
 use super::options::{SpacingOptions, SpacingRtt, WhenLimited};
 use super::rule::{Rule, Told};
-use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Duration, Instant, Rate};
@@ -46,6 +46,7 @@ pub struct SpacingSender {
     last_sent: Option<Instant>,
     /// When silence is taken for loss.
     silent_at: Option<Instant>,
+    setbacks: Setbacks,
 }
 
 impl SpacingSender {
@@ -71,6 +72,7 @@ impl SpacingSender {
             reported_at: None,
             last_sent: None,
             silent_at: None,
+            setbacks: Setbacks::default(),
         }
     }
 
@@ -179,6 +181,7 @@ impl SenderHalf for SpacingSender {
             self.set_up = None;
         }
         let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
+        self.setbacks.loss_events += u64::from(congested);
         if !setting_up {
             let may_shorten = self.may_shorten(now, rtt_s);
             let tx_s = self.tx_s(self.packet_size);
@@ -198,6 +201,7 @@ impl SenderHalf for SpacingSender {
         }
         if self.silent_at.is_some_and(|at| at <= now) {
             self.silent_at = None;
+            self.setbacks.timeouts += 1;
             self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
         }
     }
@@ -210,5 +214,9 @@ impl SenderHalf for SpacingSender {
         let rate = Some(self.rate());
         let rtt = self.rtt_s.map(Duration::from_secs_f64);
         Status { target_rate: rate, pacing_rate: rate, rtt, ..Status::default() }
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.setbacks
     }
 }

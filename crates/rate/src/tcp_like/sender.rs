@@ -3,7 +3,7 @@
 use super::ack_ratio::AckRatio;
 use super::options::{MAX_WINDOW, TcpLikeOptions, UnusedWindow};
 use super::window::Window;
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::{Flight, News, Rto, Told};
 use headway_units::{Bytes, Duration, Instant, Rate};
@@ -39,6 +39,7 @@ pub struct TcpLikeSender {
     sample_from: u64,
     /// The window does not grow before (Slow Receiver).
     held_until: Instant,
+    setbacks: Setbacks,
 }
 
 impl TcpLikeSender {
@@ -63,6 +64,7 @@ impl TcpLikeSender {
             filled: 0,
             sample_from: 0,
             held_until: context.now,
+            setbacks: Setbacks::default(),
         }
     }
 
@@ -80,6 +82,7 @@ impl TcpLikeSender {
     /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
     fn on_congestion(&mut self) {
         self.window.on_congestion();
+        self.setbacks.loss_events += 1;
         self.event_end = self.flight.next();
     }
 
@@ -198,6 +201,7 @@ impl SenderHalf for TcpLikeSender {
         self.pipe = 0;
         self.rto.back_off();
         self.window.on_timeout();
+        self.setbacks.timeouts += 1;
         self.ack_ratio.fit(&self.options, self.window.cwnd);
         (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
         if self.options.timeout_forgets {
@@ -223,5 +227,9 @@ impl SenderHalf for TcpLikeSender {
             ack_ratio: Some(self.ack_ratio.get().try_into().unwrap_or(u16::MAX)),
             ..Status::default()
         }
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.setbacks
     }
 }

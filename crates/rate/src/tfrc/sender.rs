@@ -9,7 +9,7 @@ use super::reported::Reported;
 use super::rtt::RoundTrip;
 use super::segment::SegmentSize;
 use super::sent::{Sent, SentLog};
-use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
+use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Losses, Report, TfrcReport};
 use headway_units::{Duration, Instant, Probability, Rate};
 use std::collections::VecDeque;
@@ -54,6 +54,7 @@ pub struct TfrcSender {
     reported_at: Option<Instant>,
     since_report: f64,
     limited: Limited,
+    setbacks: Setbacks,
 }
 
 /// When the application was the limit (ns-2 `datalimited_`, `lastlimited_`, `all_idle_`), and when it was not.
@@ -113,6 +114,7 @@ impl TfrcSender {
             reported_at: None,
             since_report: f64::INFINITY,
             limited: Limited::default(),
+            setbacks: Setbacks::default(),
             options: options.clone(),
         };
         sender.allowed.begin(&sender.moment(context.now));
@@ -302,6 +304,7 @@ impl SenderHalf for TfrcSender {
         let (p, new_loss) = self.read(feedback, &report);
         if new_loss {
             self.segment.on_loss_event();
+            self.setbacks.loss_events += 1;
         }
         let x_recv = self.x_recv(feedback, &report);
         let t_new = acknowledged.map_or_else(
@@ -334,6 +337,8 @@ impl SenderHalf for TfrcSender {
         if self.nofeedback.is_none_or(|at| at > now) {
             return;
         }
+        // Who has sent nothing waits for nothing.
+        self.setbacks.timeouts += u64::from(self.sent_since_timer);
         self.allowed.on_timeout(&self.moment(now));
         self.urgent = true;
         self.round = self.round.saturating_add(1);
@@ -360,6 +365,10 @@ impl SenderHalf for TfrcSender {
             loss_event_rate: Probability::new(self.allowed.p()),
             ..Status::default()
         }
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.setbacks
     }
 }
 

@@ -99,6 +99,7 @@ impl Flow {
                 client.queue.tell(at_client, &mut meter);
                 network.inject(now, self.id, self.forward, true, envelope);
             }
+            // That tells what was thrown away, too.
             self.transmit(now, network);
         }
         Some(struck)

@@ -1,7 +1,7 @@
 //! What links do to packets beside passing them on.
 
 use super::{Network, flow_packet};
-use crate::observe::{LinkEvent, Observer};
+use crate::observe::{LinkEvent, Observer, Place};
 use headway_link::{Handle, Offer};
 use headway_units::{DropCause, Instant};
 
@@ -41,6 +41,9 @@ impl<O: Observer> Network<O> {
             flows.marked(&self.measured, now, packet.flow);
         }
         packet.mark();
+        if O::HOPS {
+            self.observer.hop_marked(handle.place());
+        }
     }
 
     /// A link has dropped a packet.
@@ -59,12 +62,16 @@ impl<O: Observer> Network<O> {
         if O::WATCHES {
             self.observer.link_event(now, event, number, packet);
         }
-        self.take(handle, cause);
+        if O::HOPS {
+            self.observer.hop_ended(now, handle.place(), Some(cause));
+        }
+        self.take(now, Place::Link(number), handle, cause);
     }
 
     /// A packet goes no further. Where somebody on the path takes it away, the record calls that a loss in the channel.
-    pub(crate) fn take(&mut self, handle: Handle, cause: DropCause) {
+    pub(crate) fn take(&mut self, now: Instant, place: Place, handle: Handle, cause: DropCause) {
         let packet = self.packets.get(handle);
+        self.observer.dropped(now, place, cause, packet);
         if packet.forward {
             self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
             if self.judges() {

@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::event_queue::Actor;
-use crate::observe::Observer;
+use crate::observe::{Observer, Place};
 use headway_link::{Handle, Host};
 use headway_record::{HostMeter, HostSummary};
 use headway_scenario::Scenario;
@@ -64,14 +64,20 @@ impl<O: Observer> Network<O> {
 
     /// A packet that has come to the end of its way arrives at a host, from which everything that was due has been [taken](Self::leave_host).
     pub(crate) fn enter_host(&mut self, now: Moment, number: usize, packet: Handle) {
-        let Busy { host, meter, .. } = &mut self.hosts.all[number];
+        let Busy { node, host, meter, .. } = &mut self.hosts.all[number];
         meter.arrived(&self.measured, now.at);
         if let Err(place) = host.arrive(now.at, Arrived { packet, at: now.at }) {
             meter.dropped(&self.measured, now.at, place);
             if O::WATCHES {
                 self.observer.host_event(now.at, false, self.packets.get(packet));
             }
-            self.take(packet, DropCause::Host);
+            if O::HOPS {
+                self.observer.hop_ended(now.at, packet.place(), Some(DropCause::Host));
+            }
+            let place = Place::Node(*node);
+            self.take(now.at, place, packet, DropCause::Host);
+        } else {
+            self.came_to_end(now.at, packet);
         }
         self.schedule_host(now, number);
     }

@@ -40,6 +40,10 @@ impl<O: Observer> Simulation<'_, O> {
             let before = Moment::before_all(end);
             series.sample(before, &self.flows, &mut self.network);
         }
+        if O::TELLS {
+            self.flows.iter_mut().for_each(|flow| flow.tell_setbacks(end, None, &mut self.network));
+        }
+        self.network.observer.ended(end);
         let flows: Vec<_> = self
             .flows
             .iter()

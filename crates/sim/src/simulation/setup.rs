@@ -8,7 +8,7 @@ use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
 use crate::timer::Timer;
@@ -80,6 +80,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for (number, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
+            if O::TELLS
+                && let Some(queue) = flow.transport.send_queue()
+            {
+                queue.tells_unsent();
+            }
             flow.set_off(&mut network.events);
             flows.push(flow);
         }
@@ -214,6 +219,7 @@ fn new_flow(
         source,
         transport,
         counted_before: headway_tcp::Counters::default(),
+        told: Setbacks::default(),
         frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),

@@ -3,7 +3,7 @@
 
 use super::carrier::{Carrier, Setup, Taken};
 use crate::clocks::Meter;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
 use headway_dccp::AckVectorBuffer;
@@ -109,6 +109,10 @@ impl Carrier for Agent {
 
     fn status(&self) -> Option<Status> {
         Some(self.sender.status())
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.sender.outbound.setbacks().into()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::dccp::ends::{Client, Server};
 use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use headway_media::{Backlog, Source, SourceOptions};
@@ -125,6 +125,11 @@ pub(crate) trait Carrier: Sized {
     /// What the senders of a TCP have counted.
     fn counters(&self) -> Option<Counters> {
         self.tcp().map(Sender::counters)
+    }
+
+    /// What has set the sending end back so far.
+    fn setbacks(&self) -> Setbacks {
+        self.tcp().map_or_else(Setbacks::default, |sender| sender.counters().into())
     }
 
     /// How many sessions are open, if the source makes sessions.

@@ -3,7 +3,7 @@
 use super::{Taken, Transport};
 use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use crate::transport::dccp::ends::{Client, Server};
@@ -113,6 +113,9 @@ impl Clocked {
     }
     pub(super) fn counters(&self) -> Option<headway_tcp::Counters> {
         self.inner.counters()
+    }
+    pub(super) fn setbacks(&self) -> Setbacks {
+        self.inner.setbacks()
     }
     pub(super) fn open_sessions(&self) -> Option<usize> {
         self.inner.open_sessions()

@@ -9,7 +9,7 @@ pub(crate) use strangers::Strangers;
 
 use super::carrier::{Carrier, Setup, Taken};
 use crate::clocks::Meter;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use crate::send_queue::SendQueue;
 use ends::{Client, Server, pair};
@@ -113,6 +113,10 @@ impl Carrier for Dccp {
 
     fn status(&self) -> Option<Status> {
         Some(self.client.status())
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.client.setbacks()
     }
 
     fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {

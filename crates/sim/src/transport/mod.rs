@@ -13,7 +13,7 @@ pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 
 use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use carrier::Carrier;
@@ -200,6 +200,9 @@ impl Transport {
     }
     pub(crate) fn counters(&self) -> Option<headway_tcp::Counters> {
         each!(self, carrier => carrier.counters())
+    }
+    pub(crate) fn setbacks(&self) -> Setbacks {
+        each!(self, carrier => carrier.setbacks())
     }
     pub(crate) fn open_sessions(&self) -> Option<usize> {
         each!(self, carrier => carrier.open_sessions())

@@ -9,7 +9,7 @@ mod deadlines;
 use super::carrier::{Carrier, Setup, Taken};
 use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
 use headway_media::{Backlog, Source, SourceOptions, WriteSize};
@@ -46,6 +46,8 @@ pub(crate) struct Sessions {
     complete: VecDeque<(Instant, u32)>,
     /// What the senders of those have counted.
     counted: Counters,
+    /// What has set any of them back.
+    setbacks: Setbacks,
 }
 
 /// A session's sending end.
@@ -117,6 +119,7 @@ impl Carrier for Sessions {
             answering: VecDeque::new(),
             complete: VecDeque::new(),
             counted: Counters::default(),
+            setbacks: Setbacks::default(),
         }
     }
 
@@ -141,7 +144,9 @@ impl Carrier for Sessions {
         self.talking.push_back(tcp.session);
         let segment = tcp.stamped(packet, sent);
         let before = sender.acknowledged();
+        let counted = sender.counters();
         sender.handle(now, &segment);
+        self.setbacks.add(counted, sender.counters());
         let measured = sender.acknowledged() > before;
         measured.then(|| RoundTrip { sample: now.since(segment.echo), smoothed: None, one_way: None })
     }
@@ -149,7 +154,9 @@ impl Carrier for Sessions {
     fn handle_sender_timeout(&mut self, now: Instant) {
         while let Some(number) = self.sender_deadlines.take_due(now) {
             if let Some(Sending { sender, .. }) = self.senders.get_mut(&number) {
+                let counted = sender.counters();
                 sender.handle_timeout(now);
+                self.setbacks.add(counted, sender.counters());
                 self.talking.push_back(number);
             }
         }
@@ -218,6 +225,10 @@ impl Carrier for Sessions {
         let mut all = self.counted;
         self.senders.values().for_each(|sending| all += sending.sender.counters());
         Some(all)
+    }
+
+    fn setbacks(&self) -> Setbacks {
+        self.setbacks
     }
 
     fn open_sessions(&self) -> Option<usize> {

@@ -1,6 +1,8 @@
 //! What the tests share: scenarios by name, stored data by name.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod columns;
+pub mod hops;
 pub mod means;
 
 use headway_scenario::Scenario;

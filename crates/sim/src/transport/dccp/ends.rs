@@ -4,7 +4,7 @@ use super::strangers::Strangers;
 use super::wire::{ends, envelope, zeroes};
 use crate::addresses::ports;
 use crate::clocks::Meter;
-use crate::observe::RoundTrip;
+use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
 use crate::send_queue::SendQueue;
 use headway_dccp::{
@@ -199,6 +199,10 @@ impl Client {
     pub(crate) fn close(&mut self, now: Instant) {
         self.stopped |= self.closed.is_none();
         self.connection.close(now);
+    }
+
+    pub(crate) fn setbacks(&self) -> Setbacks {
+        self.connection.setbacks().into()
     }
 
     pub(crate) fn status(&self) -> Status {

@@ -1,0 +1,48 @@
+//! Where the batches of `packets.arrow` lie, for who reads a part of a long run.
+
+use crate::arrow_file::{Place, footer};
+use serde::Serialize;
+
+/// Under this key the footer of `packets.arrow` has the index too.
+pub(super) const INDEX_KEY: &str = "headway.index";
+
+/// `packets.index.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PacketIndex {
+    pub(super) version: u32,
+    /// Rows in all.
+    pub(super) rows: u64,
+    /// Where the schema's message lies: before a batch it makes a stream of it.
+    pub(super) schema: Place,
+    pub(super) batches: Vec<BatchPlace>,
+}
+
+/// A batch. Times are in ns since the start of the run, places in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct BatchPlace {
+    /// The first offer.
+    pub(super) base_ns: u64,
+    /// The last thing that happens on a link to one of its packets: an offer, or the end of a transmission.
+    pub(super) until_ns: u64,
+    /// What its times are counted in.
+    pub(super) tick_ns: u32,
+    #[serde(flatten)]
+    pub(super) place: Place,
+    pub(super) rows: u64,
+}
+
+impl PacketIndex {
+    /// The index that the bytes of a `packets.arrow` have in their footer, as text; none if they are something else.
+    #[must_use]
+    pub fn text_of(packets: &[u8]) -> Option<String> {
+        let metadata = footer(packets)?.custom_metadata()?;
+        let index = metadata.iter().find(|pair| pair.key() == Some(INDEX_KEY))?;
+        index.value().map(str::to_owned)
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,106 @@
+//! Records: the files that grow while a run lasts.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_run::{Folder, Found, Job, ScenarioText, TraceFormat, Watch};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const TEXT: &str = r#"
+duration = "20s"
+[[link]]
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "5ms"
+queue = { kind = "droptail", limit = "5packets" }
+[[flow]]
+name = "ftp"
+from = "a"
+to = "b"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+"#;
+
+fn job(folder: &Path, traces: &[TraceFormat]) -> Job {
+    let text = ScenarioText::written("ftp.toml", TEXT, &Vec::<String>::new()).unwrap();
+    let loaded = headway_scenario::load("ftp.toml", &text.text, &[], &headway_scenario::NoFiles).unwrap();
+    Job {
+        label: String::new(),
+        scenario: loaded.scenario,
+        resolved: loaded.resolved_toml,
+        folder: Folder(folder.to_owned()),
+        files: BTreeMap::new(),
+        traces: traces.to_vec(),
+        resumes: true,
+    }
+}
+
+/// Every record has its events, under a checksum as all its files are; without them it is not taken for whole.
+#[test]
+fn every_record_has_its_events() {
+    let place = tempfile::tempdir().unwrap();
+    let job = job(&place.path().join("out"), &[]);
+    job.run(&()).unwrap();
+    let events = job.folder.read(Folder::EVENTS).unwrap();
+    assert!(events.starts_with(b"ARROW1") && events.ends_with(b"ARROW1"));
+    assert!(job.folder.checksums().unwrap().of(Folder::EVENTS).is_some());
+    assert!(matches!(job.found(), Found::Whole(_)));
+    std::fs::write(job.folder.path(Folder::EVENTS), &events[1..]).unwrap();
+    assert!(matches!(job.found(), Found::Damaged));
+    job.run(&()).unwrap();
+    assert_eq!(job.folder.read(Folder::EVENTS).unwrap(), events);
+}
+
+/// Packets in columns are the same beside other traces and alone, are found again, and go when a run without them is written over.
+#[test]
+fn packets_in_columns_come_and_go() {
+    let place = tempfile::tempdir().unwrap();
+    let files = ["packets.arrow", Folder::PACKET_INDEX];
+    let alone = job(&place.path().join("alone"), &[TraceFormat::Packets]);
+    let every = job(&place.path().join("every"), &TraceFormat::ALL);
+    for job in [&alone, &every] {
+        job.run(&()).unwrap();
+        assert!(matches!(job.found(), Found::Whole(_)));
+        assert!(files.iter().all(|name| job.folder.checksums().unwrap().of(name).is_some()));
+    }
+    for name in files.into_iter().chain([Folder::SUMMARY, Folder::SERIES, Folder::EVENTS]) {
+        assert_eq!(alone.folder.read(name).unwrap(), every.folder.read(name).unwrap(), "{name}");
+    }
+    // What a run has in memory leaves the same files.
+    let packets = alone.folder.read(files[0]).unwrap();
+    let (summary, timing) = (alone.run(&()).unwrap(), timing(&alone));
+    let saved = job(&place.path().join("saved"), &[]);
+    saved.save(&summary, &timing, &[(TraceFormat::Packets.file(), &packets)]).unwrap();
+    assert!(files.iter().all(|name| saved.folder.read(name).unwrap() == alone.folder.read(name).unwrap()));
+    let without = job(&place.path().join("alone"), &[]);
+    without.run(&()).unwrap();
+    assert!(files.iter().all(|name| !without.folder.path(name).exists()));
+    assert!(matches!(alone.found(), Found::Nothing), "a record without its trace is not that record");
+}
+
+fn timing(job: &Job) -> headway_run::Timing {
+    serde_json::from_slice(&job.folder.read(Folder::TIMING).unwrap()).unwrap()
+}
+
+/// A run that is stopped leaves files that are whole.
+#[test]
+fn a_run_that_was_stopped() {
+    #[derive(Default)]
+    struct Stopped(AtomicBool);
+    impl Watch for Stopped {
+        fn stopped(&self) -> bool {
+            self.0.swap(true, Ordering::Relaxed)
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut job = job(&place.path().join("out"), &[TraceFormat::Packets]);
+    job.scenario.duration = job.scenario.duration * 10_000;
+    let summary = job.run(&Stopped::default()).unwrap();
+    assert!(!summary.complete && summary.packet_hops > 0);
+    for name in ["packets.arrow", Folder::EVENTS] {
+        let bytes = job.folder.read(name).unwrap();
+        assert!(bytes.starts_with(b"ARROW1") && bytes.ends_with(b"ARROW1"), "{name}");
+    }
+    let index = String::from_utf8(job.folder.read(Folder::PACKET_INDEX).unwrap()).unwrap();
+    assert!(index.contains("\"rows\":"));
+}

@@ -1,0 +1,100 @@
+//! Every packet at every link of a run, in columns.
+
+use crate::observe::{LinkEvent, Observer, OfferedHop};
+use crate::packet::Packet;
+use headway_record::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
+use headway_scenario::{Link, Scenario};
+use headway_units::{Bytes, DropCause, Instant};
+
+/// Collects rows; whoever runs the simulation takes the file away now and then.
+#[derive(Debug)]
+pub struct PacketTrace {
+    rows: PacketRows,
+    /// The row of each packet that is on a link, by its slot.
+    open: Vec<HopId>,
+    index: Option<PacketIndex>,
+}
+
+impl PacketTrace {
+    /// A trace of a run of this scenario.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let node = |number: usize| scenario.nodes.get(number).map_or("", String::as_str);
+        let link = |link: &Link| HopLink::new(&link.name, [node(link.from), node(link.to)], link.delay, link.rate);
+        let names = PacketNames {
+            links: scenario.links.iter().map(link).collect(),
+            flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+            kinds: Packet::KINDS.to_vec(),
+        };
+        Self { rows: PacketRows::new(&names), open: Vec::new(), index: None }
+    }
+
+    /// The bytes of the file since the last call.
+    ///
+    /// # Errors
+    /// They could not be made.
+    pub fn take(&mut self) -> Result<Vec<u8>, PacketsError> {
+        self.rows.take()
+    }
+
+    /// Where its batches lie, once the run has ended.
+    #[must_use]
+    pub fn index(&self) -> Option<&PacketIndex> {
+        self.index.as_ref()
+    }
+
+    #[inline]
+    fn row(&self, slot: usize) -> Option<HopId> {
+        self.open.get(slot).copied()
+    }
+}
+
+impl Observer for PacketTrace {
+    const WATCHES: bool = false;
+    const HOPS: bool = true;
+
+    fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
+
+    #[inline]
+    fn hop_offered(&mut self, now: Instant, hop: &OfferedHop<'_>) {
+        let &OfferedHop { slot, link, queue, packet } = hop;
+        let row = self.rows.offered(&Hop {
+            offered: now,
+            link: link as u32,
+            flow: packet.flow.0,
+            kind: packet.kind(),
+            bytes: Bytes::new(packet.size.into()),
+            sequence: packet.trace_number() as u32,
+            queue,
+            deadline: packet.body.data().map(|data| data.deadline).filter(|at| *at != Instant::FAR_FUTURE),
+        });
+        if slot >= self.open.len() {
+            self.open.resize(slot + 1, row);
+        }
+        self.open[slot] = row;
+    }
+
+    #[inline]
+    fn hop_transmitted(&mut self, slot: usize, start: Instant, end: Instant) {
+        if let Some(row) = self.row(slot) {
+            self.rows.transmitted(row, start, end);
+        }
+    }
+
+    fn hop_marked(&mut self, slot: usize) {
+        if let Some(row) = self.row(slot) {
+            self.rows.marked(row);
+        }
+    }
+
+    #[inline]
+    fn hop_ended(&mut self, now: Instant, slot: usize, dropped: Option<DropCause>) {
+        if let Some(row) = self.row(slot) {
+            self.rows.ended(row, now, dropped.map_or(HopFate::Delivered, HopFate::Dropped));
+        }
+    }
+
+    fn ended(&mut self, now: Instant) {
+        self.index = Some(self.rows.finish(now));
+    }
+}

@@ -1,0 +1,148 @@
+//! `packets.arrow` beside ns-2's trace of the same run.
+
+use super::columns::Table;
+use headway_scenario::Scenario;
+use std::collections::BTreeMap;
+
+/// A row, its times in ns since the start of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    pub offered: i64,
+    pub start: i64,
+    pub end: i64,
+    pub link: usize,
+    pub flow: usize,
+    pub kind: String,
+    pub fate: String,
+    pub bytes: i64,
+    pub sequence: u32,
+    pub queue: usize,
+    pub mark: bool,
+    pub deadline: Option<i64>,
+}
+
+/// The rows of a file as they stand there.
+pub fn rows(table: &Table) -> Vec<Hop> {
+    let names = |key: &str| serde_json::from_str::<Vec<String>>(table.told(key)).unwrap();
+    let (kinds, fates) = (names("kinds"), names("fates"));
+    let all = |name: &str| table.all(name);
+    let (base, tick, offered, wait, transmission) =
+        (all("base_ns"), all("tick_ns"), all("offered"), all("wait"), all("transmission"));
+    let (link, flow, kind, fate) = (all("link"), all("flow"), all("kind"), all("fate"));
+    let (bytes, sequence, queue, mark) = (all("bytes"), all("sequence"), all("queue"), all("mark"));
+    let deadline = table.numbers("deadline");
+    let row = |row: usize| {
+        let offered = base[row] + offered[row] * tick[row];
+        let start = offered + wait[row] * tick[row];
+        Hop {
+            offered,
+            start,
+            end: start + transmission[row] * tick[row],
+            link: link[row] as usize,
+            flow: flow[row] as usize,
+            kind: kinds[kind[row] as usize].clone(),
+            fate: fates[fate[row] as usize].clone(),
+            bytes: bytes[row],
+            sequence: sequence[row] as u32,
+            queue: queue[row] as usize,
+            mark: mark[row] == 1,
+            deadline: deadline[row],
+        }
+    };
+    (0..base.len()).map(row).collect()
+}
+
+/// A packet at a link as the lines of a trace tell of it; times in us.
+#[derive(Debug, Default)]
+struct Traced {
+    offered: f64,
+    start: Option<f64>,
+    received: Option<f64>,
+    dropped: Option<f64>,
+    bytes: i64,
+    sequence: i64,
+    queue: usize,
+    ce_left: bool,
+}
+
+/// By link, in the order of the offers.
+fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
+    let links: BTreeMap<(usize, usize), usize> =
+        scenario.links.iter().enumerate().map(|(number, link)| ((link.from, link.to), number)).collect();
+    let mut hops: Vec<Vec<Traced>> = scenario.links.iter().map(|_| Vec::new()).collect();
+    let mut open: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    let mut waiting = vec![0; scenario.links.len()];
+    for line in trace.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let number = |field: usize| fields[field].parse::<i64>().unwrap();
+        let at = fields[1].parse::<f64>().unwrap() * 1e6;
+        let link = links[&(number(2) as usize, number(3) as usize)];
+        let key = (link, number(11) as u64);
+        let is_open = open.contains_key(&key);
+        if fields[0] == "+" || (fields[0] == "d" && !is_open) {
+            open.insert(key, hops[link].len());
+            let (bytes, sequence, queue) = (number(5), number(10), waiting[link]);
+            hops[link].push(Traced { offered: at, bytes, sequence, queue, ..Traced::default() });
+        }
+        let hop = &mut hops[link][open[&key]];
+        match fields[0] {
+            "+" => waiting[link] += 1,
+            "-" => {
+                hop.start = Some(at);
+                hop.ce_left = fields[6].contains('E');
+                waiting[link] -= 1;
+            }
+            "r" => {
+                hop.received = Some(at);
+                open.remove(&key);
+            }
+            "d" => {
+                hop.dropped = Some(at);
+                waiting[link] -= usize::from(is_open && hop.start.is_none());
+                open.remove(&key);
+            }
+            other => panic!("{other}"),
+        }
+    }
+    hops
+}
+
+/// Every row is a hop of the trace, and every hop of the trace is a row.
+pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
+    let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        by_link[row.link].push(row);
+    }
+    // What took longer than batches wait lies behind what was offered later.
+    by_link.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.offered));
+    let near = |ns: i64, us: f64| (ns as f64 / 1e3 - us).abs() < 0.51 + us * 1e-12;
+    for (link, (ours, theirs)) in by_link.into_iter().zip(traced(scenario, trace)).enumerate() {
+        assert_eq!(ours.len(), theirs.len(), "link {link}");
+        let delay = scenario.links[link].delay.as_nanos() as i64;
+        for (row, hop) in ours.into_iter().zip(theirs) {
+            let told = || format!("link {link}: {row:?}\n{hop:?}");
+            assert!(near(row.offered, hop.offered), "{}", told());
+            assert_eq!((row.bytes, row.sequence, row.queue), (hop.bytes, hop.sequence as u32, hop.queue), "{}", told());
+            let start = hop.start.or(hop.dropped).unwrap_or(end_ns as f64 / 1e3);
+            assert!(near(row.start, start), "{}", told());
+            match (hop.received, hop.dropped) {
+                (Some(received), None) => {
+                    // A host that has no room is behind the link.
+                    assert!(["delivered", "host"].contains(&row.fate.as_str()), "{}", told());
+                    assert!(near(row.end + delay, received), "{}", told());
+                }
+                (None, Some(dropped)) => {
+                    let behind = hop.start.is_some();
+                    assert!(!["delivered", "host", "in_flight"].contains(&row.fate.as_str()), "{}", told());
+                    assert!(near(if behind { row.end + delay } else { row.end }, dropped), "{}", told());
+                }
+                (None, None) => {
+                    assert_eq!(row.fate, "in_flight", "{}", told());
+                    assert!(hop.start.is_some() || (row.start, row.end) == (end_ns, end_ns), "{}", told());
+                }
+                (Some(_), Some(_)) => panic!("{}", told()),
+            }
+            assert!(!row.mark || hop.ce_left || hop.start.is_none(), "{}", told());
+        }
+    }
+}
