@@ -18,7 +18,7 @@ pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     interrupt::listen();
     let records = Records::open(&options.records)?;
     let server = Server::new(records, options.port)?;
-    output::text(&format!("{}", server.address()))?;
+    output::text(server.address())?;
     output::note("Ctrl-C ends it");
     if !options.no_open && std::io::stdout().is_terminal() {
         open(server.address());
