@@ -1,4 +1,5 @@
 //! `packets.arrow` beside ns-2's trace of the same run.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
 use super::columns::Table;
 use headway_scenario::Scenario;

@@ -1,4 +1,5 @@
 //! Whether two means agree, chance included.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
 /// Of some runs.
 #[derive(Clone, Copy, Debug)]

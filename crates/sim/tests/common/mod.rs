@@ -1,4 +1,5 @@
 //! What the tests share: scenarios by name, stored data by name.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 pub mod columns;
