@@ -158,7 +158,14 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         was = self._inner
-        parts = was.summary_json, was.series_bytes, was.events_bytes, was.distributions_json, was.traces, was.timing_json
+        parts = (
+            was.summary_json,
+            was.series_bytes,
+            was.events_bytes,
+            was.distributions_json,
+            was.traces,
+            was.timing_json,
+        )
         return _again, (*parts, self.scenario)
 
 

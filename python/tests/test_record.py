@@ -139,7 +139,13 @@ def test_the_folder_is_that_of_the_command(tmp_path):
     scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml").set("record.distributions", True)
     traces = ["ns2", "pcapng", "packets"]
     scenario.run(trace=traces).save(tmp_path / "python")
-    words = ["run", "--quiet", *(word for trace in traces for word in ("--trace", trace)), "--out", tmp_path / "command"]
+    words = [
+        "run",
+        "--quiet",
+        *(word for trace in traces for word in ("--trace", trace)),
+        "--out",
+        tmp_path / "command",
+    ]
     words += ["--set", "record.distributions=true"]
     subprocess.run([program, *words, ROOT / "scenarios/demo.toml"], check=True, stdout=subprocess.DEVNULL)
     files = {
