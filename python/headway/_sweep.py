@@ -174,10 +174,10 @@ def sweep(
     """Runs a scenario at every combination of what `vary` says, each with each seed.
 
     It leaves a dataset in `out` [out/NAME-sweep]. `vary` has keys as `Scenario.set` has them, each with a list of
-    values or with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's own
-    `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by name.
-    With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its mean,
-    up to `most`.
+    values or with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's
+    own `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by
+    name. With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its
+    mean, up to `most`.
 
     What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
     a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is
