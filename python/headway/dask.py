@@ -130,7 +130,9 @@ def _main(words: list[str]) -> None:
 
 
 def _stop_at_end_of_input() -> None:
-    sys.stdin.buffer.read()
+    # Not by `sys.stdin`, whose lock would be held when the interpreter ends.
+    while os.read(0, 4096):
+        pass
     os.kill(os.getpid(), signal.SIGINT)
 
 
