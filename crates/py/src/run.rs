@@ -2,7 +2,7 @@
 
 use crate::object::Raised;
 use crate::record::Record;
-use headway_run::{Error, Simulated, TraceFormat, Traces, Tracing, Watch, simulate};
+use headway_run::{Error, Gathering, Simulated, TraceFormat, Traces, Tracing, Watch, simulate};
 use headway_scenario::Scenario;
 use headway_sim::{EventTrace, PacketTrace};
 use headway_units::Duration;
@@ -82,18 +82,26 @@ pub(crate) fn run(
     watch: &dyn Watch,
 ) -> Result<(Record, Option<String>), Error> {
     let packets_alone = traces.iter().all(|format| *format == TraceFormat::Packets);
+    let events = || EventTrace::new(scenario);
     match traces {
-        [] => observed(scenario, (), watch),
-        _ if packets_alone => observed(scenario, PacketTrace::new(scenario), watch),
-        _ => observed(scenario, Traces::new(scenario, traces), watch),
+        // As the command has it: where nothing is kept over time, events are not either.
+        [] if scenario.series.is_none() => observed(scenario, (), (), watch),
+        [] => observed(scenario, events(), (), watch),
+        _ if packets_alone => observed(scenario, events(), PacketTrace::new(scenario), watch),
+        _ => observed(scenario, events(), Traces::new(scenario, traces), watch),
     }
 }
 
-fn observed<T: Tracing>(scenario: &Scenario, traces: T, watch: &dyn Watch) -> Result<(Record, Option<String>), Error> {
+fn observed<E: Gathering, T: Tracing>(
+    scenario: &Scenario,
+    events: E,
+    traces: T,
+    watch: &dyn Watch,
+) -> Result<(Record, Option<String>), Error> {
     let mut series = Vec::new();
     // A vector does not fail.
     let not_written = |error: headway_record::SeriesError| Error::Scenario(error.to_string());
-    let observer = (EventTrace::new(scenario), traces);
+    let observer = (events, traces);
     let Simulated { mut record, timing, outcome } = simulate(scenario, observer, watch, |simulation| {
         simulation.series_mut().map_or(Ok(()), |samples| samples.drain(&mut series)).map_err(not_written)
     })?;
@@ -104,9 +112,10 @@ fn observed<T: Tracing>(scenario: &Scenario, traces: T, watch: &dyn Watch) -> Re
     let distributions = record.distributions.as_ref().map(|distributions| distributions.to_json());
     let (events, mut traces) = record.observer;
     let events = events.finish().map_err(|error| Error::Trace(error.to_string()))?;
+    let events = E::GATHERS.then_some(events);
     let formats = traces.formats().into_iter();
     let traces = formats.map(|format| Ok((format, traces.take(format)?))).collect::<Result<_, Error>>()?;
-    let record = Record::new(record.summary, series, Some(events), distributions, traces, timing);
+    let record = Record::new(record.summary, series, events, distributions, traces, timing);
     Ok((record, outcome.err().map(|error| error.to_string())))
 }
 

@@ -6,7 +6,7 @@ use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
 use crate::simulate::{Simulated, Timing, simulate};
 use crate::traces::{TraceFormat, Traces, Tracing};
-use crate::watching::Files;
+use crate::watching::{Files, Gathering};
 use crate::{Error, Watch};
 use headway_record::{PacketIndex, SeriesError, Summary};
 use headway_scenario::Scenario;
@@ -79,7 +79,8 @@ impl Job {
         let series = self.scenario.series.map(|_| Folder::SERIES);
         let distributions = self.scenario.distributions.then_some(Folder::DISTRIBUTIONS);
         let traces = self.traces.iter().flat_map(|format| format.files());
-        let wanted = [Folder::SUMMARY, Folder::EVENTS].into_iter().chain(series).chain(distributions).chain(traces);
+        let events = self.gathers().then_some(Folder::EVENTS);
+        let wanted = [Folder::SUMMARY].into_iter().chain(events).chain(series).chain(distributions).chain(traces);
         let whole = wanted.into_iter().all(|name| sums.of(name).is_some());
         Summary::from_json(&summary).ok().filter(|summary| ours && whole && summary.complete)
     }
@@ -96,13 +97,20 @@ impl Job {
         let _lock = self.folder.claim(Holds::Record)?;
         let mut sums = self.begin()?;
         let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
+        let events = || EventTrace::new(&self.scenario);
         let ended = match self.traces[..] {
-            [] => self.simulate((), watch, &mut sums)?,
+            [] if !self.gathers() => self.simulate((), (), watch, &mut sums)?,
+            [] => self.simulate(events(), (), watch, &mut sums)?,
             // It makes no events of its own, as the others do.
-            _ if packets_alone => self.simulate(PacketTrace::new(&self.scenario), watch, &mut sums)?,
-            _ => self.simulate(Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
+            _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, &mut sums)?,
+            _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
         };
         self.end(ended, sums)
+    }
+
+    /// Whether it leaves `events.arrow`, as all do that keep anything over time.
+    const fn gathers(&self) -> bool {
+        self.scenario.series.is_some() || !self.traces.is_empty()
     }
 
     /// Writes the record of a run that was done in memory, with these files of it beside its summary. Packets have their index beside them.
@@ -135,16 +143,22 @@ impl Job {
         Ok(sums)
     }
 
-    fn simulate<T: Tracing>(&self, traces: T, watch: &dyn Watch, sums: &mut Checksums) -> Result<Ended, Error> {
-        let mut observer = (EventTrace::new(&self.scenario), traces);
+    fn simulate<E: Gathering, T: Tracing>(
+        &self,
+        events: E,
+        traces: T,
+        watch: &dyn Watch,
+        sums: &mut Checksums,
+    ) -> Result<Ended, Error> {
+        let mut observer = (events, traces);
         let mut series = match self.scenario.series {
             Some(_) => Some(self.folder.begin(Folder::SERIES)?),
             None => None,
         };
-        let mut files = Files::begin(&self.folder, &observer.1)?;
+        let mut files = Files::begin(&self.folder, &observer)?;
         // What is there before the first packet.
         files.write(&self.folder, &mut observer)?;
-        let each_slice = |simulation: &mut Simulation<'_, (EventTrace, T)>| {
+        let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
                 samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;

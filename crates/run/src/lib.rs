@@ -45,3 +45,4 @@ pub use sweep::{
 pub use text::{Beside, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};
 pub use watch::Watch;
+pub use watching::Gathering;
