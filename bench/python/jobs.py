@@ -36,7 +36,7 @@ def loop(seconds):
 
 def threads(many):
     """Seconds for four runs on so many threads."""
-    work = [star(20, clients) for clients in (20, 21, 22, 23)]
+    work = [star(400, clients) for clients in (21, 21, 21, 21)]
 
     def some(first):
         for scenario in work[first::many]:
@@ -49,6 +49,9 @@ def threads(many):
     for thread in running:
         thread.join()
     print(time.perf_counter() - begin)
+
+
+EVEN = {"kind": "spacing-fixed", "line_rate": "1Gbps", "controller": {"spacing": "100us"}}
 
 
 class Even(SenderHalf):
@@ -91,14 +94,14 @@ def gap(which):
     if which == "own":
         per_packet(sender("tfrc"), controllers={"f": Controller(Even)})
     else:
-        per_packet(sender({"kind": "spacing-fixed", "spacing": "100us"}))
+        per_packet(sender(EVEN))
 
 
 def queue(which):
     """The same with ten packets that wait, in order."""
     own = {"queues": {"f": Fifo}} if which == "own" else {}
     waits = {"kind": "fifo", "limit": "10packets"} if own else {"kind": "edf", "limit": "10packets"}
-    per_packet(sender({"kind": "spacing-fixed", "spacing": "100us"}, waits), **own)
+    per_packet(sender(EVEN, waits), **own)
 
 
 VARIED = {"link[0].delay": [f"{ms}ms" for ms in range(1, 25)]}
@@ -112,7 +115,7 @@ def sweep(folder, many):
 
 def study():
     return Scenario(
-        duration="40s",
+        duration="800s",
         links=[Link(("r1", "r2"), rate="30Mbps", delay="5ms")],
         flows=[Flow("f", "r1", "r2", transport="tcp-newreno", source="ftp", count=10, start={"uniform": ["0s", "1s"]})],
     )
