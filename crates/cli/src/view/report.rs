@@ -5,6 +5,8 @@ use super::records::{FILES, Records};
 use crate::arguments::ReportOptions;
 use crate::error::Failure;
 use crate::output;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
@@ -42,7 +44,7 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
             let mut content = Vec::new();
             let path = record.folder().path(name);
             file.read_to_end(&mut content).map_err(Failure::file("read", &path))?;
-            files.insert(name.to_owned(), Value::String(base64(&content)));
+            files.insert(name.to_owned(), Value::String(STANDARD.encode(&content)));
         }
         let listed = serde_json::to_value(listed).map_err(|error| Failure::Output(error.into()))?;
         all.push(json!({ "id": number.to_string(), "name": listed["name"], "files": files }));
@@ -62,32 +64,9 @@ fn with(viewer: &str, data: &Value) -> Result<String, Failure> {
     Ok(format!("{head}<script type=\"application/json\" id=\"headway-data\">{data}</script>{tail}"))
 }
 
-/// RFC 4648 section 4.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        for digit in 0..4 {
-            let index = (number >> (18 - 6 * digit)) as usize & 63;
-            text.push(if digit <= three.len() { char::from(DIGITS[index]) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// RFC 4648 section 10.
-    #[test]
-    fn base64_of_the_rfc() {
-        for (text, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(text.as_bytes()), coded);
-        }
-        assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
-    }
 
     #[test]
     fn data_cannot_end_its_element() {
