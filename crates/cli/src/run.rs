@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::sweep;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table};
-use headway_run::{Folder, Job, ScenarioText, Sweep, Task, Threads, folder_name};
+use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, findings, folder_name};
 use headway_scenario::{Loaded, load, plan};
 use serde::Serialize;
 use std::path::Path;
@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 /// Connections that failed, of which the reasons are shown: they are mostly alike.
 const FAILURES: usize = 5;
+
+/// So many findings are printed; `headway view` shows all.
+const FINDINGS: usize = 10;
 
 /// A run's result, for `--json` over several runs.
 #[derive(Serialize)]
@@ -45,7 +48,11 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let summary = job.run(&progress)?;
     progress.finish();
-    output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary) })?;
+    output::text(&if options.json {
+        summary.to_json_pretty()
+    } else {
+        plain(&job, &summary, &findings(&job.folder, &summary)?)
+    })?;
     if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
@@ -85,8 +92,26 @@ pub(crate) fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved:
     Ok(())
 }
 
+/// What is worth looking at, a line each.
+fn told(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| {
+        let word = match finding.severity {
+            Severity::Problem => "problem",
+            Severity::Note => "note",
+        };
+        format!("{word:<8} {:.1} to {:.1} s: {}\n", finding.time_from_s, finding.time_to_s, finding.text)
+    };
+    let mut lines: String = findings.iter().take(FINDINGS).map(line).collect();
+    match findings.len().saturating_sub(FINDINGS) {
+        _ if findings.is_empty() => {}
+        0 => lines.push('\n'),
+        more => lines.push_str(&format!("and {more} more: headway view shows them\n\n")),
+    }
+    lines
+}
+
 /// The tables of a run.
-fn plain(job: &Job, summary: &Summary) -> String {
+fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
     let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
@@ -97,7 +122,7 @@ fn plain(job: &Job, summary: &Summary) -> String {
         table
     });
     format!(
-        "{} (seed {}), {} to {} s{state}\n\n{}{failed}\n{}\n{}record: {}\n\n",
+        "{} (seed {}), {} to {} s{state}\n\n{}{failed}\n{}\n{}{}record: {}\n\n",
         summary.name,
         summary.seed,
         summary.interval.from,
@@ -105,6 +130,7 @@ fn plain(job: &Job, summary: &Summary) -> String {
         flow_table(summary),
         link_table(summary),
         tables.concat(),
+        told(findings),
         job.folder.0.display(),
     )
 }

@@ -60,7 +60,8 @@ pub use delay::DelaySummary;
 pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
 pub use estimate::Estimate;
 pub use events::{
-    Event, EventCause, EventKind, EventLog, EventNames, EventsError, MOST_ROWS as MOST_EVENTS, event_batches,
+    Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,
+    event_batches,
 };
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;

@@ -8,6 +8,7 @@
 //! | [`simulate`]: a scenario, and who [watches](Watch) | a record in memory |
 //! | [`Job`]: a scenario and a [`Folder`] | a record in it, or what [was found](Reuse) there |
 //! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and an [`Answer`] |
+//! | [`findings`]: a record in a folder | what is worth looking at there |
 //! | [`each`]: many of anything | their answers, on all cores |
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod checksums;
 mod code;
 mod error;
 mod files;
+mod findings;
 mod folder;
 mod inputs;
 mod job;
@@ -32,6 +34,7 @@ pub use checksums::{Checksum, Checksums, Hashing};
 pub use code::CODE;
 pub use error::Error;
 pub use files::{folder_name, read, safe_name};
+pub use findings::{Finding, Severity, findings};
 pub use folder::{Folder, Growing, Holds, Lock};
 pub use inputs::inputs;
 pub use job::{Found, Job};

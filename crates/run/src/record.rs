@@ -4,7 +4,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Checksums};
 use crate::folder::{Folder, is_plain, partial};
 use crate::traces::TraceFormat;
-use headway_record::{Distributions, FIGURES, SeriesTable};
+use headway_record::{Distributions, EventTable, FIGURES, SeriesTable};
 use std::path::Path;
 
 impl Folder {
@@ -88,6 +88,15 @@ impl Folder {
     pub fn series(&self) -> Result<SeriesTable, Error> {
         SeriesTable::from_ipc(&self.read(Self::SERIES)?)
             .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.to_string() })
+    }
+
+    /// The events of the record.
+    ///
+    /// # Errors
+    /// They cannot be read, or were not kept.
+    pub fn events(&self) -> Result<EventTable, Error> {
+        EventTable::from_ipc(&self.read(Self::EVENTS)?)
+            .map_err(|error| Error::Record { path: self.path(Self::EVENTS), reason: error.to_string() })
     }
 
     /// How long each packet and frame of the record took.

@@ -23,6 +23,7 @@ mod series;
 mod simulation;
 mod timer;
 mod transport;
+mod ways;
 mod yardstick;
 
 pub use clocks::FlowClocks;
@@ -41,4 +42,5 @@ pub use pcapng::PcapngTrace;
 pub use simulation::setup::{Beginning, SetupError};
 pub use simulation::{Record, RunError, Simulation};
 pub use transport::dccp::ends::dccp_cut;
+pub use ways::{Way, ways};
 pub use yardstick::{Yardstick, YardstickError};

@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::plot::{chosen, is_record, labels};
 use headway_record::Summary;
-use headway_run::Folder;
+use headway_run::{Finding, Folder, findings};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -76,8 +76,19 @@ impl Record {
     }
 
     fn complete(&self) -> bool {
-        let summary = self.folder.read(Folder::SUMMARY).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        summary.and_then(|text| Summary::from_json(&text).ok()).is_some_and(|summary| summary.complete)
+        self.summary().is_ok_and(|summary| summary.complete)
+    }
+
+    fn summary(&self) -> Result<Summary, Failure> {
+        let text = String::from_utf8_lossy(&self.folder.read(Folder::SUMMARY)?).into_owned();
+        let of_record =
+            |error: headway_record::SummaryError| Failure::record(self.folder.path(Folder::SUMMARY), error.to_string());
+        Summary::from_json(&text).map_err(of_record)
+    }
+
+    /// What is worth looking at in it.
+    pub(super) fn findings(&self) -> Result<Vec<Finding>, Failure> {
+        Ok(findings(&self.folder, &self.summary()?)?)
     }
 
     fn files(&self) -> Vec<ListedFile> {

@@ -46,6 +46,8 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
             file.read_to_end(&mut content).map_err(Failure::file("read", &path))?;
             files.insert(name.to_owned(), Value::String(STANDARD.encode(&content)));
         }
+        let findings = serde_json::to_vec(&record.findings()?).map_err(|error| Failure::Output(error.into()))?;
+        files.insert("findings.json".to_owned(), Value::String(STANDARD.encode(findings)));
         let listed = serde_json::to_value(listed).map_err(|error| Failure::Output(error.into()))?;
         all.push(json!({ "id": number.to_string(), "name": listed["name"], "files": files }));
     }

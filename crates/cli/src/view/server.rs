@@ -102,7 +102,12 @@ impl Server {
         match path.strip_prefix("/api/") {
             None if path == "/" => Answer::whole("text/html; charset=utf-8", self.page.clone()),
             Some("records") => Answer::json(&self.records.list()),
-            Some("findings") => Answer::json(&[(); 0]),
+            Some("findings") => match key("record").map(|(_, id)| self.records.get(id)) {
+                Some(Some(record)) => record
+                    .findings()
+                    .map_or_else(|error| Answer::words(500, &error.to_string()), |findings| Answer::json(&findings)),
+                _ => Answer::words(404, "there is no such record"),
+            },
             Some(rest) => self.file(rest, range),
             None => Answer::words(404, "there is no such page"),
         }

@@ -6,10 +6,12 @@
 mod log;
 mod read;
 mod row;
+mod table;
 
 pub use log::{EventLog, EventNames};
 pub use read::event_batches;
 pub use row::{Event, EventCause, EventKind};
+pub use table::{EventRow, EventTable};
 
 /// So many rows of each kind of event are kept.
 pub const MOST_ROWS: u64 = 1 << 18;

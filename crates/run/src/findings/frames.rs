@@ -1,0 +1,32 @@
+//! Pictures that were never complete, or too late.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity};
+use headway_units::MediaKind;
+
+/// Of all frames of a kind so many should be complete in time: five in a hundred pictures that freeze are seen by everybody.
+const ENOUGH: f64 = 0.95;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let measured = evidence.summary.interval;
+    let mut found = Vec::new();
+    for flow in &evidence.summary.flows {
+        let pictures = |kind: &MediaKind| !matches!(kind, MediaKind::Data | MediaKind::Audio);
+        for (kind, frames) in flow.frames.iter().filter(|(kind, _)| pictures(kind)) {
+            let in_time = frames.on_time_frames.unwrap_or(frames.complete_frames);
+            if frames.written_frames > 0 && (in_time as f64) < ENOUGH * frames.written_frames as f64 {
+                found.push(Finding {
+                    time_from_s: measured.from,
+                    time_to_s: measured.to,
+                    severity: Severity::Problem,
+                    subject: flow.name.clone(),
+                    text: format!(
+                        "of {} frames of {kind} of {} {in_time} came whole and in time",
+                        frames.written_frames, flow.name
+                    ),
+                });
+            }
+        }
+    }
+    found
+}

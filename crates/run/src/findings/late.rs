@@ -1,0 +1,31 @@
+//! What came after its deadline.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity, percent, time};
+use headway_record::EventKind;
+
+/// From so large a part on somebody notices.
+const MANY: f64 = 0.01;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for flow in &evidence.summary.flows {
+        for (kind, part) in flow.late_ratio.iter().filter(|(_, part)| **part > 0.0) {
+            let own = || {
+                let late = evidence.events(EventKind::Late);
+                late.filter(|event| event.flow == Some(flow.name.as_str()) && event.kind == Some(kind.name()))
+            };
+            let (from, to) = evidence.span(EventKind::Late, own());
+            let worst = own().filter_map(|event| event.late).max();
+            let worst = worst.map_or_else(String::new, |worst| format!(", at most by {}", time(worst.as_secs_f64())));
+            found.push(Finding {
+                time_from_s: from,
+                time_to_s: to,
+                severity: if *part >= MANY { Severity::Problem } else { Severity::Note },
+                subject: flow.name.clone(),
+                text: format!("{} of {kind} of {} came after its deadline{worst}", percent(*part), flow.name),
+            });
+        }
+    }
+    found
+}

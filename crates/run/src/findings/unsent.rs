@@ -1,0 +1,54 @@
+//! What a send queue threw away before it was sent, and how late it would have been.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity, count, percent, time};
+use headway_record::{EventKind, SendQueueSummary};
+use headway_units::MediaKind;
+
+/// From so large a part on somebody notices.
+const MANY: f64 = 0.01;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let of_flow = |flow: &headway_record::FlowSummary| {
+        let of_kind = |(kind, queue): (&MediaKind, &SendQueueSummary)| of(evidence, &flow.name, *kind, queue);
+        flow.send_queue.iter().filter_map(of_kind).collect::<Vec<_>>()
+    };
+    evidence.summary.flows.iter().flat_map(of_flow).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &str, kind: MediaKind, queue: &SendQueueSummary) -> Option<Finding> {
+    let unsent = queue.unsent_packets();
+    if unsent == 0 {
+        return None;
+    }
+    let part = unsent as f64 / queue.written_packets.max(unsent) as f64;
+    let own = || {
+        let unsent = evidence.events(EventKind::Unsent);
+        unsent.filter(|event| event.flow == Some(flow) && event.kind == Some(kind.name()))
+    };
+    let (from, to) = evidence.span(EventKind::Unsent, own());
+    let causes = [
+        (queue.expired_packets, "as it would have come too late"),
+        (queue.refused_packets, "as the queue was full"),
+        (queue.pushed_out_packets, "to make room for what is more urgent"),
+    ];
+    let causes = causes.into_iter().filter(|(packets, _)| *packets > 0);
+    let causes: Vec<_> = causes.map(|(packets, why)| format!("{packets} {why}")).collect();
+    let worst = own().filter_map(|event| event.late).max().filter(|late| !late.is_zero());
+    let late = queue.mean_lateness_s.map_or_else(String::new, |mean| {
+        let worst = worst.map_or_else(String::new, |worst| format!(", at most {}", time(worst.as_secs_f64())));
+        format!("; those that were late by then were so by {} on average{worst}", time(mean))
+    });
+    Some(Finding {
+        time_from_s: from,
+        time_to_s: to,
+        severity: if part >= MANY { Severity::Problem } else { Severity::Note },
+        subject: flow.to_owned(),
+        text: format!(
+            "{flow} threw away {} of {kind} ({}) before they were sent: {}{late}",
+            count(unsent, "packet"),
+            percent(part),
+            causes.join(", "),
+        ),
+    })
+}

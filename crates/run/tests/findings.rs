@@ -1,0 +1,134 @@
+//! Findings in scenarios whose answers are known, and in one in which nothing is wrong.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_record::Summary;
+use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings};
+use headway_units::{DropCause, MediaKind};
+use std::collections::BTreeMap;
+
+/// Over a link of 1 Mb/s and 20 ms; `keys` are its queue, its losses.
+fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
+    let place = tempfile::tempdir().unwrap();
+    let text = format!(
+        "duration = \"{duration}\"\n[record]\nseries = \"100ms\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"20ms\"\n{keys}\n{flows}"
+    );
+    let text = ScenarioText::written("known.toml", &text, &Vec::<String>::new()).unwrap();
+    let loaded = headway_scenario::load("known.toml", &text.text, &[], &Beside::new(".".into())).unwrap();
+    let job = Job {
+        label: String::new(),
+        scenario: loaded.scenario,
+        resolved: loaded.resolved_toml,
+        folder: Folder(place.path().join("out")),
+        files: BTreeMap::new(),
+        traces: Vec::new(),
+        resumes: false,
+    };
+    let summary = job.run(&()).unwrap();
+    let found = findings(&job.folder, &summary).unwrap();
+    // They come in their order, each within the run, about something that is there.
+    assert!(found.is_sorted_by_key(|finding| finding.severity));
+    for finding in &found {
+        assert!(0.0 <= finding.time_from_s && finding.time_from_s <= finding.time_to_s, "{finding:?}");
+        assert!(finding.time_to_s <= summary.interval.to, "{finding:?}");
+        let names = summary.flows.iter().map(|flow| &flow.name).chain(summary.links.iter().map(|link| &link.name));
+        assert!(names.into_iter().any(|name| *name == finding.subject), "{finding:?}");
+    }
+    (summary, found)
+}
+
+fn flow(name: &str, more: &str) -> String {
+    format!("[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\n{more}\n")
+}
+
+const QUEUE: &str = "queue = { kind = \"droptail\", limit = \"20packets\" }";
+const DOWNLOAD: &str = "transport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }";
+
+/// The only one whose text has these words.
+fn only<'a>(found: &'a [Finding], words: &str) -> &'a Finding {
+    let mut matching = found.iter().filter(|finding| finding.text.contains(words));
+    let (first, second) = (matching.next(), matching.next());
+    assert!(first.is_some() && second.is_none(), "{words}: {found:#?}");
+    first.unwrap()
+}
+
+#[test]
+fn where_nothing_is_wrong_nothing_is_found() {
+    let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
+    assert_eq!(found(QUEUE, &flow("media", media), "10s").1, []);
+}
+
+/// From 10 to 20 s a constant rate takes all of the link: TCP starves until a timer that was backed off runs out behind it (RFC 6298, section 5.5),
+/// and the text says when and why.
+#[test]
+fn a_download_that_starves_is_found_with_its_time_and_its_cause() {
+    let flood = "start = \"10s\"\nstop = \"20s\"\ntransport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"1.2Mbps\", size = \"1000B\" }";
+    let (summary, found) = found(QUEUE, &(flow("download", DOWNLOAD) + &flow("flood", flood)), "30s");
+    let starved: Vec<_> = found.iter().filter(|finding| finding.text.contains("fair share")).collect();
+    assert!(!starved.is_empty() && starved.iter().all(|finding| finding.subject == "download"), "{found:#?}");
+    let longest = starved.iter().max_by(|a, b| (a.time_to_s - a.time_from_s).total_cmp(&(b.time_to_s - b.time_from_s)));
+    let longest = longest.unwrap();
+    assert!((9.9..14.0).contains(&longest.time_from_s) && (20.0..30.0).contains(&longest.time_to_s), "{longest:?}");
+    for words in ["500 kb/s at a->b", "timeout", "queue-full drop", "meanwhile flood took"] {
+        assert!(longest.text.contains(words), "{words}: {longest:?}");
+    }
+    assert_eq!(longest.severity, Severity::Problem);
+    // The queue that overflowed, with the record's own count.
+    let overflow = only(&found, "overflowed");
+    let link = summary.links.iter().find(|link| link.name == overflow.subject).unwrap();
+    assert!(
+        overflow.text.contains(&format!(" {} packets ", link.dropped_packets.of(DropCause::QueueFull))),
+        "{overflow:?}"
+    );
+    assert!(overflow.text.contains("of flood"), "{overflow:?}");
+}
+
+/// A call at half of what it needs: what was thrown away, why, and how late it was.
+#[test]
+fn what_a_send_queue_threw_away_is_found() {
+    let call = "transport = { kind = \"dccp\", ccid = 3 }\nsend_queue = { kind = \"sfdps2\" }\nsource = { kind = \"gop\", i_mean = \"26kB\", p_mean = \"9kB\", b_mean = \"4kB\", variation = 0.25, lifetime = \"150ms\" }";
+    let (summary, found) = found(QUEUE, &flow("call", call), "20s");
+    let queue = &summary.flows[0].send_queue[&MediaKind::VideoB];
+    assert!(queue.expired_packets > 0 && queue.mean_lateness_s.is_some());
+    let b = only(&found, "of video-b (");
+    assert!(b.text.contains(&format!("threw away {} packets", queue.unsent_packets())), "{b:?}");
+    assert!(b.text.contains(&format!("{} as it would have come too late", queue.expired_packets)), "{b:?}");
+    assert!(b.text.contains("late by then were so by"), "{b:?}");
+    let frames = &summary.flows[0].frames[&MediaKind::VideoB];
+    let whole =
+        format!("of {} frames of video-b of call {} came", frames.written_frames, frames.on_time_frames.unwrap());
+    assert_eq!(only(&found, &whole).severity, Severity::Problem);
+}
+
+#[test]
+fn what_a_channel_lost_is_no_overflow() {
+    let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
+    let loss = format!("{QUEUE}\nloss = {{ kind = \"bernoulli\", probability = 0.05 }}");
+    let (summary, found) = found(&loss, &flow("media", media), "20s");
+    let lost = summary.links[0].dropped_packets.of(DropCause::Channel);
+    let finding = only(&found, "the channel of a->b lost");
+    assert!(finding.text.contains(&format!("lost {lost} packets")), "{finding:?}");
+    assert_eq!((found.len(), finding.severity), (1, Severity::Problem));
+}
+
+#[test]
+fn a_queue_that_never_empties_is_found() {
+    let long = "queue = { kind = \"droptail\", limit = \"200packets\" }";
+    let (summary, found) = found(long, &flow("download", DOWNLOAD), "60s");
+    let wait = summary.links[0].mean_queue_bytes * 8.0 / 1e6;
+    assert!(wait > 0.1);
+    assert_eq!(only(&found, "of traffic on average").subject, "a->b");
+}
+
+/// Of two controllers with the same source the record's own coefficients of variation say which was smoother.
+#[test]
+fn the_smoother_controller_is_named() {
+    let media = "transport = { kind = \"tfrc\" }\nsource = { kind = \"ftp\" }";
+    let (summary, found) = found(QUEUE, &(flow("media", media) + &flow("download", DOWNLOAD)), "60s");
+    let cov = |name: &str| summary.flows.iter().find(|flow| flow.name == name).unwrap().rate_cov.unwrap();
+    let (smooth, rough) = if cov("media") < cov("download") { ("media", "download") } else { ("download", "media") };
+    let finding = only(&found, "smoother");
+    assert_eq!(finding.subject, smooth);
+    for name in [smooth, rough] {
+        assert!(finding.text.contains(&format!("{:.2}", cov(name))), "{finding:?}");
+    }
+}
