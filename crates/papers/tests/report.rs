@@ -162,20 +162,102 @@ fn every_curve_is_the_stored_one() {
                 ["data-cell", "data-entity", "data-metric"].map(|name| plain(attribute(table, name).unwrap()));
             let times = number(table, "data-times");
             let curve = &results["curves"][&cell][format!("{entity} {metric}")];
-            let (_, body) = table.split_once("<tbody>").unwrap();
-            let rows: Vec<&str> = body[..body.find("</table>").unwrap()].split("<tr>").skip(1).collect();
+            let rows = rows(table);
             assert_eq!(rows.len(), curve["at_s"].as_array().unwrap().len(), "{id} {cell} {entity} {metric}");
-            for (row, tag) in rows.iter().enumerate() {
-                let cells: Vec<f64> = tag.split("<td>").skip(1).map(|words| words.trim().parse().unwrap()).collect();
+            for (row, cells) in rows.iter().enumerate() {
                 let of = |name: &str| curve[name][row].as_f64().unwrap();
                 let expected =
                     [six(of("at_s")), six(of("mean") * times), six(of("ci95") * times.abs()), six(of("first") * times)];
-                assert_eq!(cells, expected, "{id} {cell} {entity} {metric} row {row}");
+                assert_eq!(cells[..], expected, "{id} {cell} {entity} {metric} row {row}");
                 points += 1;
             }
         }
     }
     assert!(points > 3000, "{points}");
+}
+
+/// Marks, curves and bands lie where their numbers say: heights are linear in them, to the rounding of a drawing's units.
+#[test]
+fn what_is_drawn_is_what_is_told() {
+    let (mut marks, mut curves, mut bands) = (0, 0, 0);
+    for (id, part) in parts() {
+        for figure in part.split("<figure data-chart=").skip(1) {
+            let figure = &figure[..figure.find("</figure>").unwrap()];
+            let (drawing, told) = figure.split_once("</svg>").unwrap();
+            let mut pairs: Vec<(f64, f64)> = Vec::new();
+            for table in told.split("<table").skip(1) {
+                if table.starts_with(" data-cell=") {
+                    continue;
+                }
+                let drawn = points(told, table, drawing);
+                marks += drawn.len();
+                pairs.extend(drawn);
+            }
+            let lines = shapes(drawing, "polyline");
+            let areas = shapes(drawing, "polygon");
+            for (number, table) in told.split("<table data-cell=").skip(1).enumerate() {
+                let rows = rows(table);
+                let (one, mean, area) = (&lines[2 * number], &lines[2 * number + 1], &areas[number]);
+                assert_eq!([one.len(), mean.len(), area.len()], [rows.len(), rows.len(), 2 * rows.len()], "{id}");
+                for (place, row) in rows.iter().enumerate() {
+                    let (low, high) = (area[place], area[area.len() - 1 - place]);
+                    pairs.extend([
+                        (mean[place], row[1]),
+                        (one[place], row[3]),
+                        (low, row[1] - row[2]),
+                        (high, row[1] + row[2]),
+                    ]);
+                }
+                curves += 1;
+                bands += area.len();
+            }
+            linear(&pairs, &format!("{id} {}", &figure[..figure.find('>').unwrap()]));
+        }
+    }
+    assert!(marks > 500 && curves == 27 && bands > 5000, "{marks} {curves} {bands}");
+}
+
+/// Each mark's height with its number: the paper's and ours have marks, in the order of the columns.
+fn points(told: &str, table: &str, drawing: &str) -> Vec<(f64, f64)> {
+    let head = told.split("<thead>").nth(1).unwrap().split("<tbody>").next().unwrap();
+    let columns = head.matches("<th>").count() - 1;
+    let body: Vec<Vec<&str>> = table.split("<tr><th>").skip(2).map(|row| row.split("<td").skip(1).collect()).collect();
+    let mut values = Vec::new();
+    for column in 0..columns {
+        let of = body.iter().map(|row| row[column]);
+        let marked = of.filter(|tag| tag.starts_with(" data-of=\"paper\"") || tag.starts_with(" data-of=\"headway\""));
+        values.extend(marked.map(|tag| number(tag, "data-value")));
+    }
+    let circles = drawing.split("<circle").skip(1).filter(|tag| attribute(tag, "stroke") != Some("#222222"));
+    let heights: Vec<f64> = circles.map(|tag| number(tag, "cy")).collect();
+    assert_eq!(heights.len(), values.len());
+    heights.into_iter().zip(values).collect()
+}
+
+/// The heights of the corners of each shape that has more than a line of a legend or an axis has.
+fn shapes(drawing: &str, kind: &str) -> Vec<Vec<f64>> {
+    let begins = format!("<{kind}");
+    let tags = drawing.split(&begins).skip(1);
+    let heights = |tag: &str| -> Vec<f64> {
+        let corners = attribute(tag, "points").unwrap().split_whitespace();
+        corners.map(|corner| corner.split_once(',').unwrap().1.parse().unwrap()).collect()
+    };
+    tags.map(heights).filter(|heights| heights.len() > 4).collect()
+}
+
+fn rows(table: &str) -> Vec<Vec<f64>> {
+    let (_, body) = table.split_once("<tbody>").unwrap();
+    let rows = body[..body.find("</table>").unwrap()].split("<tr>").skip(1);
+    rows.map(|row| row.split("<td>").skip(1).map(|words| words.trim().parse().unwrap()).collect()).collect()
+}
+
+fn linear(pairs: &[(f64, f64)], what: &str) {
+    let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+    let (low, high) = (pairs.iter().min_by(by_value).unwrap(), pairs.iter().max_by(by_value).unwrap());
+    for (height, value) in pairs {
+        let expected = low.0 + (high.0 - low.0) * (value - low.1) / (high.1 - low.1);
+        assert!((height - expected).abs() <= 2.0, "{what}: {value} is drawn at {height}, and not at {expected}");
+    }
 }
 
 /// ns-2's numbers, read here by themselves.
