@@ -1,5 +1,6 @@
 //! The paper's figures again: the paper's lines, ns-2's and Headway's over one another.
 
+use crate::claim::Claim;
 use crate::claims::Claims;
 use crate::layout::{Sampled, Timeline};
 use crate::pattern::{Bindings, PatternError, expand};
@@ -37,7 +38,7 @@ pub(crate) fn pictures<'a>(
     ns2: &Reference,
     results: &Results,
 ) -> Result<Vec<Picture<'a>>, PatternError> {
-    let paper = claims.paper_values();
+    let paper = claims.paper_values_of(Claim::compares);
     let mut pictures = Vec::new();
     for figure in &claims.figures {
         let mut lines: Vec<ChartLine> = Vec::new();

@@ -217,6 +217,20 @@ fn what_is_drawn_is_what_is_told() {
     assert!(marks > 500 && curves == 27 && bands > 5000, "{marks} {curves} {bands}");
 }
 
+/// Of "4 Mb/s at every loss" the check is that 85 % are filled: 4 is no point of a curve in percent.
+#[test]
+fn numbers_of_two_kinds_are_not_drawn_together() {
+    let part = |id: &str| parts().into_iter().find(|(known, _)| *known == id).unwrap().1;
+    let figure = part("uddj-tfrc").split("<figure data-chart=\"fig4-readings\"").nth(1).unwrap();
+    assert!(!figure[..figure.find("</figure>").unwrap()].contains("data-of=\"paper\""));
+    let article = |id: &str, claim: &str| {
+        let begins = format!("<article class=\"claim\" id=\"{claim}\">");
+        part(id).split(&begins).nth(1).unwrap().split("</article>").next().unwrap()
+    };
+    assert!(!article("sfdps", "sfdps.fig13.audio").contains("<svg class=\"plot\""));
+    assert!(article("udpm", "udpm.fig6.mean").contains("<svg class=\"plot\""));
+}
+
 /// Each mark's height with its number: the paper's and ours have marks, in the order of the columns.
 fn points(told: &str, table: &str, drawing: &str) -> Vec<(f64, f64)> {
     let head = told.split("<thead>").nth(1).unwrap().split("<tbody>").next().unwrap();

@@ -4,6 +4,7 @@ use super::command;
 use super::html::{Escaped, anchor};
 use super::picture::numbers;
 use super::verdicts::badge;
+use crate::claim::Claim;
 use crate::claims::Claims;
 use crate::number::shortest;
 use crate::tables::two_digits;
@@ -51,13 +52,14 @@ pub(super) fn claim(
     if !row.is_empty() {
         let _ = writeln!(text, "<dl>{row}</dl>");
     }
-    if is_drawn && judged.paper_value.is_some() && judged.value.is_some() {
+    let of = claims.claims.iter().find(|claim| claim.id == judged.id);
+    if is_drawn && of.is_none_or(Claim::compares) && judged.paper_value.is_some() && judged.value.is_some() {
         text.push_str(&numbers(&judged.id, &drawn)?);
     }
     if !judged.reason.is_empty() {
         let _ = writeln!(text, "<p>{}</p>", Escaped(&judged.reason));
     }
-    if let Some(claim) = claims.claims.iter().find(|claim| claim.id == judged.id) {
+    if let Some(claim) = of {
         for line in command::of_claim(paper, profile, claim) {
             let _ = writeln!(text, "<p><code>{}</code></p>", Escaped(&line));
         }
