@@ -404,6 +404,18 @@ pub(crate) enum PapersCommand {
         #[command(flatten)]
         options: PapersOptions,
     },
+    /// Write what comes of all claims, tables and figures as one HTML page. Runs nothing.
+    Report {
+        /// The papers, or folders of your own [default: all that are built in].
+        ids: Vec<String>,
+        /// The page.
+        #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+        output: PathBuf,
+        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, and for papers that it
+        /// lacks papers].
+        #[arg(long, value_name = "DIR")]
+        results: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

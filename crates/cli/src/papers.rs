@@ -1,5 +1,7 @@
 //! `headway papers`: runs what papers ran, and says what comes of their claims.
 
+mod report;
+
 use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
 use crate::interrupt;
@@ -28,6 +30,7 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
         PapersCommand::List => list(),
         PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
+        PapersCommand::Report { ids, output, results } => report::write(ids, output, results.as_deref()),
     }
 }
 

@@ -246,3 +246,39 @@ fn a_folder_is_a_paper() {
         assert!(!failed.status.success() && text(&failed.stderr).contains(why), "{}", text(&failed.stderr));
     }
 }
+
+/// From a run if there is one, else from what the repository keeps; where neither is, it says what to do.
+#[test]
+fn a_report_is_of_what_was_found_before() {
+    let place = tempfile::tempdir().unwrap();
+    let report = |at: &Path, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(["papers", "report"]).args(arguments).current_dir(at).output().unwrap()
+    };
+    let none = report(place.path(), &[]);
+    assert!(!none.status.success() && !place.path().join("report.html").exists());
+    assert!(text(&none.stderr).contains("run `headway papers run lan-queues --full`"), "{}", text(&none.stderr));
+
+    let page = place.path().join("all.html");
+    let all = report(&root(), &["-o", &page.display().to_string()]);
+    assert!(all.status.success(), "{}", text(&all.stderr));
+    assert!(text(&all.stdout).starts_with("281 claims of 5 papers, "), "{}", text(&all.stdout));
+    let page = read(&page);
+    assert!(page.len() < 3_000_000 && page.contains("id=\"lan.fig3.a\"") && !page.contains("<script"));
+
+    let stored = root().join("papers/sfdps/results.json");
+    let ran = place.path().join("out/papers/sfdps");
+    std::fs::create_dir_all(&ran).unwrap();
+    std::fs::copy(&stored, ran.join("results.json")).unwrap();
+    let one = report(place.path(), &["sfdps"]);
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    let page = read(&place.path().join("report.html"));
+    assert!(page.contains("<code>out/papers/sfdps/results.json</code>") && !page.contains("lan-queues"));
+
+    let others = place.path().join("udpm");
+    std::fs::create_dir(&others).unwrap();
+    std::fs::copy(&stored, others.join("results.json")).unwrap();
+    let wrong = report(place.path(), &["udpm", "--results", "."]);
+    let said = text(&wrong.stderr);
+    assert!(!wrong.status.success() && said.contains("these are results of sfdps, not of udpm"), "{said}");
+}

@@ -1,6 +1,6 @@
 //! One claim of a paper, as `[[claim]]` writes it and as it is judged.
 
-use crate::check::{Check, Written as WrittenCheck};
+use crate::check::{Bound, Check, Written as WrittenCheck};
 use serde::{Deserialize, Serialize};
 
 /// What the paper gives for replicating a claim.
@@ -78,6 +78,19 @@ pub struct Claim {
     pub unmeasurable: Option<String>,
     /// What a reader of its verdict should know.
     pub note: String,
+}
+
+impl Claim {
+    /// Whether what it is checked by is of the kind of the paper's number: of "4 Mb/s" a check may be that 85 % are filled.
+    pub(crate) fn compares(&self) -> bool {
+        let (Some(said), Some(check)) = (self.paper, self.checks.first()) else { return true };
+        match check.bound {
+            _ if self.cell.is_some() => true,
+            Bound::AtMost(most) | Bound::Below(most) => said <= most,
+            Bound::AtLeast(least) | Bound::Above(least) => said == least,
+            _ => true,
+        }
+    }
 }
 
 /// Words, and the numbers that show them: why a claim cannot hold as it stands, or what is told besides.

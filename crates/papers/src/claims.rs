@@ -184,8 +184,13 @@ impl Claims {
 
     /// The paper's own numbers, by cell and metric.
     pub(crate) fn paper_values(&self) -> BTreeMap<(&str, &str), f64> {
+        self.paper_values_of(|_| true)
+    }
+
+    /// Those of some claims.
+    pub(crate) fn paper_values_of(&self, is_wanted: impl Fn(&Claim) -> bool) -> BTreeMap<(&str, &str), f64> {
         let mut values = BTreeMap::new();
-        for claim in &self.claims {
+        for claim in self.claims.iter().filter(|claim| is_wanted(claim)) {
             let explained = claim.explain.iter().flat_map(|explain| &explain.checks);
             if let (Some(value), Some(check)) = (claim.paper, claim.checks.iter().chain(explained).next())
                 && let [cell] = &check.cells[..]

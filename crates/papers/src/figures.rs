@@ -1,29 +1,54 @@
 //! The paper's figures again: the paper's lines, ns-2's and Headway's over one another.
 
+use crate::claim::Claim;
 use crate::claims::Claims;
 use crate::layout::{Sampled, Timeline};
-use crate::number::shortest;
 use crate::pattern::{Bindings, PatternError, expand};
 use crate::reference::Reference;
 use crate::results::Results;
 use crate::timeline::key;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis};
 
+/// A chart, and where the numbers of each of its lines are from.
+pub(crate) struct Picture<'a> {
+    pub(crate) chart: Chart,
+    /// One for each line of the chart.
+    pub(crate) sources: Vec<Source<'a>>,
+}
+
+/// Where the numbers of a line are from.
+pub(crate) enum Source<'a> {
+    /// A metric of a cell for each point.
+    Cells { metric: &'a str, cells: Vec<String> },
+    /// A curve of a cell.
+    Curve(&'a Sampled),
+}
+
 /// Each figure of a paper.
 ///
 /// # Errors
 /// If a pattern is wrong, which reading the claims has excluded.
 pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec<Chart>, PatternError> {
-    let paper = claims.paper_values();
-    let mut charts = Vec::new();
+    Ok(pictures(claims, ns2, results)?.into_iter().map(|picture| picture.chart).collect())
+}
+
+/// The same, with where its numbers are from.
+pub(crate) fn pictures<'a>(
+    claims: &'a Claims,
+    ns2: &Reference,
+    results: &Results,
+) -> Result<Vec<Picture<'a>>, PatternError> {
+    let paper = claims.paper_values_of(Claim::compares);
+    let mut pictures = Vec::new();
     for figure in &claims.figures {
         let mut lines: Vec<ChartLine> = Vec::new();
+        let mut sources = Vec::new();
         for (colour, line) in figure.lines.iter().enumerate() {
             let metric = line.metric.as_ref().unwrap_or(&figure.metric).as_str();
             let cells: Vec<String> = expand(&line.cells, &Bindings::new())?.into_iter().map(|cell| cell.name).collect();
             let value = |style: LineStyle, place: usize, cell: &str| match style {
                 LineStyle::Said => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
-                LineStyle::Reference => Some((ns2.get(cell, metric)?.mean, 0.0)),
+                LineStyle::Reference => ns2.get(cell, metric).map(|theirs| (theirs.mean, theirs.ci95.unwrap_or(0.0))),
                 LineStyle::Measured => results.get(cell, metric).map(|ours| (ours.mean, ours.ci95.unwrap_or(0.0))),
                 _ => None,
             };
@@ -34,17 +59,19 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
                 };
                 let points: Vec<ChartPoint> = cells.iter().enumerate().filter_map(point).collect();
                 if !points.is_empty() {
+                    let known = points.iter().map(|point| cells[point.x as usize].clone()).collect();
+                    sources.push(Source::Cells { metric, cells: known });
                     lines.push(ChartLine { label: line.label.clone(), colour, style, points });
                 }
             }
         }
         let mut styles = vec![
             (LineStyle::Said, "the paper".to_owned()),
-            (LineStyle::Reference, "ns-2.35".to_owned()),
+            (LineStyle::Reference, "ns-2.35, with its 95 %".to_owned()),
             (LineStyle::Measured, format!("Headway, 95 % of {} runs", results.ran.seeds)),
         ];
         styles.retain(|(style, _)| lines.iter().any(|line| line.style == *style));
-        charts.push(Chart {
+        let chart = Chart {
             name: figure.name.clone(),
             title: figure.title.clone(),
             x_title: figure.x_title.clone(),
@@ -55,26 +82,24 @@ pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec
             styles,
             lines,
             boxes: Vec::new(),
-        });
+        };
+        pictures.push(Picture { chart, sources });
     }
-    charts.extend(claims.timelines.iter().map(|timeline| timeline_chart(timeline, results)));
-    Ok(charts)
+    pictures.extend(claims.timelines.iter().map(|timeline| over_time(timeline, results)));
+    Ok(pictures)
 }
 
 /// The first run, and the mean of all with its 95 % interval, over time.
-fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
+fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     let curve = |line: &Sampled| results.curves.get(&line.cell)?.get(&key(&line.entity, &line.metric));
-    let steps =
-        timeline.lines.iter().filter_map(curve).flat_map(|curve| curve.at_s.windows(2)).map(|pair| pair[1] - pair[0]);
-    let step_s = steps.fold(f64::INFINITY, f64::min);
-    let place = |at: f64| (at / step_s).round();
     let mut lines: Vec<ChartLine> = Vec::new();
+    let mut sources = Vec::new();
     for (colour, line) in timeline.lines.iter().enumerate() {
         let Some(curve) = curve(line) else { continue };
         let points = |values: &[f64], errors: &[f64]| {
             let error = |n: usize| errors.get(n).map_or(0.0, |error| error * line.times.abs());
             let point = |(n, (at, value)): (usize, (&f64, &f64))| ChartPoint {
-                x: place(*at),
+                x: *at,
                 value: value * line.times,
                 error: error(n),
             };
@@ -84,24 +109,25 @@ fn timeline_chart(timeline: &Timeline, results: &Results) -> Chart {
             [(LineStyle::One, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
         {
             lines.push(ChartLine { label: line.label.clone(), colour, style, points });
+            sources.push(Source::Curve(line));
         }
     }
-    let last = lines.iter().flat_map(|line| &line.points).map(|point| point.x as usize).max().unwrap_or(0);
     let mut styles = vec![
         (LineStyle::One, "one run".to_owned()),
         (LineStyle::Mean, format!("mean of {} runs and its 95 % interval", results.ran.seeds)),
     ];
     styles.retain(|_| !lines.is_empty());
-    Chart {
+    let chart = Chart {
         name: timeline.name.clone(),
         title: timeline.title.clone(),
         x_title: "time (s)".to_owned(),
         y_title: timeline.y_title.clone(),
-        x: XAxis::Places((0..=last).map(|place| shortest(place as f64 * step_s)).collect()),
+        x: XAxis::Numbers,
         y: YAxis::FromZero,
         heading: String::new(),
         styles,
         lines,
         boxes: Vec::new(),
-    }
+    };
+    Picture { chart, sources }
 }

@@ -13,6 +13,7 @@
 //! | [`Metrics::of`] a finished run | [`Values`], collected in [`Measured`] |
 //! | [`Results::new`] | every mean with its interval, every claim with its [`Verdict`] |
 //! | [`markdown`], [`plain`], [`charts`] | tables and pictures of it |
+//! | [`report`](report()) | all of it as one page |
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -33,6 +34,7 @@ mod pattern;
 mod points;
 mod reduce;
 mod reference;
+mod report;
 mod results;
 mod scorecard;
 mod sfdps;
@@ -58,6 +60,7 @@ pub use pattern::PatternError;
 pub use points::{Share, ShareOf};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
+pub use report::{ReportError, Reported, report};
 pub use results::{Agreed, Ran, Results};
 pub use scorecard::{Score, scorecard, scorecard_markdown, scorecard_plain};
 pub use statistics::{FEWEST_RUNS, kendall_tau};

@@ -1,7 +1,7 @@
 //! The paper's tables again, with what ns-2 and Headway give beside the paper's numbers.
 
 use crate::claims::Claims;
-use crate::layout::{Column, From};
+use crate::layout::{Column, From, Table};
 use crate::number::{Number, shortest};
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
@@ -13,12 +13,34 @@ use std::fmt::Write;
 /// Where nothing is known.
 const NONE: &str = "-";
 
-/// A table as text: its title, its head, its rows, and what stands below.
-struct Drawn<'a> {
-    title: &'a str,
-    head: Vec<&'a str>,
-    rows: Vec<Vec<String>>,
-    note: &'a str,
+/// A table with its numbers.
+pub(crate) struct Drawn<'a> {
+    pub(crate) table: &'a Table,
+    /// The name of each row, and what stands in its columns.
+    pub(crate) rows: Vec<(String, Vec<Entry>)>,
+}
+
+/// What stands in a column.
+pub(crate) struct Entry {
+    /// Of this cell.
+    pub(crate) cell: String,
+    /// None if it is not known.
+    pub(crate) number: Option<Number>,
+    /// How it is shown.
+    pub(crate) text: String,
+}
+
+impl Drawn<'_> {
+    fn head(&self) -> Vec<&str> {
+        std::iter::once("cell").chain(self.table.columns.iter().map(|column| column.title.as_str())).collect()
+    }
+
+    fn texts(&self) -> Vec<Vec<String>> {
+        let row = |(name, entries): &(String, Vec<Entry>)| {
+            std::iter::once(name.clone()).chain(entries.iter().map(|entry| entry.text.clone())).collect()
+        };
+        self.rows.iter().map(row).collect()
+    }
 }
 
 /// Each table of a paper as Markdown.
@@ -27,11 +49,12 @@ struct Drawn<'a> {
 /// If a pattern is wrong, which reading the claims has excluded.
 pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for table in drawn(claims, ns2, results)? {
-        let _ = writeln!(text, "### {}\n", table.title);
-        text.push_str(&markdown_table(&table.head, &table.rows));
-        if !table.note.is_empty() {
-            let _ = writeln!(text, "\n{}", table.note);
+    for drawn in drawn(claims, ns2, results)? {
+        let Table { title, note, .. } = drawn.table;
+        let _ = writeln!(text, "### {title}\n");
+        text.push_str(&markdown_table(&drawn.head(), &drawn.texts()));
+        if !note.is_empty() {
+            let _ = writeln!(text, "\n{note}");
         }
         text.push('\n');
     }
@@ -45,14 +68,19 @@ pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<S
 /// As [`markdown`].
 pub fn plain(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for table in drawn(claims, ns2, results)? {
-        let _ = writeln!(text, "{}\n{}\n", table.title, plain_table(&table.head, &table.rows));
+    for drawn in drawn(claims, ns2, results)? {
+        let _ = writeln!(text, "{}\n{}\n", drawn.table.title, plain_table(&drawn.head(), &drawn.texts()));
     }
     text.push_str(&ran(results));
     Ok(text)
 }
 
-fn drawn<'a>(claims: &'a Claims, ns2: &Reference, results: &Results) -> Result<Vec<Drawn<'a>>, PatternError> {
+/// Each table that has something to show.
+pub(crate) fn drawn<'a>(
+    claims: &'a Claims,
+    ns2: &Reference,
+    results: &Results,
+) -> Result<Vec<Drawn<'a>>, PatternError> {
     let paper_values = claims.paper_values();
     let mut all = Vec::new();
     for table in &claims.tables {
@@ -60,29 +88,35 @@ fn drawn<'a>(claims: &'a Claims, ns2: &Reference, results: &Results) -> Result<V
         let decimals = metric.map_or(3, |metric| metric.decimals);
         let mut rows = Vec::new();
         for row in expand(&table.rows, &Bindings::new())? {
-            let mut cells = vec![row.name.clone()];
+            let mut entries = Vec::new();
             for column in &table.columns {
                 let cell = fill(&column.cell, &row.bindings)?;
-                cells.push(
-                    match column.from {
-                        From::Paper => paper_values.get(&(cell.as_str(), table.metric.as_str())).map(|n| n.to_string()),
-                        From::Ns2 => ns2.get(&cell, &table.metric).map(|estimate| shown(estimate.into(), decimals)),
-                        From::Headway => results.get(&cell, &table.metric).map(|number| shown(number, decimals)),
-                    }
-                    .unwrap_or_else(|| NONE.to_owned()),
+                let number = match column.from {
+                    From::Paper => paper_values.get(&(cell.as_str(), table.metric.as_str())).map(|said| Number {
+                        mean: *said,
+                        ci95: None,
+                        runs: 0,
+                    }),
+                    From::Ns2 => ns2.get(&cell, &table.metric).map(Number::from),
+                    From::Headway => results.get(&cell, &table.metric),
+                };
+                let text = number.map_or_else(
+                    || NONE.to_owned(),
+                    |number| match column.from {
+                        From::Paper => number.mean.to_string(),
+                        From::Ns2 | From::Headway => shown(number, decimals),
+                    },
                 );
+                entries.push(Entry { cell, number, text });
             }
             // A row of cells that this profile did not run says nothing.
-            let ours = |column: &Column| column.from == From::Headway;
-            let is_known = |(column, text): (&Column, &String)| ours(column) && text != NONE;
-            if table.columns.iter().zip(&cells[1..]).any(is_known) {
-                rows.push(cells);
+            let is_known = |(column, entry): (&Column, &Entry)| column.from == From::Headway && entry.number.is_some();
+            if table.columns.iter().zip(&entries).any(is_known) {
+                rows.push((row.name, entries));
             }
         }
         if !rows.is_empty() {
-            let head =
-                std::iter::once("cell").chain(table.columns.iter().map(|column| column.title.as_str())).collect();
-            all.push(Drawn { title: &table.title, head, rows, note: &table.note });
+            all.push(Drawn { table, rows });
         }
     }
     Ok(all)
@@ -97,7 +131,7 @@ fn shown(number: Number, decimals: usize) -> String {
 }
 
 /// What was run, and how many of its numbers agree with ns-2.
-fn ran(results: &Results) -> String {
+pub(crate) fn ran(results: &Results) -> String {
     let runs = results.ran.seeds;
     let mut lengths: BTreeMap<String, usize> = BTreeMap::new();
     for [from, to] in results.ran.seconds.values() {
@@ -186,7 +220,7 @@ fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     cells
 }
 
-fn two_digits(number: f64) -> String {
+pub(crate) fn two_digits(number: f64) -> String {
     format!("{number:.1e}").parse::<f64>().unwrap_or(number).to_string()
 }
 

@@ -81,7 +81,7 @@ pub struct ChartPoint {
 pub enum LineStyle {
     /// What somebody claims: hollow marks on broken lines.
     Said,
-    /// What another program gave: pale and wide.
+    /// What another program gave: pale and wide, in a band where it has error bars.
     Reference,
     /// What was measured here: lines with error bars.
     Measured,
@@ -362,6 +362,9 @@ fn draw_line(
     let at: Vec<(f64, f64)> = spots.iter().map(|spot| (spot.x, spot.y)).collect();
     match line.style {
         LineStyle::Reference => {
+            if spots.iter().any(|spot| spot.ends.is_some()) {
+                plot.draw_series([band(spots, colour)])?;
+            }
             plot.draw_series([PathElement::new(at, colour.mix(0.25).stroke_width(6 * PIXEL as u32))])?;
         }
         LineStyle::Said => {
@@ -379,10 +382,7 @@ fn draw_line(
             plot.draw_series(spots.iter().map(bar))?;
         }
         LineStyle::Mean => {
-            let ends = |spot: &Spot| spot.ends.unwrap_or((spot.y, spot.y));
-            let low = spots.iter().map(|spot| (spot.x, ends(spot).0));
-            let band: Vec<(f64, f64)> = low.chain(spots.iter().rev().map(|spot| (spot.x, ends(spot).1))).collect();
-            plot.draw_series([Polygon::new(band, colour.mix(BAND))])?;
+            plot.draw_series([band(spots, colour)])?;
             plot.draw_series([PathElement::new(at, colour.stroke_width(LINE))])?;
         }
         LineStyle::One => {
@@ -412,6 +412,14 @@ fn draw_line(
         }
     }
     Ok(())
+}
+
+/// From the lower ends of error bars to the upper ones.
+fn band(spots: &[Spot], colour: RGBColor) -> Polygon<(f64, f64)> {
+    let ends = |spot: &Spot| spot.ends.unwrap_or((spot.y, spot.y));
+    let low = spots.iter().map(|spot| (spot.x, ends(spot).0));
+    let corners: Vec<(f64, f64)> = low.chain(spots.iter().rev().map(|spot| (spot.x, ends(spot).1))).collect();
+    Polygon::new(corners, colour.mix(BAND))
 }
 
 /// The corners of steps, in units; several steps within a unit are one.

@@ -1,0 +1,80 @@
+//! `headway papers report`: what was found before, as one page.
+
+use super::Read;
+use crate::error::Failure;
+use crate::output;
+use headway_papers::{PAPERS, Reported, Results, report};
+use headway_run::{folder_name, read};
+use std::path::{Path, PathBuf};
+
+/// Where `headway papers run` leaves results.
+const RUN: &str = "out/papers";
+/// Where the repository keeps them.
+const KEPT: &str = "papers";
+/// Larger results are mistakes.
+const LARGEST: u64 = 256 << 20;
+
+/// A paper, what commands call it, what its runs gave, and the file that says so.
+struct Found {
+    name: String,
+    read: Read,
+    results: Results,
+    from: String,
+}
+
+pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+    let ids: Vec<String> =
+        if ids.is_empty() { PAPERS.iter().map(|paper| paper.id.clone().into_owned()).collect() } else { ids.to_vec() };
+    let found = ids.iter().map(|id| find(id, folder)).collect::<Result<Vec<_>, _>>()?;
+    let papers: Vec<Reported<'_>> = found
+        .iter()
+        .map(|Found { name, read, results, from }| Reported {
+            name,
+            claims: &read.claims,
+            ns2: &read.ns2,
+            results,
+            from,
+        })
+        .collect();
+    let text = report(&papers).map_err(|error| Failure::Papers(error.to_string()))?;
+    std::fs::write(page, &text).map_err(Failure::file("write", page))?;
+    let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
+    output::text(&format!(
+        "{claims} claims of {} papers, {} kB: {}",
+        found.len(),
+        text.len().div_ceil(1000),
+        page.display()
+    ))
+}
+
+fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
+    let read = Read::find(name)?;
+    let id = read.paper.id.as_ref();
+    let below = |folder: &Path| folder.join(folder_name(id)).join("results.json");
+    let mut places: Vec<PathBuf> = match folder {
+        Some(folder) => vec![below(folder)],
+        None => vec![below(Path::new(RUN)), below(Path::new(KEPT))],
+    };
+    // A paper of one's own may have its results beside its claims.
+    if folder.is_none() && read.folder.is_some() {
+        places.push(Path::new(name).join("results.json"));
+    }
+    let Some(place) = places.iter().find(|place| place.exists()) else {
+        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
+        return Err(Failure::Papers(format!(
+            "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`, or go to where the \
+             repository is"
+        )));
+    };
+    let wrong = |why: &dyn std::fmt::Display| Failure::Papers(format!("{}: {why}", place.display()));
+    let bytes = read_results(place)?;
+    let results: Results = serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?;
+    if results.paper != id {
+        return Err(wrong(&format!("these are results of {}, not of {id}", results.paper)));
+    }
+    Ok(Found { name: name.to_owned(), from: place.display().to_string(), read, results })
+}
+
+fn read_results(place: &Path) -> Result<Vec<u8>, Failure> {
+    read(place, LARGEST).map_err(Failure::file("read", place))
+}

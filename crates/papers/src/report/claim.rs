@@ -1,0 +1,104 @@
+//! A claim in the page: what the paper says, what comes of it, why, and how to see for oneself.
+
+use super::command;
+use super::html::{Escaped, anchor};
+use super::picture::numbers;
+use super::verdicts::badge;
+use crate::claim::Claim;
+use crate::claims::Claims;
+use crate::number::shortest;
+use crate::tables::two_digits;
+use crate::verdict::Judgement;
+use headway_record::plot::PlotError;
+use std::fmt::Write;
+
+/// All of it. `is_drawn` if its numbers are in no other picture.
+pub(super) fn claim(
+    judged: &Judgement,
+    claims: &Claims,
+    (paper, profile): (&str, &str),
+    is_drawn: bool,
+) -> Result<String, PlotError> {
+    let place = anchor(&judged.id);
+    let mut text = format!(
+        "<article class=\"claim\" id=\"{place}\"><h5><a href=\"#{place}\">{}</a> {}<small>{}{}, {}</small></h5>\n<blockquote>{}</blockquote>\n",
+        Escaped(&judged.id),
+        badge(judged.verdict),
+        if judged.place.is_empty() { String::new() } else { format!("{}; ", Escaped(&judged.place)) },
+        judged.class.name(),
+        if judged.fitted { "fitted" } else { "not fitted" },
+        Escaped(&judged.statement),
+    );
+    let mut drawn = Vec::new();
+    let mut row = String::new();
+    for (of, whose, value, ci95) in [
+        ("paper", "paper", judged.paper_value, None),
+        ("ns2", "ns-2.35", judged.ns2_value, None),
+        ("headway", "Headway", judged.value, judged.ci95),
+    ] {
+        let Some(value) = value else { continue };
+        let error = ci95.unwrap_or(0.0);
+        drawn.push((whose, value, error));
+        let _ = write!(
+            row,
+            "<dt>{whose}<dd data-claim=\"{}\" data-of=\"{of}\" data-value=\"{value}\" data-ci95=\"{error}\">{}",
+            Escaped(&judged.id),
+            shortest(value)
+        );
+        if error > 0.0 {
+            let _ = write!(row, " ± {}", two_digits(error));
+        }
+    }
+    if !row.is_empty() {
+        let _ = writeln!(text, "<dl>{row}</dl>");
+    }
+    let of = claims.claims.iter().find(|claim| claim.id == judged.id);
+    if is_drawn && of.is_none_or(Claim::compares) && judged.paper_value.is_some() && judged.value.is_some() {
+        text.push_str(&numbers(&judged.id, &drawn)?);
+    }
+    if !judged.reason.is_empty() {
+        let _ = writeln!(text, "<p>{}</p>", Escaped(&judged.reason));
+    }
+    if let Some(claim) = of {
+        for line in command::of_claim(paper, profile, claim) {
+            let _ = writeln!(text, "<p><code>{}</code></p>", Escaped(&line));
+        }
+    }
+    text.push_str("</article>\n");
+    Ok(text)
+}
+
+/// A line that leads to it.
+pub(super) fn link(judged: &Judgement) -> String {
+    format!(
+        "<li>{} <a href=\"#{}\">{}</a> {}</li>\n",
+        super::verdicts::mark(judged.verdict),
+        anchor(&judged.id),
+        Escaped(&judged.id),
+        Escaped(&judged.statement)
+    )
+}
+
+/// What is drawn of a figure that has no numbers: its claims, each with its mark.
+pub(super) fn strip(judged: &[&Judgement]) -> String {
+    const ROW: usize = 24;
+    let told: Vec<String> = judged.iter().map(|judged| format!("{} is {}", judged.id, judged.verdict)).collect();
+    let mut text = format!(
+        "<svg class=\"strip\" viewBox=\"0 0 640 {}\" role=\"img\" aria-label=\"{}\">",
+        ROW * judged.len().max(1),
+        Escaped(&told.join(", "))
+    );
+    for (row, judged) in judged.iter().enumerate() {
+        let short = judged.verdict.name().replace(' ', "-");
+        let (top, base) = (row * ROW + 5, row * ROW + 17);
+        let _ = write!(
+            text,
+            "<g class=\"{short}\"><use href=\"#v-{short}\" x=\"0\" y=\"{top}\" width=\"14\" height=\"14\"/><text x=\"22\" y=\"{base}\">{}</text>\
+             <text x=\"320\" y=\"{base}\">{}{}</text></g>",
+            Escaped(&judged.id),
+            judged.verdict,
+            judged.value.map_or(String::new(), |value| format!(", {}", shortest(value))),
+        );
+    }
+    text + "</svg>\n"
+}

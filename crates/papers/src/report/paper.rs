@@ -1,0 +1,223 @@
+//! One paper's part of the page.
+
+use super::html::{Escaped, anchor};
+use super::item::Item;
+use super::verdicts::{mark, scorecard};
+use super::{ReportError, Reported, claim, command, picture, table};
+use crate::figures::{Picture, pictures};
+use crate::tables::{Drawn, drawn, ran};
+use crate::verdict::Judgement;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// What there is of a figure or a table of the paper.
+#[derive(Default)]
+struct Found<'a> {
+    pictures: Vec<&'a Picture<'a>>,
+    tables: Vec<&'a Drawn<'a>>,
+    /// Told here.
+    claims: Vec<&'a Judgement>,
+    /// Told at another one that they name first.
+    others: Vec<&'a Judgement>,
+    /// Drawn or tabled at another one.
+    also: BTreeSet<Item>,
+}
+
+pub(super) fn section(of: &Reported<'_>) -> Result<String, ReportError> {
+    let Reported { claims, ns2, results, .. } = of;
+    let pictures = pictures(claims, ns2, results)?;
+    let tables = drawn(claims, ns2, results)?;
+    let mut items: BTreeMap<Item, Found<'_>> = BTreeMap::new();
+    let mut beyond = Found::default();
+    for picture in &pictures {
+        let named = Item::of_title(&picture.chart.title);
+        let home = place(&mut items, &mut beyond, &named);
+        home.pictures.push(picture);
+    }
+    for table in &tables {
+        let named = Item::of_title(&table.table.title);
+        place(&mut items, &mut beyond, &named).tables.push(table);
+    }
+    for judged in &results.claims {
+        let named = Item::all(&judged.place);
+        place(&mut items, &mut beyond, &named).claims.push(judged);
+        for other in named.iter().skip(1) {
+            items.entry(other.clone()).or_default().others.push(judged);
+        }
+    }
+    let mut text = head(of, &items);
+    for (item, found) in &items {
+        let _ = writeln!(text, "<section class=\"item\" id=\"{}\"><h3>{item}</h3>", here(of, &item.anchor()));
+        self::item(&mut text, of, found)?;
+        text.push_str("</section>\n");
+    }
+    rest(&mut text, of, &beyond)?;
+    text.push_str("</section>\n");
+    Ok(text)
+}
+
+/// Where things that name these are told; what it names besides leads there.
+fn place<'a, 'b>(
+    items: &'b mut BTreeMap<Item, Found<'a>>,
+    beyond: &'b mut Found<'a>,
+    named: &[Item],
+) -> &'b mut Found<'a> {
+    let Some((home, others)) = named.split_first() else { return beyond };
+    for other in others {
+        items.entry(other.clone()).or_default().also.insert(home.clone());
+    }
+    items.entry(home.clone()).or_default()
+}
+
+fn here(of: &Reported<'_>, name: &str) -> String {
+    format!("{}-{name}", anchor(&of.results.paper))
+}
+
+/// Title, statement, scorecard, and what is below.
+fn head(of: &Reported<'_>, items: &BTreeMap<Item, Found<'_>>) -> String {
+    let Reported { claims, results, from, name, .. } = of;
+    let id = anchor(&results.paper);
+    let mut text = format!(
+        "<section class=\"paper\" id=\"{id}\" data-paper=\"{}\"><h2>{}</h2>\n<p class=\"source\">{}</p>\n<p>{}</p>\n",
+        Escaped(&results.paper),
+        Escaped(&claims.title),
+        Escaped(&claims.source),
+        Escaped(&claims.about)
+    );
+    text.push_str(&scorecard(results));
+    let full = command::of_cells(name, &results.ran.profile, []);
+    let _ = writeln!(
+        text,
+        "<p>{}</p>\n<p class=\"note\">{} Results: <code>{}</code>.</p>\n<p>All of it again: <code>{}</code></p>",
+        Escaped(&results.summary()),
+        Escaped(ran(results).lines().next().unwrap_or_default()),
+        Escaped(from),
+        Escaped(&full)
+    );
+    text.push_str("<nav class=\"items\">");
+    for item in items.keys() {
+        let _ = write!(text, "<a href=\"#{}\">{item}</a> ", here(of, &item.anchor()));
+    }
+    let _ = writeln!(
+        text,
+        "<a href=\"#{}\">other claims</a> <a href=\"#{}\">beyond the paper</a> <a href=\"#{}\">what it leaves open</a></nav>",
+        here(of, "claims"),
+        here(of, "beyond"),
+        here(of, "open")
+    );
+    text
+}
+
+fn item(text: &mut String, of: &Reported<'_>, found: &Found<'_>) -> Result<(), ReportError> {
+    let profile = of.results.ran.profile.as_str();
+    for picture in &found.pictures {
+        drawing(text, of, picture)?;
+    }
+    for drawn in &found.tables {
+        let svg = table::picture(drawn)?;
+        let run = command::of_cells(of.name, profile, table::cells(drawn));
+        let _ = writeln!(
+            text,
+            "<figure>{svg}<figcaption>{}</figcaption>\n{}<p><code>{}</code></p></figure>",
+            Escaped(&drawn.table.title),
+            table::table(drawn),
+            Escaped(&run)
+        );
+    }
+    if found.pictures.is_empty() && found.tables.is_empty() && found.also.is_empty() {
+        let all: Vec<&Judgement> = found.claims.iter().chain(&found.others).copied().collect();
+        let _ = writeln!(
+            text,
+            "<figure>{}<figcaption>The paper draws no numbers here: what is drawn are its claims.</figcaption></figure>",
+            claim::strip(&all)
+        );
+    }
+    for other in &found.also {
+        let _ = writeln!(text, "<p>See also <a href=\"#{}\">{other}</a>.</p>", here(of, &other.anchor()));
+    }
+    let said = found.pictures.iter().any(|picture| picture::has_said(picture)) || !found.tables.is_empty();
+    for judged in &found.claims {
+        text.push_str(&claim::claim(judged, of.claims, (of.name, profile), !said)?);
+    }
+    if !found.others.is_empty() {
+        let _ = writeln!(
+            text,
+            "<details open><summary>{} more claims name it</summary><ul class=\"links\">",
+            found.others.len()
+        );
+        found.others.iter().for_each(|judged| text.push_str(&claim::link(judged)));
+        text.push_str("</ul></details>\n");
+    }
+    Ok(())
+}
+
+/// A chart with its numbers, and what runs it again.
+fn drawing(text: &mut String, of: &Reported<'_>, drawn: &Picture<'_>) -> Result<(), ReportError> {
+    let run = command::of_cells(of.name, &of.results.ran.profile, picture::cells(drawn));
+    let name = Escaped(&drawn.chart.name);
+    let _ = writeln!(
+        text,
+        "<figure data-chart=\"{name}\">{}<p><code>{}</code></p></figure>",
+        picture::figure(drawn)?,
+        Escaped(&run)
+    );
+    Ok(())
+}
+
+/// Claims that name no figure and no table, what goes beyond the paper, and what it leaves open.
+fn rest(text: &mut String, of: &Reported<'_>, beyond: &Found<'_>) -> Result<(), ReportError> {
+    let profile = of.results.ran.profile.as_str();
+    let _ = writeln!(text, "<section id=\"{}\"><h3>Other claims</h3>", here(of, "claims"));
+    for judged in &beyond.claims {
+        text.push_str(&claim::claim(judged, of.claims, (of.name, profile), true)?);
+    }
+    let _ = writeln!(text, "</section>\n<section id=\"{}\"><h3>Beyond the paper</h3>", here(of, "beyond"));
+    for picture in &beyond.pictures {
+        drawing(text, of, picture)?;
+    }
+    for drawn in &beyond.tables {
+        let _ = writeln!(
+            text,
+            "<details class=\"values\"><summary>{}</summary>\n{}</details>",
+            Escaped(&drawn.table.title),
+            table::table(drawn)
+        );
+    }
+    let _ = writeln!(
+        text,
+        "</section>\n<section id=\"{}\"><h3>What the paper leaves open</h3>\n<div class=\"wide\"><table class=\"words\"><thead><tr><th>parameter\
+         <th>chosen<th>from what<tbody>",
+        here(of, "open")
+    );
+    for open in &of.results.inferred {
+        let _ = writeln!(
+            text,
+            "<tr><th>{}<td>{}<td>{}",
+            Escaped(&open.parameter),
+            Escaped(&open.value),
+            Escaped(&open.why)
+        );
+    }
+    text.push_str("</table></div></section>\n");
+    Ok(())
+}
+
+/// Its line in the table of all papers.
+pub(super) fn row(of: &Reported<'_>) -> String {
+    let mut text = format!(
+        "<tr><th><a href=\"#{}\">{}</a><td>{}",
+        anchor(&of.results.paper),
+        Escaped(&of.claims.title),
+        of.results.claims.len()
+    );
+    let counts = of.results.counts();
+    for verdict in crate::verdict::Verdict::ALL {
+        match counts[verdict.name()] {
+            0 => text.push_str("<td>-"),
+            count => {
+                let _ = write!(text, "<td>{} {count}", mark(verdict));
+            }
+        }
+    }
+    text + "\n"
+}
