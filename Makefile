@@ -16,6 +16,7 @@ demo: toolchain
 test: toolchain fmt lint traceability arithmetic
 	$(CARGO) test --workspace --quiet
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
+	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 fmt: toolchain
