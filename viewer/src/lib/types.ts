@@ -10,8 +10,8 @@ export interface Finding {
   time_from_s: number;
   time_to_s: number;
   severity: "problem" | "note";
-  /** A flow or a link. */
-  subject: string;
+  /** A flow or a link, or null where it is of the whole run. */
+  subject: string | null;
   text: string;
 }
 

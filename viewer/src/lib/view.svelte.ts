@@ -92,7 +92,7 @@ export class View {
   private async find(records: RunRecord[]): Promise<void> {
     const read = await Promise.allSettled(records.map((record) => record.findings()));
     if (records !== this.records) return;
-    const found = read.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+    const found = read.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
     this.findings = found.sort((a, b) => a.time_from_s - b.time_from_s);
   }
 

@@ -48,6 +48,7 @@ describe("a page that cannot show everything", () => {
       falling: 0,
     });
     expect(await page.getByText("This record does not say when").count()).toBe(1);
+    await page.getByText("Nothing stands out.").waitFor();
     expect(complaints).toEqual([]);
     await close();
     await other.close();
@@ -90,26 +91,36 @@ describe("a page whose packets make no sense", () => {
 });
 
 describe("a report", () => {
-  it("is the same page with its records in it, opened from the disk", async () => {
-    const names = [
-      "summary.json",
-      "series.arrow",
-      "events.arrow",
-      "packets.arrow",
-      "packets.index.json",
-      "findings.json",
-    ];
+  const NAMES = ["summary.json", "series.arrow", "events.arrow", "packets.arrow", "packets.index.json"];
+
+  function report(names: string[]): string {
     const files = Object.fromEntries(
       names.map((name) => [name, readFileSync(join(served.one.folder, name)).toString("base64")]),
     );
     const data = `<script type="application/json" id="headway-data">${JSON.stringify({ records: [{ id: "0", name: "one", files }] })}</script>`;
-    const report = join(served.folder, "report.html");
     const [head, tail, ...more] = readFileSync("dist/index.html", "utf8").split("<!--headway-data-->");
     expect(more, "the place for the records is one").toEqual([]);
-    writeFileSync(report, head + data + tail);
-    const { page, complaints, close } = await open(served.browser, `file://${report}#t=2&speed=0.02`);
+    const file = join(served.folder, `report-of-${names.length}.html`);
+    writeFileSync(file, head + data + tail);
+    return `file://${file}`;
+  }
+
+  it("is the same page with its records in it, opened from the disk", async () => {
+    const { page, complaints, close } = await open(
+      served.browser,
+      `${report([...NAMES, "findings.json"])}#t=2&speed=0.02`,
+    );
     await expect.poll(() => drawn(page)).toEqual(expected(served.one, 2, 0.02));
     await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+    await page.getByRole("link", { name: "Problem, 1.5 to 2.0 s, media" }).click();
+    await expect.poll(() => time(page)).toBe(1.5);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("of an older version says that it comes without findings", async () => {
+    const { page, complaints, close } = await open(served.browser, report(NAMES));
+    await page.getByText("This record comes without findings.").waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -40,12 +40,27 @@ describe("the page", () => {
   it("leads with findings, each a link into time", async () => {
     const { page, complaints, close } = await open(served.browser, served.url);
     expect(await page.locator("main h2").first().textContent()).toBe("Findings");
-    await page.getByRole("link", { name: /Problem at 1.5 s/ }).click();
+    await page.getByRole("link", { name: "Problem, 1.5 to 2.0 s, media" }).click();
     await expect.poll(() => time(page)).toBe(1.5);
     expect(page.url()).toMatch(/#.*t=1\.5/);
     expect(page.url()).toContain("flow=media");
     expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("tells findings apart by shape and word, those of a link and of the whole run, too", async () => {
+    const { page, close } = await open(served.browser, `${served.url}#flow=media`);
+    const said = await page.locator("#findings li").allTextContents();
+    expect(said.map((text) => text.replace(/\s+/g, " ").trim())).toEqual([
+      "▲ Problem, 1.5 to 2.0 s, media: lost packets at a full queue.",
+      "● Note, 0.0 to 4.0 s, west->east: was the bottleneck.",
+      "● Note, at 3.5 s: all queues were empty.",
+    ]);
+    await page.getByRole("link", { name: "Note, at 3.5 s" }).click();
+    await expect.poll(() => time(page)).toBe(3.5);
+    // No flow is concerned: all of them are in the foreground.
+    await expect.poll(() => page.locator("tr.chosen").count()).toBe(0);
     await close();
   });
 
