@@ -74,8 +74,8 @@ fuzz:
 docs:
 	mdbook build docs
 
-## Draws the pictures of README and docs again.
-pictures: demo
+## Draws the pictures of README and docs again; needs what `make viewer` needs, Chromium and pdftocairo (Debian: poppler-utils).
+pictures: viewer demo
 	docs/pictures.sh $(DEMO)
 
 ## Runs every paper in full and keeps what their pages show; minutes.
