@@ -3,6 +3,8 @@ export interface Listing {
   id: string;
   name: string;
   complete: boolean;
+  /** Its run has left no summary yet; or never will, if it was killed. */
+  in_progress?: boolean;
   files: { name: string; bytes: number }[];
 }
 

@@ -1,5 +1,5 @@
 /** What the page does where something is missing or damaged, as a report, and for everybody who uses it. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -49,6 +49,42 @@ describe("a page that cannot show everything", () => {
     });
     expect(await page.getByText("This record does not say when").count()).toBe(1);
     await page.getByText("Nothing stands out.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("waits for a run that is under way, and goes where its address says", async () => {
+    const late = makeDumbbell(join(served.folder, "late"));
+    const summary = join(late.folder, "summary.json");
+    const text = readFileSync(summary);
+    rmSync(summary);
+    const other = await serve([late.folder, served.one.folder]);
+    const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&t=2.5&flow=media`, {
+      wait: false,
+    });
+    await page.getByText("The run of late is not done.").waitFor();
+    writeFileSync(summary, text);
+    await page.locator("#flows table").waitFor();
+    expect(await page.getByText("is not done").count()).toBe(0);
+    await expect.poll(() => time(page)).toBe(2.5);
+    expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
+    expect(await page.title()).toBe("late – Headway");
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("shows others while one is under way", async () => {
+    const late = join(served.folder, "never");
+    mkdirSync(late);
+    const other = await serve([late, served.one.folder]);
+    const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&record=1`);
+    await page.getByText("The run of never is not done.").waitFor();
+    expect(await page.title()).toBe("one – Headway");
+    await page.locator(".runs summary").click();
+    await page.getByRole("checkbox", { name: "never" }).uncheck();
+    await expect.poll(() => page.getByText("is not done").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
     await other.close();
