@@ -16,6 +16,7 @@ demo: toolchain
 test: toolchain fmt lint traceability arithmetic
 	$(CARGO) test --workspace --quiet
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
+	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 fmt: toolchain
@@ -73,8 +74,8 @@ fuzz:
 docs:
 	mdbook build docs
 
-## Draws the pictures of README and docs again.
-pictures: demo
+## Draws the pictures of README and docs again; needs what `make viewer` needs, Chromium and pdftocairo (Debian: poppler-utils).
+pictures: viewer demo
 	docs/pictures.sh $(DEMO)
 
 ## Runs every paper in full and keeps what their pages show; minutes.

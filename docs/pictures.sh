@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws the pictures of README and book from a record, and those of delays and charts: docs/pictures.sh out/demo
+# Draws the pictures of README and book from a record, those of delays and charts, and the viewer: docs/pictures.sh out/demo
+# Needs what viewer/check needs, and pdftocairo (Debian: apt-get install poppler-utils).
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p docs/src/pictures
@@ -27,3 +28,7 @@ study lines --plot rate --by kind --log-x --x-label "Rate (bit/s)" --y-label "De
 study places --plot kind --by rate --x-label "Queue" --y-label "Delay (ms)"
 study boxes --plot rate --by kind --boxes --x-label "Rate (bit/s)" --y-label "Delay (ms)"
 study distributions --plot kind --cdf --x-label "Delay (ms)" --set link[bottleneck].rate=2Mbps
+# The viewer at an instant when the queue is full.
+"$headway" run scenarios/demo.toml --trace packets --out out/viewer/demo --quiet > /dev/null
+"$headway" report out/viewer/demo -o out/viewer.html > /dev/null
+node viewer/pictures/draw.mjs out/viewer.html "t=11.64&speed=0.05" docs/src/pictures/viewer.svg

@@ -1,4 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-// One file at a time: frames are counted, and two cores are all there is.
-export default defineConfig({ test: { fileParallelism: false, testTimeout: 30_000, hookTimeout: 60_000 } });
+// Patience for a machine that is busy with other things: what a test waits for must come, but not soon.
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    maxConcurrency: 2,
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
+  },
+});

@@ -208,6 +208,7 @@ export function makeDumbbell(
       text: "lost packets at a full queue.",
     },
     { time_from_s: 0, time_to_s: seconds, severity: "note", subject: "west->east", text: "was the bottleneck." },
+    { time_from_s: 3.5, time_to_s: 3.5, severity: "note", subject: null, text: "all queues were empty." },
   ];
   mkdirSync(folder, { recursive: true });
   const write = (name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content);

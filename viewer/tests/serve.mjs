@@ -22,6 +22,7 @@ export async function serve(folders, { port = 0, token = null } = {}) {
       id,
       name,
       complete: existsSync(join(folder, "summary.json")),
+      in_progress: !existsSync(join(folder, "summary.json")),
       files: readdirSync(folder).map((file) => ({ name: file, bytes: statSync(join(folder, file)).size })),
     }));
 

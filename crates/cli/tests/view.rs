@@ -109,6 +109,26 @@ fn records_are_served_to_who_has_the_token() {
     }
 }
 
+/// The page asks again until there is a summary. Without a page there is nobody who asks.
+#[test]
+fn a_run_under_way_is_listed_as_such() {
+    let place = tempfile::tempdir().unwrap();
+    let record = record(place.path());
+    let summary = std::fs::read(record.join("summary.json")).unwrap();
+    std::fs::remove_file(record.join("summary.json")).unwrap();
+    let viewer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../viewer/dist/index.html");
+    if !viewer.exists() {
+        let refused = headway().arg("view").arg(&record).output().unwrap();
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("this is no record"));
+        return;
+    }
+    let server = Server::start(&record);
+    let listed = || serde_json::from_slice::<serde_json::Value>(&server.get("/api/records", "").1).unwrap();
+    assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&true.into(), &false.into()));
+    std::fs::write(record.join("summary.json"), summary).unwrap();
+    assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&false.into(), &true.into()));
+}
+
 /// DNS rebinding: a page from elsewhere has neither the host nor the token.
 #[test]
 fn nobody_else_is_answered() {

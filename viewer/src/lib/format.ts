@@ -35,6 +35,12 @@ export const share = (value: number | null | undefined) =>
 /** An instant of the run, to the millisecond or, where a hop is to be followed, to the microsecond. */
 export const instant = (seconds: number, decimals = 3) => `${seconds.toFixed(decimals)} s`;
 
+/** A stretch of time, which may be an instant, to a tenth of a second. */
+export function stretch(from: number, to: number): string {
+  const [start, end] = [from.toFixed(1), to.toFixed(1)];
+  return start === end ? `at ${start} s` : `${start} to ${end} s`;
+}
+
 export function quantity(value: number | null | undefined, unit: Unit): string {
   if (unit === "bit/s") return rate(value);
   if (unit === "s") return duration(value);

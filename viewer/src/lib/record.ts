@@ -38,7 +38,7 @@ export class RunRecord {
     return this.once("packets.arrow", () => openPackets(this.source, this.id));
   }
 
-  findings(): Promise<Finding[]> {
+  findings(): Promise<Finding[] | null> {
     return this.once("its findings", () => this.source.findings(this.id));
   }
 

@@ -6,7 +6,8 @@ export interface Source {
   file(id: string, name: string): Promise<Uint8Array>;
   /** `length` bytes of a file from `offset` on. */
   range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
-  findings(id: string): Promise<Finding[]>;
+  /** What stands out, which may be nothing; null where nobody has looked. */
+  findings(id: string): Promise<Finding[] | null>;
 }
 
 /** What went wrong, in words that say what to do. */
@@ -102,7 +103,7 @@ class Embedded implements Source {
   }
 
   async findings(id: string) {
-    if (this.records.get(id)?.files["findings.json"] === undefined) return [];
+    if (this.records.get(id)?.files["findings.json"] === undefined) return null;
     return JSON.parse(new TextDecoder().decode(await this.file(id, "findings.json"))) as Finding[];
   }
 }

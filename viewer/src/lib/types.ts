@@ -3,6 +3,8 @@ export interface Listing {
   id: string;
   name: string;
   complete: boolean;
+  /** Its run has left no summary yet; or never will, if it was killed. */
+  in_progress?: boolean;
   files: { name: string; bytes: number }[];
 }
 
@@ -10,8 +12,8 @@ export interface Finding {
   time_from_s: number;
   time_to_s: number;
   severity: "problem" | "note";
-  /** A flow or a link. */
-  subject: string;
+  /** A flow or a link, or null where it is of the whole run. */
+  subject: string | null;
   text: string;
 }
 

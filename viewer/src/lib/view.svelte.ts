@@ -9,11 +9,16 @@ export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 
 /** The shortest stretch of time that curves show: axes have no numbers for less. */
 const NARROWEST_S = 1e-5;
 
+/** How often the server is asked whether a run is done that was under way. */
+const ASK_MS = 1000;
+
 /** While it plays, numbers change this often: faster, nobody can read them. */
 const READABLE_MS = 120;
 
 export class View {
   listings = $state.raw<Listing[]>([]);
+  /** The runs that were chosen, and the records of those that are there. */
+  chosen = $state.raw<string[]>([]);
   records = $state.raw<RunRecord[]>([]);
   /** What could not be opened, as sentences. */
   problems = $state.raw<string[]>([]);
@@ -29,6 +34,8 @@ export class View {
   flow = $state<string | null>(null);
   zoom = $state.raw<[number, number] | null>(null);
 
+  /** Runs that were chosen and are still under way. */
+  awaited = $derived(this.listings.filter((listing) => listing.in_progress && this.chosen.includes(listing.id)));
   /** Where the longest of the runs ends. */
   end = $derived(Math.max(0, ...this.records.map((record) => record.summary.interval.to)));
   /** The stretch of time that curves show. */
@@ -52,12 +59,32 @@ export class View {
     }
     if (this.listings.length > 0) await this.go(parsePlace(location.hash));
     this.loaded = true;
+    void this.follow();
+  }
+
+  private async follow(): Promise<void> {
+    while (this.listings.some((listing) => listing.in_progress)) {
+      await new Promise((done) => setTimeout(done, ASK_MS));
+      const awaited = this.awaited;
+      try {
+        this.listings = distinct(await this.source.list());
+      } catch (error) {
+        this.problems = [...this.problems, (error as Error).message];
+        return;
+      }
+      const done = awaited.filter((listing) => !this.awaited.some((still) => still.id === listing.id));
+      if (done.length === 0) continue;
+      const first = this.records.length === 0;
+      await this.choose(this.chosen);
+      // The address still names the place that was to be shown.
+      if (first) await this.go({ t: this.records[0]?.summary.interval.from, ...parsePlace(location.hash) });
+    }
   }
 
   /** Goes to a place. A place without a flow or a zoom is one of all flows and all of the time; records, instant and speed stay. */
   async go(place: Place): Promise<void> {
     const known = (place.records ?? []).filter((id) => this.listings.some((listing) => listing.id === id));
-    if (known.length > 0 || this.records.length === 0)
+    if (known.length > 0 || this.chosen.length === 0)
       await this.choose(known.length > 0 ? known : this.listings.slice(0, 1).map((listing) => listing.id));
     this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
     if (place.zoom) this.setZoom(...place.zoom);
@@ -69,11 +96,12 @@ export class View {
 
   /** Shows these records over one another. */
   async choose(ids: string[]): Promise<void> {
+    this.chosen = ids;
     const problems: string[] = [];
     const records: RunRecord[] = [];
     for (const id of ids) {
       const listing = this.listings.find((listed) => listed.id === id);
-      if (!listing) continue;
+      if (!listing || listing.in_progress) continue;
       try {
         const record = this.opened.get(id) ?? (await openRecord(this.source, listing));
         this.opened.set(id, record);
@@ -92,7 +120,7 @@ export class View {
   private async find(records: RunRecord[]): Promise<void> {
     const read = await Promise.allSettled(records.map((record) => record.findings()));
     if (records !== this.records) return;
-    const found = read.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+    const found = read.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
     this.findings = found.sort((a, b) => a.time_from_s - b.time_from_s);
   }
 
@@ -144,8 +172,12 @@ export class View {
 
   /** A link to another place of what is shown. */
   href(place: Place): string {
-    const records = this.records.map((record) => record.id);
-    return formatPlace({ flow: this.flow ?? undefined, zoom: this.zoom ?? undefined, records, ...place });
+    return formatPlace({
+      flow: this.flow ?? undefined,
+      zoom: this.zoom ?? undefined,
+      records: this.chosen,
+      ...place,
+    });
   }
 
   /** Writes where we are into the address, so that it can be sent to somebody. */

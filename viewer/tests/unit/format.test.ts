@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { count, duration, quantity, rate, share } from "../../src/lib/format.ts";
+import { count, duration, quantity, rate, share, stretch } from "../../src/lib/format.ts";
 
 it("writes three digits and a unit", () => {
   expect(rate(1_234_567)).toBe("1.23 Mbit/s");
@@ -12,6 +12,8 @@ it("writes three digits and a unit", () => {
   expect(share(0.0318198)).toBe("3.18 %");
   expect(share(1)).toBe("100 %");
   expect(count(1234567)).toBe("1,234,567");
+  expect(stretch(1.52, 12)).toBe("1.5 to 12.0 s");
+  expect(stretch(1.52, 1.54)).toBe("at 1.5 s");
 });
 
 it("says that there is nothing", () => {

@@ -28,8 +28,31 @@ describe("a report", () => {
       [500, 1],
     ])
       expect(await source.range("0", "a.bin", offset, length)).toEqual(bytes.slice(offset, offset + length));
-    expect(await source.findings("0")).toEqual([]);
     await expect(source.file("0", "packets.arrow")).rejects.toThrow("made without packets.arrow");
+  });
+});
+
+describe("findings", () => {
+  const found = [{ time_from_s: 1, time_to_s: 1, severity: "note", subject: null, text: "ended." }];
+  const report = (files: Record<string, string>) =>
+    page(JSON.stringify({ records: [{ id: "0", name: "demo", files }] }));
+  const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
+
+  it("of a report are in it, none of them too, and an older one has no word of them", async () => {
+    report({ "findings.json": encoded(found) });
+    expect(await openSource().findings("0")).toEqual(found);
+    report({ "findings.json": encoded([]) });
+    expect(await openSource().findings("0")).toEqual([]);
+    report({});
+    expect(await openSource().findings("0")).toBeNull();
+  });
+
+  it("of a server are those of the record that is asked for", async () => {
+    page(null, "?token=abc");
+    const fetch = vi.fn(async (_url: string) => new Response(JSON.stringify(found)));
+    vi.stubGlobal("fetch", fetch);
+    expect(await openSource().findings("7")).toEqual(found);
+    expect(fetch.mock.calls[0][0]).toBe("/api/findings?record=7&token=abc");
   });
 });
 

@@ -16,7 +16,9 @@ use std::io::IsTerminal;
 
 pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     interrupt::listen();
-    let records = Records::open(&options.records)?;
+    // Pictures are drawn once, the viewer asks again.
+    let open = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
+    let records = open(&options.records)?;
     let server = Server::new(records, options.port)?;
     output::text(server.address())?;
     output::note("Ctrl-C ends it");

@@ -35,6 +35,8 @@ pub(super) struct Listed {
     id: String,
     name: String,
     complete: bool,
+    /// Its run has left no summary yet; or never will, if it was killed.
+    in_progress: bool,
     files: Vec<ListedFile>,
 }
 
@@ -48,8 +50,19 @@ impl Records {
     pub(super) fn open(asked: &[PathBuf]) -> Result<Self, Failure> {
         let folders = chosen(asked)?;
         folders.iter().try_for_each(is_record)?;
+        Ok(Self::of(folders))
+    }
+
+    /// The same, with records whose runs are under way.
+    pub(super) fn open_early(asked: &[PathBuf]) -> Result<Self, Failure> {
+        let folders = chosen(asked)?;
+        folders.iter().filter(|folder| !folder.is_record()).try_for_each(is_record)?;
+        Ok(Self::of(folders))
+    }
+
+    fn of(folders: Vec<Folder>) -> Self {
         let labels = labels(&folders);
-        Ok(Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect()))
+        Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
@@ -64,7 +77,8 @@ impl Records {
     pub(super) fn list(&self) -> Vec<Listed> {
         let of = |(number, record): (usize, &Record)| {
             let name = record.label.clone();
-            Listed { id: number.to_string(), name, complete: record.complete(), files: record.files() }
+            let in_progress = !record.folder.path(Folder::SUMMARY).exists();
+            Listed { id: number.to_string(), name, complete: record.complete(), in_progress, files: record.files() }
         };
         self.0.iter().enumerate().map(of).collect()
     }

@@ -1,0 +1,210 @@
+/** What the page does where something is missing or damaged, as a report, and for everybody who uses it. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { packetsFile } from "../arrow-file.ts";
+import { makeDumbbell } from "../dumbbell.ts";
+import { serve } from "../serve.mjs";
+import { expected, sample, serveTwo } from "./fixture.ts";
+import { drawn, open, time } from "./harness.ts";
+
+const served = serveTwo();
+
+describe("a page that cannot show everything", () => {
+  it("says how to make a record if there is none", async () => {
+    const none = await serve([]);
+    const { page, complaints, close } = await open(served.browser, none.url, { wait: false });
+    await page.getByText("There is no record here").waitFor();
+    expect(await page.getByText("headway run scenarios/demo.toml").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await close();
+    await none.close();
+  });
+
+  it("says which address to open if its token is not the server's", async () => {
+    const guarded = await serve([served.one.folder], { token: "c0ffee" });
+    const { page, close } = await open(served.browser, guarded.url.replace("c0ffee", "bad"), { wait: false });
+    await page.getByText("Open the address that `headway view` printed").waitFor();
+    await close();
+    const right = await open(served.browser, guarded.url);
+    expect(right.complaints).toEqual([]);
+    await drawn(right.page);
+    await right.close();
+    await guarded.close();
+  });
+
+  it("shows what an older record has, and how to get the rest", async () => {
+    const old = join(served.folder, "old");
+    mkdirSync(old);
+    for (const file of ["summary.json", "series.arrow"])
+      writeFileSync(join(old, file), readFileSync(join(served.one.folder, file)));
+    const other = await serve([old]);
+    const { page, complaints, close } = await open(served.browser, `${other.url}#t=1.2`);
+    await page.getByText("--trace packets").waitFor();
+    expect(await drawn(page)).toEqual({
+      flying: 0,
+      waiting: sample(served.one, "west->east", "queue_packets", 1.2),
+      falling: 0,
+    });
+    expect(await page.getByText("This record does not say when").count()).toBe(1);
+    await page.getByText("Nothing stands out.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("waits for a run that is under way, and goes where its address says", async () => {
+    const late = makeDumbbell(join(served.folder, "late"));
+    const summary = join(late.folder, "summary.json");
+    const text = readFileSync(summary);
+    rmSync(summary);
+    const other = await serve([late.folder, served.one.folder]);
+    const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&t=2.5&flow=media`, {
+      wait: false,
+    });
+    await page.getByText("The run of late is not done.").waitFor();
+    writeFileSync(summary, text);
+    await page.locator("#flows table").waitFor();
+    expect(await page.getByText("is not done").count()).toBe(0);
+    await expect.poll(() => time(page)).toBe(2.5);
+    expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
+    expect(await page.title()).toBe("late – Headway");
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("shows others while one is under way", async () => {
+    const late = join(served.folder, "never");
+    mkdirSync(late);
+    const other = await serve([late, served.one.folder]);
+    const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&record=1`);
+    await page.getByText("The run of never is not done.").waitFor();
+    expect(await page.title()).toBe("one – Headway");
+    await page.locator(".runs summary").click();
+    await page.getByRole("checkbox", { name: "never" }).uncheck();
+    await expect.poll(() => page.getByText("is not done").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("names a file that is damaged, and shows the rest", async () => {
+    const damaged = join(served.folder, "damaged");
+    mkdirSync(damaged);
+    writeFileSync(join(damaged, "summary.json"), readFileSync(join(served.one.folder, "summary.json")));
+    writeFileSync(join(damaged, "series.arrow"), "no arrow");
+    const broken = join(served.folder, "broken");
+    mkdirSync(broken);
+    writeFileSync(join(broken, "summary.json"), "{");
+    const other = await serve([damaged, broken]);
+    const { page, close } = await open(served.browser, `${other.url}#record=0&record=1`);
+    await page
+      .getByText(/series.arrow of damaged cannot be read/)
+      .first()
+      .waitFor();
+    await page.getByText("summary.json of broken is no JSON").waitFor();
+    expect(await page.locator("[data-flow=media]").count()).toBe(1);
+    await close();
+    await other.close();
+  });
+});
+
+describe("a page whose packets make no sense", () => {
+  it("says so, and shows the rest", async () => {
+    const odd = makeDumbbell(join(served.folder, "odd"));
+    const { arrow, index } = packetsFile(odd.hops, { ...odd.meta, links: odd.meta.links.slice(0, 1) });
+    writeFileSync(join(odd.folder, "packets.arrow"), arrow);
+    writeFileSync(join(odd.folder, "packets.index.json"), index);
+    const other = await serve([odd.folder]);
+    const { page, close } = await open(served.browser, `${other.url}#t=1`);
+    await page.getByText("packets.arrow of odd cannot be read (a packet is at a link that has no name)").waitFor();
+    await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+    await close();
+    await other.close();
+  });
+});
+
+describe("a report", () => {
+  const NAMES = ["summary.json", "series.arrow", "events.arrow", "packets.arrow", "packets.index.json"];
+
+  function report(names: string[]): string {
+    const files = Object.fromEntries(
+      names.map((name) => [name, readFileSync(join(served.one.folder, name)).toString("base64")]),
+    );
+    const data = `<script type="application/json" id="headway-data">${JSON.stringify({ records: [{ id: "0", name: "one", files }] })}</script>`;
+    const [head, tail, ...more] = readFileSync("dist/index.html", "utf8").split("<!--headway-data-->");
+    expect(more, "the place for the records is one").toEqual([]);
+    const file = join(served.folder, `report-of-${names.length}.html`);
+    writeFileSync(file, head + data + tail);
+    return `file://${file}`;
+  }
+
+  it("is the same page with its records in it, opened from the disk", async () => {
+    const { page, complaints, close } = await open(
+      served.browser,
+      `${report([...NAMES, "findings.json"])}#t=2&speed=0.02`,
+    );
+    await expect.poll(() => drawn(page)).toEqual(expected(served.one, 2, 0.02));
+    await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+    await page.getByRole("link", { name: "Problem, 1.5 to 2.0 s, media" }).click();
+    await expect.poll(() => time(page)).toBe(1.5);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("of an older version says that it comes without findings", async () => {
+    const { page, complaints, close } = await open(served.browser, report(NAMES));
+    await page.getByText("This record comes without findings.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+describe("everybody can use it:", () => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  for (const [name, options] of Object.entries({
+    "light, 1280x720": {},
+    "dark, 1280x720": { dark: true },
+    "a phone": { width: 360, height: 740 },
+    "a dark phone": { width: 360, height: 740, dark: true },
+  })) {
+    it(name, async () => {
+      const { page, close } = await open(served.browser, `${served.url}#t=2&record=0&record=1`, options);
+      await drawn(page);
+      await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
+      await page.evaluate(axe);
+      const found = await page.evaluate(async () => {
+        const { axe } = window as unknown as {
+          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        };
+        return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+      });
+      expect(found).toEqual([]);
+      // The page itself never scrolls sideways.
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await close();
+    });
+  }
+
+  it("keys have a list, and controls keep theirs", async () => {
+    const { page, close } = await open(served.browser, `${served.url}#t=1`);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("[data-flow=media] button").focus();
+    await page.keyboard.press("Space");
+    expect(await page.locator("tr.chosen").count()).toBe(1);
+    expect(await page.getByRole("button", { name: "Play" }).count()).toBe(1);
+    await page.keyboard.press("Escape");
+    expect(await page.locator("tr.chosen").count()).toBe(0);
+    await page.keyboard.press("n");
+    expect(await time(page)).toBe(1.5);
+    await page.keyboard.press("p");
+    expect(await time(page)).toBe(0);
+    await page.keyboard.press("+");
+    await expect.poll(() => page.url()).toMatch(/speed=0\.05(&|$)/);
+    await close();
+  });
+});
