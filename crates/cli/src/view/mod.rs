@@ -17,8 +17,8 @@ use std::io::IsTerminal;
 pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     interrupt::listen();
     // Pictures are drawn once, the viewer asks again.
-    let open = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
-    let records = open(&options.records)?;
+    let read = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
+    let records = read(&options.records)?;
     let server = Server::new(records, options.port)?;
     output::text(server.address())?;
     output::note("Ctrl-C ends it");
