@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::sweep;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table};
-use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, findings, folder_name};
+use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, folder_name};
 use headway_scenario::{Loaded, load, plan};
 use serde::Serialize;
 use std::path::Path;
@@ -46,13 +46,9 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
-    let summary = job.run(&progress)?;
+    let (summary, findings) = if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
     progress.finish();
-    output::text(&if options.json {
-        summary.to_json_pretty()
-    } else {
-        plain(&job, &summary, &findings(&job.folder, &summary)?)
-    })?;
+    output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::checksums::Checksums;
 use crate::code::CODE;
+use crate::findings::{Finding, findings};
 use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
 use crate::simulate::{Simulated, Timing, simulate};
@@ -95,6 +96,22 @@ impl Job {
     /// The scenario cannot be run or cannot go on, or the folder cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let _lock = self.folder.claim(Holds::Record)?;
+        self.record(watch)
+    }
+
+    /// The same, and what is worth looking at in the record, which nobody else writes over meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), or the record cannot be read.
+    pub fn run_and_look(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
+        let _lock = self.folder.claim(Holds::Record)?;
+        let summary = self.record(watch)?;
+        let findings = findings(&self.folder, &summary)?;
+        Ok((summary, findings))
+    }
+
+    /// Into a folder that was claimed.
+    fn record(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let mut sums = self.begin()?;
         let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
         let events = || EventTrace::new(&self.scenario);
