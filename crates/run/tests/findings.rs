@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::Summary;
-use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings};
+use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
 use headway_units::{DropCause, MediaKind};
 use std::collections::BTreeMap;
 
@@ -131,4 +131,31 @@ fn the_smoother_controller_is_named() {
     for name in [smooth, rough] {
         assert!(finding.text.contains(&format!("{:.2}", cov(name))), "{finding:?}");
     }
+}
+
+/// The same source over a constant rate and over TFRC, in two runs: the first is smooth, and is late behind the queue that it fills.
+#[test]
+fn between_two_runs_the_smoother_one_is_named() {
+    let source = "source = { kind = \"cbr\", rate = \"1.2Mbps\", size = \"1000B\", lifetime = \"150ms\" }";
+    let of = |transport: &str| {
+        found(QUEUE, &flow("media", &format!("transport = {{ kind = \"{transport}\" }}\n{source}")), "30s").0
+    };
+    let (udp, tfrc) = (of("udp"), of("tfrc"));
+    let [smooth, rough] = [&udp, &tfrc].map(|run| run.flows[0].rate_cov.unwrap());
+    assert!(rough - smooth > 0.01, "{smooth} {rough}");
+    let between = findings_between(&[("bare", udp.clone()), ("controlled", tfrc.clone())]);
+    let smoother = only(&between, "smoother");
+    assert_eq!(smoother.subject, "media");
+    let words = format!(
+        "in bare (udp) than in controlled (tfrc): its rate varied by {smooth:.2} of its mean, there by {rough:.2}"
+    );
+    assert!(smoother.text.ends_with(&words), "{smoother:?}");
+    let share = |run: &Summary| run.flows[0].on_time_ratio[&MediaKind::Data];
+    let best = if share(&udp) > share(&tfrc) { "bare (udp)" } else { "controlled (tfrc)" };
+    assert!(only(&between, "in time").text.contains(&format!("in time in {best} than")), "{between:?}");
+    // A run beside itself, and runs that have no flow in common, are no news.
+    assert_eq!(findings_between(&[("one", udp.clone()), ("the same", udp.clone())]), []);
+    let mut other = tfrc;
+    other.flows[0].name = "other".to_owned();
+    assert_eq!(findings_between(&[("one", udp), ("another", other)]), []);
 }

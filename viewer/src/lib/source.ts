@@ -8,6 +8,8 @@ export interface Source {
   range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
   /** What stands out, which may be nothing; null where nobody has looked. */
   findings(id: string): Promise<Finding[] | null>;
+  /** Where the replication report of the papers is, if there is one. */
+  papers(): Promise<string | null>;
 }
 
 /** What went wrong, in words that say what to do. */
@@ -57,6 +59,11 @@ class Server implements Source {
   async findings(id: string) {
     return (await (await this.get("findings", { record: id })).json()) as Finding[];
   }
+
+  async papers() {
+    if (!((await (await this.get("papers")).json()) as boolean)) return null;
+    return this.token === null ? "/papers" : `/papers?token=${encodeURIComponent(this.token)}`;
+  }
 }
 
 interface EmbeddedRecord {
@@ -105,6 +112,10 @@ class Embedded implements Source {
   async findings(id: string) {
     if (this.records.get(id)?.files["findings.json"] === undefined) return null;
     return JSON.parse(new TextDecoder().decode(await this.file(id, "findings.json"))) as Finding[];
+  }
+
+  async papers() {
+    return null;
   }
 }
 
