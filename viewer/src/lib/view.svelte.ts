@@ -86,7 +86,10 @@ export class View {
       await this.choose(this.chosen);
       // The address still names the place that was to be shown; who looks at the newest goes on doing so.
       if (first && this.records.length > 0)
-        await this.go({ t: this.awaited.length > 0 ? this.end : this.records[0].summary.interval.from, ...parsePlace(location.hash) });
+        await this.go({
+          t: this.awaited.length > 0 ? this.end : this.records[0].summary.interval.from,
+          ...parsePlace(location.hash),
+        });
       else if (atEnd && !this.playing) this.seek(this.end);
     }
   }
@@ -117,7 +120,11 @@ export class View {
         // One that grows is read anew.
         if (!listing.in_progress) this.opened.set(id, record);
         // What was shown stays until all of the new is there.
-        else await Promise.allSettled([record.has("series.arrow") && record.series(), record.has("events.arrow") && record.events()]);
+        else
+          await Promise.allSettled([
+            record.has("series.arrow") && record.series(),
+            record.has("events.arrow") && record.events(),
+          ]);
         records.push(record);
       } catch (error) {
         problems.push((error as Error).message);
