@@ -61,7 +61,10 @@ export class View {
     } catch (error) {
       this.problems = [(error as Error).message];
     }
-    if (this.listings.length > 0) await this.go(parsePlace(location.hash));
+    const place = parsePlace(location.hash);
+    if (this.listings.length > 0) await this.go(place);
+    // Of a run under way the newest is what is wanted.
+    if (place.t === undefined && this.awaited.length > 0) this.seek(this.end);
     this.loaded = true;
     this.papers = await this.source.papers().catch(() => null);
     void this.follow();
