@@ -131,6 +131,8 @@ export class View {
         records.push(record);
       } catch (error) {
         problems.push((error as Error).message);
+        // What was seen of a run under way stays, whoever has ended.
+        records.push(...this.records.filter((shown) => shown.id === id && shown.listing.in_progress));
       }
     }
     this.records = records;

@@ -109,6 +109,18 @@ describe("a page that cannot show everything", () => {
     await other.close();
   });
 
+  it("keeps what was shown of a run under way when its command has ended", async () => {
+    const folder = makeDumbbell(join(served.folder, "gone")).folder;
+    writeFileSync(join(folder, UNDER_WAY), "");
+    const other = await serve([folder]);
+    const { page, close } = await open(served.browser, other.url);
+    await page.getByText("gone is under way").waitFor();
+    await other.close();
+    await page.getByText("The server does not answer.").waitFor();
+    expect(await page.locator("#flows tr[data-flow=media]").count()).toBe(1);
+    await close();
+  });
+
   it("shows others while one is under way", async () => {
     const late = join(served.folder, "never");
     mkdirSync(late);
