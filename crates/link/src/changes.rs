@@ -46,6 +46,20 @@ impl LinkChanges {
         Ok(Self(changes))
     }
 
+    /// What a link has in the mean from one instant to another, in bit/s, whose rate begins with `first`.
+    #[must_use]
+    pub fn mean_rate(&self, first: Rate, from: Instant, to: Instant) -> f64 {
+        let of = |rate: Rate, from: Instant, to: Instant| rate.bits_per_second() as f64 * to.since(from).as_secs_f64();
+        let (mut rate, mut since, mut bits) = (first, from, 0.0);
+        for change in self.0.iter().take_while(|change| Instant::ZERO + change.at <= to) {
+            let at = from.max(Instant::ZERO + change.at);
+            bits += of(rate, since, at);
+            (rate, since) = (change.rate.unwrap_or(rate), at);
+        }
+        let seconds = to.since(from).as_secs_f64();
+        if seconds > 0.0 { (bits + of(rate, since, to)) / seconds } else { rate.bits_per_second() as f64 }
+    }
+
     /// In order of time.
     #[must_use]
     pub fn as_slice(&self) -> &[LinkChange] {
@@ -198,6 +212,26 @@ mod tests {
             assert!(LinkChanges::new(changes).unwrap_err().to_string().contains(why), "{why}");
         }
         assert!(LinkChanges::new(Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn the_mean_rate_is_that_of_the_time_between() {
+        let changes =
+            changing(8, &[(1000, Some(2), None), (2000, Some(0), None), (2500, None, Some(1)), (3000, Some(4), None)])
+                .changes;
+        let mean = |from: u64, to: u64| changes.mean_rate(mbps(8), at(from), at(to)) / 1e6;
+        for (from, to, rate) in [
+            (0, 1000, 8.0),
+            (0, 2000, 5.0),
+            (0, 4000, 3.5),
+            (1500, 2500, 1.0),
+            (2200, 2800, 0.0),
+            (9000, 10_000, 4.0),
+            (500, 500, 8.0),
+            (1000, 1000, 2.0),
+        ] {
+            assert!((mean(from, to) - rate).abs() < 1e-9, "{from} {to}: {}", mean(from, to));
+        }
     }
 
     proptest! {

@@ -74,6 +74,13 @@ pub struct Link {
 }
 
 impl Link {
+    /// Its mean rate from one instant to another, in bit/s; of a measured capacity that of all of it.
+    #[must_use]
+    pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
+        let constant = self.rate.bits_per_second() as f64;
+        self.changes.as_ref().map_or(constant, |changes| changes.mean_rate(self.rate, from, to))
+    }
+
     /// What a link does that is made of this.
     #[must_use]
     pub fn config(&self, ties: Ties) -> headway_link::Config {

@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, time};
+use headway_units::{Duration, Instant};
 
 /// On average. A conversation has 150 ms for everything (ITU-T G.114).
 const LONG_S: f64 = 0.1;
@@ -9,9 +10,10 @@ const LONG_S: f64 = 0.1;
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, _)) = &evidence.network else { return Vec::new() };
     let measured = evidence.summary.interval;
+    let [from, to] = [measured.from, measured.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
     let of = |link: &headway_record::LinkSummary| {
-        let rate = scenario.links.iter().find(|described| described.name == link.name)?.rate.bits_per_second();
-        let wait = 8.0 * link.mean_queue_bytes / rate.max(1) as f64;
+        let rate = scenario.links.iter().find(|described| described.name == link.name)?.mean_rate(from, to);
+        let wait = 8.0 * link.mean_queue_bytes / rate.max(1.0);
         (wait >= LONG_S).then(|| Finding {
             time_from_s: measured.from,
             time_to_s: measured.to,

@@ -6,7 +6,7 @@ use headway_media::SourceOptions;
 use headway_record::EventKind;
 use headway_scenario::{Flow, Scenario};
 use headway_sim::Way;
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
 /// Of its fair share.
@@ -74,11 +74,11 @@ fn is_active(flow: &Flow, way: &Way, at: Instant) -> bool {
 }
 
 /// The least of what each link of the way has for each flow that is active there, and that link.
-fn fair_share(scenario: &Scenario, ways: &[Way], way: &Way, at: Instant) -> Option<(f64, usize)> {
+fn fair_share(scenario: &Scenario, ways: &[Way], way: &Way, since: Instant, at: Instant) -> Option<(f64, usize)> {
     let of_link = |&link: &usize| {
         let crosses = |(flow, way): &(&Flow, &Way)| is_active(flow, way, at) && way.links.contains(&link);
         let flows = scenario.flows.iter().zip(ways).filter(crosses).count().max(1);
-        (scenario.links[link].rate.bits_per_second() as f64 / flows as f64, link)
+        (scenario.links[link].mean_rate(since, at) / flows as f64, link)
     };
     way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -93,7 +93,8 @@ fn stretches(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &
         if now <= before {
             continue;
         }
-        let share = fair_share(scenario, ways, way, at).filter(|_| is_active(flow, way, at));
+        let since_then = Instant::ZERO + Duration::from_secs_f64(before);
+        let share = fair_share(scenario, ways, way, since_then, at).filter(|_| is_active(flow, way, at));
         match share {
             Some((share, link)) if throughput < LITTLE * share => {
                 let open = since.get_or_insert(Stretch { from: before, to: now, share, link });
@@ -132,7 +133,8 @@ fn why(evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
 
 /// Who took the link meanwhile.
 fn beside(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &Flow, stretch: &Stretch) -> Vec<String> {
-    let capacity = scenario.links[stretch.link].rate.bits_per_second() as f64;
+    let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
+    let capacity = scenario.links[stretch.link].mean_rate(from, to);
     let others = scenario.flows.iter().zip(ways);
     let others = others.filter(|(other, way)| other.name != flow.name && way.links.contains(&stretch.link));
     let took = others.filter_map(|(other, _)| {
