@@ -15,10 +15,10 @@ const PAGE = fileURLToPath(new URL("../dist/index.html", import.meta.url));
 
 /**
  * @param {string[]} folders
- * @param {{ port?: number, token?: string | null }} [options]
+ * @param {{ port?: number, token?: string | null, between?: object[] }} [options] `between`: what is found between several records
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
-export async function serve(folders, { port = 0, token = null } = {}) {
+export async function serve(folders, { port = 0, token = null, between = [] } = {}) {
   const records = folders.map((folder, i) => ({ id: String(i), folder, name: basename(folder) }));
   const listing = () =>
     records.map(({ id, folder, name }) => ({
@@ -42,9 +42,10 @@ export async function serve(folders, { port = 0, token = null } = {}) {
     /** @param {string | null} id */
     const find = (id) => records.find((record) => record.id === id);
     if (url.pathname === "/api/findings") {
-      const record = find(url.searchParams.get("record"));
-      if (!record) return fail(404, "no such record");
-      const file = join(record.folder, "findings.json");
+      const asked = url.searchParams.getAll("record").map(find);
+      if (asked.length === 0 || asked.includes(undefined)) return fail(404, "no such record");
+      if (asked.length > 1) return json(between);
+      const file = join(/** @type {{ folder: string }} */ (asked[0]).folder, "findings.json");
       return json(existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : []);
     }
     const [, id, name] = url.pathname.match(/^\/api\/records\/([^/]+)\/([\w.-]+)$/) ?? [];

@@ -1,4 +1,4 @@
-/** How each metric of `series.arrow` is headed, in which unit, and in which order. One that is not here is shown all the same. */
+/** How each metric of `series.arrow` is headed, and in which order. One that is not here is shown all the same. */
 export type Unit = "bit/s" | "s" | "packets" | "bytes" | "share" | "";
 
 export interface Metric {
@@ -11,23 +11,20 @@ export interface Metric {
   ofQueues?: boolean;
 }
 
-const KNOWN: Metric[] = [
-  { name: "throughput_bps", title: "Throughput", unit: "bit/s", first: true },
-  { name: "allowed_rate_bps", title: "Allowed rate", unit: "bit/s", first: true },
-  { name: "queue_packets", title: "Queue", unit: "packets", first: true, ofQueues: true },
-  { name: "red_average_packets", title: "RED's average queue", unit: "packets", first: true, ofQueues: true },
-  { name: "loss_packets", title: "Lost since the start", unit: "packets", first: true },
-  { name: "rtt_s", title: "Round trip", unit: "s", first: true },
-  { name: "delay_s", title: "One-way delay", unit: "s", first: true },
-  { name: "cwnd_packets", title: "Congestion window", unit: "packets", first: true },
-  { name: "ssthresh_packets", title: "Slow-start threshold", unit: "packets", first: false },
-  { name: "spacing_s", title: "Spacing", unit: "s", first: true },
-  { name: "scale", title: "Scale", unit: "", first: true },
-  { name: "loss_event_ratio", title: "Loss event rate p", unit: "share", first: true },
-  { name: "on_time_ratio", title: "On time", unit: "share", first: true },
-  { name: "open_sessions", title: "Open sessions", unit: "", first: true },
-  { name: "arrived_packets", title: "Arrived since the start", unit: "packets", first: false },
-  { name: "dropped_packets", title: "Dropped since the start", unit: "packets", first: false },
+/** Those that `headway` writes (`metric` in crates/record). */
+export const KNOWN: Omit<Metric, "unit">[] = [
+  { name: "throughput_bps", title: "Throughput", first: true },
+  { name: "allowed_rate_bps", title: "Allowed rate", first: true },
+  { name: "queue_packets", title: "Queue", first: true, ofQueues: true },
+  { name: "red_average_packets", title: "RED's average queue", first: true, ofQueues: true },
+  { name: "loss_packets", title: "Lost since the start", first: true },
+  { name: "rtt_s", title: "Round trip", first: true },
+  { name: "cwnd_packets", title: "Congestion window", first: true },
+  { name: "ssthresh_packets", title: "Slow-start threshold", first: false },
+  { name: "loss_event_ratio", title: "Loss event rate p", first: true },
+  { name: "open_sessions", title: "Open sessions", first: true },
+  { name: "arrived_packets", title: "Arrived since the start", first: false },
+  { name: "dropped_packets", title: "Dropped since the start", first: false },
 ];
 
 /** A metric's name ends in its unit (`docs/src/records.md`). */
@@ -40,7 +37,8 @@ function unitOf(name: string): Unit {
 }
 
 export function metric(name: string): Metric {
-  return KNOWN.find((known) => known.name === name) ?? { name, title: name, unit: unitOf(name), first: true };
+  const known = KNOWN.find((known) => known.name === name) ?? { name, title: name, first: true };
+  return { ...known, unit: unitOf(name) };
 }
 
 /** Where a metric stands among others; those that are not known come last. */

@@ -35,15 +35,15 @@ export function parsePlace(hash: string): Place {
   return place;
 }
 
-/** Microseconds are enough to find a packet again. */
-const short = (seconds: number) => String(Number(seconds.toFixed(6)));
+const short = (seconds: number, digits: number) => String(Number(seconds.toFixed(digits)));
 
 export function formatPlace(place: Place): string {
   const keys = new URLSearchParams();
-  if (place.t !== undefined) keys.set("t", short(place.t));
+  // Records count in nanoseconds: a place that is rounded to fewer is before the event that it is to show.
+  if (place.t !== undefined) keys.set("t", short(place.t, 9));
   if (place.flow) keys.set("flow", place.flow);
   for (const id of place.records ?? []) keys.append("record", id);
-  if (place.zoom) keys.set("zoom", place.zoom.map(short).join("~"));
+  if (place.zoom) keys.set("zoom", place.zoom.map((end) => short(end, 6)).join("~"));
   if (place.speed !== undefined) keys.set("speed", String(place.speed));
   return `#${keys}`;
 }

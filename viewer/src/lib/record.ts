@@ -39,7 +39,7 @@ export class RunRecord {
   }
 
   findings(): Promise<Finding[] | null> {
-    return this.once("its findings", () => this.source.findings(this.id));
+    return this.once("its findings", () => this.source.findings([this.id]));
   }
 
   private once<T>(name: string, read: (name: string) => Promise<T>): Promise<T> {

@@ -6,8 +6,8 @@ export interface Source {
   file(id: string, name: string): Promise<Uint8Array>;
   /** `length` bytes of a file from `offset` on. */
   range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
-  /** What stands out, which may be nothing; null where nobody has looked. */
-  findings(id: string): Promise<Finding[] | null>;
+  /** What stands out in a record, or between several, which may be nothing; null where nobody has looked. */
+  findings(ids: string[]): Promise<Finding[] | null>;
   /** Where the replication report of the papers is, if there is one. */
   papers(): Promise<string | null>;
 }
@@ -18,7 +18,7 @@ export class SourceError extends Error {}
 class Server implements Source {
   constructor(private readonly token: string | null) {}
 
-  private async get(path: string, keys: Record<string, string> = {}, headers: Record<string, string> = {}) {
+  private async get(path: string, keys: string[][] = [], headers: Record<string, string> = {}) {
     const query = new URLSearchParams(keys);
     if (this.token !== null) query.set("token", this.token);
     let response: Response;
@@ -50,14 +50,15 @@ class Server implements Source {
 
   async range(id: string, name: string, offset: number, length: number) {
     const headers = { Range: `bytes=${offset}-${offset + length - 1}` };
-    const response = await this.get(`records/${encodeURIComponent(id)}/${name}`, {}, headers);
+    const response = await this.get(`records/${encodeURIComponent(id)}/${name}`, [], headers);
     const bytes = new Uint8Array(await response.arrayBuffer());
     // A server that knows no ranges sends everything.
     return response.status === 206 ? bytes : bytes.subarray(offset, offset + length);
   }
 
-  async findings(id: string) {
-    return (await (await this.get("findings", { record: id })).json()) as Finding[];
+  async findings(ids: string[]) {
+    const keys = ids.map((id) => ["record", id]);
+    return (await (await this.get("findings", keys)).json()) as Finding[] | null;
   }
 
   async papers() {
@@ -73,11 +74,19 @@ interface EmbeddedRecord {
   files: Record<string, string>;
 }
 
+interface EmbeddedData {
+  records: EmbeddedRecord[];
+  /** What stands out between records, by their numbers, as `0,1`. */
+  between?: Record<string, Finding[]>;
+}
+
 class Embedded implements Source {
   private readonly records: Map<string, EmbeddedRecord>;
+  private readonly between: Map<string, Finding[]>;
 
-  constructor(data: { records: EmbeddedRecord[] }) {
-    this.records = new Map(data.records.map((record) => [record.id, record]));
+  constructor({ records, between = {} }: EmbeddedData) {
+    this.records = new Map(records.map((record) => [record.id, record]));
+    this.between = new Map(Object.entries(between));
   }
 
   async list() {
@@ -109,7 +118,9 @@ class Embedded implements Source {
     return bytes;
   }
 
-  async findings(id: string) {
+  async findings(ids: string[]) {
+    if (ids.length > 1) return this.between.get(ids.join(",")) ?? null;
+    const [id] = ids;
     if (this.records.get(id)?.files["findings.json"] === undefined) return null;
     return JSON.parse(new TextDecoder().decode(await this.file(id, "findings.json"))) as Finding[];
   }

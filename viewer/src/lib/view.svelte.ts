@@ -25,8 +25,10 @@ export class View {
   loaded = $state(false);
   /** Where the papers' report is, if there is one. */
   papers = $state<string | null>(null);
-  /** What is worth looking at, of all records, by time. */
+  /** What is worth looking at, of all records and between them, by time. */
   findings = $state.raw<Finding[]>([]);
+  /** What is worth looking at between the records, where there are several. */
+  between = $state.raw<Promise<Finding[] | null>>(Promise.resolve(null));
 
   /** Seconds since the start of the run; `t` moves with every frame, `shown` at a pace that can be read. */
   t = $state(0);
@@ -110,14 +112,15 @@ export class View {
     else if (!this.loaded) this.seek(this.records[0]?.summary.interval.from ?? 0);
   }
 
-  /** Shows these records over one another. */
+  /** Shows these records over one another, in the order of the command, whoever was chosen first. */
   async choose(ids: string[]): Promise<void> {
-    this.chosen = ids;
+    const chosen = this.listings.filter((listing) => ids.includes(listing.id));
+    this.chosen = chosen.map((listing) => listing.id);
     const problems: string[] = [];
     const records: RunRecord[] = [];
-    for (const id of ids) {
-      const listing = this.listings.find((listed) => listed.id === id);
-      if (!listing || !isThere(listing)) continue;
+    for (const listing of chosen) {
+      const id = listing.id;
+      if (!isThere(listing)) continue;
       try {
         const record = this.opened.get(id) ?? (await openRecord(this.source, listing));
         // One that grows is read anew.
@@ -136,14 +139,17 @@ export class View {
       }
     }
     this.records = records;
+    this.between = Promise.resolve(
+      records.length > 1 ? this.source.findings(records.map((record) => record.id)) : null,
+    );
     this.problems = problems;
     this.seek(this.t);
     void this.find(records);
   }
 
-  /** A record whose findings cannot be read says so in their panel. */
+  /** Findings that cannot be read are told of in their panel. */
   private async find(records: RunRecord[]): Promise<void> {
-    const read = await Promise.allSettled(records.map((record) => record.findings()));
+    const read = await Promise.allSettled([...records.map((record) => record.findings()), this.between]);
     if (records !== this.records) return;
     const found = read.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
     this.findings = found.sort((a, b) => a.time_from_s - b.time_from_s);

@@ -18,13 +18,19 @@ export interface Opened {
 export async function open(
   browser: Browser,
   url: string,
-  { width = 1280, height = 720, dark = false, wait = true } = {},
+  /** `ours`: the page as it was just built in place of the server's. */
+  { width = 1280, height = 720, dark = false, wait = true, ours = false } = {},
 ): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
     acceptDownloads: true,
   });
+  if (ours)
+    await context.route(
+      (asked) => asked.pathname === "/",
+      (route) => route.fulfill({ path: "dist/index.html", contentType: "text/html" }),
+    );
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));

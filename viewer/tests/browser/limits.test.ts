@@ -175,14 +175,15 @@ describe("a page whose packets make no sense", () => {
 describe("a report", () => {
   const NAMES = ["summary.json", "series.arrow", "events.arrow", "packets.arrow", "packets.index.json"];
 
-  function report(names: string[]): string {
-    const files = Object.fromEntries(
-      names.map((name) => [name, readFileSync(join(served.one.folder, name)).toString("base64")]),
-    );
-    const data = `<script type="application/json" id="headway-data">${JSON.stringify({ records: [{ id: "0", name: "one", files }] })}</script>`;
+  function report(names: string[], between?: object): string {
+    const records = [served.one, served.two].map(({ folder }, i) => {
+      const files = names.map((name) => [name, readFileSync(join(folder, name)).toString("base64")]);
+      return { id: String(i), name: ["one", "two"][i], files: Object.fromEntries(files) };
+    });
+    const data = `<script type="application/json" id="headway-data">${JSON.stringify({ records, between })}</script>`;
     const [head, tail, ...more] = readFileSync("dist/index.html", "utf8").split("<!--headway-data-->");
     expect(more, "the place for the records is one").toEqual([]);
-    const file = join(served.folder, `report-of-${names.length}.html`);
+    const file = join(served.folder, "report.html");
     writeFileSync(file, head + data + tail);
     return `file://${file}`;
   }
@@ -200,9 +201,19 @@ describe("a report", () => {
     await close();
   });
 
+  it("of several runs says what stands out between them", async () => {
+    const found = { time_from_s: 0, time_to_s: 4, severity: "note", subject: "media", text: "two was smoother" };
+    const address = report([...NAMES, "findings.json"], { "0,1": [found] });
+    const { page, complaints, close } = await open(served.browser, `${address}#record=0&record=1`);
+    await page.getByRole("list", { name: "Findings between these runs" }).getByText(found.text).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("of an older version says that it comes without findings", async () => {
-    const { page, complaints, close } = await open(served.browser, report(NAMES));
-    await page.getByText("This record comes without findings.").waitFor();
+    const { page, complaints, close } = await open(served.browser, `${report(NAMES)}#record=0&record=1`);
+    await expect.poll(() => page.getByText("This record comes without findings.").count()).toBe(2);
+    expect(await page.getByText("Between these runs").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -236,6 +247,7 @@ describe("everybody can use it:", () => {
 
   it("keys have a list, and controls keep theirs", async () => {
     const { page, close } = await open(served.browser, `${served.url}#t=1`);
+    await page.locator("#findings li").first().waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");

@@ -212,11 +212,37 @@ describe("the page", () => {
     const speed = Number(await page.getByRole("combobox", { name: "Speed" }).inputValue());
     await expect.poll(() => drawn(page, "0")).toEqual(expected(served.one, 2, speed));
     await expect.poll(() => drawn(page, "1")).toEqual(expected(served.two, 2, speed));
+    expect(await page.getByText("Between these runs").count()).toBe(0);
     await page.locator(".runs summary").click();
     await page.getByRole("checkbox", { name: "one" }).uncheck();
     await expect.poll(() => page.title()).toBe("two – Headway");
     expect(complaints).toEqual([]);
     await close();
+  });
+
+  it("says what stands out between runs, as long as several are shown", async () => {
+    const text = "media of two was smoother than media of one";
+    const between = [{ time_from_s: 1, time_to_s: 3, severity: "note", subject: "media", text }];
+    const other = await serve([served.one.folder, served.two.folder], { between });
+    // They stand in the order of the command, each once, whatever an address says.
+    const { page, complaints, close } = await open(served.browser, `${other.url}#record=1&record=0&record=1`);
+    const list = page.getByRole("list", { name: "Findings between these runs" });
+    expect(await list.innerText()).toContain(text);
+    expect(await page.title()).toBe("one, two – Headway");
+    await list.getByRole("link", { name: "Note, 1.0 to 3.0 s, media" }).click();
+    await expect.poll(() => time(page)).toBe(1);
+    expect(await page.locator("tr.chosen").count()).toBe(2);
+    // It is one of those to which a key leads, once all have come.
+    await page.getByRole("list", { name: "Findings of two" }).waitFor();
+    await page.keyboard.press("n");
+    await page.keyboard.press("p");
+    expect(await time(page)).toBe(1);
+    await page.locator(".runs summary").click();
+    await page.getByRole("checkbox", { name: "two" }).uncheck();
+    await expect.poll(() => list.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
   });
 
   it("tells two runs of one name apart", async () => {

@@ -1,27 +1,15 @@
-/**
- * Records of Headway itself: what the page draws is what the record says, read here in another way. HEADWAY=PROGRAM names a built headway;
- * otherwise that of `target/` is taken, and without one these tests are left out.
- */
+/** Records of Headway itself: what the page draws is what the record says, read here in another way. */
 import { tableFromIPC } from "@uwdata/flechette";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import "../../src/lib/arrow.ts";
 import { count, quantity, rate, share } from "../../src/lib/format.ts";
 import type { Unit } from "../../src/lib/metrics.ts";
-import type { Summary } from "../../src/lib/types.ts";
 import { serve } from "../serve.mjs";
 import { drawn, launch, open, time } from "./harness.ts";
-
-const ROOT = new URL("../../../", import.meta.url).pathname;
-const HEADWAY = [process.env.HEADWAY, join(ROOT, "target/release/headway"), join(ROOT, "target/debug/headway")].find(
-  (program) => program && existsSync(program),
-);
-if (!HEADWAY)
-  console.log("records of Headway are not opened: there is no target/release/headway (cargo build --release)");
+import { BUILT, file, rowsOf, run, summaryOf } from "./headway.ts";
 
 const SCENARIOS = ["demo", "red", "conference", "tfrc"];
 const FALL_S = 0.8;
@@ -30,28 +18,21 @@ let browser: Browser;
 let folder: string;
 let server: Awaited<ReturnType<typeof serve>>;
 
-const file = (scenario: string, name: string) => readFileSync(join(folder, scenario, name));
-const summary = (scenario: string): Summary => JSON.parse(file(scenario, "summary.json").toString());
+const place = (scenario: string) => join(folder, scenario);
 
 /** The newest sample of an entity at an instant, by going through all rows. */
 function sample(scenario: string, entity: string, metric: string, seconds: number): number {
-  const rows = tableFromIPC(new Uint8Array(file(scenario, "series.arrow"))).toArray();
-  const found = rows.findLast(
+  const found = rowsOf(place(scenario), "series.arrow").findLast(
     (row) => row.entity === entity && row.metric === metric && Number(row.time_ns) / 1e9 <= seconds,
   );
   return Number(found!.value);
 }
 
-describe.skipIf(!HEADWAY)("a record of Headway", () => {
+describe.skipIf(!BUILT)("a record of Headway", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "headway-records-"));
-    for (const scenario of SCENARIOS) {
-      const out = ["--out", join(folder, scenario)];
-      execFileSync(HEADWAY!, ["run", join(ROOT, `scenarios/${scenario}.toml`), "--trace", "packets", ...out], {
-        stdio: "pipe",
-      });
-    }
-    server = await serve(SCENARIOS.map((scenario) => join(folder, scenario)));
+    for (const scenario of SCENARIOS) run(`scenarios/${scenario}.toml`, place(scenario));
+    server = await serve(SCENARIOS.map(place));
     browser = await launch();
   }, 120_000);
 
@@ -64,7 +45,7 @@ describe.skipIf(!HEADWAY)("a record of Headway", () => {
   for (const [id, scenario] of SCENARIOS.entries()) {
     it(`of ${scenario} has its flows, samples, frames and send queues on the page`, async () => {
       const { page, complaints, close } = await open(browser, `${server.url}#t=12.34&record=${id}`);
-      for (const flow of summary(scenario).flows) {
+      for (const flow of summaryOf(place(scenario)).flows) {
         const row = page.locator(`tr[data-flow="${flow.name}"]`);
         expect(await row.locator("[data-column=throughput_bps]").textContent()).toBe(rate(flow.throughput_bps));
         expect(await row.textContent()).toContain(`(${share(flow.loss_ratio)})`);
@@ -107,8 +88,8 @@ describe.skipIf(!HEADWAY)("a record of Headway", () => {
     });
 
     it(`of ${scenario} has every packet on the page, where it was`, async () => {
-      const table = tableFromIPC(new Uint8Array(file(scenario, "packets.arrow")));
-      const index = JSON.parse(file(scenario, "packets.index.json").toString());
+      const table = tableFromIPC(new Uint8Array(file(place(scenario), "packets.arrow")));
+      const index = JSON.parse(file(place(scenario), "packets.index.json").toString());
       const batches: { base_ns: number; tick_ns: number; rows: number }[] = index.batches;
       const metadata = table.schema.metadata!;
       const links: { delay_ns: number }[] = JSON.parse(metadata.get("links")!);

@@ -17,6 +17,11 @@ describe("a place in the address", () => {
     expect(parsePlace(formatPlace(place))).toEqual(place);
   });
 
+  it("is an event's own instant, as the record counts it", () => {
+    const [ns, from, to] = [10_123_456_789, 1, 2.123456789];
+    expect(parsePlace(formatPlace({ t: ns / 1e9, zoom: [from, to] }))).toEqual({ t: ns / 1e9, zoom: [1, 2.123457] });
+  });
+
   it("leaves out what makes no sense", () => {
     expect(parsePlace("#t=never&zoom=3~1&speed=-1&record=&flow=")).toEqual({});
     expect(parsePlace("#t=Infinity&zoom=1")).toEqual({});

@@ -34,25 +34,37 @@ describe("a report", () => {
 
 describe("findings", () => {
   const found = [{ time_from_s: 1, time_to_s: 1, severity: "note", subject: null, text: "ended." }];
-  const report = (files: Record<string, string>) =>
-    page(JSON.stringify({ records: [{ id: "0", name: "demo", files }] }));
+  const report = (files: Record<string, string>, more: object = {}) =>
+    page(JSON.stringify({ records: [{ id: "0", name: "demo", files }], ...more }));
   const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 
   it("of a report are in it, none of them too, and an older one has no word of them", async () => {
     report({ "findings.json": encoded(found) });
-    expect(await openSource().findings("0")).toEqual(found);
+    expect(await openSource().findings(["0"])).toEqual(found);
     report({ "findings.json": encoded([]) });
-    expect(await openSource().findings("0")).toEqual([]);
+    expect(await openSource().findings(["0"])).toEqual([]);
     report({});
-    expect(await openSource().findings("0")).toBeNull();
+    expect(await openSource().findings(["0"])).toBeNull();
+  });
+
+  it("between the records of a report are in it for those that were compared", async () => {
+    report({}, { between: { "0,1": found } });
+    expect(await openSource().findings(["0", "1"])).toEqual(found);
+    expect(await openSource().findings(["0", "2"])).toBeNull();
+    report({});
+    expect(await openSource().findings(["0", "1"])).toBeNull();
   });
 
   it("of a server are those of the record that is asked for", async () => {
     page(null, "?token=abc");
     const fetch = vi.fn(async (_url: string) => new Response(JSON.stringify(found)));
     vi.stubGlobal("fetch", fetch);
-    expect(await openSource().findings("7")).toEqual(found);
-    expect(fetch.mock.calls[0][0]).toBe("/api/findings?record=7&token=abc");
+    expect(await openSource().findings(["7"])).toEqual(found);
+    expect(await openSource().findings(["7", "2"])).toEqual(found);
+    expect(fetch.mock.calls.map(([url]) => url)).toEqual([
+      "/api/findings?record=7&token=abc",
+      "/api/findings?record=7&record=2&token=abc",
+    ]);
   });
 });
 

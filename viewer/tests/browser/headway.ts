@@ -1,0 +1,47 @@
+/** Headway itself, for tests of its records. HEADWAY=PROGRAM names a built one; otherwise that of `target/` is taken. */
+import { tableFromIPC } from "@uwdata/flechette";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import "../../src/lib/arrow.ts";
+import type { Summary } from "../../src/lib/types.ts";
+
+export const ROOT = new URL("../../../", import.meta.url).pathname;
+
+const found = [process.env.HEADWAY, join(ROOT, "target/release/headway"), join(ROOT, "target/debug/headway")].find(
+  (program) => program && existsSync(program),
+);
+/** Whether there is one: without it tests that need it are left out. */
+export const BUILT = found !== undefined;
+if (!BUILT)
+  console.log("records of Headway are not opened: there is no target/release/headway (cargo build --release)");
+const PROGRAM = found ?? "headway";
+
+/** Runs a scenario; its name is its place from the root of the repository. */
+export function run(scenario: string, folder: string): void {
+  execFileSync(PROGRAM, ["run", join(ROOT, scenario), "--trace", "packets", "--out", folder], { stdio: "pipe" });
+}
+
+/** `headway view`. */
+export async function view(folders: string[]): Promise<{ url: string; close: () => Promise<void> }> {
+  const server = spawn(PROGRAM, ["view", "--no-open", ...folders], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(server, "exit");
+  const address = once(createInterface(server.stdout), "line").then(([line]) => String(line).trim());
+  const url = await Promise.race([address, ended.then(() => Promise.reject(new Error("headway view ended")))]);
+  return {
+    url,
+    close: async () => {
+      server.kill("SIGINT");
+      await ended;
+    },
+  };
+}
+
+export const file = (folder: string, name: string) => readFileSync(join(folder, name));
+export const summaryOf = (folder: string): Summary => JSON.parse(file(folder, "summary.json").toString());
+
+/** The rows of one of a record's tables, read without the viewer's code. */
+export const rowsOf = (folder: string, name: string): Record<string, any>[] =>
+  tableFromIPC(new Uint8Array(file(folder, name))).toArray();

@@ -1,0 +1,237 @@
+/**
+ * What somebody asks who sees a record for the first time, answered from what is on the screen: by the words there, and by following them. The answers
+ * that are right are read from the record's own files, or follow from how the scenario was made.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { count, duration, instant, stretch } from "../../src/lib/format.ts";
+import type { FlowSummary } from "../../src/lib/types.ts";
+import { launch, open, time } from "./harness.ts";
+import { BUILT, rowsOf, run, summaryOf, view } from "./headway.ts";
+
+const SCENARIOS = [
+  "viewer/tests/scenarios/starve.toml",
+  "viewer/tests/scenarios/smoother.toml",
+  // What cannot come in time is thrown away in one, what finds no room in the other.
+  "scenarios/conference.toml",
+  "scenarios/dccp.toml",
+];
+const [STARVE, SMOOTHER, CONFERENCE, DCCP] = SCENARIOS.keys();
+
+let browser: Browser;
+let root: string;
+let folders: string[];
+let server: Awaited<ReturnType<typeof view>>;
+
+interface Happened {
+  time: number;
+  event: string;
+  entity: string;
+  flow: string;
+  kind: string | null;
+  cause: string | null;
+  late: number;
+}
+
+const events = (record: number): Happened[] =>
+  rowsOf(folders[record], "events.arrow").map(({ time_ns, event, entity, flow, kind, cause, late_ns }) => {
+    return { time: Number(time_ns) / 1e9, event, entity, flow, kind, cause, late: Number(late_ns ?? 0) / 1e9 };
+  });
+
+const throughput = (record: number, flow: string): [time: number, value: number][] =>
+  rowsOf(folders[record], "series.arrow")
+    .filter(({ entity, metric }) => entity === flow && metric === "throughput_bps")
+    .map(({ time_ns, value }) => [Number(time_ns) / 1e9, value]);
+
+const plural = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+const whole = (seconds: number) => (1000 * seconds).toFixed(0);
+
+async function openRecord(record: number) {
+  const opened = await open(browser, `${server.url}#record=${record}`, { ours: true });
+  await opened.page.locator("#findings li").first().waitFor();
+  return opened;
+}
+
+/** The findings that have these words, each as it can be read. */
+const findings = (page: Page, words: string | RegExp): Locator => page.locator("#findings li", { hasText: words });
+
+/** What is read without scrolling. */
+async function expectInSight(said: Locator): Promise<void> {
+  const inSight = await said.evaluate((item) => {
+    const { left, top, bottom } = item.getBoundingClientRect();
+    return [top + 1, bottom - 1].every((y) => item.contains(document.elementFromPoint(left + 1, y)));
+  });
+  expect(inSight, await said.innerText()).toBe(true);
+}
+
+/** Follows a finding to its instant and its flow. */
+async function follow(page: Page, said: Locator, t: number, flow: string | null): Promise<void> {
+  await said.getByRole("link").click();
+  await expect.poll(() => time(page)).toBeCloseTo(t, 3);
+  const chosen = page.locator("tr.chosen");
+  await expect.poll(() => chosen.count()).toBe(flow === null ? 0 : 1);
+  if (flow !== null) expect(await chosen.innerText()).toMatch(new RegExp(`^\\s*${flow}\\s`));
+}
+
+describe.skipIf(!BUILT)("a newcomer asks", () => {
+  beforeAll(async () => {
+    root = mkdtempSync(join(tmpdir(), "headway-questions-"));
+    folders = SCENARIOS.map((scenario) => join(root, basename(scenario, ".toml")));
+    SCENARIOS.forEach((scenario, i) => run(scenario, folders[i]));
+    server = await view(folders);
+    browser = await launch();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it("when did TCP starve, and why?", async () => {
+    // Less than a tenth of an equal share of 1 Mb/s, half of it while the flood is there.
+    let longest = { from: 0, to: 0 };
+    let from = 0;
+    for (const [at, value] of throughput(STARVE, "download")) {
+      const share = at > 10 && at <= 20 ? 0.5e6 : 1e6;
+      if (value >= 0.1 * share) from = at;
+      else if (at - from > longest.to - longest.from) longest = { from, to: at };
+    }
+    expect(longest.from).toBeGreaterThan(9.9);
+    expect(longest.to).toBeGreaterThan(20);
+    const own = events(STARVE).filter(
+      ({ flow, time }) => flow === "download" && time >= longest.from - 1 && time <= longest.to,
+    );
+    const timeouts = own.filter(({ event }) => event === "timeout").length;
+    const drops = own.filter(({ event, entity }) => event === "drop" && entity === "west->east").length;
+    expect(timeouts).toBeGreaterThan(0);
+    expect(drops).toBeGreaterThan(0);
+    const flood = throughput(STARVE, "flood").filter(([at]) => at > longest.from && at <= longest.to);
+    const took = flood.reduce((sum, [, value]) => sum + value, 0) / flood.length / 1e6;
+
+    const { page, complaints, close } = await openRecord(STARVE);
+    const said = findings(page, `${stretch(longest.from, longest.to)}, download`);
+    const text = await said.innerText();
+    expect(text).toContain("Problem");
+    expect(text).toContain("below a tenth of its fair share (500 kb/s at west->east)");
+    expect(text).toContain(`${plural(timeouts, "timeout")} after ${plural(drops, "queue-full drop")} at west->east`);
+    const [, percent] = text.match(/meanwhile flood took (\d+) % of the link/)!;
+    expect(Number(percent)).toBe(Math.round(100 * took));
+    await expectInSight(said);
+
+    await follow(page, said, longest.from, "download");
+    const curve = page.locator('[data-chart="throughput_bps of flows"]').getByRole("listitem");
+    expect(await curve.filter({ hasText: "download" }).innerText()).toMatch(/bit\/s/);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("which queue overflowed?", async () => {
+    const { links, flows } = summaryOf(folders[STARVE]);
+    const overflowed = links.filter((link) => link.dropped_packets.queue_full > 0);
+    expect(overflowed.map((link) => link.name)).toEqual(["west->east"]);
+    const drops = events(STARVE).filter(({ event }) => event === "drop");
+
+    const { page, complaints, close } = await openRecord(STARVE);
+    const said = findings(page, "overflowed");
+    expect(await said.count()).toBe(1);
+    const text = await said.innerText();
+    expect(text).toContain(stretch(drops[0].time, drops.at(-1)!.time));
+    expect(text).toContain(
+      `queue of west->east overflowed: it dropped ${plural(overflowed[0].dropped_packets.queue_full, "packet")}`,
+    );
+    expect(text).toContain("of flood");
+    await expectInSight(said);
+    for (const flow of flows) {
+      const row = page.getByRole("row").filter({ has: page.getByRole("button", { name: flow.name, exact: true }) });
+      expect(await row.innerText()).toContain(`${count(flow.lost_packets.queue_full)} queue full`);
+    }
+
+    await follow(page, said, drops[0].time, null);
+    const first = page.locator("#events li").first();
+    await expect.poll(() => first.innerText()).toContain(`${instant(drops[0].time)}: drop of `);
+    expect(await first.innerText()).toContain("at west->east (queue full)");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  for (const record of [CONFERENCE, DCCP])
+    it(`which packets were dropped before sending, and how late were they (${SCENARIOS[record]})?`, async () => {
+      const { interval, flows } = summaryOf(folders[record]);
+      const flow = flows.find(({ send_queue }) => send_queue !== undefined)!;
+      const all = events(record).filter(
+        ({ event, time }) => event === "unsent" && time >= interval.from && time <= interval.to,
+      );
+      const kinds = [...new Set(all.map(({ kind }) => kind!))];
+      expect(kinds.length).toBeGreaterThan(0);
+
+      const { page, complaints, close } = await openRecord(record);
+      expect(await findings(page, "threw away").count()).toBe(kinds.length);
+      for (const kind of kinds) {
+        const queue = flow.send_queue![kind];
+        const unsent = all.filter((row) => row.kind === kind);
+        const said = findings(page, `${flow.name} threw away ${plural(unsent.length, "packet")} of ${kind} `);
+        const text = await said.innerText();
+        const causes = {
+          expired: "as it would have come too late",
+          refused: "as the queue was full",
+          pushed_out: "to make room for what is more urgent",
+        };
+        for (const [cause, words] of Object.entries(causes)) {
+          const packets = unsent.filter((row) => row.cause === cause).length;
+          expect(text.includes(words), words).toBe(packets > 0);
+          if (packets > 0) expect(text).toContain(`${packets} ${words}`);
+        }
+        const most = Math.max(...unsent.map(({ late }) => late));
+        expect(text.includes("late by then")).toBe(most > 0);
+        if (most > 0)
+          expect(text).toContain(`so by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
+        // The table has the same, with more digits.
+        const row = page
+          .locator("#send-queue")
+          .getByRole("row")
+          .filter({ has: page.getByText(kind, { exact: true }) });
+        expect(await row.getByRole("cell").allInnerTexts()).toEqual([
+          flow.name,
+          kind,
+          ...[queue.written_packets, queue.sent_packets].map(count),
+          ...[queue.refused_packets, queue.pushed_out_packets, queue.expired_packets].map(count),
+          ...[queue.mean_wait_s, queue.max_wait_s].map(duration),
+          count(queue.late_packets),
+          duration(queue.mean_lateness_s),
+        ]);
+
+        await follow(page, said, unsent[0].time, flow.name);
+        // What was thrown away together is told from the last on.
+        const newest = all.findLast(({ time }) => time === unsent[0].time)!;
+        const late = newest.late > 0 ? `, ${duration(newest.late)} late` : "";
+        await expect
+          .poll(() => page.locator("#send-queue li").first().innerText())
+          .toMatch(
+            new RegExp(`^${instant(newest.time)}: ${flow.name} ${newest.kind}, [\\d,]+ B: ${newest.cause}${late}$`),
+          );
+        await page.keyboard.press("Escape");
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
+  it("which of two controllers was smoother?", async () => {
+    const flows = summaryOf(folders[SMOOTHER]).flows as (FlowSummary & { rate_cov: number })[];
+    const [smooth, rough] = flows.toSorted((a, b) => a.rate_cov - b.rate_cov);
+    const { page, complaints, close } = await openRecord(SMOOTHER);
+    const said = findings(page, "smoother");
+    expect(await said.innerText()).toContain(
+      `${smooth.kind} was smoother than ${rough.kind}: its rate varied by ${smooth.rate_cov.toFixed(2)} of its mean, ` +
+        `the other's by ${rough.rate_cov.toFixed(2)}`,
+    );
+    await expectInSight(said);
+    await follow(page, said, 0, smooth.name);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
