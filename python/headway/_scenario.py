@@ -142,7 +142,7 @@ class Scenario:
 
         `progress` is True for a line on stderr, or called with the simulated time and the duration, in s, and the
         packet hops so far: about ten times a second, and at the end. What it raises stops the run. `trace` is "ns2",
-        "pcapng", "packets" or several of them, for the record's `traces`.
+        "nam", "pcapng", "packets", "perfetto" or several of them, for the record's `traces`.
 
         `controllers` gives flows rate controllers of one's own, by name, in which `*` stands for any characters. Their
         transports are bare agents of any kind, or DCCP with a CCID for experiments. `queues` gives them send queues of

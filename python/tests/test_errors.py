@@ -136,5 +136,5 @@ def test_errors_can_be_sent(scenario):
 
 
 def test_a_trace_that_there_is_not(scenario):
-    with pytest.raises(ValueError, match="there are ns2, pcapng and packets"):
+    with pytest.raises(ValueError, match="there are ns2, nam, pcapng, packets and perfetto"):
         scenario.run(trace="pcap")

@@ -21,20 +21,26 @@ export type Sample = [time_s: number, entity: string, metric: string, value: num
 const word = () => dictionary(utf8(), int32());
 const ns = (seconds: number) => BigInt(Math.round(seconds * 1e9));
 
-function file(columns: Record<string, [unknown[], DataType]>, metadata: Record<string, string> = {}): Uint8Array {
+function file(
+  columns: Record<string, [unknown[], DataType]>,
+  metadata: Record<string, string> = {},
+  format: "file" | "stream" = "file",
+): Uint8Array {
   const made = Object.entries(columns).map(([name, [values, type]]) => [name, columnFromArray(values as never, type)]);
   const table = tableFromColumns(Object.fromEntries(made));
   const schema = { ...table.schema, metadata: new Map(Object.entries(metadata)) };
-  return tableToIPC(new Table(schema, table.children), { format: "file" })!;
+  return tableToIPC(new Table(schema, table.children), { format })!;
 }
 
-export function seriesFile(samples: Sample[]): Uint8Array {
-  return file({
+/** A stream is what the server sends of a file that is still being written. */
+export function seriesFile(samples: Sample[], format: "file" | "stream" = "file"): Uint8Array {
+  const columns: Parameters<typeof file>[0] = {
     time_ns: [samples.map(([time]) => ns(time)), uint64()],
     entity: [samples.map(([, entity]) => entity), word()],
     metric: [samples.map(([, , metric]) => metric), word()],
     value: [samples.map(([, , , value]) => value), float64()],
-  });
+  };
+  return file(columns, {}, format);
 }
 
 export interface EventRow {

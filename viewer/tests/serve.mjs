@@ -8,6 +8,9 @@ import { createServer } from "node:http";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** Where a folder has this file, what else it has is there so far, and will be more. */
+export const UNDER_WAY = "under-way";
+
 const PAGE = fileURLToPath(new URL("../dist/index.html", import.meta.url));
 
 /**
@@ -21,8 +24,8 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
     records.map(({ id, folder, name }) => ({
       id,
       name,
-      complete: existsSync(join(folder, "summary.json")),
-      in_progress: !existsSync(join(folder, "summary.json")),
+      complete: existsSync(join(folder, "summary.json")) && !existsSync(join(folder, UNDER_WAY)),
+      in_progress: !existsSync(join(folder, "summary.json")) || existsSync(join(folder, UNDER_WAY)),
       files: readdirSync(folder).map((file) => ({ name: file, bytes: statSync(join(folder, file)).size })),
     }));
 
@@ -35,6 +38,7 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
     if (url.pathname === "/") return response.writeHead(200, { "Content-Type": "text/html" }).end(readFileSync(PAGE));
     if (token !== null && url.searchParams.get("token") !== token) return fail(403, "unknown token");
     if (url.pathname === "/api/records") return json(listing());
+    if (url.pathname === "/api/papers") return json(false);
     /** @param {string | null} id */
     const find = (id) => records.find((record) => record.id === id);
     if (url.pathname === "/api/findings") {

@@ -63,8 +63,8 @@ pub(crate) struct RunOptions {
     /// Folder for the record [default: out/NAME].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Also write a packet trace: ns-2's `.tr` lines (`ns2`), what every link transmits, for Wireshark (`pcapng`), or what became of every
-    /// packet at every link, in columns (`packets`). May be repeated.
+    /// Also write a packet trace: ns-2's `.tr` lines (`ns2`), or for its animator (`nam`), what every link transmits, for Wireshark (`pcapng`),
+    /// what became of every packet at every link, in columns (`packets`), or for Perfetto (`perfetto`). May be repeated.
     #[arg(long = "trace", value_name = "FORMAT", value_parser = trace_format())]
     pub(crate) traces: Vec<TraceFormat>,
     /// Print the summary as JSON instead of tables.

@@ -2,6 +2,8 @@
 
 mod report;
 
+pub(crate) use report::of_all_papers;
+
 use crate::arguments::{PapersCommand, PapersOptions};
 use crate::error::Failure;
 use crate::interrupt;

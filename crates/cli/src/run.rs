@@ -46,7 +46,8 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
-    let (summary, findings) = if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
+    let (summary, findings) =
+        if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
     progress.finish();
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }

@@ -398,6 +398,47 @@ fn prometheus_hears_what_comes() {
     assert_eq!(receiver.end(Some("-INT")).0, Some(0));
 }
 
+/// The page asks for the record so far; with the end of the command nobody answers any more, and nothing is left.
+#[test]
+fn a_connection_is_shown_as_it_goes_on() {
+    let receiver = Receiver::new(&["--insecure", "--once"]);
+    let model = "kind = \"cbr\", rate = \"200kbps\", size = \"500B\"";
+    let mut command = receiver.sender(&["--model", model, "--duration", "4s", "--view"]);
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).join("../../viewer/dist/index.html").exists() {
+        let refused = command.output().unwrap();
+        assert!(text(&refused.stderr).contains("make viewer"), "{}", text(&refused.stderr));
+        return drop(receiver.end(Some("-INT")));
+    }
+    let mut sender = command.spawn().unwrap();
+    let mut out = BufReader::new(sender.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    let address = json(&first)["view"].as_str().unwrap().to_owned();
+    let (host, token) = address.strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+    let get = |path: &str| {
+        ask(host, &format!("GET {path}?token={token} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+    };
+    let summary = loop {
+        // Two lines of figures at most until there is one.
+        let answer = get("/api/records/0/summary.json");
+        if answer.starts_with("HTTP/1.1 200") {
+            break json(answer.split_once("\r\n\r\n").unwrap().1);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((&summary["complete"], &summary["flows"][0]["name"]), (&false.into(), &"send".into()));
+    assert!(summary["flows"][0]["sent_packets"].as_u64().unwrap() > 10);
+    let listed = json(get("/api/records").split_once("\r\n\r\n").unwrap().1);
+    assert_eq!((&listed[0]["in_progress"], &listed[0]["name"]), (&true.into(), &"send".into()));
+    assert!(listed[0]["files"].as_array().unwrap().iter().any(|file| file["name"] == "series.arrow"), "{listed}");
+    let mut lines = String::new();
+    out.read_to_string(&mut lines).unwrap();
+    assert!(sender.wait().unwrap().success());
+    last(&lines);
+    assert!(TcpStream::connect(host).is_err());
+    receiver.end(None);
+}
+
 #[test]
 fn a_record_is_drawn_as_a_simulations() {
     let folder = tempfile::tempdir().unwrap();

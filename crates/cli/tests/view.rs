@@ -125,8 +125,23 @@ fn a_run_under_way_is_listed_as_such() {
     let server = Server::start(&record);
     let listed = || serde_json::from_slice::<serde_json::Value>(&server.get("/api/records", "").1).unwrap();
     assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&true.into(), &false.into()));
+    assert_eq!(listed()[0]["files"], serde_json::json!([]));
+    // What there is while it is written has another name, and its last batch is not whole.
+    let series = std::fs::read(record.join("series.arrow")).unwrap();
+    std::fs::write(record.join("series.arrow.partial"), &series[..series.len() - 100]).unwrap();
+    std::fs::write(record.join("summary.json.partial"), &summary).unwrap();
+    let names: Vec<_> = listed()[0]["files"].as_array().unwrap().iter().map(|file| file["name"].clone()).collect();
+    assert_eq!(names, ["summary.json", "series.arrow"]);
+    assert_eq!(server.get("/api/records/0/summary.json", "").1, summary);
+    let (head, stream) = server.get("/api/records/0/series.arrow", "");
+    let (begin, end) = ([0xff; 4], [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    assert!(head.starts_with("HTTP/1.1 200") && stream.starts_with(&begin) && stream.ends_with(&end), "{head}");
+    assert_eq!(server.get("/api/findings?record=0", "").1, b"null");
+    assert!(server.get("/api/records/0/packets.arrow", "").0.starts_with("HTTP/1.1 404"));
     std::fs::write(record.join("summary.json"), summary).unwrap();
     assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&false.into(), &true.into()));
+    assert_eq!(server.get("/api/records/0/series.arrow", "").1, series);
+    assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }
 
 /// DNS rebinding: a page from elsewhere has neither the host nor the token.

@@ -1,11 +1,13 @@
 //! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
 
-use crate::capacity::{Capacity, CapacityTrace};
+use crate::capacity::CapacityTrace;
+use crate::changes::LinkChanges;
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
 use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
 use crate::unmarked::Unmarked;
+use crate::varying::Varying;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,6 +19,8 @@ pub struct Config {
     pub rate: Rate,
     /// When it transmits instead, if that was measured; `rate` is then what queues take for it.
     pub capacity: Option<Arc<CapacityTrace>>,
+    /// How its rate and its delay change, from `rate` and `delay` on, which queues take for it; of one whose capacity was measured there are none.
+    pub changes: Option<Arc<LinkChanges>>,
     /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
     /// instant is not defined.
     pub delay: Duration,
@@ -40,7 +44,7 @@ impl Config {
     /// Whether links of this configuration may share a [`Common`]: neither their queue nor what is around it remembers anything.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
-        let bare = self.loss.is_none() && self.policer.is_none() && self.capacity.is_none();
+        let bare = self.loss.is_none() && self.policer.is_none() && self.capacity.is_none() && self.changes.is_none();
         match &self.queue {
             QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
             QueueOptions::Red(_) => false,
@@ -63,7 +67,7 @@ pub(crate) struct Pace {
 pub struct Common {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
-    pub(crate) capacity: Option<Box<Capacity>>,
+    pub(crate) varying: Option<Box<Varying>>,
     /// Largest packet.
     pub(crate) mtu: u32,
     overhead: u64,
@@ -98,7 +102,7 @@ impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let Config { rate, capacity, delay, mtu, overhead, queue, loss, policer, two_events, ties } = config;
+        let Config { rate, delay, mtu, overhead, queue, loss, policer, two_events, ties, .. } = config;
         let facts = LinkFacts { rate: *rate, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
@@ -111,7 +115,7 @@ impl Common {
         let mut common = Self {
             rate: *rate,
             delay: *delay,
-            capacity: capacity.as_ref().map(|trace| Box::new(Capacity::new(trace))),
+            varying: Varying::new(config).map(Box::new),
             mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
             overhead: overhead.count(),
             ties: *ties,
@@ -148,10 +152,10 @@ impl Common {
         &self.paces[which]
     }
 
-    /// Where the capacity was measured: when a packet has left that is first from `start` on.
-    pub(crate) fn opportunity(&mut self, start: Instant, waited: bool, bytes: u32) -> Option<Instant> {
+    /// Where the rate varies: when a packet has left that is first from `start` on, and when it arrives.
+    pub(crate) fn opportunity(&mut self, start: Instant, waited: bool, bytes: u32) -> Option<(Instant, Instant)> {
         let on_wire = u64::from(bytes) + self.overhead;
-        Some(self.capacity.as_mut()?.transmit(start, waited, on_wire))
+        Some(self.varying.as_mut()?.transmit(start, waited, on_wire))
     }
 
     fn new_pace(&self, bytes: u32) -> Pace {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod capacity;
+mod changes;
 mod common;
 mod host;
 mod link;
@@ -15,8 +16,10 @@ mod policer;
 mod pool;
 pub mod queue;
 mod unmarked;
+mod varying;
 
 pub use capacity::{CapacityTrace, CapacityTraceError};
+pub use changes::{LinkChange, LinkChanges};
 pub use common::{Common, Config};
 pub use host::{Host, HostOptions};
 pub use link::{Delivery, Link, Offer, Transmission};

@@ -275,8 +275,8 @@ impl Link {
         idle: bool,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
-        if common.capacity.is_some() {
-            return self.transmit_at_opportunity(common, history, now, idle, bytes);
+        if common.varying.is_some() {
+            return self.transmit_varying(common, history, now, idle, bytes);
         }
         let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
         let (rate, ties) = (common.rate, common.ties);
@@ -302,10 +302,10 @@ impl Link {
         (start, at, arrival)
     }
 
-    /// The same where the capacity was measured.
+    /// The same where the rate varies.
     #[cold]
     #[inline(never)]
-    fn transmit_at_opportunity(
+    fn transmit_varying(
         &mut self,
         common: &mut Common,
         history: &mut History,
@@ -314,10 +314,10 @@ impl Link {
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
         let start = if idle { now } else { self.free(common.ties) };
-        let at = common.opportunity(start.at, !idle, bytes).unwrap_or(start.at);
+        let (at, there) = common.opportunity(start.at, !idle, bytes).unwrap_or((start.at, start.at + common.delay));
         // Not before the start within the nanosecond.
         (self.free_s, self.begun) = (at.as_secs_f64().max(start.sum_s), true);
-        let arrival_s = self.free_s + common.delay.as_secs_f64();
+        let arrival_s = self.free_s + there.since(at).as_secs_f64();
         let arrival = match common.ties {
             Ties::Scheduled => {
                 let arrival = Moment::scheduled(arrival_s, history.place());
@@ -327,7 +327,7 @@ impl Link {
             }
             Ties::Drawn => {
                 (self.free_at, self.rounded_up, self.free_rest) = (at, false, 0);
-                Moment::drawn(at + common.delay, arrival_s, 0.0, Class::Arrival, self.salt)
+                Moment::drawn(there, arrival_s, 0.0, Class::Arrival, self.salt)
             }
         };
         (start, self.free_at, arrival)
@@ -449,6 +449,9 @@ impl Link {
         }
         if packet == self.last {
             self.last = Handle::NONE;
+        }
+        if let Some(varying) = &mut common.varying {
+            varying.arrived();
         }
         if common.loses_behind(now.at) {
             return Some(Delivery::Lost(packet));

@@ -21,6 +21,7 @@ fn config(rate: &str, queue: QueueOptions) -> Config {
         loss: None,
         policer: None,
         capacity: None,
+        changes: None,
         two_events: false,
         ties: Ties::Drawn,
     }

@@ -17,11 +17,14 @@
 //! | [`PacketRows`]: every packet at every link | `packets.arrow`, and a [`PacketIndex`] beside it |
 //! | [`EventLog`]: drops, timeouts, what came late | `events.arrow` |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
+//! | [`nam`]: the same | lines for nam |
+//! | [`perfetto`]: what happens on links and to flows | a trace that Perfetto opens |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
 //! | `plot` (feature of that name): series tables, distributions, samples over a parameter | SVG and PNG |
 #![forbid(unsafe_code)]
 
 mod arrow_file;
+mod arrow_stream;
 mod attacker;
 mod by_flow;
 mod counts;
@@ -41,9 +44,11 @@ mod jitter;
 mod judged;
 mod link;
 mod measured;
+pub mod nam;
 pub mod ns2;
 mod packets;
 mod pcapng;
+pub mod perfetto;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod rate_bins;
@@ -53,6 +58,7 @@ mod sessions;
 mod summary;
 mod table;
 
+pub use arrow_stream::arrow_stream;
 pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;

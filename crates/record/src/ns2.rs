@@ -100,52 +100,75 @@ pub struct TracePacket {
 
 /// Appends a line, with its newline: `event` happened to `packet` at `now`, on the link from `from_node` to `to_node`.
 pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, to_node: u32, packet: &TracePacket) {
-    out.push(match event {
-        TraceEvent::Enqueue => b'+',
-        TraceEvent::Dequeue => b'-',
-        TraceEvent::Receive => b'r',
-        TraceEvent::Drop => b'd',
-        TraceEvent::EarlyDrop => b'e',
-    });
-    out.push(b' ');
+    out.extend_from_slice(&[event.letter(), b' ']);
     time(out, now);
     let spaced = |out: &mut Vec<u8>, number: u64| {
         out.push(b' ');
         decimal(out, number);
     };
-    let flag = |set: bool, letter: u8| if set { letter } else { b'-' };
     spaced(out, from_node.into());
     spaced(out, to_node.into());
     out.push(b' ');
     out.extend_from_slice(packet.packet_type.name().as_bytes());
     spaced(out, packet.bytes.into());
-    out.extend_from_slice(&[
-        b' ',
-        flag(packet.ecn_echo, b'C'),
-        b'-',
-        b'-',
-        flag(packet.cwr, b'A'),
-        flag(packet.ecn == Ecn::Ce, b'E'),
-        b'-',
-        flag(packet.ecn.is_capable(), b'N'),
-    ]);
+    out.push(b' ');
+    out.extend_from_slice(&packet.flags());
     spaced(out, packet.flow.into());
     for address in [packet.source, packet.destination] {
-        spaced(out, address.node.into());
-        out.push(b'.');
-        decimal(out, address.port.into());
+        out.push(b' ');
+        address.append(out);
     }
     out.push(b' ');
-    if packet.sequence < 0 {
-        out.push(b'-');
-    }
-    decimal(out, packet.sequence.unsigned_abs());
+    number(out, packet.sequence);
     spaced(out, packet.uid);
     out.push(b'\n');
 }
 
+impl TraceEvent {
+    pub(crate) const fn letter(self) -> u8 {
+        match self {
+            Self::Enqueue => b'+',
+            Self::Dequeue => b'-',
+            Self::Receive => b'r',
+            Self::Drop => b'd',
+            Self::EarlyDrop => b'e',
+        }
+    }
+}
+
+impl TraceAddress {
+    pub(crate) fn append(self, out: &mut Vec<u8>) {
+        decimal(out, self.node.into());
+        out.push(b'.');
+        decimal(out, self.port.into());
+    }
+}
+
+impl TracePacket {
+    pub(crate) fn flags(&self) -> [u8; 7] {
+        let flag = |set: bool, letter: u8| if set { letter } else { b'-' };
+        [
+            flag(self.ecn_echo, b'C'),
+            b'-',
+            b'-',
+            flag(self.cwr, b'A'),
+            flag(self.ecn == Ecn::Ce, b'E'),
+            b'-',
+            flag(self.ecn.is_capable(), b'N'),
+        ]
+    }
+}
+
+/// Appends a number in decimal that may be negative.
+pub(crate) fn number(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    decimal(out, number.unsigned_abs());
+}
+
 /// Appends `number` in decimal: most of a line is these, and the formatting machinery costs several times more.
-fn decimal(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn decimal(out: &mut Vec<u8>, mut number: u64) {
     let start = out.len();
     loop {
         out.push(b'0' + (number % 10) as u8);
@@ -158,7 +181,7 @@ fn decimal(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// `%.15g` of `now`, rounded to 1e-6 s as `BaseTrace::round` rounds it: in doubles, so that a half goes the same way.
-fn time(out: &mut Vec<u8>, now: Instant) {
+pub(crate) fn time(out: &mut Vec<u8>, now: Instant) {
     let micros = (now.as_secs_f64() * 1e6 + 0.5).floor();
     // From 1e-4 s on and with at most 15 digits the double micros/1e6 prints as its exact decimal.
     if (100.0..1e15).contains(&micros) {
@@ -179,7 +202,7 @@ fn time(out: &mut Vec<u8>, now: Instant) {
 
 /// C's `%.15g` of a finite number that is not negative: 15 significant digits, correctly rounded, without trailing
 /// zeros; with an exponent below 1e-4 and from 1e15 on (ISO C 7.21.6.1).
-fn general(out: &mut Vec<u8>, value: f64) {
+pub(crate) fn general(out: &mut Vec<u8>, value: f64) {
     if value == 0.0 {
         out.push(b'0');
         return;

@@ -209,6 +209,20 @@ impl Folder {
         Ok(Growing { path, partial, file: Hashing::new(file), whole: false })
     }
 
+    /// Writes what a file is to be, as far as that is known: under the name that it has until it is whole, so that writing it replaces this.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn foretell(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write(&partial(name), bytes).map(|_| ())
+    }
+
+    /// Where a file of this name lies that is still being written.
+    #[must_use]
+    pub fn growing(&self, name: &str) -> PathBuf {
+        self.path(&partial(name))
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors

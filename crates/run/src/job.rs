@@ -5,7 +5,7 @@ use crate::code::CODE;
 use crate::findings::{Finding, findings};
 use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
-use crate::simulate::{Simulated, Timing, simulate};
+use crate::simulate::{Simulated, Soon, Timing, simulate};
 use crate::traces::{TraceFormat, Traces, Tracing};
 use crate::watching::{Files, Gathering};
 use crate::{Error, Watch};
@@ -175,8 +175,12 @@ impl Job {
         let mut files = Files::begin(&self.folder, &observer)?;
         // What is there before the first packet.
         files.write(&self.folder, &mut observer)?;
+        let mut soon = Soon::new();
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
+            if E::GATHERS && soon.is_now() {
+                self.folder.foretell(Folder::SUMMARY, simulation.summary().to_json_pretty().as_bytes())?;
+            }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
                 samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;
             }

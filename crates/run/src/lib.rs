@@ -34,7 +34,7 @@ pub use checksums::{Checksum, Checksums, Hashing};
 pub use code::CODE;
 pub use error::Error;
 pub use files::{folder_name, read, safe_name};
-pub use findings::{Finding, Severity, findings};
+pub use findings::{Finding, Severity, findings, findings_between};
 pub use folder::{Folder, Growing, Holds, Lock};
 pub use inputs::inputs;
 pub use job::{Found, Job};

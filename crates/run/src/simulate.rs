@@ -76,6 +76,26 @@ pub fn simulate<O: Observer>(
     Ok(Simulated { record, timing, outcome: outcome.map(|_| ()) })
 }
 
+/// Each second of the machine's time, for who follows a run.
+pub(crate) struct Soon(std::time::Instant);
+
+impl Soon {
+    const EACH: std::time::Duration = std::time::Duration::from_secs(1);
+
+    /// A second from now for the first time.
+    pub(crate) fn new() -> Self {
+        Self(now())
+    }
+
+    pub(crate) fn is_now(&mut self) -> bool {
+        let is_now = self.0.elapsed() >= Self::EACH;
+        if is_now {
+            self.0 = now();
+        }
+        is_now
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "it is told how long a run took; no result depends on it")]
 fn now() -> std::time::Instant {
     std::time::Instant::now()

@@ -2,33 +2,43 @@
 
 use crate::Error;
 use crate::folder::Folder;
+use headway_media::Unsent;
 use headway_record::PacketIndex;
 use headway_scenario::Scenario;
-use headway_sim::{LinkEvent, Ns2Trace, Observer, OfferedHop, Packet, PacketTrace, PcapngTrace};
-use headway_units::{DropCause, Instant};
+use headway_sim::{
+    LinkEvent, Ns2Trace, Observer, OfferedHop, Packet, PacketTrace, PcapngTrace, PerfettoTrace, Place, RoundTrip,
+    Setback,
+};
+use headway_units::{DropCause, Duration, Instant};
 
 /// In what words packets are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// ns-2's `.tr` lines, in `trace.tr`.
     Ns2,
+    /// The same for nam, in `trace.nam`.
+    Nam,
     /// What every link transmits, for Wireshark, in `trace.pcapng`.
     Pcapng,
     /// What became of every packet at every link, in columns, in `packets.arrow`; `packets.index.json` says where what is.
     Packets,
+    /// Transmissions, drops, queues, windows and what set senders back, for Perfetto, in `trace.perfetto.json`.
+    Perfetto,
 }
 
 impl TraceFormat {
     /// Every one.
-    pub const ALL: [Self; 3] = [Self::Ns2, Self::Pcapng, Self::Packets];
+    pub const ALL: [Self; 5] = [Self::Ns2, Self::Nam, Self::Pcapng, Self::Packets, Self::Perfetto];
 
-    /// What it is called: `ns2`, `pcapng`, `packets`.
+    /// What it is called: `ns2`, `nam`, `pcapng`, `packets`, `perfetto`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns2",
+            Self::Nam => "nam",
             Self::Pcapng => "pcapng",
             Self::Packets => "packets",
+            Self::Perfetto => "perfetto",
         }
     }
 
@@ -37,8 +47,10 @@ impl TraceFormat {
     pub const fn file(self) -> &'static str {
         match self {
             Self::Ns2 => "trace.tr",
+            Self::Nam => "trace.nam",
             Self::Pcapng => "trace.pcapng",
             Self::Packets => "packets.arrow",
+            Self::Perfetto => "trace.perfetto.json",
         }
     }
 
@@ -97,8 +109,10 @@ impl Tracing for PacketTrace {
 #[derive(Debug)]
 pub struct Traces {
     ns2: Option<Ns2Trace>,
+    nam: Option<Ns2Trace>,
     pcapng: Option<PcapngTrace>,
     packets: Option<PacketTrace>,
+    perfetto: Option<PerfettoTrace>,
 }
 
 impl Traces {
@@ -108,23 +122,31 @@ impl Traces {
         let wants = |format| formats.contains(&format);
         Self {
             ns2: wants(TraceFormat::Ns2).then(|| Ns2Trace::new(scenario)),
+            nam: wants(TraceFormat::Nam).then(|| Ns2Trace::nam(scenario)),
             pcapng: wants(TraceFormat::Pcapng).then(|| PcapngTrace::new(scenario)),
             packets: wants(TraceFormat::Packets).then(|| PacketTrace::new(scenario)),
+            perfetto: wants(TraceFormat::Perfetto).then(|| PerfettoTrace::new(scenario)),
         }
     }
 }
 
 impl Tracing for Traces {
     fn formats(&self) -> Vec<TraceFormat> {
-        let ns2 = self.ns2.as_ref().map(|_| TraceFormat::Ns2);
-        let pcapng = self.pcapng.as_ref().map(|_| TraceFormat::Pcapng);
-        let packets = self.packets.as_ref().map(|_| TraceFormat::Packets);
-        ns2.into_iter().chain(pcapng).chain(packets).collect()
+        let there = [
+            self.ns2.as_ref().map(|_| TraceFormat::Ns2),
+            self.nam.as_ref().map(|_| TraceFormat::Nam),
+            self.pcapng.as_ref().map(|_| TraceFormat::Pcapng),
+            self.packets.as_ref().map(|_| TraceFormat::Packets),
+            self.perfetto.as_ref().map(|_| TraceFormat::Perfetto),
+        ];
+        there.into_iter().flatten().collect()
     }
 
     fn take(&mut self, format: TraceFormat) -> Result<Vec<u8>, Error> {
         match format {
             TraceFormat::Ns2 => Ok(self.ns2.as_mut().map(Ns2Trace::take).unwrap_or_default()),
+            TraceFormat::Nam => Ok(self.nam.as_mut().map(Ns2Trace::take).unwrap_or_default()),
+            TraceFormat::Perfetto => Ok(self.perfetto.as_mut().map(PerfettoTrace::take).unwrap_or_default()),
             TraceFormat::Pcapng => Ok(self.pcapng.as_mut().map(PcapngTrace::take).unwrap_or_default()),
             TraceFormat::Packets => {
                 self.packets.as_mut().map_or(Ok(Vec::new()), |packets| Tracing::take(packets, format))
@@ -140,9 +162,10 @@ impl Tracing for Traces {
 impl Observer for Traces {
     const WATCHES: bool = true;
     const HOPS: bool = true;
+    const TELLS: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
-        if let Some(trace) = &mut self.ns2 {
+        for trace in self.ns2.iter_mut().chain(&mut self.nam) {
             trace.link_event(now, event, link, packet);
         }
         if let Some(trace) = &mut self.pcapng {
@@ -154,10 +177,16 @@ impl Observer for Traces {
         if let Some(trace) = &mut self.packets {
             trace.hop_offered(now, hop);
         }
+        if let Some(trace) = &mut self.perfetto {
+            trace.hop_offered(now, hop);
+        }
     }
 
     fn hop_transmitted(&mut self, slot: usize, start: Instant, end: Instant) {
         if let Some(trace) = &mut self.packets {
+            trace.hop_transmitted(slot, start, end);
+        }
+        if let Some(trace) = &mut self.perfetto {
             trace.hop_transmitted(slot, start, end);
         }
     }
@@ -174,8 +203,47 @@ impl Observer for Traces {
         }
     }
 
+    fn round_trip(&mut self, now: Instant, flow: usize, trip: RoundTrip) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.round_trip(now, flow, trip);
+        }
+    }
+
+    fn window(&mut self, now: Instant, flow: usize, sender: &headway_tcp::Sender) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.window(now, flow, sender);
+        }
+    }
+
+    fn dropped(&mut self, now: Instant, place: Place, cause: DropCause, packet: &Packet) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.dropped(now, place, cause, packet);
+        }
+    }
+
+    fn setback(&mut self, now: Instant, flow: usize, setback: Setback, resent: Option<i64>) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.setback(now, flow, setback, resent);
+        }
+    }
+
+    fn unsent(&mut self, now: Instant, flow: usize, unsent: &Unsent) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.unsent(now, flow, unsent);
+        }
+    }
+
+    fn late(&mut self, now: Instant, by: Duration, packet: &Packet) {
+        if let Some(trace) = &mut self.perfetto {
+            trace.late(now, by, packet);
+        }
+    }
+
     fn ended(&mut self, now: Instant) {
         if let Some(trace) = &mut self.packets {
+            trace.ended(now);
+        }
+        if let Some(trace) = &mut self.perfetto {
             trace.ended(now);
         }
     }

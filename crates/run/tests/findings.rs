@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::Summary;
-use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings};
+use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
 use headway_units::{DropCause, MediaKind};
 use std::collections::BTreeMap;
 
@@ -131,4 +131,38 @@ fn the_smoother_controller_is_named() {
     for name in [smooth, rough] {
         assert!(finding.text.contains(&format!("{:.2}", cov(name))), "{finding:?}");
     }
+}
+
+/// The same source over a constant rate and over TFRC, in two runs: the first is smooth, and is late behind the queue that it fills.
+#[test]
+fn between_two_runs_the_smoother_one_is_named() {
+    let source = "source = { kind = \"cbr\", rate = \"1.2Mbps\", size = \"1000B\", lifetime = \"150ms\" }";
+    let of = |transport: &str| {
+        found(QUEUE, &flow("media", &format!("transport = {{ kind = \"{transport}\" }}\n{source}")), "30s").0
+    };
+    let (udp, tfrc) = (of("udp"), of("tfrc"));
+    let [smooth, rough] = [&udp, &tfrc].map(|run| run.flows[0].rate_cov.unwrap());
+    assert!(rough - smooth > 0.01, "{smooth} {rough}");
+    let between = findings_between(&[("bare", udp.clone()), ("controlled", tfrc.clone())]);
+    let smoother = only(&between, "smoother");
+    assert_eq!(smoother.subject, "media");
+    let words = format!(
+        "in bare (udp) than in controlled (tfrc): its rate varied by {smooth:.2} of its mean, there by {rough:.2}"
+    );
+    assert!(smoother.text.ends_with(&words), "{smoother:?}");
+    let in_time = |run: &Summary, share: f64| {
+        let mut run = run.clone();
+        run.flows[0].on_time_ratio.insert(MediaKind::Data, share);
+        run
+    };
+    let between = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.913))]);
+    let words = "more of the data of media came in time in controlled (tfrc) than in bare (udp): 91 %, there 50 %";
+    assert_eq!(only(&between, "in time").text, words);
+    let alike = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.505))]);
+    assert!(!alike.iter().any(|finding| finding.text.contains("in time")), "{alike:?}");
+    // A run beside itself, and runs that have no flow in common, are no news.
+    assert_eq!(findings_between(&[("one", udp.clone()), ("the same", udp.clone())]), []);
+    let mut other = tfrc;
+    other.flows[0].name = "other".to_owned();
+    assert_eq!(findings_between(&[("one", udp), ("another", other)]), []);
 }

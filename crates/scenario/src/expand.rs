@@ -14,7 +14,7 @@ use crate::tables::{
 };
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
-use headway_link::{CapacityTrace, LossOptions};
+use headway_link::{CapacityTrace, LinkChange, LinkChanges, LossOptions};
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant, Rate, Ties};
 use std::collections::BTreeSet;
@@ -138,6 +138,12 @@ fn links(
         let path_back = path.key("reverse").key("capacity");
         let file_back = reverse.and_then(|reverse| reverse.capacity.as_deref());
         let speed_back = capacity_of(reader, &path_back, file_back, traces).or_else(|| speed.clone());
+        let changes = changes_of(&table.changes);
+        // A way back that was measured does not change as the way there does.
+        let changes_back = match reverse.and_then(|reverse| reverse.changes.as_ref()) {
+            Some(back) => changes_of(back),
+            None => changes.clone().filter(|_| file_back.is_none()),
+        };
         // What cannot be read was told.
         let (Some(speed), Some(speed_back)) = (speed, speed_back) else { continue };
         let directions = if table.one_way { 1 } else { 2 };
@@ -147,8 +153,9 @@ fn links(
         }
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let ways = [(a, b, &speed, &loss, table.policer), (b, a, &speed_back, &loss_back, policer_back)];
-            for (from, to, (rate, capacity), loss, policer) in ways.into_iter().take(directions) {
+            let there = (a, b, &speed, &changes, &loss, table.policer);
+            let ways = [there, (b, a, &speed_back, &changes_back, &loss_back, policer_back)];
+            for (from, to, (rate, capacity), changes, loss, policer) in ways.into_iter().take(directions) {
                 let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
@@ -161,6 +168,7 @@ fn links(
                     to,
                     rate: *rate,
                     capacity: capacity.clone(),
+                    changes: changes.clone(),
                     delay: table.delay,
                     mtu: table.mtu,
                     overhead: table.overhead,
@@ -183,6 +191,12 @@ fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: 
         options.trace = traces.loss(reader, &path.key("file"), &options.file);
     }
     Arc::new(loss)
+}
+
+/// How a link changes; `None` if it does not. What is wrong with it was told.
+fn changes_of(changes: &[LinkChange]) -> Option<Arc<LinkChanges>> {
+    let changes = LinkChanges::new(changes.to_vec()).ok()?;
+    (!changes.as_slice().is_empty()).then(|| Arc::new(changes))
 }
 
 /// The mean of a measured capacity, and the capacity; `None` if there is none, or if it cannot be read, which is told.

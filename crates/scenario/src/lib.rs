@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod changes;
 mod check;
 mod clock;
 mod de;

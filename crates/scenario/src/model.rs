@@ -4,7 +4,7 @@ use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
-use headway_link::{CapacityTrace, HostOptions, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{CapacityTrace, HostOptions, LinkChanges, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct Link {
     pub rate: Rate,
     /// When it transmits, where that was measured; `rate` is then the mean.
     pub capacity: Option<Arc<CapacityTrace>>,
+    /// How rate and delay change while it runs.
+    pub changes: Option<Arc<LinkChanges>>,
     /// Propagation, one way.
     pub delay: Duration,
     /// The largest packet (IP wire bytes); larger ones are dropped. `None`: any size.
@@ -78,6 +80,7 @@ impl Link {
         headway_link::Config {
             rate: self.rate,
             capacity: self.capacity.clone(),
+            changes: self.changes.clone(),
             delay: self.delay,
             mtu: self.mtu,
             overhead: self.overhead,

@@ -101,6 +101,7 @@ mod tests {
             to,
             rate: Rate::from_bits_per_second(1),
             capacity: None,
+            changes: None,
             delay: Duration::ZERO,
             mtu: mtu.map(Bytes::new),
             overhead: Bytes::new(0),

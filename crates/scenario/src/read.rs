@@ -19,10 +19,10 @@ use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Dialect, Duration, MediaKind, Rate, Registry, Ties};
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
-const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 /// At this rate a byte takes a nanosecond. Without propagation a faster link could deliver a packet at the instant at
 /// which it was offered, and the order of what happens at one instant would not be defined.
-const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
+pub(crate) const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
 
@@ -192,6 +192,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
             ),
         );
     }
+    let changes = crate::changes::read(&mut open, rate, delay, capacity.is_some()).unwrap_or_default();
     let one_way = open.optional("one_way").unwrap_or_default();
     let mtu: Option<Bytes> = open.optional("mtu");
     if mtu.is_some_and(|mtu| mtu.count() == 0) {
@@ -211,7 +212,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
     let policer = crate::policer::read(&mut open, mtu);
-    let reverse = crate::reverse::read(&mut open, dialect, mtu);
+    let reverse = crate::reverse::read(&mut open, dialect, mtu, (rate, delay));
     if capacity.is_none() {
         rate?;
     }
@@ -220,6 +221,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         between: between?,
         rate,
         capacity,
+        changes,
         delay: delay?,
         one_way,
         mtu,

@@ -2,7 +2,7 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{HostOptions, LinkChange, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
@@ -132,6 +132,10 @@ pub(crate) struct LinkTable {
     /// A file that tells when it transmits, each way, as Mahimahi has it: a time in ms a line, where it takes 1504B. In place of rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) capacity: Option<String>,
+    /// How rate and delay change at instants, each way; in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub(crate) changes: Vec<LinkChange>,
     /// How long a bit takes from one end to the other; at least 1ns where the rate is above 8Gbps.
     pub(crate) delay: Duration,
     /// Whether it leads only from the first end to the second.
@@ -173,6 +177,9 @@ pub(crate) struct ReverseTable {
     /// A file that tells when it transmits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) capacity: Option<String>,
+    /// How rate and delay change, in place of what they do on the way there; `[]` for not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<Vec<LinkChange>>,
     /// What the channel loses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Instead<Chosen<LossOptions>>>,

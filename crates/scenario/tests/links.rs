@@ -168,7 +168,7 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
             "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
             "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
         ),
-        ("reverse = true", "link[0].reverse: this must be a table with the keys capacity, loss, policer"),
+        ("reverse = true", "link[0].reverse: this must be a table with the keys capacity, changes, loss, policer"),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");
@@ -208,5 +208,45 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     ] {
         let error = with(keys).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
+    let with = |keys: &str| changed("rate = \"2Mbps\"", &format!("rate = \"2Mbps\"\n{keys}"));
+    let changes = |loaded: &Loaded| {
+        let count = |link: &headway_scenario::Link| link.changes.as_ref().map_or(0, |changes| changes.as_slice().len());
+        loaded.scenario.links.iter().map(count).collect::<Vec<_>>()
+    };
+    let outage = "changes = [{ at = \"1s\", rate = \"0bps\" }, { at = \"2s\", rate = \"1Mbps\", delay = \"5ms\" }]";
+    let both = with(outage).unwrap();
+    assert_eq!(changes(&both), [2, 2]);
+    let again = load("again.toml", &both.resolved_toml, &[], &OneTrace).unwrap();
+    assert_eq!(again.scenario.links, both.scenario.links);
+    assert_eq!(changes(&with(&format!("{outage}\nreverse = {{ changes = [] }}")).unwrap()), [2, 0]);
+    assert_eq!(changes(&with("reverse = { changes = [{ at = \"1s\", rate = \"1Mbps\" }] }").unwrap()), [0, 1]);
+    for (keys, why) in [
+        (
+            "changes = [{ at = \"2s\", rate = \"1Mbps\" }, { at = \"1s\", rate = \"2Mbps\" }]",
+            "link[0].changes: each change must come later",
+        ),
+        ("changes = [{ at = \"2s\" }]", "link[0].changes: a change without rate and delay"),
+        (
+            "changes = [{ at = \"2s\", rate = \"0bps\" }]",
+            "link[0].changes: behind the last change nothing would ever pass",
+        ),
+        ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: a packet is on its way for"),
+        (
+            "changes = [{ at = \"2s\", rate = \"9Gbps\", delay = \"0s\" }]",
+            "link[0].changes[0]: a link of 0s transmits at",
+        ),
+        ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
+        (
+            "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
+            "link[0].reverse.changes: behind the last change",
+        ),
+    ] {
+        let error = with(keys).unwrap_err();
+        assert!(error.contains(why), "{keys}:\n{error}");
     }
 }

@@ -17,6 +17,7 @@ mod opportunities;
 mod packet;
 mod packet_trace;
 mod pcapng;
+mod perfetto_trace;
 mod routes;
 mod send_queue;
 mod series;
@@ -39,6 +40,7 @@ pub use packet::{
 };
 pub use packet_trace::PacketTrace;
 pub use pcapng::PcapngTrace;
+pub use perfetto_trace::PerfettoTrace;
 pub use simulation::setup::{Beginning, SetupError};
 pub use simulation::{Record, RunError, Simulation};
 pub use transport::dccp::ends::dccp_cut;

@@ -1,20 +1,25 @@
-//! ns-2's packet trace (`$ns trace-all`) of a run, so that the field's scripts work on it.
+//! ns-2's packet traces of a run, so that the field's scripts work on it (`$ns trace-all`) and nam shows it (`$ns namtrace-all`).
 
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
 use crate::transport::ns2_types;
+use headway_record::nam::{self, NamLink};
 use headway_record::ns2::{self, PacketType, TraceAddress, TraceEvent, TracePacket};
-use headway_scenario::Scenario;
+use headway_scenario::{Link, Scenario};
 use headway_units::Instant;
 
 /// Collects trace lines; whoever runs the simulation takes them away now and then.
 #[derive(Debug)]
 pub struct Ns2Trace {
     lines: Vec<u8>,
+    append: Append,
     /// The nodes at the ends of each link.
     links: Vec<(u32, u32)>,
     flows: Vec<Ends>,
 }
+
+/// Appends an event's line.
+type Append = fn(&mut Vec<u8>, TraceEvent, Instant, u32, u32, &TracePacket);
 
 #[derive(Debug)]
 struct Ends {
@@ -26,9 +31,27 @@ struct Ends {
 }
 
 impl Ns2Trace {
-    /// A trace of a run of this scenario.
+    /// A trace of a run of this scenario, in the lines of [`ns2`].
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
+        Self::in_lines(scenario, ns2::line)
+    }
+
+    /// The same in the lines of [`nam`].
+    #[must_use]
+    pub fn nam(scenario: &Scenario) -> Self {
+        let mut trace = Self::in_lines(scenario, nam::line);
+        let link = |link: &Link| {
+            let [from, to] = [link.from, link.to].map(|node| node as u32);
+            NamLink { from, to, rate: link.rate, delay: link.delay }
+        };
+        let links: Vec<NamLink> = scenario.links.iter().map(link).collect();
+        let flows = trace.flows.iter().map(|ends| ends.fid);
+        nam::header(&mut trace.lines, scenario.nodes.len() as u32, &links, flows);
+        trace
+    }
+
+    fn in_lines(scenario: &Scenario, append: Append) -> Self {
         // Each flow attaches an agent to either node, in the order of the scenario, as a script would.
         let mut ports = vec![0; scenario.nodes.len()];
         let mut attach = |node: usize| {
@@ -48,7 +71,7 @@ impl Ns2Trace {
             })
             .collect();
         let links = scenario.links.iter().map(|link| (link.from as u32, link.to as u32)).collect();
-        Self { lines: Vec::new(), links, flows }
+        Self { lines: Vec::new(), append, links, flows }
     }
 
     /// The lines since the last call.
@@ -88,6 +111,6 @@ impl Observer for Ns2Trace {
             sequence: packet.trace_number(),
             uid: packet.uid,
         };
-        ns2::line(&mut self.lines, event, now, from, to, &traced);
+        (self.append)(&mut self.lines, event, now, from, to, &traced);
     }
 }

@@ -3,6 +3,7 @@
 mod attackers;
 mod bounds;
 mod captures;
+mod changes;
 mod channels;
 mod classes;
 mod clocks;
@@ -26,6 +27,7 @@ mod ns2_ties;
 mod ns2_trace;
 mod ns2_wireless;
 mod packet_trace;
+mod perfetto_trace;
 mod policer;
 mod resend;
 mod send_queues;

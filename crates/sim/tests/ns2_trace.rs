@@ -82,6 +82,36 @@ fn marked_and_dropped() {
     check("marked-and-dropped", &path("0.3s", &droptail("5"), &red(2, 4), flow));
 }
 
+/// What nam is shown: nodes, links, and each event in its words. The lines of queues and of colours are ours, as a script would ask for them.
+#[test]
+fn nam_lines_with_drops() {
+    let links = [("n0", "n1", "10Mbps", "2ms", 50), ("n1", "n2", "1Mbps", "10ms", 4)].map(|(from, to, rate, delay, limit)| {
+        let queue = |limit| format!("queue = {{ kind = \"droptail\", limit = \"{limit}packets\" }}\n");
+        let way = |from, to, limit| {
+            let queue = queue(limit);
+            format!("[[link]]\nbetween = [\"{from}\", \"{to}\"]\none_way = true\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{queue}")
+        };
+        way(from, to, limit) + &way(to, from, 50)
+    });
+    let nodes: String = (0..3).map(|node| format!("[[node]]\nname = \"n{node}\"\n")).collect();
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"n0\"\nto = \"n2\"\nfid = 7\ntransport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }\n";
+    let text = format!("name = \"nam\"\nduration = \"0.3s\"\ndialect = \"ns2\"\n{nodes}{}{flow}", links.concat());
+    let scenario = scenario(&text);
+    let mut observer = run(&scenario, Ns2Trace::nam(&scenario)).observer;
+    let ours = String::from_utf8(observer.take()).unwrap();
+    let is_ours = |line: &&str| line.starts_with("q ") || line.starts_with("c ");
+    assert_eq!(ours.lines().filter(is_ours).count(), 5);
+    // Without ECN ns-2 tells of a smaller window, too (`A`), which no header would.
+    let theirs = data("ns2-trace/drops.nam").replace("---A---", "-------");
+    let theirs: Vec<&str> = theirs.lines().filter(|line| !line.starts_with('#')).collect();
+    let ours: Vec<&str> = ours.lines().filter(|line| !is_ours(line)).collect();
+    assert!(theirs.iter().any(|line| line.starts_with("d ")));
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours, theirs);
+    }
+    assert_eq!(ours.len(), theirs.len());
+}
+
 /// TFRC's reports bear the greatest number received, and flow id 0; up to where slow start parts by a tie.
 #[test]
 fn tfrc_and_its_reports() {

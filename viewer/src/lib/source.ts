@@ -8,6 +8,8 @@ export interface Source {
   range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
   /** What stands out in a record, or between several, which may be nothing; null where nobody has looked. */
   findings(ids: string[]): Promise<Finding[] | null>;
+  /** Where the replication report of the papers is, if there is one. */
+  papers(): Promise<string | null>;
 }
 
 /** What went wrong, in words that say what to do. */
@@ -57,6 +59,11 @@ class Server implements Source {
   async findings(ids: string[]) {
     const keys = ids.map((id) => ["record", id]);
     return (await (await this.get("findings", keys)).json()) as Finding[] | null;
+  }
+
+  async papers() {
+    if (!((await (await this.get("papers")).json()) as boolean)) return null;
+    return this.token === null ? "/papers" : `/papers?token=${encodeURIComponent(this.token)}`;
   }
 }
 
@@ -116,6 +123,10 @@ class Embedded implements Source {
     const [id] = ids;
     if (this.records.get(id)?.files["findings.json"] === undefined) return null;
     return JSON.parse(new TextDecoder().decode(await this.file(id, "findings.json"))) as Finding[];
+  }
+
+  async papers() {
+    return null;
   }
 }
 

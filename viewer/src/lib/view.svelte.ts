@@ -23,6 +23,8 @@ export class View {
   /** What could not be opened, as sentences. */
   problems = $state.raw<string[]>([]);
   loaded = $state(false);
+  /** Where the papers' report is, if there is one. */
+  papers = $state<string | null>(null);
   /** What is worth looking at, of all records and between them, by time. */
   findings = $state.raw<Finding[]>([]);
   /** What is worth looking at between the records, where there are several. */
@@ -38,6 +40,8 @@ export class View {
 
   /** Runs that were chosen and are still under way. */
   awaited = $derived(this.listings.filter((listing) => listing.in_progress && this.chosen.includes(listing.id)));
+  /** Those of which nothing is there yet. */
+  unseen = $derived(this.awaited.filter((listing) => !isThere(listing)));
   /** Where the longest of the runs ends. */
   end = $derived(Math.max(0, ...this.records.map((record) => record.summary.interval.to)));
   /** The stretch of time that curves show. */
@@ -59,27 +63,39 @@ export class View {
     } catch (error) {
       this.problems = [(error as Error).message];
     }
-    if (this.listings.length > 0) await this.go(parsePlace(location.hash));
+    const place = parsePlace(location.hash);
+    if (this.listings.length > 0) await this.go(place);
+    // Of a run under way the newest is what is wanted.
+    if (place.t === undefined && this.awaited.length > 0) this.seek(this.end);
     this.loaded = true;
+    this.papers = await this.source.papers().catch(() => null);
     void this.follow();
   }
 
   private async follow(): Promise<void> {
     while (this.listings.some((listing) => listing.in_progress)) {
       await new Promise((done) => setTimeout(done, ASK_MS));
-      const awaited = this.awaited;
+      const before = this.awaited;
       try {
         this.listings = distinct(await this.source.list());
       } catch (error) {
         this.problems = [...this.problems, (error as Error).message];
         return;
       }
-      const done = awaited.filter((listing) => !this.awaited.some((still) => still.id === listing.id));
-      if (done.length === 0) continue;
-      const first = this.records.length === 0;
+      const grown = before.filter((was) => {
+        const is = this.listings.find((listing) => listing.id === was.id);
+        return is && (is.in_progress !== was.in_progress || JSON.stringify(is.files) !== JSON.stringify(was.files));
+      });
+      if (grown.length === 0) continue;
+      const [first, atEnd] = [this.records.length === 0, this.t >= this.end];
       await this.choose(this.chosen);
-      // The address still names the place that was to be shown.
-      if (first) await this.go({ t: this.records[0]?.summary.interval.from, ...parsePlace(location.hash) });
+      // The address still names the place that was to be shown; who looks at the newest goes on doing so.
+      if (first && this.records.length > 0)
+        await this.go({
+          t: this.awaited.length > 0 ? this.end : this.records[0].summary.interval.from,
+          ...parsePlace(location.hash),
+        });
+      else if (atEnd && !this.playing) this.seek(this.end);
     }
   }
 
@@ -103,13 +119,22 @@ export class View {
     const problems: string[] = [];
     const records: RunRecord[] = [];
     for (const listing of chosen) {
-      if (listing.in_progress) continue;
+      if (!isThere(listing)) continue;
       try {
         const record = this.opened.get(listing.id) ?? (await openRecord(this.source, listing));
-        this.opened.set(listing.id, record);
+        // One that grows is read anew.
+        if (!listing.in_progress) this.opened.set(listing.id, record);
+        // What was shown stays until all of the new is there.
+        else
+          await Promise.allSettled([
+            record.has("series.arrow") && record.series(),
+            record.has("events.arrow") && record.events(),
+          ]);
         records.push(record);
       } catch (error) {
         problems.push((error as Error).message);
+        // What was seen of a run under way stays, whoever has ended.
+        records.push(...this.records.filter((shown) => shown.id === listing.id && shown.listing.in_progress));
       }
     }
     this.records = records;
@@ -192,6 +217,11 @@ export class View {
     this.address = hash;
     history.replaceState(null, "", location.pathname + location.search + hash);
   }
+}
+
+/** Of a run under way there may be nothing yet. */
+function isThere({ in_progress, files }: Listing): boolean {
+  return !in_progress || files.some((file) => file.name === "summary.json");
 }
 
 /** Folders may have a name in common: then each has its place behind it. */

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { packetsFile } from "../arrow-file.ts";
+import { packetsFile, seriesFile } from "../arrow-file.ts";
 import { makeDumbbell } from "../dumbbell.ts";
-import { serve } from "../serve.mjs";
+import { serve, UNDER_WAY } from "../serve.mjs";
 import { expected, sample, serveTwo } from "./fixture.ts";
 import { drawn, open, time } from "./harness.ts";
 
@@ -73,6 +73,52 @@ describe("a page that cannot show everything", () => {
     expect(complaints).toEqual([]);
     await close();
     await other.close();
+  });
+
+  it("shows what there is of a run under way, goes on with it, and looks at its end once that is there", async () => {
+    const growing = join(served.folder, "growing");
+    mkdirSync(growing);
+    writeFileSync(join(growing, UNDER_WAY), "");
+    const come = (until: number, format: "file" | "stream") => {
+      const samples = served.one.samples.filter(([at]) => at <= until);
+      writeFileSync(join(growing, "series.arrow"), seriesFile(samples, format));
+      const interval = { from: 0, to: until };
+      writeFileSync(join(growing, "summary.json"), JSON.stringify({ ...served.one.summary, interval }));
+    };
+    come(1, "stream");
+    const other = await serve([growing]);
+    const { page, complaints, close } = await open(served.browser, other.url);
+    await page.getByText("growing is under way").waitFor();
+    await expect.poll(() => time(page)).toBe(1);
+    const shown = async () => (await page.locator("#series").textContent()) ?? "";
+    const atFirst = await shown();
+    expect(await page.getByText("They come with the end of the run.").count()).toBe(1);
+    // Who looks at the newest sees what comes.
+    come(2, "stream");
+    await expect.poll(() => time(page)).toBe(2);
+    await expect.poll(shown).not.toBe(atFirst);
+    // Who has gone back is left there.
+    await page.keyboard.press("Home");
+    rmSync(join(growing, UNDER_WAY));
+    come(4, "file");
+    await expect.poll(() => page.getByText("is under way").count()).toBe(0);
+    expect(await time(page)).toBe(0);
+    await page.getByText("Nothing stands out.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
+  it("keeps what was shown of a run under way when its command has ended", async () => {
+    const folder = makeDumbbell(join(served.folder, "gone")).folder;
+    writeFileSync(join(folder, UNDER_WAY), "");
+    const other = await serve([folder]);
+    const { page, close } = await open(served.browser, other.url);
+    await page.getByText("gone is under way").waitFor();
+    await other.close();
+    await page.getByText("The server does not answer.").waitFor();
+    expect(await page.locator("#flows tr[data-flow=media]").count()).toBe(1);
+    await close();
   });
 
   it("shows others while one is under way", async () => {

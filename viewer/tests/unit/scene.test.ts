@@ -35,6 +35,7 @@ async function open(hops: Hop[]) {
   const ranges: string[] = [];
   const source: Source = {
     list: async () => [],
+    papers: async () => null,
     findings: async () => [],
     file: async () => new TextEncoder().encode(file.index),
     range: async (_, __, offset, length) => {

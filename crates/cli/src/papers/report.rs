@@ -23,9 +23,30 @@ struct Found {
 }
 
 pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+    let found = all(ids, folder)?;
+    let text = text(&found)?;
+    std::fs::write(page, &text).map_err(Failure::file("write", page))?;
+    let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
+    output::text(&format!(
+        "{claims} claims of {} papers, {} kB: {}",
+        found.len(),
+        text.len().div_ceil(1000),
+        page.display()
+    ))
+}
+
+/// The page of all papers, of the results that are here; none if those of a paper are not.
+pub(crate) fn of_all_papers() -> Option<String> {
+    text(&all(&[], None).ok()?).ok()
+}
+
+fn all(ids: &[String], folder: Option<&Path>) -> Result<Vec<Found>, Failure> {
     let ids: Vec<String> =
         if ids.is_empty() { PAPERS.iter().map(|paper| paper.id.clone().into_owned()).collect() } else { ids.to_vec() };
-    let found = ids.iter().map(|id| find(id, folder)).collect::<Result<Vec<_>, _>>()?;
+    ids.iter().map(|id| find(id, folder)).collect()
+}
+
+fn text(found: &[Found]) -> Result<String, Failure> {
     let papers: Vec<Reported<'_>> = found
         .iter()
         .map(|Found { name, read, results, from }| Reported {
@@ -36,15 +57,7 @@ pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Resul
             from,
         })
         .collect();
-    let text = report(&papers).map_err(|error| Failure::Papers(error.to_string()))?;
-    std::fs::write(page, &text).map_err(Failure::file("write", page))?;
-    let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
-    output::text(&format!(
-        "{claims} claims of {} papers, {} kB: {}",
-        found.len(),
-        text.len().div_ceil(1000),
-        page.display()
-    ))
+    report(&papers).map_err(|error| Failure::Papers(error.to_string()))
 }
 
 fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {

@@ -159,6 +159,9 @@ pub(crate) struct WatchOptions {
     /// Leave a record in this folder, with a sample each second, as `headway run` does: `headway plot` draws it.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    /// Show it in a browser as it goes on, as `headway view` does; without --record what is shown is gone with the end.
+    #[arg(long)]
+    pub(crate) view: bool,
 }
 
 /// What waits to be sent.

@@ -18,6 +18,8 @@ mod source;
 mod teller;
 mod watch;
 
+// Of the commands that are only on Linux.
+#[cfg(target_os = "linux")]
 pub(crate) use end::{address, destination};
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;

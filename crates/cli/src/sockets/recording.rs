@@ -14,6 +14,7 @@ pub(super) struct Recording {
     _lock: Lock,
     file: Growing,
     samples: SeriesWriter,
+    seed: u64,
     series: [SeriesId; METRICS.len()],
 }
 
@@ -26,51 +27,70 @@ pub(super) type Values = [Option<f64>; METRICS.len()];
 
 impl Recording {
     /// `entity`: what the record calls the flow.
-    pub(super) fn new(path: &Path, entity: &str) -> Result<Self, Failure> {
+    pub(super) fn new(path: &Path, entity: &str, seed: u64) -> Result<Self, Failure> {
         let folder = Folder::named(path);
         let lock = folder.claim(Holds::Record)?;
         folder.clear()?;
         let file = folder.begin(Folder::SERIES)?;
         let mut names = SeriesNames::default();
         let series = METRICS.map(|metric| names.series(entity, metric));
-        Ok(Self { folder, _lock: lock, file, samples: names.samples(), series })
+        Ok(Self { folder, _lock: lock, file, samples: names.samples(), seed, series })
     }
 
-    /// The values at the end of `interval`.
-    pub(super) fn sample(&mut self, interval: Interval, values: Values) -> Result<(), Failure> {
+    pub(super) const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// The values at the end of `interval`, and the summary up to there, if there is one: who follows the record sees both.
+    pub(super) fn sample(
+        &mut self,
+        interval: Interval,
+        values: Values,
+        flow: Option<FlowSummary>,
+    ) -> Result<(), Failure> {
         let at = Instant::ZERO + Duration::from_secs_f64(interval.to);
         for (series, value) in self.series.into_iter().zip(values) {
             if let Some(value) = value {
                 self.samples.push(series, at, value);
             }
         }
-        self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))
+        self.samples.flush();
+        self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))?;
+        if let Some(flow) = flow {
+            let summary = summary(interval, flow, self.seed, false);
+            self.folder.foretell(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
+        }
+        Ok(())
     }
 
     /// The summary and the checksums come last: with them the record is complete.
-    pub(super) fn finish(self, interval: Interval, flow: FlowSummary, seed: u64) -> Result<(), Failure> {
-        let Self { folder, _lock, mut file, samples, .. } = self;
+    pub(super) fn finish(self, interval: Interval, flow: FlowSummary) -> Result<(), Failure> {
+        let Self { folder, _lock, mut file, samples, seed, .. } = self;
         samples.finish(file.writer()).map_err(|error| not_written(&folder, &error))?;
         let mut sums = Checksums::default();
         sums.add(Folder::SERIES, file.end()?);
-        let name = flow.name.clone();
-        let flows = vec![flow];
-        let summary = Summary {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            name,
-            seed,
-            complete: true,
-            interval,
-            jain_index: Summary::fairness(&flows),
-            flows,
-            links: Vec::new(),
-            hosts: Vec::new(),
-            attackers: Vec::new(),
-            packet_hops: 0,
-            fingerprint: NO_FINGERPRINT.to_owned(),
-        };
+        let summary = summary(interval, flow, seed, true);
         sums.add(Folder::SUMMARY, folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
         Ok(folder.write_checksums(&sums)?)
+    }
+}
+
+fn summary(interval: Interval, flow: FlowSummary, seed: u64, complete: bool) -> Summary {
+    let name = flow.name.clone();
+    let flows = vec![flow];
+    Summary {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name,
+        seed,
+        complete,
+        interval,
+        jain_index: Summary::fairness(&flows),
+        flows,
+        links: Vec::new(),
+        hosts: Vec::new(),
+        attackers: Vec::new(),
+        packet_hops: 0,
+        fingerprint: NO_FINGERPRINT.to_owned(),
     }
 }
 

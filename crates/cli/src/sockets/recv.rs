@@ -47,7 +47,7 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let teller = Teller::new(&asked.end, sink.takes_stdout());
     let at = server.local_addr();
     teller.listening(at, &options, "headway send")?;
-    let watch = Watch::new(&asked.watch, "recv", &teller)?;
+    let watch = Watch::new(&asked.watch, "recv", NO_SEED, &teller)?;
     let (tell, news) = channel();
     let for_all = tell.clone();
     spawn(move || accept(&server, &for_all))?;
@@ -55,16 +55,15 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let receiving = Receiving::new(clock.now());
     let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
     let (open, next) = (BTreeMap::new(), 0);
-    let mut reader = Reader { sink, teller, watch, meter, tell, news, clock, receiving, open, next };
+    let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
+    let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
+    let mut reader = Reader { sink, teller, watch, meter, label, tell, news, clock, receiving, open, next };
     let ended = reader.run(asked.once);
     let last = reader.figures(true);
-    let Reader { teller, watch, meter, .. } = reader;
+    let Reader { teller, watch, meter, label, .. } = reader;
     // The record is whole, whoever has stopped to listen.
-    let flow = meter.map(|meter| {
-        let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
-        meter.summary(&last, FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind })
-    });
-    let recorded = watch.finish(&last, flow, NO_SEED);
+    let flow = meter.map(|meter| meter.summary(&last, label));
+    let recorded = watch.finish(&last, flow);
     let told = teller.line(&last);
     teller.note(&last.whole());
     teller.finish();
@@ -99,6 +98,8 @@ struct Reader {
     teller: Teller,
     watch: Watch,
     meter: Option<Arc<Meter>>,
+    /// What a record calls all that comes.
+    label: FlowLabel,
     tell: Sender<News>,
     news: Receiver<News>,
     clock: Clock,
@@ -145,7 +146,8 @@ impl Reader {
                 let line = self.figures(false);
                 self.teller.live(line.live());
                 self.teller.line(&line)?;
-                self.watch.see(&line)?;
+                let (meter, label) = (&self.meter, &self.label);
+                self.watch.see(&line, || Some(meter.as_ref()?.summary(&line, label.clone())))?;
             }
         }
         ended

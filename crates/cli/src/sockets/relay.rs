@@ -62,12 +62,15 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     let teller = Teller::new(&asked.end, false);
-    if asked.watch.record.is_some() && asked.listen.is_some() && !asked.once {
-        return Err(Failure::Sockets(
-            "--record is of one connection: write --once, or record at the end that connects".to_owned(),
-        ));
+    let of_one = [("--record", asked.watch.record.is_some()), ("--view", asked.watch.view)];
+    if let Some((option, _)) =
+        of_one.into_iter().find(|(_, is_asked)| *is_asked && asked.listen.is_some() && !asked.once)
+    {
+        return Err(Failure::Sockets(format!(
+            "{option} is of one connection: write --once, or {option} at the end that connects"
+        )));
     }
-    let mut watch = Watch::new(&asked.watch, "relay", &teller)?;
+    let mut watch = Watch::new(&asked.watch, "relay", NO_SEED, &teller)?;
     let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::default(), strays: Mutex::default() });
     let kind = asked.end.controller();
     let ended = match (&asked.connect, &asked.listen) {
@@ -77,7 +80,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
             relay.carry_all(&teller)?;
             let (ended, told) = relay.follow(&line, &teller, &mut watch, || Supply::Runs);
-            let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()), NO_SEED);
+            let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()));
             recorded.and(ended.by_a_close()).and(told)
         }
         (None, Some(at)) => {
@@ -237,7 +240,7 @@ impl Relay {
     ) -> (Outcome, Result<(), Failure>) {
         let ended = line.follow(teller, supply, |sent| {
             self.warn_of_strays(teller);
-            watch.see(sent)
+            watch.see(sent, || Some(sent.flow.clone()))
         });
         self.warn_of_strays(teller);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -274,10 +277,10 @@ impl Relay {
             let line = self.begin(connection, options, asked.end.controller())?;
             let (ended, written) = self.follow(&line, teller, &mut watch, || newer(&told, &mut next));
             if asked.once {
-                let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()), NO_SEED);
+                let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()));
                 return recorded.and(ended.by_a_close()).and(written);
             }
-            watch.see(&ended.whole)?;
+            watch.see(&ended.whole, || None)?;
             written?;
             ended.failed.map_or(Ok(()), Err)?;
         }

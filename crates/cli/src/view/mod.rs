@@ -1,10 +1,12 @@
 //! `headway view` and `headway report`: records in a browser.
 
+mod beside;
 mod page;
 mod records;
 mod report;
 mod server;
 
+pub(crate) use beside::Beside;
 pub(crate) use report::report;
 
 use self::records::Records;

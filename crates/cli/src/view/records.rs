@@ -2,11 +2,11 @@
 
 use crate::error::Failure;
 use crate::plot::{chosen, is_record, labels};
-use headway_record::Summary;
-use headway_run::{Finding, Folder, findings};
+use headway_record::{Summary, arrow_stream};
+use headway_run::{Finding, Folder, findings, findings_between};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// What the page may ask for: whatever else lies in the folder is nobody's business.
@@ -20,6 +20,13 @@ pub(super) const FILES: [&str; 8] = [
     "packets.index.json",
     "packets.arrow",
 ];
+
+/// What there is of them while the run is under way.
+const GROWING: [&str; 3] = [Folder::SUMMARY, Folder::SERIES, Folder::EVENTS];
+
+/// What is read of a file.
+pub(super) trait Content: Read + Seek + Send {}
+impl<T: Read + Seek + Send> Content for T {}
 
 pub(super) struct Records(Vec<Record>);
 
@@ -65,6 +72,25 @@ impl Records {
         Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect())
     }
 
+    /// One whose run is under way.
+    pub(super) fn of_one(folder: Folder, label: &str) -> Self {
+        Self(vec![Record { folder, label: label.to_owned() }])
+    }
+
+    /// What is worth looking at in these, or between them if they are several; nothing of one whose run is under way.
+    pub(super) fn findings(&self, asked: &[&Record]) -> Result<Option<Vec<Finding>>, Failure> {
+        match asked {
+            [] => Ok(None),
+            [record] if record.in_progress() => Ok(None),
+            [record] => record.findings().map(Some),
+            several => {
+                let done = several.iter().filter(|record| !record.in_progress());
+                let summaries = done.map(|record| Ok((record.label.as_str(), record.summary()?)));
+                Ok(Some(findings_between(&summaries.collect::<Result<Vec<_>, Failure>>()?)))
+            }
+        }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
         self.0.iter()
     }
@@ -77,8 +103,8 @@ impl Records {
     pub(super) fn list(&self) -> Vec<Listed> {
         let of = |(number, record): (usize, &Record)| {
             let name = record.label.clone();
-            let in_progress = !record.folder.path(Folder::SUMMARY).exists();
-            Listed { id: number.to_string(), name, complete: record.complete(), in_progress, files: record.files() }
+            let (complete, in_progress) = (record.complete(), record.in_progress());
+            Listed { id: number.to_string(), name, complete, in_progress, files: record.files() }
         };
         self.0.iter().enumerate().map(of).collect()
     }
@@ -87,6 +113,10 @@ impl Records {
 impl Record {
     pub(super) const fn folder(&self) -> &Folder {
         &self.folder
+    }
+
+    fn in_progress(&self) -> bool {
+        !self.folder.path(Folder::SUMMARY).exists()
     }
 
     fn complete(&self) -> bool {
@@ -106,25 +136,34 @@ impl Record {
     }
 
     fn files(&self) -> Vec<ListedFile> {
-        let there = |name: &'static str| {
-            let path = self.folder.path(name);
+        let there = |name: &'static str, path: PathBuf| {
             let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-            Some(ListedFile { name, bytes: data.len() })
+            (data.len() > 0).then(|| ListedFile { name, bytes: data.len() })
         };
-        FILES.into_iter().filter_map(there).collect()
+        if self.in_progress() {
+            return GROWING.into_iter().filter_map(|name| there(name, self.folder.growing(name))).collect();
+        }
+        FILES.into_iter().filter_map(|name| there(name, self.folder.path(name))).collect()
     }
 
-    /// One of its files, and how long it is.
-    pub(super) fn file(&self, name: &str) -> Option<(File, u64)> {
+    /// One of its files, and how long it is. Of one that is growing it is what there is, as an Arrow stream if it is one of Arrow's.
+    pub(super) fn file(&self, name: &str) -> Option<(Box<dyn Content>, u64)> {
         let listed = self.files().into_iter().find(|file| file.name == name)?;
+        if self.in_progress() {
+            let mut bytes = Vec::new();
+            File::open(self.folder.growing(listed.name)).ok()?.take(listed.bytes).read_to_end(&mut bytes).ok()?;
+            let bytes = if name.ends_with(".arrow") { arrow_stream(&bytes)? } else { bytes };
+            let length = bytes.len() as u64;
+            return Some((Box::new(Cursor::new(bytes)), length));
+        }
         let file = File::open(self.folder.path(listed.name)).ok()?;
         let length = file.metadata().ok()?.len();
-        Some((file, length))
+        Some((Box::new(file), length))
     }
 }
 
 /// So many bytes of a file, from there on.
-pub(super) fn part(mut file: File, from: u64, length: u64) -> std::io::Result<impl Read + Send> {
+pub(super) fn part(mut file: Box<dyn Content>, from: u64, length: u64) -> std::io::Result<impl Read + Send> {
     file.seek(SeekFrom::Start(from))?;
     Ok(file.take(length))
 }

@@ -7,7 +7,9 @@ use crate::error::Failure;
 use crate::output;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use headway_run::Finding;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::io::Read;
 
 /// A file that browsers still open at once, and mail still takes.
@@ -51,7 +53,11 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
         let listed = serde_json::to_value(listed).map_err(|error| Failure::Output(error.into()))?;
         all.push(json!({ "id": number.to_string(), "name": listed["name"], "files": files }));
     }
-    Ok(json!({ "records": all }))
+    let several: Vec<_> = records.iter().collect();
+    let ids: Vec<String> = (0..several.len()).map(|number| number.to_string()).collect();
+    let between = (several.len() > 1).then(|| records.findings(&several)).transpose()?.flatten();
+    let between: BTreeMap<String, Vec<Finding>> = between.map(|found| (ids.join(","), found)).into_iter().collect();
+    Ok(json!({ "records": all, "between": between }))
 }
 
 /// The page with its data where it has a place for them. Nothing in them can end the element that holds them.

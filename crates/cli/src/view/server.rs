@@ -6,7 +6,9 @@
 use super::page;
 use super::records::{Records, part};
 use crate::error::Failure;
+use crate::papers::of_all_papers;
 use std::io::{Cursor, Read};
+use std::sync::OnceLock;
 use std::time::Duration;
 use tiny_http::{Header, Method, Request, Response, StatusCode};
 
@@ -18,10 +20,21 @@ const LONGEST_URL: usize = 2048;
 pub(super) struct Server {
     server: tiny_http::Server,
     records: Records,
+    papers: Papers,
     page: String,
     hosts: [String; 2],
     token: String,
     address: String,
+}
+
+/// The replication report, if this folder has the results for it: made when it is asked for, and once.
+#[derive(Default)]
+struct Papers(OnceLock<Option<String>>);
+
+impl Papers {
+    fn get(&self) -> Option<&String> {
+        self.0.get_or_init(of_all_papers).as_ref()
+    }
 }
 
 /// What is answered.
@@ -50,7 +63,7 @@ impl Server {
         getrandom::fill(&mut bytes).map_err(|error| failed(&error))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let address = format!("http://{}/?token={token}", hosts[0]);
-        Ok(Self { server, records, page, hosts, token, address })
+        Ok(Self { server, records, papers: Papers::default(), page, hosts, token, address })
     }
 
     /// What to open.
@@ -100,14 +113,23 @@ impl Server {
             return Answer::words(403, "open the address that headway view has printed: it has the token");
         }
         match path.strip_prefix("/api/") {
+            None if path == "/papers" => self.papers.get().map_or_else(
+                || Answer::words(404, "there are no results of all papers here: headway papers run"),
+                |page| Answer::whole("text/html; charset=utf-8", page.clone()),
+            ),
+            Some("papers") => Answer::json(&self.papers.get().is_some()),
             None if path == "/" => Answer::whole("text/html; charset=utf-8", self.page.clone()),
             Some("records") => Answer::json(&self.records.list()),
-            Some("findings") => match key("record").map(|(_, id)| self.records.get(id)) {
-                Some(Some(record)) => record
-                    .findings()
-                    .map_or_else(|error| Answer::words(500, &error.to_string()), |findings| Answer::json(&findings)),
-                _ => Answer::words(404, "there is no such record"),
-            },
+            Some("findings") => {
+                let asked = query.split('&').filter_map(|pair| pair.strip_prefix("record="));
+                match asked.map(|id| self.records.get(id)).collect::<Option<Vec<_>>>() {
+                    Some(asked) => self
+                        .records
+                        .findings(&asked)
+                        .map_or_else(|error| Answer::words(500, &error.to_string()), |found| Answer::json(&found)),
+                    None => Answer::words(404, "there is no such record"),
+                }
+            }
             Some(rest) => self.file(rest, range),
             None => Answer::words(404, "there is no such page"),
         }

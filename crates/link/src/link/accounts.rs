@@ -3,7 +3,9 @@
 use super::Link;
 use crate::common::Common;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
+use crate::varying::Varying;
 use headway_units::{Bytes, Instant, Moment};
+use std::collections::VecDeque;
 
 impl Link {
     /// The packet that reaches the far end next.
@@ -58,12 +60,20 @@ impl Link {
         now: Instant,
     ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
         let delay = common.delay;
+        // Where the delay changes, an arrival does not say when the packet left.
+        let mut ends = match common.varying.as_deref() {
+            Some(Varying::Changing(changing)) => Some(changing.ends().collect::<VecDeque<_>>()),
+            _ => None,
+        };
         let mut arrival = self.first_arrival;
         list(pool, self.first)
             .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
             .filter(|(_, arrival, _)| *arrival != UNSETTLED)
             .filter_map(move |(packet, arrival, slot)| {
-                let end = arrival.at.checked_sub(delay)?;
+                let end = match &mut ends {
+                    Some(ends) => ends.pop_front(),
+                    None => arrival.at.checked_sub(delay),
+                }?;
                 (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
             })
     }

@@ -366,6 +366,7 @@ mod tests {
             loss: None,
             policer: None,
             capacity: None,
+            changes: None,
             two_events: false,
             ties: Ties::Drawn,
         }

@@ -111,7 +111,7 @@ impl SeriesWriter {
     pub fn push(&mut self, id: SeriesId, now: Instant, value: f64) {
         self.batch.push(Sample { time_ns: now.as_nanos(), id, value });
         if self.batch.len() == BATCH_ROWS {
-            self.flush();
+            self.write_batch();
         }
     }
 
@@ -121,8 +121,16 @@ impl SeriesWriter {
         self.rows + self.batch.len() as u64
     }
 
+    /// What has been pushed can be [drained](Self::drain), in a batch of its own: for who follows a file as it grows.
+    pub fn flush(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        self.write_batch();
+    }
+
     #[cold]
-    fn flush(&mut self) {
+    fn write_batch(&mut self) {
         if let Err(error) = self.encode() {
             self.failure.get_or_insert(error);
         }
@@ -173,7 +181,7 @@ impl SeriesWriter {
     /// As [`drain`](Self::drain).
     pub fn finish<W: Write>(mut self, writer: W) -> Result<(), SeriesError> {
         if !self.batch.is_empty() || self.file.is_none() {
-            self.flush();
+            self.write_batch();
         }
         if let Some(file) = &mut self.file {
             file.finish()?;

@@ -3,6 +3,7 @@
 //! A rule is a file and a line in [`RULES`]. Rules read what the record says and nothing else; where it has no series, no events or no
 //! scenario, the rules that need them find nothing.
 
+mod between;
 mod drops;
 mod evidence;
 mod failed;
@@ -12,6 +13,8 @@ mod smoother;
 mod standing;
 mod starved;
 mod unsent;
+
+pub use between::findings_between;
 
 use crate::{Error, Folder};
 use evidence::Evidence;

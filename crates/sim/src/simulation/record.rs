@@ -44,6 +44,29 @@ impl<O: Observer> Simulation<'_, O> {
             self.flows.iter_mut().for_each(|flow| flow.tell_setbacks(end, None, &mut self.network));
         }
         self.network.observer.ended(end);
+        let summary = self.summary();
+        let conservation = self.conservation();
+        let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
+            self.network.flow_meters[flow.id.0 as usize].distributions(described.name.clone())
+        };
+        let distributions = scenario
+            .distributions
+            .then(|| Distributions { flows: self.flows.iter().zip(&scenario.flows).map(of_flow).collect() });
+        Record {
+            summary,
+            distributions,
+            series: self.series.map(Series::into_writer),
+            fingerprint: self.fingerprint,
+            conservation,
+            events: self.events,
+            observer: self.network.observer,
+        }
+    }
+
+    /// The metrics as they stand: at the end of a run, or wherever it is.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let (scenario, end) = (self.scenario, self.now);
         let flows: Vec<_> = self
             .flows
             .iter()
@@ -84,7 +107,7 @@ impl<O: Observer> Simulation<'_, O> {
                 self.network.closed_meter(number, label, end, !self.done, name)
             })
             .collect();
-        let summary = Summary {
+        Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             name: scenario.name.clone(),
             seed: scenario.seed,
@@ -101,22 +124,6 @@ impl<O: Observer> Simulation<'_, O> {
             attackers: self.attackers.iter().map(Attacker::summary).collect(),
             packet_hops: self.network.packet_hops,
             fingerprint: format!("{:016x}", self.fingerprint.value()),
-        };
-        let conservation = self.conservation();
-        let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
-            self.network.flow_meters[flow.id.0 as usize].distributions(described.name.clone())
-        };
-        let distributions = scenario
-            .distributions
-            .then(|| Distributions { flows: self.flows.iter().zip(&scenario.flows).map(of_flow).collect() });
-        Record {
-            summary,
-            distributions,
-            series: self.series.map(Series::into_writer),
-            fingerprint: self.fingerprint,
-            conservation,
-            events: self.events,
-            observer: self.network.observer,
         }
     }
 }

@@ -1,0 +1,55 @@
+//! A view of a record that this very program is writing.
+
+use super::records::Records;
+use super::server::Server;
+use super::{open, page};
+use crate::error::Failure;
+use headway_run::Folder;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// Serves it until it is dropped.
+pub(crate) struct Beside {
+    address: String,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Beside {
+    /// Of this folder, which is called so.
+    pub(crate) fn new(folder: &Folder, label: &str) -> Result<Self, Failure> {
+        if page::VIEWER.is_none() {
+            return Err(Failure::Sockets(
+                "--view needs the viewer, without which this program was built: `make viewer` builds both".to_owned(),
+            ));
+        }
+        let server = Server::new(Records::of_one(folder.clone(), label), 0)?;
+        let (address, ends) = (server.address().to_owned(), Arc::new(AtomicBool::new(false)));
+        let asked = Arc::clone(&ends);
+        let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
+        let serve = move || {
+            // What cannot be shown is recorded all the same.
+            let _ = server.serve(|| asked.load(Ordering::Relaxed));
+        };
+        let thread = std::thread::Builder::new().spawn(serve).map_err(failed)?;
+        if std::io::stderr().is_terminal() {
+            open(&address);
+        }
+        Ok(Self { address, ends, thread: Some(thread) })
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

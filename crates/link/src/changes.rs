@@ -1,0 +1,235 @@
+//! A link whose rate and delay change at instants that are known before it runs.
+//!
+//! A packet in transmission when the rate changes goes on at the new one: what is left of it takes (what is left) / (the new rate). At a rate of
+//! zero nothing goes: an outage, behind which the packet in transmission goes on where it was. A packet has the delay of the instant at which its
+//! transmission ends, but none overtakes another: one that would arrive before its predecessor arrives with it.
+
+use headway_units::{Bytes, Duration, Instant, OptionError, Rate};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What changes at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkChange {
+    /// When, after the start of the run.
+    pub at: Duration,
+    /// The rate from then on; 0bps is an outage. As before if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The delay of packets whose transmission ends from then on. As before if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// The changes of a link, in order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkChanges(Vec<LinkChange>);
+
+impl LinkChanges {
+    /// These changes.
+    ///
+    /// # Errors
+    /// One is not later than the one before, or changes nothing, or the last rate is zero, so that what waits would wait for ever.
+    pub fn new(changes: Vec<LinkChange>) -> Result<Self, OptionError> {
+        let wrong = |why: &str| Err(OptionError::new("changes", why));
+        if changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
+            return wrong("each change must come later than the one before");
+        }
+        if changes.iter().any(|change| change.rate.is_none() && change.delay.is_none()) {
+            return wrong("a change without rate and delay changes nothing: write one of them, or leave it out");
+        }
+        if changes.iter().rev().find_map(|change| change.rate).is_some_and(Rate::is_zero) {
+            return wrong("behind the last change nothing would ever pass: end an outage with another rate");
+        }
+        Ok(Self(changes))
+    }
+
+    /// In order of time.
+    #[must_use]
+    pub fn as_slice(&self) -> &[LinkChange] {
+        &self.0
+    }
+}
+
+/// Changes, played.
+#[derive(Debug)]
+pub(crate) struct Changing {
+    changes: Arc<LinkChanges>,
+    /// How many of them the last transmission has seen.
+    seen: usize,
+    rate: Rate,
+    /// What the last nanosecond of the last transmission had room for and did not use, in bits times 1e9.
+    spare: u128,
+    /// Delays, since when.
+    delays: Vec<(Instant, Duration)>,
+    /// When the packets that have been transmitted and have not arrived had left.
+    ends: VecDeque<Instant>,
+    last_arrival: Instant,
+}
+
+impl Changing {
+    pub(crate) fn new(rate: Rate, delay: Duration, changes: &Arc<LinkChanges>) -> Self {
+        let later = changes.0.iter().filter_map(|change| Some((Instant::ZERO + change.at, change.delay?)));
+        let delays = [(Instant::ZERO, delay)].into_iter().chain(later).collect();
+        let changes = Arc::clone(changes);
+        Self { changes, seen: 0, rate, spare: 0, delays, ends: VecDeque::new(), last_arrival: Instant::ZERO }
+    }
+
+    /// When the next change of the rate comes, and what it is then.
+    fn next(&self) -> Option<(Instant, Option<Rate>)> {
+        self.changes.0.get(self.seen).map(|change| (Instant::ZERO + change.at, change.rate))
+    }
+
+    /// When a packet of so many bytes has left that is first from `start` on: at the end of the last transmission if it `waited` for that. Times are
+    /// rounded up to a nanosecond, and the next packet has what was left of that.
+    pub(crate) fn transmit(&mut self, start: Instant, waited: bool, bytes: Bytes) -> Instant {
+        let mut left = 8_000_000_000 * u128::from(bytes.count());
+        if waited {
+            left = left.saturating_sub(self.spare);
+        }
+        self.spare = 0;
+        let mut at = start;
+        loop {
+            let next = self.next();
+            if let Some((change, rate)) = next
+                && change <= at
+            {
+                self.rate = rate.unwrap_or(self.rate);
+                self.seen += 1;
+                continue;
+            }
+            let rate = u128::from(self.rate.bits_per_second());
+            let needs = if rate == 0 { u128::MAX } else { left.div_ceil(rate) };
+            let until = next.map_or(u128::MAX, |(change, _)| u128::from(change.since(at).as_nanos()));
+            if needs <= until {
+                self.spare = needs.saturating_mul(rate).saturating_sub(left);
+                let end = Instant::from_nanos(at.as_nanos().saturating_add(u64::try_from(needs).unwrap_or(u64::MAX)));
+                self.ends.push_back(end);
+                return end;
+            }
+            left -= until * rate;
+            at = Instant::from_nanos(at.as_nanos() + until as u64);
+        }
+    }
+
+    /// When a packet arrives that has left at `end`: not before the one that left before it.
+    pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
+        let known = self.delays.partition_point(|(since, _)| *since <= end);
+        let delay = self.delays.get(known.saturating_sub(1)).map_or(Duration::ZERO, |(_, delay)| *delay);
+        self.last_arrival = self.last_arrival.max(end + delay);
+        self.last_arrival
+    }
+
+    /// The first packet of those that have left has arrived.
+    pub(crate) fn arrived(&mut self) {
+        self.ends.pop_front();
+    }
+
+    /// When those have left that have not arrived, in order.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Instant> + '_ {
+        self.ends.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    fn mbps(rate: u64) -> Rate {
+        Rate::from_bits_per_second(rate * 1_000_000)
+    }
+
+    fn changing(rate: u64, changes: &[(u64, Option<u64>, Option<u64>)]) -> Changing {
+        let change = |&(at, rate, delay): &(u64, Option<u64>, Option<u64>)| LinkChange {
+            at: ms(at),
+            rate: rate.map(mbps),
+            delay: delay.map(ms),
+        };
+        let changes = LinkChanges::new(changes.iter().map(change).collect()).unwrap();
+        Changing::new(mbps(rate), ms(10), &Arc::new(changes))
+    }
+
+    /// 1000 B are 8 ms at 1 Mb/s.
+    #[test]
+    fn a_packet_in_transmission_goes_on_at_the_new_rate() {
+        let size = Bytes::new(1000);
+        let mut link = changing(1, &[(4, Some(2), None), (20, Some(0), None), (30, Some(1), None)]);
+        // Half of it by 4 ms, the rest twice as fast.
+        assert_eq!(link.transmit(at(0), false, size), at(6));
+        assert_eq!(link.transmit(at(6), true, size), at(10));
+        // 2 ms before the outage are half of it; the rest takes 4 ms behind it.
+        assert_eq!(link.transmit(at(18), false, size), at(34));
+        // One that comes in an outage waits for its end.
+        let mut link = changing(1, &[(20, Some(0), None), (30, Some(4), None)]);
+        assert_eq!(link.transmit(at(25), false, size), at(32));
+    }
+
+    #[test]
+    fn a_shorter_delay_overtakes_nothing() {
+        let mut link = changing(8, &[(5, None, Some(30)), (8, None, Some(1))]);
+        for (end, arrives) in [(4, 14), (5, 35), (7, 37), (8, 37), (9, 37), (36, 37), (37, 38)] {
+            assert_eq!(link.arrival(at(end)), at(arrives), "{end}");
+        }
+    }
+
+    #[test]
+    fn changes_come_in_order_and_end_with_a_rate() {
+        let change = |at: u64, rate: Option<u64>, delay: Option<u64>| LinkChange {
+            at: ms(at),
+            rate: rate.map(mbps),
+            delay: delay.map(ms),
+        };
+        for (changes, why) in [
+            (vec![change(2, Some(1), None), change(2, Some(2), None)], "later than the one before"),
+            (vec![change(2, None, None)], "changes nothing"),
+            (vec![change(2, Some(0), None), change(3, None, Some(1))], "nothing would ever pass"),
+        ] {
+            assert!(LinkChanges::new(changes).unwrap_err().to_string().contains(why), "{why}");
+        }
+        assert!(LinkChanges::new(Vec::new()).is_ok());
+    }
+
+    proptest! {
+        /// Back to back, the bits that have left are those that the rates had room for, to a nanosecond and never more; in rational numbers.
+        #[test]
+        fn a_busy_link_carries_the_integral_of_its_rate(
+            rates in prop::collection::vec((1u64..50, 0u64..20), 0..12),
+            last in 1u64..100,
+            sizes in prop::collection::vec(1u64..3000, 1..60),
+        ) {
+            let mut changes: Vec<(u64, Option<u64>, Option<u64>)> =
+                rates.iter().scan(0, |now, (step, rate)| { *now += step; Some((*now, Some(*rate), None)) }).collect();
+            let end = changes.last().map_or(1, |(at, ..)| at + 1);
+            changes.push((end, Some(last), None));
+            let mut link = changing(3, &changes);
+            // Bits times 1e9 that there was room for by an instant.
+            let room = |until: Instant| {
+                let mut segments = vec![(0, 3)];
+                segments.extend(changes.iter().map(|(at, rate, _)| (at * 1_000_000, rate.unwrap())));
+                segments.iter().enumerate().map(|(number, (from, rate))| {
+                    let to = segments.get(number + 1).map_or(u64::MAX, |(to, _)| *to).min(until.as_nanos());
+                    u128::from(to.saturating_sub(*from)) * u128::from(rate * 1_000_000)
+                }).sum::<u128>()
+            };
+            let (mut now, mut sent) = (Instant::ZERO, 0_u128);
+            for (number, size) in sizes.iter().enumerate() {
+                now = link.transmit(now, number > 0, Bytes::new(*size));
+                sent += 8_000_000_000 * u128::from(*size);
+                prop_assert!(room(now) >= sent);
+                // A nanosecond earlier there was not enough.
+                prop_assert!(room(Instant::from_nanos(now.as_nanos() - 1)) < sent);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What is worth knowing of several runs beside each other: of the flows of one name, in which run one fared best and in which worst.
+
+use super::{Finding, Severity, percent};
+use headway_record::{FlowSummary, Summary};
+use headway_units::MediaKind;
+use std::collections::BTreeSet;
+
+/// A share in time that differs by less is no news.
+const SHARE: f64 = 0.01;
+/// A spread of the rate likewise, in parts of its mean.
+const SPREAD: f64 = 0.01;
+
+/// A finding of each flow that several of these runs have, each of which is called something.
+#[must_use]
+pub fn findings_between(runs: &[(&str, Summary)]) -> Vec<Finding> {
+    let mut names: Vec<&str> = Vec::new();
+    for flow in runs.iter().flat_map(|(_, run)| &run.flows) {
+        if !names.contains(&flow.name.as_str()) {
+            names.push(&flow.name);
+        }
+    }
+    names.into_iter().flat_map(|name| of(name, runs)).collect()
+}
+
+fn of(name: &str, runs: &[(&str, Summary)]) -> Vec<Finding> {
+    let flows: Vec<(&str, &FlowSummary)> = runs
+        .iter()
+        .filter_map(|(label, run)| Some((*label, run.flows.iter().find(|flow| flow.name == name)?)))
+        .collect();
+    let extremes = |of: &dyn Fn(&FlowSummary) -> Option<f64>| {
+        let mut found: Vec<_> = flows.iter().filter_map(|(label, flow)| Some((*label, *flow, of(flow)?))).collect();
+        found.sort_by(|a, b| a.2.total_cmp(&b.2));
+        Some((*found.first()?, *found.last()?))
+    };
+    let (from, to) = runs
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(from, to), (_, run)| (from.min(run.interval.from), to.max(run.interval.to)));
+    let finding = |text: String| Finding {
+        time_from_s: from,
+        time_to_s: to,
+        severity: Severity::Note,
+        subject: name.to_owned(),
+        text,
+    };
+    let mut findings = Vec::new();
+    if let Some(((smooth, of_smooth, least), (rough, of_rough, most))) = extremes(&|flow| flow.rate_cov)
+        && most - least >= SPREAD
+    {
+        findings.push(finding(format!(
+            "{name} was smoother in {smooth} ({}) than in {rough} ({}): its rate varied by {least:.2} of its mean, there by {most:.2}",
+            of_smooth.kind, of_rough.kind
+        )));
+    }
+    let kinds: BTreeSet<MediaKind> = flows.iter().flat_map(|(_, flow)| flow.on_time_ratio.keys().copied()).collect();
+    for kind in kinds {
+        if let Some(((worst, of_worst, least), (best, of_best, most))) =
+            extremes(&|flow| flow.on_time_ratio.get(&kind).copied())
+            && most - least >= SHARE
+        {
+            findings.push(finding(format!(
+                "more of the {} of {name} came in time in {best} ({}) than in {worst} ({}): {}, there {}",
+                kind.name(),
+                of_best.kind,
+                of_worst.kind,
+                percent(most),
+                percent(least)
+            )));
+        }
+    }
+    findings
+}
