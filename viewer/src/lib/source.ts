@@ -15,54 +15,73 @@ export interface Source {
 /** What went wrong, in words that say what to do. */
 export class SourceError extends Error {}
 
+interface Answer {
+  status: number;
+  bytes: Uint8Array;
+}
+
 class Server implements Source {
+  private last: Promise<unknown> = Promise.resolve();
+
   constructor(private readonly token: string | null) {}
 
-  private async get(path: string, keys: string[][] = [], headers: Record<string, string> = {}) {
+  /** One at a time, as the server answers: of many connections at once it may leave one without an answer until another ends. */
+  private get(path: string, keys: string[][] = [], headers: Record<string, string> = {}): Promise<Answer> {
+    const answer = this.last.then(() => this.ask(path, keys, headers));
+    this.last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  private async ask(path: string, keys: string[][], headers: Record<string, string>): Promise<Answer> {
     const query = new URLSearchParams(keys);
     if (this.token !== null) query.set("token", this.token);
-    let response: Response;
+    let answer: Answer;
     try {
-      response = await fetch(`/api/${path}${query.size > 0 ? `?${query}` : ""}`, { headers });
+      const response = await fetch(`/api/${path}${query.size > 0 ? `?${query}` : ""}`, { headers });
+      answer = { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) };
     } catch {
       throw new SourceError(
         "The server does not answer. Start `headway view` again, and open the address that it prints.",
       );
     }
-    if (response.status === 401 || response.status === 403)
+    const { status } = answer;
+    if (status === 401 || status === 403)
       throw new SourceError(
         "The server does not know this page's token. Open the address that `headway view` printed.",
       );
-    if (!response.ok)
-      throw new SourceError(
-        `The server has no ${path} (${response.status}). Was the record moved? Load the page again.`,
-      );
-    return response;
+    if (status < 200 || status > 299)
+      throw new SourceError(`The server has no ${path} (${status}). Was the record moved? Load the page again.`);
+    return answer;
   }
 
-  async list() {
-    return (await (await this.get("records")).json()) as Listing[];
+  private async json<T>(path: string, keys: string[][] = []): Promise<T> {
+    return JSON.parse(new TextDecoder().decode((await this.get(path, keys)).bytes)) as T;
+  }
+
+  list() {
+    return this.json<Listing[]>("records");
   }
 
   async file(id: string, name: string) {
-    return new Uint8Array(await (await this.get(`records/${encodeURIComponent(id)}/${name}`)).arrayBuffer());
+    return (await this.get(`records/${encodeURIComponent(id)}/${name}`)).bytes;
   }
 
   async range(id: string, name: string, offset: number, length: number) {
     const headers = { Range: `bytes=${offset}-${offset + length - 1}` };
-    const response = await this.get(`records/${encodeURIComponent(id)}/${name}`, [], headers);
-    const bytes = new Uint8Array(await response.arrayBuffer());
+    const { status, bytes } = await this.get(`records/${encodeURIComponent(id)}/${name}`, [], headers);
     // A server that knows no ranges sends everything.
-    return response.status === 206 ? bytes : bytes.subarray(offset, offset + length);
+    return status === 206 ? bytes : bytes.subarray(offset, offset + length);
   }
 
-  async findings(ids: string[]) {
-    const keys = ids.map((id) => ["record", id]);
-    return (await (await this.get("findings", keys)).json()) as Finding[] | null;
+  findings(ids: string[]) {
+    return this.json<Finding[] | null>(
+      "findings",
+      ids.map((id) => ["record", id]),
+    );
   }
 
   async papers() {
-    if (!((await (await this.get("papers")).json()) as boolean)) return null;
+    if (!(await this.json<boolean>("papers"))) return null;
     return this.token === null ? "/papers" : `/papers?token=${encodeURIComponent(this.token)}`;
   }
 }

@@ -119,12 +119,11 @@ export class View {
     const problems: string[] = [];
     const records: RunRecord[] = [];
     for (const listing of chosen) {
-      const id = listing.id;
       if (!isThere(listing)) continue;
       try {
-        const record = this.opened.get(id) ?? (await openRecord(this.source, listing));
+        const record = this.opened.get(listing.id) ?? (await openRecord(this.source, listing));
         // One that grows is read anew.
-        if (!listing.in_progress) this.opened.set(id, record);
+        if (!listing.in_progress) this.opened.set(listing.id, record);
         // What was shown stays until all of the new is there.
         else
           await Promise.allSettled([
@@ -135,7 +134,7 @@ export class View {
       } catch (error) {
         problems.push((error as Error).message);
         // What was seen of a run under way stays, whoever has ended.
-        records.push(...this.records.filter((shown) => shown.id === id && shown.listing.in_progress));
+        records.push(...this.records.filter((shown) => shown.id === listing.id && shown.listing.in_progress));
       }
     }
     this.records = records;

@@ -19,9 +19,12 @@ if (!BUILT)
   console.log("records of Headway are not opened: there is no target/release/headway (cargo build --release)");
 const PROGRAM = found ?? "headway";
 
-/** Runs a scenario; its name is its place from the root of the repository. */
-export function run(scenario: string, folder: string): void {
-  execFileSync(PROGRAM, ["run", join(ROOT, scenario), "--trace", "packets", "--out", folder], { stdio: "pipe" });
+/** Runs a scenario, whose name is its place from the root of the repository, with other options than are written there. */
+export function run(scenario: string, folder: string, ...options: string[]): void {
+  const set = options.flatMap((option) => ["--set", option]);
+  execFileSync(PROGRAM, ["run", join(ROOT, scenario), ...set, "--trace", "packets", "--out", folder], {
+    stdio: "pipe",
+  });
 }
 
 /** `headway view`. */

@@ -95,13 +95,13 @@ describe("a page that cannot show everything", () => {
     expect(await page.getByText("They come with the end of the run.").count()).toBe(1);
     // Who looks at the newest sees what comes.
     come(2, "stream");
-    await expect.poll(() => time(page), { timeout: 5000 }).toBe(2);
+    await expect.poll(() => time(page)).toBe(2);
     await expect.poll(shown).not.toBe(atFirst);
     // Who has gone back is left there.
     await page.keyboard.press("Home");
     rmSync(join(growing, UNDER_WAY));
     come(4, "file");
-    await expect.poll(() => page.getByText("is under way").count(), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => page.getByText("is under way").count()).toBe(0);
     expect(await time(page)).toBe(0);
     await page.getByText("Nothing stands out.").waitFor();
     expect(complaints).toEqual([]);

@@ -20,6 +20,8 @@ const SCENARIOS = [
   "scenarios/dccp.toml",
 ];
 const [STARVE, SMOOTHER, CONFERENCE, DCCP] = SCENARIOS.keys();
+/** The conference with another send queue. */
+const FIFO = SCENARIOS.length;
 
 let browser: Browser;
 let root: string;
@@ -48,10 +50,13 @@ const throughput = (record: number, flow: string): [time: number, value: number]
 
 const plural = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
+const percent = (part: number) => `${(100 * part).toFixed(0)} %`;
+
 const whole = (seconds: number) => (1000 * seconds).toFixed(0);
 
-async function openRecord(record: number) {
-  const opened = await open(browser, `${server.url}#record=${record}`, { ours: true });
+async function openRecords(...records: number[]) {
+  const place = records.map((record) => `record=${record}`).join("&");
+  const opened = await open(browser, `${server.url}#${place}`, { ours: true });
   await opened.page.locator("#findings li").first().waitFor();
   return opened;
 }
@@ -80,8 +85,9 @@ async function follow(page: Page, said: Locator, t: number, flow: string | null)
 describe.skipIf(!BUILT)("a newcomer asks", () => {
   beforeAll(async () => {
     root = mkdtempSync(join(tmpdir(), "headway-questions-"));
-    folders = SCENARIOS.map((scenario) => join(root, basename(scenario, ".toml")));
+    folders = [...SCENARIOS.map((scenario) => join(root, basename(scenario, ".toml"))), join(root, "fifo")];
     SCENARIOS.forEach((scenario, i) => run(scenario, folders[i]));
+    run(SCENARIOS[CONFERENCE], folders[FIFO], "flow[call].send_queue.kind=fifo");
     server = await view(folders);
     browser = await launch();
   });
@@ -113,7 +119,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     const flood = throughput(STARVE, "flood").filter(([at]) => at > longest.from && at <= longest.to);
     const took = flood.reduce((sum, [, value]) => sum + value, 0) / flood.length / 1e6;
 
-    const { page, complaints, close } = await openRecord(STARVE);
+    const { page, complaints, close } = await openRecords(STARVE);
     const said = findings(page, `${stretch(longest.from, longest.to)}, download`);
     const text = await said.innerText();
     expect(text).toContain("Problem");
@@ -136,7 +142,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     expect(overflowed.map((link) => link.name)).toEqual(["west->east"]);
     const drops = events(STARVE).filter(({ event }) => event === "drop");
 
-    const { page, complaints, close } = await openRecord(STARVE);
+    const { page, complaints, close } = await openRecords(STARVE);
     const said = findings(page, "overflowed");
     expect(await said.count()).toBe(1);
     const text = await said.innerText();
@@ -169,7 +175,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
       const kinds = [...new Set(all.map(({ kind }) => kind!))];
       expect(kinds.length).toBeGreaterThan(0);
 
-      const { page, complaints, close } = await openRecord(record);
+      const { page, complaints, close } = await openRecords(record);
       expect(await findings(page, "threw away").count()).toBe(kinds.length);
       for (const kind of kinds) {
         const queue = flow.send_queue![kind];
@@ -223,7 +229,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
   it("which of two controllers was smoother?", async () => {
     const flows = summaryOf(folders[SMOOTHER]).flows as (FlowSummary & { rate_cov: number })[];
     const [smooth, rough] = flows.toSorted((a, b) => a.rate_cov - b.rate_cov);
-    const { page, complaints, close } = await openRecord(SMOOTHER);
+    const { page, complaints, close } = await openRecords(SMOOTHER);
     const said = findings(page, "smoother");
     expect(await said.innerText()).toContain(
       `${smooth.kind} was smoother than ${rough.kind}: its rate varied by ${smooth.rate_cov.toFixed(2)} of its mean, ` +
@@ -231,6 +237,32 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     );
     await expectInSight(said);
     await follow(page, said, 0, smooth.name);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("in which of two runs did more of a call come in time, and in which was it smoother?", async () => {
+    const [sure, fifo] = [CONFERENCE, FIFO].map((record) => {
+      const call = summaryOf(folders[record]).flows[0] as FlowSummary & { rate_cov: number };
+      return { ...call, name: basename(folders[record]) };
+    });
+    const { page, complaints, close } = await openRecords(CONFERENCE, FIFO);
+    const said = page.getByRole("list", { name: "Findings between these runs" }).getByRole("listitem");
+    const [smooth, rough] = sure.rate_cov < fifo.rate_cov ? [sure, fifo] : [fifo, sure];
+    const smoother = said.filter({ hasText: /call was smoother/ });
+    expect(await smoother.innerText()).toMatch(
+      new RegExp(`call was smoother in ${smooth.name} .* than in ${rough.name} .*${smooth.rate_cov.toFixed(2)}`),
+    );
+    for (const kind of ["audio", "video"]) {
+      const ratio = ({ on_time_ratio }: FlowSummary) => on_time_ratio[kind]!;
+      const [best, worst] = ratio(sure) > ratio(fifo) ? [sure, fifo] : [fifo, sure];
+      expect(await said.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
+        new RegExp(
+          `came in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, there ${percent(ratio(worst))}$`,
+        ),
+      );
+    }
+    await expectInSight(smoother);
     expect(complaints).toEqual([]);
     await close();
   });

@@ -77,6 +77,21 @@ describe("a server", () => {
     expect(fetch.mock.calls[0][0]).toBe("/api/records?token=abc");
   });
 
+  it("is asked one thing at a time, whatever became of the one before", async () => {
+    page(null);
+    let [asked, most] = [0, 0];
+    vi.stubGlobal("fetch", async (path: string) => {
+      most = Math.max(most, ++asked);
+      await new Promise((done) => setTimeout(done, 1));
+      asked--;
+      return new Response("[]", { status: path.includes("gone") ? 404 : 200 });
+    });
+    const source = openSource();
+    const answers = await Promise.allSettled([source.file("0", "gone"), source.list(), source.findings(["0"])]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
+    expect(most).toBe(1);
+  });
+
   it("that knows no ranges sends all, of which a part is taken", async () => {
     page(null);
     vi.stubGlobal("fetch", async () => new Response(Uint8Array.of(1, 2, 3, 4)));
