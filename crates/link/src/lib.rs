@@ -14,6 +14,7 @@ pub mod loss;
 mod policer;
 mod pool;
 pub mod queue;
+mod sublist;
 mod unmarked;
 
 pub use capacity::{CapacityTrace, CapacityTraceError};
@@ -23,4 +24,4 @@ pub use link::{Delivery, Link, Offer, Transmission};
 pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
-pub use queue::QueueOptions;
+pub use queue::{Decision, QueueOptions};

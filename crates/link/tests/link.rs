@@ -1,9 +1,10 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{droptail, red};
+use headway_link::queue::{codel, droptail, red};
 use headway_link::{
-    Common, Config, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, Transmission, loss,
+    Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
+    Transmission, loss,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -122,7 +123,7 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
             match link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told) {
-                Offer::Accepted => {}
+                Offer::Accepted | Offer::Decided => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::MarkedAhead(ahead) => seen.marks.push(pool.get(ahead).id),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
@@ -130,11 +131,21 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
             }
             seen.waiting.push(link.waiting());
         }
+        while let Some(decision) = common.poll_decision() {
+            match decision {
+                Decision::Marked(packet) => seen.marks.push(pool.get(packet).id),
+                Decision::Dropped { packet, enqueued, cause } => {
+                    let id = pool.get(packet).id;
+                    assert_eq!(enqueued, packets[id as usize].0.at);
+                    seen.drops.push((id, cause));
+                }
+            }
+        }
         // Counting them each time would be what is slow with many.
         if packets.len() < 1000 {
             accounts_for_all(&link, &common, &pool, now.at, &seen, packets);
             let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
-            assert_eq!(link.on_link(&pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
+            assert_eq!(link.on_link(&common, &pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
         }
     }
     seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
@@ -161,8 +172,15 @@ fn accounts_for_all(
     let begun = |id: &usize| seen.transmissions.iter().any(|(told, _)| *told as usize == *id);
     let dropped = |id: &usize| seen.drops.iter().any(|(dropped, _)| *dropped as usize == *id);
     let waiting = (0..seen.waiting.len()).filter(|id| !begun(id) && !dropped(id));
-    let waiting = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1)));
-    assert!(link.unsettled(common, pool).eq(waiting));
+    let mut waiting: Vec<_> = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1))).collect();
+    waiting.sort();
+    let mut unsettled: Vec<_> = link.unsettled(common, pool).collect();
+    unsettled.sort();
+    assert_eq!(unsettled, waiting);
+    if common.two_events() {
+        let bytes = waiting.iter().map(|(_, bytes)| bytes.count()).sum();
+        assert_eq!(link.waiting(), (waiting.len() as u64, bytes));
+    }
 }
 
 /// Four packets of this size at time zero.
@@ -475,6 +493,43 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
     ]
 }
 
+/// Small limits and short times, so that queues decide often.
+fn held_strategy() -> impl Strategy<Value = QueueOptions> {
+    (
+        limit_strategy(),
+        any::<bool>(),
+        prop_oneof![Just(Dialect::Rfc), Just(Dialect::Linux)],
+        1u64..50,
+        1u64..200,
+        any::<bool>(),
+    )
+        .prop_map(|(limit, ecn, dialect, target, interval, threshold)| {
+            QueueOptions::Codel(codel::Options {
+                limit,
+                ecn,
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(interval),
+                maxpacket: Bytes::new(500),
+                ce_threshold: threshold.then(|| Duration::from_millis(target / 2)),
+                ..codel::Options::preset(dialect)
+            })
+        })
+}
+
+fn limit_strategy() -> impl Strategy<Value = QueueSize> {
+    prop_oneof![
+        (1u64..60).prop_map(QueueSize::Packets),
+        (1000u64..50_000).prop_map(|bytes| QueueSize::Bytes(Bytes::new(bytes))),
+    ]
+}
+
+fn limit_of(queue: &QueueOptions) -> QueueSize {
+    match queue {
+        QueueOptions::Codel(options) => options.limit,
+        other => unreachable!("{other:?}"),
+    }
+}
+
 /// A queue of 50000 gives up a packet from anywhere in it, 50000 times: no walk through the queue, or this takes minutes.
 #[test]
 fn a_victim_anywhere_in_a_long_queue_is_at_hand() {
@@ -553,6 +608,31 @@ proptest! {
         if !in_bytes || random {
             prop_assert!(seen.waiting.iter().all(|(packets, _)| *packets <= limit));
         }
+    }
+
+    /// Queues that hold what waits: as many as the limit says, in order, and each packet comes out or is told of.
+    #[test]
+    fn queues_that_decide_at_departure(
+        queue in held_strategy(),
+        rate in prop_oneof![Just("100kbps"), Just("1Mbps"), Just("2Mbps")],
+        gaps in prop::collection::vec((0u64..12, prop_oneof![Just(250u64), Just(1000), 40u64..1500]), 1..300),
+    ) {
+        let limit = limit_of(&queue);
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let seen = drive(&config(rate, queue), &packets);
+        prop_assert_eq!(seen.delivered.len() + seen.drops.len(), packets.len());
+        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].1.end <= w[1].1.start));
+        for (packets, bytes) in &seen.waiting {
+            let holds = match limit {
+                QueueSize::Packets(limit) => *packets <= limit,
+                QueueSize::Bytes(limit) => *bytes <= limit.count(),
+            };
+            prop_assert!(holds, "{} packets, {} B", packets, bytes);
+        }
+        prop_assert!(seen.delivered.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        prop_assert!(seen.marks.windows(2).all(|w| w[0] < w[1]), "no packet is marked twice");
+        prop_assert!(seen.marks.iter().all(|mark| seen.delivered.iter().any(|(_, id)| id == mark)));
     }
 
     /// Classes of which no packet is change nothing, and where all packets are marked none is dropped early: whatever is lost, the queue was full

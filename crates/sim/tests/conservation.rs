@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 7] = [
+const QUEUES: [&str; 9] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -21,6 +21,8 @@ const QUEUES: [&str; 7] = [
     r#"{ kind = "red", dialect = "ns2", limit = "10packets" }"#,
     r#"{ kind = "red", limit = "6packets", min_threshold = "1packets", max_threshold = "3packets", queue_weight = 0.3, drop = "random" }"#,
     r#"{ kind = "red", limit = "9packets", min_threshold = "1packets", max_threshold = "6packets", queue_weight = 0.3, drop = "random", classes = [{ dscp = ["cs0"], on_congestion = "mark-head" }] }"#,
+    r#"{ kind = "codel", limit = "9packets", target = "4ms", interval = "20ms", maxpacket = "500B" }"#,
+    r#"{ kind = "codel", dialect = "linux", limit = "20kB", target = "2ms", interval = "30ms", ecn = true, ce_threshold = "5ms" }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",
@@ -57,7 +59,7 @@ fn network() -> impl Strategy<Value = String> {
         node.clone(),
         prop_oneof![Just("1Mbps"), Just("2Mbps"), Just("3Mbps"), Just("10Mbps")],
         0u32..30,
-        0usize..7,
+        0usize..QUEUES.len(),
         0usize..3,
     );
     let flow = (node.clone(), node, 0usize..9, prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);
