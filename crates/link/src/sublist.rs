@@ -1,6 +1,7 @@
 //! Waiting packets in order, of which a queue may have several.
 
 use crate::pool::{Handle, Item, Pool};
+use headway_units::Instant;
 
 /// A list through the pool of packets that wait, and their sum.
 #[derive(Debug)]
@@ -44,6 +45,11 @@ impl Sublist {
         Some(packet)
     }
 
+    /// The packet that has waited longest: since when, and its IP bytes.
+    pub(crate) fn head<T: Item>(&self, pool: &Pool<T>) -> Option<(Instant, u32)> {
+        pool.slot(self.first).map(|slot| (slot.since, slot.item.size()))
+    }
+
     /// Where the list begins.
     pub(crate) const fn first(&self) -> Handle {
         self.first
@@ -82,9 +88,9 @@ mod tests {
         let (mut pool, mut list) = (Pool::default(), Sublist::default());
         for _ in 0..2 {
             let packets = [40, 1500, 7].map(|size| pool.insert(size));
-            assert_eq!((list.pop(&mut pool), list.waiting()), (None, (0, 0)));
+            assert_eq!((list.pop(&mut pool), list.head(&pool), list.waiting()), (None, None, (0, 0)));
             packets.iter().for_each(|packet| list.push(*packet, &mut pool));
-            assert_eq!(list.waiting(), (3, 1547));
+            assert_eq!((list.waiting(), list.head(&pool).unwrap().1), ((3, 1547), 40));
             for packet in packets {
                 assert_eq!(list.pop(&mut pool), Some(packet));
                 pool.remove(packet);

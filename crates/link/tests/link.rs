@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{codel, droptail, red};
+use headway_link::queue::{codel, droptail, pie, red};
 use headway_link::{
     Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
     Transmission, loss,
@@ -495,6 +495,33 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
 
 /// Small limits and short times, so that queues decide often.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
+    prop_oneof![codel_strategy(), pie_strategy()]
+}
+
+fn pie_strategy() -> impl Strategy<Value = QueueOptions> {
+    (limit_strategy(), any::<[bool; 5]>(), 1u64..50, 1u64..30, 0u64..100).prop_map(
+        |(limit, [ecn, derandomize, rate, inactive_below, half], qdelay_ref, t_update, max_burst)| {
+            QueueOptions::Pie(pie::Options {
+                limit,
+                ecn,
+                derandomize,
+                inactive_below,
+                delay: if rate { pie::Delay::DequeueRate } else { pie::Delay::Timestamp },
+                decay: if half { pie::Decay::Half } else { pie::Decay::Zero },
+                qdelay_ref: Duration::from_millis(qdelay_ref),
+                t_update: Duration::from_millis(t_update),
+                max_burst: Duration::from_millis(max_burst),
+                alpha: 2.0,
+                beta: 20.0,
+                mean_pktsize: Bytes::new(300),
+                dq_threshold: Bytes::new(2000),
+                ..pie::Options::preset(Dialect::Rfc)
+            })
+        },
+    )
+}
+
+fn codel_strategy() -> impl Strategy<Value = QueueOptions> {
     (
         limit_strategy(),
         any::<bool>(),
@@ -526,6 +553,7 @@ fn limit_strategy() -> impl Strategy<Value = QueueSize> {
 fn limit_of(queue: &QueueOptions) -> QueueSize {
     match queue {
         QueueOptions::Codel(options) => options.limit,
+        QueueOptions::Pie(options) => options.limit,
         other => unreachable!("{other:?}"),
     }
 }

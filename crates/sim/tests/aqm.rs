@@ -92,3 +92,8 @@ fn marks_stand_for_drops() {
     }
     assert!(telephone_p95(&marked) < 60.0);
 }
+
+#[test]
+fn pie_keeps_the_queue_short() {
+    is_short("pie.toml", "pie", 80.0);
+}

@@ -1,4 +1,5 @@
-//! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that decide at each departure what goes (CoDel).
+//! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
+//! (CoDel, PIE).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
 //! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
@@ -6,6 +7,7 @@
 
 pub mod codel;
 pub mod droptail;
+pub mod pie;
 pub mod red;
 
 use crate::pool::{Handle, Item, Pool};
@@ -22,6 +24,7 @@ registry! {
     "droptail" => DropTail(droptail::Options, droptail::DropTail),
     "red" => Red(red::Options, Box<red::Red>),
     "codel" => Codel(codel::Options, Box<codel::Codel>),
+    "pie" => Pie(pie::Options, Box<pie::Pie>),
 }
 
 /// `each!` of those that hold their packets.
@@ -30,6 +33,7 @@ macro_rules! holding {
         match $value {
             Discipline::DropTail(_) | Discipline::Red(_) => $others,
             Discipline::Codel($queue) => $body,
+            Discipline::Pie($queue) => $body,
         }
     };
 }
@@ -162,6 +166,7 @@ impl Discipline {
             QueueOptions::DropTail(options) => Self::DropTail(droptail::DropTail::new(options)),
             QueueOptions::Red(options) => Self::Red(Box::new(red::Red::new(options, facts))),
             QueueOptions::Codel(options) => Self::Codel(Box::new(codel::Codel::new(options))),
+            QueueOptions::Pie(options) => Self::Pie(Box::new(pie::Pie::new(options))),
         }
     }
 
