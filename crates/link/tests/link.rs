@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{codel, droptail, pie, red};
+use headway_link::queue::{codel, droptail, fq_codel, pie, red};
 use headway_link::{
     Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
     Transmission, loss,
@@ -60,10 +60,18 @@ impl Item for Numbered {
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
     }
+    /// Of five flows.
+    fn flow(&self) -> u64 {
+        u64::from(flow(self.id))
+    }
     /// One in three is AF41, one EF.
     fn dscp(&self) -> Dscp {
         [AF41, EF, Dscp::CS0][self.id as usize % 3]
     }
+}
+
+const fn flow(id: u32) -> u32 {
+    id % 5
 }
 
 const AF41: Dscp = Dscp::new(34).unwrap();
@@ -495,7 +503,35 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
 
 /// Small limits and short times, so that queues decide often.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
-    prop_oneof![codel_strategy(), pie_strategy()]
+    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy()]
+}
+
+fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
+    (
+        1u64..40,
+        any::<[bool; 5]>(),
+        1u64..50,
+        1u64..200,
+        prop_oneof![Just(1u32), Just(2), Just(1024)],
+        1u32..9,
+        256u64..3000,
+    )
+        .prop_map(|(limit, [ecn, half, all, below, linux], target, interval, flows, drop_batch, quantum)| {
+            QueueOptions::FqCodel(fq_codel::Options {
+                limit: QueueSize::Packets(limit),
+                ecn,
+                flows,
+                drop_batch,
+                quantum: Bytes::new(quantum),
+                drop_half_of: if half { fq_codel::HalfOf::Packets } else { fq_codel::HalfOf::Bytes },
+                maxpacket_of: if all { fq_codel::MaxpacketOf::All } else { fq_codel::MaxpacketOf::Queue },
+                spent_at: if below { fq_codel::SpentAt::BelowZero } else { fq_codel::SpentAt::Zero },
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(interval),
+                maxpacket: Bytes::new(500),
+                ..fq_codel::Options::preset(if linux { Dialect::Linux } else { Dialect::Rfc })
+            })
+        })
 }
 
 fn pie_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -554,6 +590,7 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
     match queue {
         QueueOptions::Codel(options) => options.limit,
         QueueOptions::Pie(options) => options.limit,
+        QueueOptions::FqCodel(options) => options.limit,
         other => unreachable!("{other:?}"),
     }
 }
@@ -638,7 +675,7 @@ proptest! {
         }
     }
 
-    /// Queues that hold what waits: as many as the limit says, in order, and each packet comes out or is told of.
+    /// Queues that hold what waits: as many as the limit says, each flow in order, and each packet comes out or is told of.
     #[test]
     fn queues_that_decide_at_departure(
         queue in held_strategy(),
@@ -658,8 +695,15 @@ proptest! {
             };
             prop_assert!(holds, "{} packets, {} B", packets, bytes);
         }
-        prop_assert!(seen.delivered.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
-        prop_assert!(seen.marks.windows(2).all(|w| w[0] < w[1]), "no packet is marked twice");
+        prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));
+        for one in 0..5 {
+            let ids = seen.delivered.iter().map(|(_, id)| *id).filter(|id| flow(*id) == one);
+            prop_assert!(ids.is_sorted_by(|a, b| a < b), "a flow stays in order");
+        }
+        let mut once = seen.marks.clone();
+        once.sort_unstable();
+        once.dedup();
+        prop_assert_eq!(once.len(), seen.marks.len(), "no packet is marked twice");
         prop_assert!(seen.marks.iter().all(|mark| seen.delivered.iter().any(|(_, id)| id == mark)));
     }
 

@@ -97,3 +97,29 @@ fn marks_stand_for_drops() {
 fn pie_keeps_the_queue_short() {
     is_short("pie.toml", "pie", 80.0);
 }
+
+/// The telephone's queue is its own: it waits for a packet of each download and the one in transmission, which take 2.4 ms each.
+#[test]
+fn fq_codel_sets_flows_apart() {
+    is_short("fq-codel.toml", "fq-codel", 30.0);
+    let summary = summary(&text("fq-codel.toml"));
+    assert_eq!(summary.flows.last().unwrap().lost_packets.total(), 0);
+    let rates: Vec<_> = summary.flows[..2].iter().map(|flow| flow.throughput_bps).collect();
+    // A TCP whose queue CoDel keeps short has nothing to send now and then.
+    assert!((rates[0] / rates[1] - 1.0).abs() < 0.1, "{rates:?}");
+}
+
+/// A flow that floods harms nobody but itself, also when there is no more room.
+#[test]
+fn fq_codel_drops_the_flood() {
+    let text = text("fq-codel.toml").replace("\"400packets\"", "\"40packets\"");
+    let flood = "[[flow]]\nname = \"flood\"\nfrom = \"west\"\nto = \"east\"\ntransport = { kind = \"udp\" }\n\
+                 source = { kind = \"cbr\", rate = \"20Mbps\", size = \"1000B\" }\n";
+    let at = text.find("[[flow]]\nname = \"telephone\"").unwrap();
+    let summary = summary(&format!("{}{flood}{}", &text[..at], &text[at..]));
+    let lost = |name: &str| summary.flows.iter().find(|flow| flow.name == name).unwrap().lost_packets;
+    assert_eq!(lost("telephone").total(), 0);
+    assert!(lost("flood").of(DropCause::QueueFull) > 1000);
+    let rates: Vec<_> = summary.flows[..2].iter().map(|flow| flow.throughput_bps / 1e6).collect();
+    assert!(rates.iter().all(|rate| *rate > 1.0), "{rates:?}");
+}

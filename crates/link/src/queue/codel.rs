@@ -276,6 +276,11 @@ impl Control {
         from.saturating_add(wait)
     }
 
+    /// Packets of the queue were dropped for another reason; it is as if CoDel had.
+    pub(super) fn count_as_dropped(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
     /// x <- x (3 - count x^2) / 2, in the widths of Linux.
     fn newton_step(&mut self, law: &Law) {
         if law.inverse_sqrt == InverseSqrt::Exact {
@@ -286,6 +291,13 @@ impl Control {
         // Where count has jumped the difference may be negative; Linux takes what is left of it, and so do we.
         let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(squared)) >> 2;
         self.rec_inv_sqrt = ((value.wrapping_mul(inverse) >> 31) as u32 >> 16) as u16;
+    }
+}
+
+#[cfg(test)]
+impl Control {
+    pub(super) const fn count(&self) -> u32 {
+        self.count
     }
 }
 

@@ -1,5 +1,5 @@
 //! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
-//! (CoDel, PIE).
+//! (CoDel, PIE, FQ-CoDel).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
 //! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
@@ -7,6 +7,7 @@
 
 pub mod codel;
 pub mod droptail;
+pub mod fq_codel;
 pub mod pie;
 pub mod red;
 
@@ -25,6 +26,7 @@ registry! {
     "red" => Red(red::Options, Box<red::Red>),
     "codel" => Codel(codel::Options, Box<codel::Codel>),
     "pie" => Pie(pie::Options, Box<pie::Pie>),
+    "fq-codel" => FqCodel(fq_codel::Options, Box<fq_codel::FqCodel>),
 }
 
 /// `each!` of those that hold their packets.
@@ -34,6 +36,7 @@ macro_rules! holding {
             Discipline::DropTail(_) | Discipline::Red(_) => $others,
             Discipline::Codel($queue) => $body,
             Discipline::Pie($queue) => $body,
+            Discipline::FqCodel($queue) => $body,
         }
     };
 }
@@ -167,6 +170,7 @@ impl Discipline {
             QueueOptions::Red(options) => Self::Red(Box::new(red::Red::new(options, facts))),
             QueueOptions::Codel(options) => Self::Codel(Box::new(codel::Codel::new(options))),
             QueueOptions::Pie(options) => Self::Pie(Box::new(pie::Pie::new(options))),
+            QueueOptions::FqCodel(options) => Self::FqCodel(Box::new(fq_codel::FqCodel::new(options))),
         }
     }
 

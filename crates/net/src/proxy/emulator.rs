@@ -39,6 +39,8 @@ pub struct Packet<T> {
     pub size: u32,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Whose it is: what shares this is one flow to a queue that tells flows apart.
+    pub flow: u64,
     /// What it carries: the caller's.
     pub payload: T,
 }
@@ -53,6 +55,9 @@ impl<T> Item for Packet<T> {
     /// Sockets do not tell it.
     fn dscp(&self) -> Dscp {
         Dscp::CS0
+    }
+    fn flow(&self) -> u64 {
+        self.flow
     }
 }
 
@@ -388,7 +393,7 @@ mod tests {
     }
 
     fn packet(size: u32, payload: u32) -> Packet<u32> {
-        Packet { size, ecn: Ecn::NotEct, payload }
+        Packet { size, ecn: Ecn::NotEct, flow: 0, payload }
     }
 
     /// 1000 B at 2 Mb/s are 4 ms, and 10 ms of way: 14 ms, then every 4 ms. The way back is empty meanwhile.
