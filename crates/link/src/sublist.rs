@@ -55,6 +55,10 @@ impl Sublist {
         self.first
     }
 
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// IP bytes.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes

@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{codel, droptail, fq_codel, pie, red};
+use headway_link::queue::{codel, droptail, dualpi2, fq_codel, pie, red};
 use headway_link::{
     Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
     Transmission, loss,
@@ -57,8 +57,9 @@ impl Item for Numbered {
     fn size(&self) -> u32 {
         self.size
     }
+    /// Of its flow: two of five are L4S.
     fn ecn(&self) -> Ecn {
-        Ecn::Ect0
+        [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect0][flow(self.id) as usize]
     }
     /// Of five flows.
     fn flow(&self) -> u64 {
@@ -503,7 +504,7 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
 
 /// Small limits and short times, so that queues decide often.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
-    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy()]
+    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy(), dualpi2_strategy()]
 }
 
 fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -532,6 +533,24 @@ fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
                 ..fq_codel::Options::preset(if linux { Dialect::Linux } else { Dialect::Rfc })
             })
         })
+}
+
+fn dualpi2_strategy() -> impl Strategy<Value = QueueOptions> {
+    let scheduler = prop_oneof![Just(dualpi2::Scheduler::Wrr), Just(dualpi2::Scheduler::TsFifo)];
+    (limit_strategy(), scheduler, 1u64..50, 1u64..200, 0u32..4, any::<bool>()).prop_map(
+        |(limit, scheduler, target, rtt_max, th_len, linux)| {
+            QueueOptions::DualPi2(dualpi2::Options {
+                limit: Some(limit),
+                scheduler,
+                th_len,
+                target: Duration::from_millis(target),
+                rtt_max: Duration::from_millis(rtt_max),
+                t_update: Some(Duration::from_millis(5)),
+                tshift: Duration::from_millis(target),
+                ..dualpi2::Options::preset(if linux { Dialect::Linux } else { Dialect::Rfc })
+            })
+        },
+    )
 }
 
 fn pie_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -591,6 +610,7 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
         QueueOptions::Codel(options) => options.limit,
         QueueOptions::Pie(options) => options.limit,
         QueueOptions::FqCodel(options) => options.limit,
+        QueueOptions::DualPi2(options) => options.limit.unwrap(),
         other => unreachable!("{other:?}"),
     }
 }

@@ -5,9 +5,13 @@ use crate::common;
 
 use common::columns::Table;
 use common::{run, scenario};
+use headway_rate::{
+    AnyReceiverHalf, AnySenderHalf, ControllerOptions, ExternalController, ExternalOptions, Feedback, Need, Next,
+    Permit, Receiver, ReceiverContext, Sender, SenderContext, SenderHalf, Sending, Stamp, Status,
+};
 use headway_record::Summary;
 use headway_sim::{EventTrace, Ns2Trace, PacketTrace};
-use headway_units::DropCause;
+use headway_units::{DropCause, Ecn, Instant};
 
 fn text(name: &str) -> String {
     std::fs::read_to_string(common::root().join("scenarios").join(name)).unwrap()
@@ -122,4 +126,74 @@ fn fq_codel_drops_the_flood() {
     assert!(lost("flood").of(DropCause::QueueFull) > 1000);
     let rates: Vec<_> = summary.flows[..2].iter().map(|flow| flow.throughput_bps / 1e6).collect();
     assert!(rates.iter().all(|rate| *rate > 1.0), "{rates:?}");
+}
+
+#[test]
+fn dualpi2_keeps_the_classic_queue_short() {
+    is_short("dualpi2.toml", "dualpi2", 80.0);
+    let summary = summary(&text("dualpi2.toml"));
+    let [download, marked] = [0, 1].map(|flow| &summary.links[0].flows[flow]);
+    assert!(download.marked_packets == 0 && download.dropped_packets.of(DropCause::Early) > 0, "{download:?}");
+    assert!(marked.marked_packets > 0 && marked.dropped_packets.of(DropCause::Early) == 0, "{marked:?}");
+}
+
+/// TCP-like, as a sender of L4S: its packets go as ECT(1), and it answers each mark as a loss, which is more than RFC 9331 asks for.
+#[derive(Debug)]
+struct L4s(ControllerOptions);
+
+#[derive(Debug)]
+struct L4sSender(Box<dyn AnySenderHalf>);
+
+impl SenderHalf for L4sSender {
+    fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
+        self.0.poll_send(now, next)
+    }
+    fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        let mut stamp = self.0.on_send(now, sending);
+        stamp.ecn = Ecn::Ect1;
+        stamp
+    }
+    fn on_application_limited(&mut self, now: Instant) {
+        self.0.on_application_limited(now);
+    }
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.0.on_feedback(now, feedback);
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.0.poll_timeout()
+    }
+    fn status(&self) -> Status {
+        self.0.status()
+    }
+}
+
+impl ExternalController for L4s {
+    fn sender(&self, context: SenderContext) -> Box<dyn AnySenderHalf> {
+        Box::new(L4sSender(Box::new(Sender::new(&self.0, context))))
+    }
+    fn receiver(&self, context: ReceiverContext) -> Box<dyn AnyReceiverHalf> {
+        Box::new(Receiver::new(&self.0, context))
+    }
+}
+
+/// Section 2.1 of RFC 9332: L4S packets wait a millisecond where those of a download beside them wait fifteen, and are marked, not dropped.
+#[test]
+fn dualpi2_serves_l4s_with_little_delay() {
+    let flow = "[[flow]]\nname = \"l4s\"\nfrom = \"west\"\nto = \"east\"\ntransport = { kind = \"tcp-like\", ecn = true }\nsource = { kind = \"ftp\" }\n";
+    let mut one = scenario(&format!("{}\n{flow}", text("dualpi2.toml")).replace("\"5Mbps\"", "\"40Mbps\""));
+    let transport = std::sync::Arc::clone(&one.flows[3].transport);
+    let controller = transport.controller().cloned().unwrap();
+    let (reports, needs) = (controller.reports(), vec![Need::Ect1]);
+    let external = ExternalOptions { reports, needs, controller: std::sync::Arc::new(L4s(controller)) };
+    one.flows[3].transport =
+        std::sync::Arc::new(transport.with_controller(ControllerOptions::External(external)).unwrap());
+    let summary = run(&one, ()).summary;
+    let mean = |flow: usize| summary.flows[flow].one_way_delay_s.as_ref().unwrap().mean * 1e3 - 20.0;
+    let at_link = summary.links[0].flows.iter().find(|flow| flow.name == "l4s").unwrap();
+    assert!(mean(3) < 2.0 && mean(0) > 8.0, "{} {}", mean(3), mean(0));
+    assert!(at_link.marked_packets > 100 && at_link.dropped_packets.total() == 0, "{at_link:?}");
+    assert!(summary.flows[3].throughput_bps > 1e6, "{}", summary.flows[3].throughput_bps);
 }

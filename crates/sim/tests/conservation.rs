@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 13] = [
+const QUEUES: [&str; 15] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -27,6 +27,8 @@ const QUEUES: [&str; 13] = [
     r#"{ kind = "pie", dialect = "linux", limit = "30kB", qdelay_ref = "5ms", t_update = "3ms", max_burst = "0s", alpha = 2, beta = 20, ecn = true, delay = "dequeue-rate", dq_threshold = "2kB" }"#,
     r#"{ kind = "fq-codel", limit = "12packets", target = "4ms", interval = "20ms", maxpacket = "500B", flows = 4, ecn = false }"#,
     r#"{ kind = "fq-codel", dialect = "linux", limit = "30packets", target = "2ms", interval = "30ms", quantum = "300B", ce_threshold = "5ms" }"#,
+    r#"{ kind = "dualpi2", limit = "20packets", target = "4ms", t_update = "4ms", rtt_max = "20ms" }"#,
+    r#"{ kind = "dualpi2", dialect = "linux", limit = "30kB", scheduler = "ts-fifo", alpha = 2, beta = 20 }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",

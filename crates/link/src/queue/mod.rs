@@ -1,5 +1,5 @@
 //! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
-//! (CoDel, PIE, FQ-CoDel).
+//! (CoDel, PIE, FQ-CoDel, DualPI2).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
 //! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
@@ -7,6 +7,7 @@
 
 pub mod codel;
 pub mod droptail;
+pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
 pub mod red;
@@ -27,6 +28,7 @@ registry! {
     "codel" => Codel(codel::Options, Box<codel::Codel>),
     "pie" => Pie(pie::Options, Box<pie::Pie>),
     "fq-codel" => FqCodel(fq_codel::Options, Box<fq_codel::FqCodel>),
+    "dualpi2" => DualPi2(dualpi2::Options, Box<dualpi2::DualPi2>),
 }
 
 /// `each!` of those that hold their packets.
@@ -37,6 +39,7 @@ macro_rules! holding {
             Discipline::Codel($queue) => $body,
             Discipline::Pie($queue) => $body,
             Discipline::FqCodel($queue) => $body,
+            Discipline::DualPi2($queue) => $body,
         }
     };
 }
@@ -171,6 +174,7 @@ impl Discipline {
             QueueOptions::Codel(options) => Self::Codel(Box::new(codel::Codel::new(options))),
             QueueOptions::Pie(options) => Self::Pie(Box::new(pie::Pie::new(options))),
             QueueOptions::FqCodel(options) => Self::FqCodel(Box::new(fq_codel::FqCodel::new(options))),
+            QueueOptions::DualPi2(options) => Self::DualPi2(Box::new(dualpi2::DualPi2::new(options, facts))),
         }
     }
 
