@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{codel, droptail, dualpi2, fq_codel, pie, red};
+use headway_link::queue::{codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
 use headway_link::{
     Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
     Transmission, loss,
@@ -504,7 +504,7 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
 
 /// Small limits and short times, so that queues decide often.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
-    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy(), dualpi2_strategy()]
+    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy(), dualpi2_strategy(), by_class_strategy()]
 }
 
 fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -551,6 +551,21 @@ fn dualpi2_strategy() -> impl Strategy<Value = QueueOptions> {
             })
         },
     )
+}
+
+fn by_class_strategy() -> impl Strategy<Value = QueueOptions> {
+    (limit_strategy(), any::<bool>(), 64u64..3000, 64u64..3000).prop_map(|(limit, priority, quantum, of_ef)| {
+        if priority {
+            let class = |dscp| priority::Class { dscp: vec![dscp], limit: None };
+            return QueueOptions::Priority(priority::Options { limit, classes: vec![class(EF), class(AF41)] });
+        }
+        let class = |dscp, quantum| drr::Class { dscp: vec![dscp], quantum, limit: None };
+        QueueOptions::Drr(drr::Options {
+            limit,
+            quantum: Bytes::new(quantum),
+            classes: vec![class(EF, Some(Bytes::new(of_ef))), class(AF41, None)],
+        })
+    })
 }
 
 fn pie_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -611,6 +626,13 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
         QueueOptions::Pie(options) => options.limit,
         QueueOptions::FqCodel(options) => options.limit,
         QueueOptions::DualPi2(options) => options.limit.unwrap(),
+        // Of each of three classes.
+        QueueOptions::Drr(drr::Options { limit, .. }) | QueueOptions::Priority(priority::Options { limit, .. }) => {
+            match limit {
+                QueueSize::Packets(packets) => QueueSize::Packets(3 * packets),
+                QueueSize::Bytes(bytes) => QueueSize::Bytes(Bytes::new(3 * bytes.count())),
+            }
+        }
         other => unreachable!("{other:?}"),
     }
 }
@@ -717,8 +739,11 @@ proptest! {
         }
         prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));
         for one in 0..5 {
-            let ids = seen.delivered.iter().map(|(_, id)| *id).filter(|id| flow(*id) == one);
-            prop_assert!(ids.is_sorted_by(|a, b| a < b), "a flow stays in order");
+            // Of one class, in queues that tell classes apart: one in three has the same.
+            for class in 0..3 {
+                let ids = seen.delivered.iter().map(|(_, id)| *id).filter(|id| flow(*id) == one && id % 3 == class);
+                prop_assert!(ids.is_sorted_by(|a, b| a < b), "a flow stays in order");
+            }
         }
         let mut once = seen.marks.clone();
         once.sort_unstable();

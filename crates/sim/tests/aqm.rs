@@ -197,3 +197,18 @@ fn dualpi2_serves_l4s_with_little_delay() {
     assert!(at_link.marked_packets > 100 && at_link.dropped_packets.total() == 0, "{at_link:?}");
     assert!(summary.flows[3].throughput_bps > 1e6, "{}", summary.flows[3].throughput_bps);
 }
+
+/// The telephone waits for the packet in transmission, which takes 2.4 ms, or for one of each class.
+#[test]
+fn classes_go_first_or_in_turns() {
+    is_short_for_its_class("priority", 23.6);
+    is_short_for_its_class("drr", 26.5);
+}
+
+fn is_short_for_its_class(kind: &str, most_ms: f64) {
+    let summary = summary(&text("classes.toml").replace("\"priority\"", &format!("\"{kind}\"")));
+    assert!(telephone_p95(&summary) < most_ms, "{kind}: {}", telephone_p95(&summary));
+    assert_eq!(summary.flows.last().unwrap().lost_packets.total(), 0);
+    // The others wait as long as ever.
+    assert!(summary.flows[0].one_way_delay_s.as_ref().unwrap().p95 > 0.2);
+}

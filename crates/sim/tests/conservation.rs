@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 15] = [
+const QUEUES: [&str; 17] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -29,6 +29,8 @@ const QUEUES: [&str; 15] = [
     r#"{ kind = "fq-codel", dialect = "linux", limit = "30packets", target = "2ms", interval = "30ms", quantum = "300B", ce_threshold = "5ms" }"#,
     r#"{ kind = "dualpi2", limit = "20packets", target = "4ms", t_update = "4ms", rtt_max = "20ms" }"#,
     r#"{ kind = "dualpi2", dialect = "linux", limit = "30kB", scheduler = "ts-fifo", alpha = 2, beta = 20 }"#,
+    r#"{ kind = "drr", limit = "6packets", quantum = "300B", classes = [{ dscp = ["ef"], quantum = "900B", limit = "2kB" }] }"#,
+    r#"{ kind = "priority", limit = "8kB", classes = [{ dscp = ["ef", "af41"], limit = "3packets" }] }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",
@@ -57,6 +59,8 @@ const TRANSPORTS: [&str; 9] = [
     r#"transport = { kind = "tcp-cubic" }
        source = { kind = "cbr", rate = "500kbps", payload = "900B" }"#,
 ];
+
+const DSCPS: [&str; 3] = ["cs0", "ef", "af11"];
 
 /// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes, of which some are busy hosts.
 fn network() -> impl Strategy<Value = String> {
@@ -102,7 +106,8 @@ fn network() -> impl Strategy<Value = String> {
             for (number, (from, to, transport, start)) in flows.iter().enumerate() {
                 let to = if from == to { (to + 1) % 7 } else { *to };
                 text += &format!(
-                    "[[flow]]\nname = \"f{number}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{start}\"\n{}\n",
+                    "[[flow]]\nname = \"f{number}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{start}\"\ndscp = \"{}\"\n{}\n",
+                    DSCPS[number % 3],
                     TRANSPORTS[*transport]
                 );
             }

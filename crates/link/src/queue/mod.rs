@@ -1,15 +1,19 @@
 //! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
-//! (CoDel, PIE, FQ-CoDel, DualPI2).
+//! (CoDel, PIE, FQ-CoDel,
+//! DualPI2, DRR, priority).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
 //! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
 //! several, and may drop or mark some of them each time that one leaves or comes ([`Decision`]).
 
+mod by_class;
 pub mod codel;
 pub mod droptail;
+pub mod drr;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
+pub mod priority;
 pub mod red;
 
 use crate::pool::{Handle, Item, Pool};
@@ -29,6 +33,8 @@ registry! {
     "pie" => Pie(pie::Options, Box<pie::Pie>),
     "fq-codel" => FqCodel(fq_codel::Options, Box<fq_codel::FqCodel>),
     "dualpi2" => DualPi2(dualpi2::Options, Box<dualpi2::DualPi2>),
+    "drr" => Drr(drr::Options, Box<drr::Drr>),
+    "priority" => Priority(priority::Options, Box<priority::Priority>),
 }
 
 /// `each!` of those that hold their packets.
@@ -40,6 +46,8 @@ macro_rules! holding {
             Discipline::Pie($queue) => $body,
             Discipline::FqCodel($queue) => $body,
             Discipline::DualPi2($queue) => $body,
+            Discipline::Drr($queue) => $body,
+            Discipline::Priority($queue) => $body,
         }
     };
 }
@@ -175,6 +183,8 @@ impl Discipline {
             QueueOptions::Pie(options) => Self::Pie(Box::new(pie::Pie::new(options))),
             QueueOptions::FqCodel(options) => Self::FqCodel(Box::new(fq_codel::FqCodel::new(options))),
             QueueOptions::DualPi2(options) => Self::DualPi2(Box::new(dualpi2::DualPi2::new(options, facts))),
+            QueueOptions::Drr(options) => Self::Drr(Box::new(drr::Drr::new(options))),
+            QueueOptions::Priority(options) => Self::Priority(Box::new(priority::Priority::new(options))),
         }
     }
 
