@@ -424,7 +424,7 @@ fn a_connection_is_shown_as_it_goes_on() {
         if answer.starts_with("HTTP/1.1 200") {
             break json(answer.split_once("\r\n\r\n").unwrap().1);
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::park_timeout(Duration::from_millis(50));
     };
     assert_eq!((&summary["complete"], &summary["flows"][0]["name"]), (&false.into(), &"send".into()));
     assert!(summary["flows"][0]["sent_packets"].as_u64().unwrap() > 10);

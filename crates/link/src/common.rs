@@ -5,7 +5,7 @@ use crate::changes::LinkChanges;
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
-use crate::queue::{Arrival, Backlog, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
+use crate::queue::{Arrival, Backlog, Decision, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
 use crate::unmarked::Unmarked;
 use crate::varying::Varying;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
@@ -47,7 +47,7 @@ impl Config {
         let bare = self.loss.is_none() && self.policer.is_none() && self.capacity.is_none() && self.changes.is_none();
         match &self.queue {
             QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
-            QueueOptions::Red(_) => false,
+            _ => false,
         }
     }
 }
@@ -75,7 +75,11 @@ pub struct Common {
     pub(crate) two_events: bool,
     /// Of the size that came first, and of the last other one: data and acknowledgements.
     paces: [Pace; 2],
-    discipline: Discipline,
+    pub(crate) discipline: Discipline,
+    /// Whether that holds what waits.
+    pub(crate) holds: bool,
+    /// What it has decided and nobody has asked for yet.
+    pub(crate) decisions: VecDeque<Decision>,
     queue_random: Random,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
     pub(crate) refused_s: f64,
@@ -112,6 +116,7 @@ impl Common {
         });
         let policer = policer.as_ref().map(Policer::new);
         let any = loss.is_some() || policer.is_some();
+        let holds = queue.decides_at_departure();
         let mut common = Self {
             rate: *rate,
             delay: *delay,
@@ -122,14 +127,30 @@ impl Common {
             two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival(),
             paces: [nothing; 2],
             discipline: Discipline::new(queue, facts),
+            holds,
+            decisions: VecDeque::new(),
             queue_random: random(seed, name, "queue"),
             refused_s: 0.0,
             takers: any.then(|| Box::new(Takers { loss, policer })),
-            order: (!queue.decides_at_arrival()).then(VecDeque::new),
+            order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
             unmarked: queue.unmarked().map(Box::new),
         };
         common.paces = [common.new_pace(0); 2];
         common
+    }
+
+    /// Whether [`poll_decision`](Self::poll_decision) has something to tell.
+    #[must_use]
+    #[inline]
+    pub fn has_decided(&self) -> bool {
+        !self.decisions.is_empty()
+    }
+
+    /// The next of what the queue has decided about packets that waited: to be asked, until there is nothing more, after each
+    /// [`Offer::Decided`](crate::Offer::Decided) and each [`depart`](crate::Link::depart).
+    #[inline]
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
     }
 
     /// Whether the end of a transmission is an event of its own, if packets wait for it.

@@ -15,6 +15,7 @@ pub mod loss;
 mod policer;
 mod pool;
 pub mod queue;
+mod sublist;
 mod unmarked;
 mod varying;
 
@@ -26,4 +27,4 @@ pub use link::{Delivery, Link, Offer, Transmission};
 pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
-pub use queue::QueueOptions;
+pub use queue::{Decision, QueueOptions};

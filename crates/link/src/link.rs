@@ -10,7 +10,8 @@
 //!
 //! Where the discipline decides at arrival and ties are drawn, the link decides then too: the departure is computed when
 //! the packet is let in, and the only event is its arrival at the far end. Else (or if asked) the end of a transmission is
-//! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries.
+//! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries. A discipline that decides
+//! at departure holds what waits itself, and the list has only what was begun.
 
 mod accounts;
 mod told;
@@ -19,7 +20,7 @@ pub use told::{Delivery, Offer, Transmission};
 
 use crate::common::{Common, Pace, random};
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
-use crate::queue::{Arrival, Backlog, Verdict};
+use crate::queue::{Arrival, Backlog, Decision, Verdict};
 use headway_units::{Accumulator, Bytes, Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
 
 /// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
@@ -161,8 +162,13 @@ impl Link {
             Verdict::DropMarked(cause) => return Offer::DroppedMarked(cause),
         };
         // Who decides about waiting packets takes two events.
-        if common.two_events && !marked {
-            common.waits(packet, arrival);
+        if common.two_events {
+            if common.holds {
+                return self.hold(common, pool, history, now, idle, (packet, marked), &mut on_start);
+            }
+            if !marked {
+                common.waits(packet, arrival);
+            }
         }
         self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
         if marked { Offer::Marked } else { Offer::Accepted }
@@ -205,6 +211,65 @@ impl Link {
             None if marked => Offer::Marked,
             None => Offer::Accepted,
         }
+    }
+
+    /// The packet is let in by a queue that holds what waits, and leaves it at once if nothing is in transmission.
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as offer")]
+    fn hold<T: Item>(
+        &mut self,
+        common: &mut Common,
+        pool: &mut Pool<T>,
+        history: &mut History,
+        now: Moment,
+        idle: bool,
+        (packet, marked): (Handle, bool),
+        on_start: &mut impl FnMut(&Pool<T>, Transmission),
+    ) -> Offer {
+        if let Some(slot) = pool.slot_mut(packet) {
+            (slot.since, slot.since_s, slot.next_arrival) = (now.at, now.sum_s, UNSETTLED);
+        }
+        if marked {
+            common.decisions.push_back(Decision::Marked(packet));
+        }
+        common.discipline.hold(now.at, packet, pool, &mut common.decisions);
+        self.count_held(common);
+        if idle {
+            self.start_held(common, pool, history, now, idle, on_start);
+        }
+        if common.decisions.is_empty() { Offer::Accepted } else { Offer::Decided }
+    }
+
+    fn count_held(&mut self, common: &Common) {
+        let (packets, bytes) = common.discipline.waiting();
+        (self.waiting, self.waiting_bytes) = (packets as u32, bytes);
+    }
+
+    /// Begins the transmission of the packet that the queue, which holds what waits, lets go.
+    fn start_held<T: Item>(
+        &mut self,
+        common: &mut Common,
+        pool: &mut Pool<T>,
+        history: &mut History,
+        now: Moment,
+        idle: bool,
+        on_start: &mut impl FnMut(&Pool<T>, Transmission),
+    ) {
+        let packet = common.discipline.dequeue(now.at, pool, &mut common.decisions);
+        self.count_held(common);
+        let Some(packet) = packet else { return };
+        let Some(slot) = pool.slot_mut(packet) else { return };
+        let size = slot.item.size();
+        let (start, end, arrival) = self.transmit(common, history, now, idle, size);
+        let enqueued = std::mem::replace(&mut slot.since, start.at);
+        match pool.slot_mut(self.last) {
+            Some(before) => (before.next, before.next_arrival) = (packet, arrival),
+            None => (self.first, self.first_arrival) = (packet, arrival),
+        }
+        (self.last, self.last_begun) = (packet, packet);
+        let size = Bytes::new(u64::from(size));
+        on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
     }
 
     /// What the queue discipline decides, which knows all that wait.
@@ -425,7 +490,10 @@ impl Link {
         history: &mut History,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) {
-        if let Some(end) = self.next_departure(common) {
+        let Some(end) = self.next_departure(common) else { return };
+        if common.holds {
+            self.start_held(common, pool, history, end, false, &mut on_start);
+        } else {
             self.start_next(common, pool, history, end, false, &mut on_start);
         }
     }

@@ -14,6 +14,11 @@ pub trait Item {
     fn ecn(&self) -> Ecn;
     /// The DSCP of the IP header.
     fn dscp(&self) -> Dscp;
+    /// A number that the packets of a flow share, as the five fields of their headers do by which networks tell flows apart. All are one flow if nothing is
+    /// said.
+    fn flow(&self) -> u64 {
+        0
+    }
 }
 
 /// Which slot of a [`Pool`].

@@ -1,9 +1,10 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{droptail, red};
+use headway_link::queue::{codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
 use headway_link::{
-    Common, Config, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, Transmission, loss,
+    Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
+    Transmission, loss,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -57,13 +58,22 @@ impl Item for Numbered {
     fn size(&self) -> u32 {
         self.size
     }
+    /// Of its flow: two of five are L4S.
     fn ecn(&self) -> Ecn {
-        Ecn::Ect0
+        [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect0][flow(self.id) as usize]
+    }
+    /// Of five flows.
+    fn flow(&self) -> u64 {
+        u64::from(flow(self.id))
     }
     /// One in three is AF41, one EF.
     fn dscp(&self) -> Dscp {
         [AF41, EF, Dscp::CS0][self.id as usize % 3]
     }
+}
+
+const fn flow(id: u32) -> u32 {
+    id % 5
 }
 
 const AF41: Dscp = Dscp::new(34).unwrap();
@@ -123,7 +133,7 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
             match link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told) {
-                Offer::Accepted => {}
+                Offer::Accepted | Offer::Decided => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::MarkedAhead(ahead) => seen.marks.push(pool.get(ahead).id),
                 Offer::Dropped(cause) | Offer::DroppedMarked(cause) => seen.drops.push((id as u32, cause)),
@@ -131,11 +141,21 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
             }
             seen.waiting.push(link.waiting());
         }
+        while let Some(decision) = common.poll_decision() {
+            match decision {
+                Decision::Marked(packet) => seen.marks.push(pool.get(packet).id),
+                Decision::Dropped { packet, enqueued, cause } => {
+                    let id = pool.get(packet).id;
+                    assert_eq!(enqueued, packets[id as usize].0.at);
+                    seen.drops.push((id, cause));
+                }
+            }
+        }
         // Counting them each time would be what is slow with many.
         if packets.len() < 1000 {
             accounts_for_all(&link, &common, &pool, now.at, &seen, packets);
             let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
-            assert_eq!(link.on_link(&pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
+            assert_eq!(link.on_link(&common, &pool).count() + ended, seen.waiting.len(), "no packet is forgotten");
         }
     }
     seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
@@ -162,8 +182,15 @@ fn accounts_for_all(
     let begun = |id: &usize| seen.transmissions.iter().any(|(told, _)| *told as usize == *id);
     let dropped = |id: &usize| seen.drops.iter().any(|(dropped, _)| *dropped as usize == *id);
     let waiting = (0..seen.waiting.len()).filter(|id| !begun(id) && !dropped(id));
-    let waiting = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1)));
-    assert!(link.unsettled(common, pool).eq(waiting));
+    let mut waiting: Vec<_> = waiting.map(|id| (packets[id].0.at, Bytes::new(packets[id].1))).collect();
+    waiting.sort();
+    let mut unsettled: Vec<_> = link.unsettled(common, pool).collect();
+    unsettled.sort();
+    assert_eq!(unsettled, waiting);
+    if common.two_events() {
+        let bytes = waiting.iter().map(|(_, bytes)| bytes.count()).sum();
+        assert_eq!(link.waiting(), (waiting.len() as u64, bytes));
+    }
 }
 
 /// Four packets of this size at time zero.
@@ -476,6 +503,141 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
     ]
 }
 
+/// Small limits and short times, so that queues decide often.
+fn held_strategy() -> impl Strategy<Value = QueueOptions> {
+    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy(), dualpi2_strategy(), by_class_strategy()]
+}
+
+fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
+    (
+        1u64..40,
+        any::<[bool; 5]>(),
+        1u64..50,
+        1u64..200,
+        prop_oneof![Just(1u32), Just(2), Just(1024)],
+        1u32..9,
+        256u64..3000,
+    )
+        .prop_map(|(limit, [ecn, half, all, below, linux], target, interval, flows, drop_batch, quantum)| {
+            QueueOptions::FqCodel(fq_codel::Options {
+                limit: QueueSize::Packets(limit),
+                ecn,
+                flows,
+                drop_batch,
+                quantum: Bytes::new(quantum),
+                drop_half_of: if half { fq_codel::HalfOf::Packets } else { fq_codel::HalfOf::Bytes },
+                maxpacket_of: if all { fq_codel::MaxpacketOf::All } else { fq_codel::MaxpacketOf::Queue },
+                spent_at: if below { fq_codel::SpentAt::BelowZero } else { fq_codel::SpentAt::Zero },
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(interval),
+                maxpacket: Bytes::new(500),
+                ..fq_codel::Options::preset(if linux { Dialect::Linux } else { Dialect::Rfc })
+            })
+        })
+}
+
+fn dualpi2_strategy() -> impl Strategy<Value = QueueOptions> {
+    let scheduler = prop_oneof![Just(dualpi2::Scheduler::Wrr), Just(dualpi2::Scheduler::TsFifo)];
+    (limit_strategy(), scheduler, 1u64..50, 1u64..200, 0u32..4, any::<bool>()).prop_map(
+        |(limit, scheduler, target, rtt_max, th_len, linux)| {
+            QueueOptions::DualPi2(dualpi2::Options {
+                limit: Some(limit),
+                scheduler,
+                th_len,
+                target: Duration::from_millis(target),
+                rtt_max: Duration::from_millis(rtt_max),
+                t_update: Some(Duration::from_millis(5)),
+                tshift: Duration::from_millis(target),
+                ..dualpi2::Options::preset(if linux { Dialect::Linux } else { Dialect::Rfc })
+            })
+        },
+    )
+}
+
+fn by_class_strategy() -> impl Strategy<Value = QueueOptions> {
+    (limit_strategy(), any::<bool>(), 64u64..3000, 64u64..3000).prop_map(|(limit, priority, quantum, of_ef)| {
+        if priority {
+            let class = |dscp| priority::Class { dscp: vec![dscp], limit: None };
+            return QueueOptions::Priority(priority::Options { limit, classes: vec![class(EF), class(AF41)] });
+        }
+        let class = |dscp, quantum| drr::Class { dscp: vec![dscp], quantum, limit: None };
+        QueueOptions::Drr(drr::Options {
+            limit,
+            quantum: Bytes::new(quantum),
+            classes: vec![class(EF, Some(Bytes::new(of_ef))), class(AF41, None)],
+        })
+    })
+}
+
+fn pie_strategy() -> impl Strategy<Value = QueueOptions> {
+    (limit_strategy(), any::<[bool; 5]>(), 1u64..50, 1u64..30, 0u64..100).prop_map(
+        |(limit, [ecn, derandomize, rate, inactive_below, half], qdelay_ref, t_update, max_burst)| {
+            QueueOptions::Pie(pie::Options {
+                limit,
+                ecn,
+                derandomize,
+                inactive_below,
+                delay: if rate { pie::Delay::DequeueRate } else { pie::Delay::Timestamp },
+                decay: if half { pie::Decay::Half } else { pie::Decay::Zero },
+                qdelay_ref: Duration::from_millis(qdelay_ref),
+                t_update: Duration::from_millis(t_update),
+                max_burst: Duration::from_millis(max_burst),
+                alpha: 2.0,
+                beta: 20.0,
+                mean_pktsize: Bytes::new(300),
+                dq_threshold: Bytes::new(2000),
+                ..pie::Options::preset(Dialect::Rfc)
+            })
+        },
+    )
+}
+
+fn codel_strategy() -> impl Strategy<Value = QueueOptions> {
+    (
+        limit_strategy(),
+        any::<bool>(),
+        prop_oneof![Just(Dialect::Rfc), Just(Dialect::Linux)],
+        1u64..50,
+        1u64..200,
+        any::<bool>(),
+    )
+        .prop_map(|(limit, ecn, dialect, target, interval, threshold)| {
+            QueueOptions::Codel(codel::Options {
+                limit,
+                ecn,
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(interval),
+                maxpacket: Bytes::new(500),
+                ce_threshold: threshold.then(|| Duration::from_millis(target / 2)),
+                ..codel::Options::preset(dialect)
+            })
+        })
+}
+
+fn limit_strategy() -> impl Strategy<Value = QueueSize> {
+    prop_oneof![
+        (1u64..60).prop_map(QueueSize::Packets),
+        (1000u64..50_000).prop_map(|bytes| QueueSize::Bytes(Bytes::new(bytes))),
+    ]
+}
+
+fn limit_of(queue: &QueueOptions) -> QueueSize {
+    match queue {
+        QueueOptions::Codel(options) => options.limit,
+        QueueOptions::Pie(options) => options.limit,
+        QueueOptions::FqCodel(options) => options.limit,
+        QueueOptions::DualPi2(options) => options.limit.unwrap(),
+        // Of each of three classes.
+        QueueOptions::Drr(drr::Options { limit, .. }) | QueueOptions::Priority(priority::Options { limit, .. }) => {
+            match limit {
+                QueueSize::Packets(packets) => QueueSize::Packets(3 * packets),
+                QueueSize::Bytes(bytes) => QueueSize::Bytes(Bytes::new(3 * bytes.count())),
+            }
+        }
+        other => unreachable!("{other:?}"),
+    }
+}
+
 /// A queue of 50000 gives up a packet from anywhere in it, 50000 times: no walk through the queue, or this takes minutes.
 #[test]
 fn a_victim_anywhere_in_a_long_queue_is_at_hand() {
@@ -554,6 +716,41 @@ proptest! {
         if !in_bytes || random {
             prop_assert!(seen.waiting.iter().all(|(packets, _)| *packets <= limit));
         }
+    }
+
+    /// Queues that hold what waits: as many as the limit says, each flow in order, and each packet comes out or is told of.
+    #[test]
+    fn queues_that_decide_at_departure(
+        queue in held_strategy(),
+        rate in prop_oneof![Just("100kbps"), Just("1Mbps"), Just("2Mbps")],
+        gaps in prop::collection::vec((0u64..12, prop_oneof![Just(250u64), Just(1000), 40u64..1500]), 1..300),
+    ) {
+        let limit = limit_of(&queue);
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let seen = drive(&config(rate, queue), &packets);
+        prop_assert_eq!(seen.delivered.len() + seen.drops.len(), packets.len());
+        prop_assert!(seen.transmissions.windows(2).all(|w| w[0].1.end <= w[1].1.start));
+        for (packets, bytes) in &seen.waiting {
+            let holds = match limit {
+                QueueSize::Packets(limit) => *packets <= limit,
+                QueueSize::Bytes(limit) => *bytes <= limit.count(),
+            };
+            prop_assert!(holds, "{} packets, {} B", packets, bytes);
+        }
+        prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));
+        for one in 0..5 {
+            // Of one class, in queues that tell classes apart: one in three has the same.
+            for class in 0..3 {
+                let ids = seen.delivered.iter().map(|(_, id)| *id).filter(|id| flow(*id) == one && id % 3 == class);
+                prop_assert!(ids.is_sorted_by(|a, b| a < b), "a flow stays in order");
+            }
+        }
+        let mut once = seen.marks.clone();
+        once.sort_unstable();
+        once.dedup();
+        prop_assert_eq!(once.len(), seen.marks.len(), "no packet is marked twice");
+        prop_assert!(seen.marks.iter().all(|mark| seen.delivered.iter().any(|(_, id)| id == mark)));
     }
 
     /// Classes of which no packet is change nothing, and where all packets are marked none is dropped early: whatever is lost, the queue was full

@@ -107,7 +107,7 @@ fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u6
         {
             fetch(&mut link, due);
         }
-        link.handle(*now, *way, Packet { size: *size, ecn: *ecn, payload: *uid });
+        link.handle(*now, *way, Packet { size: *size, ecn: *ecn, flow: 0, payload: *uid });
     }
     // What happens at the very end is no longer part of a run.
     fetch(&mut link, end.checked_sub(Duration::from_nanos(1)).unwrap());
@@ -180,7 +180,7 @@ proptest! {
         seed in 0u64..1000,
         delay in 0u32..200,
         limit in 1u32..60,
-        kind in prop_oneof![Just("droptail"), Just("red")],
+        kind in prop_oneof![Just("droptail"), Just("red"), Just("codel"), Just("pie")],
         probability in 0f64..0.3,
         place in prop_oneof![Just("before-queue"), Just("after-transmission")],
         ties in prop_oneof![Just("drawn"), Just("scheduled")],
@@ -212,7 +212,7 @@ proptest! {
                 prop_assert_eq!(departure.at, due);
                 out.push(departure);
             }
-            let packet = Packet { size: *size, ecn: Ecn::NotEct, payload: (number, now) };
+            let packet = Packet { size: *size, ecn: Ecn::NotEct, flow: number as u64 % 3, payload: (number, now) };
             link.handle(now, Way::BOTH[usize::from(*back)], packet);
         }
         while let Some(due) = link.poll_timeout() {

@@ -128,7 +128,7 @@ fn those_are_lost_that_the_seed_says() {
     let mut emulator = Emulator::new([("a->b", &config), ("b->a", &config)], links.seed);
     for number in 0..COUNT {
         let now = Instant::from_millis(u64::from(number));
-        emulator.handle(now, Way::ToServer, Packet { size: 32, ecn: Ecn::NotEct, payload: number });
+        emulator.handle(now, Way::ToServer, Packet { size: 32, ecn: Ecn::NotEct, flow: 0, payload: number });
     }
     let expected: Vec<u32> =
         std::iter::from_fn(|| emulator.poll_transmit(Instant::from_secs(9))).map(|gone| gone.packet.payload).collect();

@@ -155,7 +155,7 @@ fn red_unit(run: &Outcome<'_>) -> Option<f64> {
     match &*bottleneck_link(run)?.queue {
         QueueOptions::Red(red) if red.in_bytes => Some(red.mean_packet.count() as f64 / PACKET_BYTES),
         QueueOptions::Red(_) => Some(1.0),
-        QueueOptions::DropTail(_) => None,
+        _ => None,
     }
 }
 

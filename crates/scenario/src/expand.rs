@@ -110,7 +110,7 @@ fn links(
         if table.events == Some(Events::One) && !one_event_is_enough {
             reader.wrong(
                 &path.key("events"),
-                "this queue may drop or mark a packet that it let in: its link needs events = \"two\", or leave events out",
+                "this queue decides about packets that it has let in: its link needs events = \"two\", or leave events out",
             );
         }
         if table.events == Some(Events::One) && ties == Ties::Scheduled {

@@ -135,9 +135,24 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
-            "link[0].events: this queue may drop or mark a packet that it let in: its link needs events = \"two\"",
+            "link[0].events: this queue decides about packets that it has let in: its link needs events = \"two\"",
         ),
         ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"codel\", targett = \"5ms\" }",
+            "link[0].queue: unknown key \"targett\"; did you mean \"target\"?",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"fq-codel\", quantum = \"100B\" }",
+            "link[0].queue.quantum: must be from 256B to 1MiB",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"drr\", classes = [{ dscp = [\"ef\"], quantum = \"1B\" }] }",
+            "link[0].queue.classes.quantum: must be from 64B to 1GB",
+        ),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "\"droptail\"",
@@ -146,7 +161,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "kind = \"droptail\", ",
             "",
-            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red"#,
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority"#,
         ),
         ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
         ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
@@ -231,9 +246,13 @@ fn files_that_cannot_be_read_are_told() {
 fn a_link_whose_queue_changes_its_mind_needs_two_events() {
     let front = "\"droptail\", drop = \"front\",";
     assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].two_events);
+    // Those that decide at departure do in any case.
+    for kind in ["codel", "pie", "fq-codel", "dualpi2", "drr", "priority"] {
+        assert!(changed("\"droptail\",", &format!("\"{kind}\",")).unwrap().scenario.links[0].two_events, "{kind}");
+    }
     let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
-    assert!(error.contains("link[0].events: this queue may drop or mark a packet that it let in"), "{error}");
+    assert!(error.contains("link[0].events: this queue decides about packets that it has let in"), "{error}");
 }
 
 #[test]

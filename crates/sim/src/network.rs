@@ -201,28 +201,33 @@ impl<O: Observer> Network<O> {
                 begun = Some(transmission);
             },
         );
+        if O::WATCHES && offer != Offer::Dropped(DropCause::Channel) {
+            self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
+        }
         if let Some(transmission) = &begun {
             note(meter, measured, &self.packets, transmission);
             if O::HOPS {
                 let Transmission { packet, start, end, .. } = transmission;
                 self.observer.hop_transmitted(packet.place(), *start, *end);
             }
-            if O::WATCHES {
-                // Watched links make events of all other transmissions: this is the newcomer's.
-                let packet = self.packets.get(transmission.packet);
-                self.observer.link_event(now.at, LinkEvent::Enqueue, number, packet);
-                self.observer.link_event(now.at, LinkEvent::Dequeue, number, packet);
+            // Watched links make events of all other transmissions: this is the newcomer's, which a queue may have marked for it.
+            if O::WATCHES && offer != Offer::Decided {
+                self.observer.link_event(now.at, LinkEvent::Dequeue, number, self.packets.get(transmission.packet));
             }
-        }
-        if O::WATCHES && begun.is_none() && offer != Offer::Dropped(DropCause::Channel) {
-            self.observer.link_event(now.at, LinkEvent::Enqueue, number, self.packets.get(handle));
         }
         meter.queue_seen(measured, now.at, link.waiting().0 as u32);
         if let Some(average) = common.average() {
             meter.red_average(measured, now.at, average);
             self.observer.average(now.at, number, average);
         }
-        if offer != Offer::Accepted {
+        if offer == Offer::Decided {
+            self.decided(now.at, number);
+            if O::WATCHES
+                && let Some(transmission) = &begun
+            {
+                self.observer.link_event(now.at, LinkEvent::Dequeue, number, self.packets.get(transmission.packet));
+            }
+        } else if offer != Offer::Accepted {
             self.not_just_accepted(now.at, number, handle, offer);
         }
         self.schedule_departure(number);
@@ -258,21 +263,27 @@ impl<O: Observer> Network<O> {
 
     /// A link's transmission ends.
     pub(crate) fn departure(&mut self, now: Moment, number: usize) {
-        let Port { link, meter } = &mut self.ports[number];
+        let Port { link, .. } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
         link.departure_pending = false;
-        let measured = &*self.measured;
-        let observer = &mut self.observer;
         if link.next_departure(common).is_some_and(|at| at <= now) {
-            link.depart(common, &mut self.packets, &mut self.events.history, |packets, transmission| {
-                note(meter, measured, packets, &transmission);
+            let mut begun = None;
+            link.depart(common, &mut self.packets, &mut self.events.history, |_, transmission| {
+                begun = Some(transmission);
+            });
+            if common.has_decided() {
+                self.decided(now.at, number);
+            }
+            if let Some(transmission) = &begun {
+                note(&mut self.ports[number].meter, &self.measured, &self.packets, transmission);
                 if O::HOPS {
-                    observer.hop_transmitted(transmission.packet.place(), transmission.start, transmission.end);
+                    let Transmission { packet, start, end, .. } = transmission;
+                    self.observer.hop_transmitted(packet.place(), *start, *end);
                 }
                 if O::WATCHES {
-                    observer.link_event(now.at, LinkEvent::Dequeue, number, packets.get(transmission.packet));
+                    self.observer.link_event(now.at, LinkEvent::Dequeue, number, self.packets.get(transmission.packet));
                 }
-            });
+            }
         }
         self.schedule_departure(number);
         self.schedule_arrival(number);

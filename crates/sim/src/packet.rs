@@ -47,6 +47,14 @@ impl headway_link::Item for Packet {
     fn dscp(&self) -> Dscp {
         self.dscp
     }
+    /// Each way of a flow, and of each of its sessions, which share ports once there are many.
+    fn flow(&self) -> u64 {
+        let session = match &self.body {
+            Body::Tcp(tcp) => tcp.session % 16_384,
+            _ => 0,
+        };
+        (u64::from(self.flow.0) << 15) | (u64::from(session) << 1) | u64::from(self.forward)
+    }
 }
 
 impl Body {

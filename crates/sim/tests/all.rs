@@ -1,5 +1,6 @@
 //! The simulator's tests in one program: each file is a module, and what they share is compiled once. `cargo test -p headway-sim --test all MODULE` runs one.
 
+mod aqm;
 mod attackers;
 mod bounds;
 mod captures;

@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 7] = [
+const QUEUES: [&str; 17] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -21,6 +21,16 @@ const QUEUES: [&str; 7] = [
     r#"{ kind = "red", dialect = "ns2", limit = "10packets" }"#,
     r#"{ kind = "red", limit = "6packets", min_threshold = "1packets", max_threshold = "3packets", queue_weight = 0.3, drop = "random" }"#,
     r#"{ kind = "red", limit = "9packets", min_threshold = "1packets", max_threshold = "6packets", queue_weight = 0.3, drop = "random", classes = [{ dscp = ["cs0"], on_congestion = "mark-head" }] }"#,
+    r#"{ kind = "codel", limit = "9packets", target = "4ms", interval = "20ms", maxpacket = "500B" }"#,
+    r#"{ kind = "codel", dialect = "linux", limit = "20kB", target = "2ms", interval = "30ms", ecn = true, ce_threshold = "5ms" }"#,
+    r#"{ kind = "pie", limit = "15packets", qdelay_ref = "6ms", max_burst = "20ms", mean_pktsize = "300B" }"#,
+    r#"{ kind = "pie", dialect = "linux", limit = "30kB", qdelay_ref = "5ms", t_update = "3ms", max_burst = "0s", alpha = 2, beta = 20, ecn = true, delay = "dequeue-rate", dq_threshold = "2kB" }"#,
+    r#"{ kind = "fq-codel", limit = "12packets", target = "4ms", interval = "20ms", maxpacket = "500B", flows = 4, ecn = false }"#,
+    r#"{ kind = "fq-codel", dialect = "linux", limit = "30packets", target = "2ms", interval = "30ms", quantum = "300B", ce_threshold = "5ms" }"#,
+    r#"{ kind = "dualpi2", limit = "20packets", target = "4ms", t_update = "4ms", rtt_max = "20ms" }"#,
+    r#"{ kind = "dualpi2", dialect = "linux", limit = "30kB", scheduler = "ts-fifo", alpha = 2, beta = 20 }"#,
+    r#"{ kind = "drr", limit = "6packets", quantum = "300B", classes = [{ dscp = ["ef"], quantum = "900B", limit = "2kB" }] }"#,
+    r#"{ kind = "priority", limit = "8kB", classes = [{ dscp = ["ef", "af41"], limit = "3packets" }] }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",
@@ -50,6 +60,8 @@ const TRANSPORTS: [&str; 9] = [
        source = { kind = "cbr", rate = "500kbps", payload = "900B" }"#,
 ];
 
+const DSCPS: [&str; 3] = ["cs0", "ef", "af11"];
+
 /// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes, of which some are busy hosts.
 fn network() -> impl Strategy<Value = String> {
     let node = 0usize..7;
@@ -57,7 +69,7 @@ fn network() -> impl Strategy<Value = String> {
         node.clone(),
         prop_oneof![Just("1Mbps"), Just("2Mbps"), Just("3Mbps"), Just("10Mbps")],
         0u32..30,
-        0usize..7,
+        0usize..QUEUES.len(),
         0usize..3,
     );
     let flow = (node.clone(), node, 0usize..9, prop_oneof![Just("0s"), Just("10ms"), Just("300ms")]);
@@ -94,7 +106,8 @@ fn network() -> impl Strategy<Value = String> {
             for (number, (from, to, transport, start)) in flows.iter().enumerate() {
                 let to = if from == to { (to + 1) % 7 } else { *to };
                 text += &format!(
-                    "[[flow]]\nname = \"f{number}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{start}\"\n{}\n",
+                    "[[flow]]\nname = \"f{number}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{start}\"\ndscp = \"{}\"\n{}\n",
+                    DSCPS[number % 3],
                     TRANSPORTS[*transport]
                 );
             }

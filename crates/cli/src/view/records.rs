@@ -138,7 +138,7 @@ impl Record {
     fn files(&self) -> Vec<ListedFile> {
         let there = |name: &'static str, path: PathBuf| {
             let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-            (data.len() > 0).then(|| ListedFile { name, bytes: data.len() })
+            (data.len() > 0).then_some(ListedFile { name, bytes: data.len() })
         };
         if self.in_progress() {
             return GROWING.into_iter().filter_map(|name| there(name, self.folder.growing(name))).collect();

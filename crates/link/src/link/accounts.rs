@@ -42,14 +42,17 @@ impl Link {
         if common.two_events { 0 } else { self.waiting_bytes }
     }
 
-    /// The packets that wait without a settled transmission (two events only): since when, and their size.
+    /// The packets that wait without a settled transmission (two events only): since when, and their size. In order, but where a queue has several lists.
     pub fn unsettled<'a, T: Item>(
         &self,
         common: &Common,
         pool: &'a Pool<T>,
     ) -> impl Iterator<Item = (Instant, Bytes)> + use<'a, T> {
         let from = if common.two_events { self.first_waiting } else { Handle::NONE };
-        list(pool, from).map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
+        let lists = common.discipline.heads().into_iter().chain([from]);
+        lists
+            .flat_map(move |from| list(pool, from))
+            .map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
     }
 
     /// The transmissions that are settled and end after `now`: the packet, start, end and size.
@@ -79,8 +82,9 @@ impl Link {
     }
 
     /// All packets on the link: waiting, in transmission, propagating.
-    pub fn on_link<'a, T>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + 'a {
-        list(pool, self.first).map(|(packet, _)| packet)
+    pub fn on_link<'a, T>(&self, common: &Common, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + use<'a, T> {
+        let lists = common.discipline.heads().into_iter().chain([self.first]);
+        lists.flat_map(move |from| list(pool, from)).map(|(packet, _)| packet)
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Offer {
     Dropped(DropCause),
     /// Marked, and then dropped; it is on no link.
     DroppedMarked(DropCause),
+    /// Let in; the queue has decided about it or others that wait, which [`poll_decision`](crate::Common::poll_decision) tells.
+    Decided,
     /// Let in, at the cost of another.
     Evicted {
         /// Whether the newcomer is to be marked.

@@ -1,6 +1,6 @@
 //! DropTail: first in, first out, refuse what does not fit.
 
-use super::{Arrival, Backlog, Verdict};
+use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 
@@ -49,15 +49,7 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        match self.limit {
-            QueueSize::Packets(0) => {
-                Err(OptionError::new("limit", "a queue of 0 packets passes nothing: write at least \"1packets\""))
-            }
-            QueueSize::Bytes(bytes) if bytes.count() == 0 => {
-                Err(OptionError::new("limit", "a queue of 0 bytes passes nothing: write at least \"1B\""))
-            }
-            _ => Ok(()),
-        }
+        check_limit(self.limit)
     }
 }
 
@@ -101,12 +93,6 @@ impl DropTail {
             Counts::WithTransmission => with_it < limit,
             Counts::BelowLimit => with_it < limit,
         }
-    }
-
-    #[inline]
-    #[expect(clippy::unused_self, reason = "one signature for every discipline")]
-    pub(super) fn average(&self) -> Option<f64> {
-        None
     }
 }
 

@@ -1,13 +1,25 @@
-//! Queue disciplines that decide about a packet when it arrives: DropTail and RED.
+//! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
+//! (CoDel, PIE, FQ-CoDel,
+//! DualPI2, DRR, priority).
 //!
-//! Each sees what waits ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`].
-//! The packets themselves stay in the [`Link`](crate::Link).
+//! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
+//! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
+//! several, and may drop or mark some of them each time that one leaves or comes ([`Decision`]).
 
+mod by_class;
+pub mod codel;
 pub mod droptail;
+pub mod drr;
+pub mod dualpi2;
+pub mod fq_codel;
+pub mod pie;
+pub mod priority;
 pub mod red;
 
+use crate::pool::{Handle, Item, Pool};
 use crate::unmarked::Unmarked;
-use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, Random, Rate, registry};
+use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, OptionError, QueueSize, Random, Rate, registry};
+use std::collections::VecDeque;
 
 registry! {
     /// Which packets a queue takes.
@@ -17,6 +29,27 @@ registry! {
     what "queue"; dispatch each;
     "droptail" => DropTail(droptail::Options, droptail::DropTail),
     "red" => Red(red::Options, Box<red::Red>),
+    "codel" => Codel(codel::Options, Box<codel::Codel>),
+    "pie" => Pie(pie::Options, Box<pie::Pie>),
+    "fq-codel" => FqCodel(fq_codel::Options, Box<fq_codel::FqCodel>),
+    "dualpi2" => DualPi2(dualpi2::Options, Box<dualpi2::DualPi2>),
+    "drr" => Drr(drr::Options, Box<drr::Drr>),
+    "priority" => Priority(priority::Options, Box<priority::Priority>),
+}
+
+/// `each!` of those that hold their packets.
+macro_rules! holding {
+    ($value:expr, $queue:ident => $body:expr, others => $others:expr) => {
+        match $value {
+            Discipline::DropTail(_) | Discipline::Red(_) => $others,
+            Discipline::Codel($queue) => $body,
+            Discipline::Pie($queue) => $body,
+            Discipline::FqCodel($queue) => $body,
+            Discipline::DualPi2($queue) => $body,
+            Discipline::Drr($queue) => $body,
+            Discipline::Priority($queue) => $body,
+        }
+    };
 }
 
 /// What the discipline must know of its link.
@@ -81,6 +114,64 @@ pub enum Verdict {
     },
 }
 
+/// What a queue has decided about a packet that waited, as it left or as another came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// To be marked Congestion Experienced.
+    Marked(Handle),
+    /// Dropped; it is on no link.
+    Dropped {
+        /// Which.
+        packet: Handle,
+        /// Since when it waited.
+        enqueued: Instant,
+        /// Why.
+        cause: DropCause,
+    },
+}
+
+/// A discipline that holds what waits, and decides at each departure what goes. Whoever drives it tells of each arrival and each departure at its own
+/// instant; what must happen at certain instants in between is made up for then, before anything else: nothing changes a queue meanwhile.
+pub(crate) trait Holds {
+    /// Decides about a packet that arrives at `now`: it is admitted, admitted and marked, or dropped.
+    fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict;
+
+    /// Takes a packet that was admitted, and whose slot tells since when it waits. Others, or itself, may be dropped for it.
+    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>);
+
+    /// The packet that leaves at `now`; `None` only if none waits, or none waits any more.
+    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle>;
+
+    /// Packets and bytes that wait.
+    fn waiting(&self) -> (u64, u64);
+
+    /// Where the lists of its packets begin.
+    fn heads(&self) -> Vec<Handle>;
+}
+
+impl Backlog {
+    /// What a queue does that refuses what would bring more than `limit` to wait. What finds the transmitter idle does not wait.
+    fn within(&self, limit: QueueSize, size: Bytes) -> Verdict {
+        let fits = match limit {
+            QueueSize::Packets(limit) => self.packets < limit,
+            QueueSize::Bytes(limit) => self.bytes.saturating_add(size.count()) <= limit.count(),
+        };
+        if fits || self.idle { Verdict::Admit } else { Verdict::Drop(DropCause::QueueFull) }
+    }
+}
+
+/// A queue has room for something.
+fn check_limit(limit: QueueSize) -> Result<(), OptionError> {
+    let wrong = |message| Err(OptionError::new("limit", message));
+    match limit {
+        QueueSize::Packets(0) => wrong("a queue of 0 packets passes nothing: write at least \"1packets\""),
+        QueueSize::Bytes(bytes) if bytes.count() == 0 => {
+            wrong("a queue of 0 bytes passes nothing: write at least \"1B\"")
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Discipline {
     /// Starts the discipline that the options describe, at time zero and idle.
     #[must_use]
@@ -88,13 +179,61 @@ impl Discipline {
         match options {
             QueueOptions::DropTail(options) => Self::DropTail(droptail::DropTail::new(options)),
             QueueOptions::Red(options) => Self::Red(Box::new(red::Red::new(options, facts))),
+            QueueOptions::Codel(options) => Self::Codel(Box::new(codel::Codel::new(options))),
+            QueueOptions::Pie(options) => Self::Pie(Box::new(pie::Pie::new(options))),
+            QueueOptions::FqCodel(options) => Self::FqCodel(Box::new(fq_codel::FqCodel::new(options))),
+            QueueOptions::DualPi2(options) => Self::DualPi2(Box::new(dualpi2::DualPi2::new(options, facts))),
+            QueueOptions::Drr(options) => Self::Drr(Box::new(drr::Drr::new(options))),
+            QueueOptions::Priority(options) => Self::Priority(Box::new(priority::Priority::new(options))),
         }
     }
 
     /// Decides about a packet that arrives at `now`.
     #[inline]
     pub fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
-        each!(self, discipline => discipline.admit(now, backlog, arrival, random))
+        match self {
+            Self::DropTail(queue) => queue.admit(now, backlog, arrival, random),
+            Self::Red(queue) => queue.admit(now, backlog, arrival, random),
+            _ => self.admit_to_held(now, backlog, arrival, random),
+        }
+    }
+
+    /// Out of the way of the others.
+    #[cold]
+    #[inline(never)]
+    fn admit_to_held(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+        holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
+    }
+
+    /// [`Holds::hold`] of one that does.
+    pub(crate) fn hold<T: Item>(
+        &mut self,
+        now: Instant,
+        packet: Handle,
+        pool: &mut Pool<T>,
+        told: &mut VecDeque<Decision>,
+    ) {
+        holding!(self, queue => queue.hold(now, packet, pool, told), others => ());
+    }
+
+    /// [`Holds::dequeue`] of one that does.
+    pub(crate) fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        told: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
+        holding!(self, queue => queue.dequeue(now, pool, told), others => None)
+    }
+
+    /// [`Holds::waiting`] of one that does.
+    pub(crate) fn waiting(&self) -> (u64, u64) {
+        holding!(self, queue => queue.waiting(), others => (0, 0))
+    }
+
+    /// [`Holds::heads`] of one that does.
+    pub(crate) fn heads(&self) -> Vec<Handle> {
+        holding!(self, queue => queue.heads(), others => Vec::new())
     }
 
     /// Whether a packet is let in unmarked for sure if no more than so many packets and bytes wait.
@@ -103,7 +242,7 @@ impl Discipline {
     pub fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
         match self {
             Self::DropTail(queue) => queue.fits(waiting, arrival.size),
-            Self::Red(_) => false,
+            _ => false,
         }
     }
 
@@ -112,7 +251,10 @@ impl Discipline {
     #[must_use]
     #[inline]
     pub fn average(&self) -> Option<f64> {
-        each!(self, discipline => discipline.average())
+        match self {
+            Self::Red(queue) => queue.average(),
+            _ => None,
+        }
     }
 }
 
@@ -124,7 +266,13 @@ impl QueueOptions {
         match self {
             Self::DropTail(options) => options.drop == droptail::Victim::Tail,
             Self::Red(options) => options.drop == red::Victim::Tail && !red::mark_at_the_head(&options.classes),
+            _ => false,
         }
+    }
+
+    /// Whether the queue holds its packets itself, and decides at each departure which goes.
+    pub(crate) fn decides_at_departure(&self) -> bool {
+        !matches!(self, Self::DropTail(_) | Self::Red(_))
     }
 
     /// The packets that may be marked while they wait, if any may be.

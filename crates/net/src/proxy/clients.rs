@@ -21,6 +21,13 @@ pub(super) struct ClientId {
     serial: u32,
 }
 
+impl ClientId {
+    /// One that no other client has.
+    pub(super) fn number(self) -> u64 {
+        self.serial.into()
+    }
+}
+
 /// A door of the proxy, by its number, and the address of who sends there.
 pub(super) type From = (usize, SocketAddr);
 

@@ -290,9 +290,10 @@ impl Proxy {
         }
         let beside = self.doors[door].beside.unwrap_or_else(|| headers(from.ip()));
         let size = (datagram.len() as u32).saturating_add_signed(beside);
+        let flow = client.id.number();
         let payload = Datagram { client: client.id, door, came: now, bytes: datagram.to_vec() };
         watch.came(&Seen { door, way, bytes: size, came: now });
-        self.link.handle(now, way, Packet { size, ecn: ecn(meta.ecn), payload });
+        self.link.handle(now, way, Packet { size, ecn: ecn(meta.ecn), flow, payload });
         self.tell_dropped(watch);
     }
 
@@ -309,7 +310,7 @@ impl Proxy {
         for _ in 0..SENT_AT_ONCE {
             let departure = self.link.poll_transmit(now);
             self.tell_dropped(watch);
-            let Some(Departure { at, way, packet: Packet { size, ecn, payload } }) = departure else { return };
+            let Some(Departure { at, way, packet: Packet { size, ecn, payload, .. } }) = departure else { return };
             let Datagram { client, door, came, bytes } = payload;
             let ends = &self.doors[door];
             let sent = self.clients.get(now, client).is_some_and(|client| match way {

@@ -6,7 +6,7 @@
 //! What is computed goes by the instants that are passed in, never by when somebody asks: a caller that comes late gets late what left in time, and
 //! [`Departure::at`] tells when that was.
 
-use headway_link::{Common, Config, Delivery, Handle, Item, Link, Offer, Pool, Transmission};
+use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, Transmission};
 use headway_record::{DropCounts, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub struct Packet<T> {
     pub size: u32,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Whose it is: what shares this is one flow to a queue that tells flows apart.
+    pub flow: u64,
     /// What it carries: the caller's.
     pub payload: T,
 }
@@ -53,6 +55,9 @@ impl<T> Item for Packet<T> {
     /// Sockets do not tell it.
     fn dscp(&self) -> Dscp {
         Dscp::CS0
+    }
+    fn flow(&self) -> u64 {
+        self.flow
     }
 }
 
@@ -208,12 +213,13 @@ impl<T: Default> Emulator<T> {
         }
         match offer {
             Offer::Accepted => {}
-            Offer::Marked => self.mark(way, handle),
-            Offer::MarkedAhead(ahead) => self.mark(way, ahead),
+            Offer::Marked => self.mark(self.now, way, handle),
+            Offer::MarkedAhead(ahead) => self.mark(self.now, way, ahead),
+            Offer::Decided => self.decided(self.now, way),
             Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(self.now, way, handle, cause),
             Offer::Evicted { marked, victim, cause } => {
                 if marked {
-                    self.mark(way, handle);
+                    self.mark(self.now, way, handle);
                 }
                 self.drop(self.now, way, victim, cause);
             }
@@ -296,6 +302,7 @@ impl<T: Default> Emulator<T> {
                     let Direction { link, common, meter, .. } = direction;
                     let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
                     link.depart(common, &mut self.packets, &mut self.history, begun);
+                    self.decided(at.at, way);
                 }
                 Some((at, way, _)) if at < until => self.arrive(at, way),
                 _ => return,
@@ -320,10 +327,24 @@ impl<T: Default> Emulator<T> {
         }
     }
 
-    fn mark(&mut self, way: Way, handle: Handle) {
+    /// What a queue has decided about packets that waited.
+    fn decided(&mut self, at: Instant, way: Way) {
+        while let Some(decision) = self.ways[way as usize].common.poll_decision() {
+            match decision {
+                Decision::Marked(handle) => self.mark(at, way, handle),
+                Decision::Dropped { packet, enqueued, cause } => {
+                    let bytes = self.packets.get(packet).size;
+                    self.ways[way as usize].meter.waited(&self.measured, enqueued, at, bytes);
+                    self.drop(at, way, packet, cause);
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, at: Instant, way: Way, handle: Handle) {
         let direction = &mut self.ways[way as usize];
         direction.counts.marked_packets += 1;
-        direction.meter.marked(&self.measured, self.now);
+        direction.meter.marked(&self.measured, at);
         let packet = self.packets.get_mut(handle);
         if packet.ecn.is_capable() {
             packet.ecn = Ecn::Ce;
@@ -373,7 +394,7 @@ mod tests {
     }
 
     fn packet(size: u32, payload: u32) -> Packet<u32> {
-        Packet { size, ecn: Ecn::NotEct, payload }
+        Packet { size, ecn: Ecn::NotEct, flow: 0, payload }
     }
 
     /// 1000 B at 2 Mb/s are 4 ms, and 10 ms of way: 14 ms, then every 4 ms. The way back is empty meanwhile.

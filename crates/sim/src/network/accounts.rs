@@ -2,6 +2,7 @@
 
 use super::{Network, Port};
 use crate::observe::Observer;
+use headway_link::Link;
 use headway_record::{ByFlow, LinkLabel, LinkSummary};
 use headway_units::{FlowId, Instant, Moment};
 
@@ -78,7 +79,8 @@ impl<O: Observer> Network<O> {
     /// Somebody on a path holds so many packets back.
     pub(crate) fn conservation(&self, held: usize) -> Conservation {
         let elsewhere = held + self.hosts.packets();
-        let on_links = self.ports.iter().map(|port| port.link.on_link(&self.packets).count()).sum::<usize>();
+        let on_link = |link: &Link| link.on_link(&self.commons[link.common as usize], &self.packets).count();
+        let on_links = self.ports.iter().map(|port| on_link(&port.link)).sum::<usize>();
         debug_assert_eq!(self.packets.alive(), on_links + elsewhere, "a packet that is nowhere is freed");
         Conservation {
             sent: self.next_uid,

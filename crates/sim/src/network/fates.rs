@@ -2,7 +2,7 @@
 
 use super::{Network, flow_packet};
 use crate::observe::{LinkEvent, Observer, Place};
-use headway_link::{Handle, Offer};
+use headway_link::{Decision, Handle, Offer};
 use headway_units::{DropCause, Instant};
 
 impl<O: Observer> Network<O> {
@@ -11,7 +11,7 @@ impl<O: Observer> Network<O> {
     pub(super) fn not_just_accepted(&mut self, now: Instant, number: usize, handle: Handle, offer: Offer) {
         let event = if offer == Offer::Dropped(DropCause::Channel) { LinkEvent::Lost } else { LinkEvent::Drop };
         let (marked, dropped) = match offer {
-            Offer::Accepted => (false, None),
+            Offer::Accepted | Offer::Decided => (false, None),
             Offer::Marked => (true, None),
             Offer::MarkedAhead(ahead) => {
                 self.mark(now, number, ahead);
@@ -29,6 +29,23 @@ impl<O: Observer> Network<O> {
         }
         if let Some((handle, cause)) = dropped {
             self.drop(now, number, handle, cause, event);
+        }
+    }
+
+    /// A link's queue has decided about packets that waited.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decided(&mut self, now: Instant, number: usize) {
+        let common = self.ports[number].link.common as usize;
+        while let Some(decision) = self.commons[common].poll_decision() {
+            match decision {
+                Decision::Marked(packet) => self.mark(now, number, packet),
+                Decision::Dropped { packet, enqueued, cause } => {
+                    let bytes = self.packets.get(packet).size;
+                    self.ports[number].meter.waited(&self.measured, enqueued, now, bytes);
+                    self.drop(now, number, packet, cause, LinkEvent::Drop);
+                }
+            }
         }
     }
 

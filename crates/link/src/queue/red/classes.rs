@@ -1,5 +1,6 @@
 //! Classes of traffic, told by the DSCP: what RED does with a packet of each that it would drop early.
 
+use crate::queue::by_class;
 use headway_units::{Dscp, OptionError};
 use serde::{Deserialize, Serialize};
 
@@ -55,17 +56,5 @@ pub(crate) fn mark_at_the_head(classes: &[Class]) -> bool {
 
 /// No class is without DSCPs, and none shares any.
 pub(super) fn check(classes: &[Class]) -> Result<(), OptionError> {
-    let wrong = |message: String| Err(OptionError::new("classes", message));
-    let mut taken = [false; Dscp::COUNT];
-    for (number, class) in classes.iter().enumerate() {
-        if class.dscp.is_empty() {
-            return wrong(format!("class {number} has no DSCP: write some, such as dscp = [\"af41\", \"ef\"]"));
-        }
-        for dscp in &class.dscp {
-            if std::mem::replace(&mut taken[usize::from(dscp.value())], true) {
-                return wrong(format!("the DSCP {dscp} stands twice: write it in one class, once"));
-            }
-        }
-    }
-    Ok(())
+    by_class::check(classes.iter().map(|class| &*class.dscp))
 }

@@ -1,5 +1,6 @@
 //! What a scenario says of RED.
 
+use super::super::check_limit;
 use super::classes::{self, Class};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold};
 use serde::{Deserialize, Serialize};
@@ -125,17 +126,9 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         let wrong = |key, message: &str| Err(OptionError::new(key, message));
-        match self.limit {
-            QueueSize::Packets(0) => {
-                return wrong("limit", "a queue of 0 packets passes nothing: write at least \"1packets\"");
-            }
-            QueueSize::Bytes(bytes) if bytes.count() == 0 => {
-                return wrong("limit", "a queue of 0 bytes passes nothing: write at least \"1B\"");
-            }
-            QueueSize::Bytes(_) if !self.in_bytes => {
-                return wrong("limit", "a limit in bytes needs in_bytes = true");
-            }
-            _ => {}
+        check_limit(self.limit)?;
+        if matches!(self.limit, QueueSize::Bytes(_)) && !self.in_bytes {
+            return wrong("limit", "a limit in bytes needs in_bytes = true");
         }
         if !self.in_bytes {
             for (key, threshold) in [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)] {

@@ -1,0 +1,211 @@
+use super::*;
+use headway_units::{Dscp, Options as _};
+
+struct Packet {
+    ecn: Ecn,
+}
+
+const SIZE: u32 = 1500;
+
+impl Item for Packet {
+    fn size(&self) -> u32 {
+        SIZE
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::CS0
+    }
+}
+
+/// A queue with packets that all came at time zero.
+struct Full {
+    codel: Codel,
+    pool: Pool<Packet>,
+    told: VecDeque<Decision>,
+    left: Vec<Handle>,
+}
+
+impl Full {
+    fn with(packets: usize, ecn: Ecn, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().unwrap();
+        let mut full = Self { codel: Codel::new(&options), pool: Pool::default(), told: VecDeque::new(), left: vec![] };
+        (0..packets).for_each(|_| full.come(Instant::ZERO, ecn));
+        full
+    }
+
+    fn come(&mut self, now: Instant, ecn: Ecn) {
+        let packet = self.pool.insert(Packet { ecn });
+        self.pool.slot_mut(packet).unwrap().since = now;
+        self.codel.hold(now, packet, &mut self.pool, &mut self.told);
+    }
+
+    /// One leaves at this instant; how many were dropped, and how many marked.
+    fn leave(&mut self, now: Instant) -> (usize, usize) {
+        let left = self.codel.dequeue(now, &mut self.pool, &mut self.told);
+        let marked = |decision: &Decision| matches!(decision, Decision::Marked(packet) if Some(*packet) == left);
+        let marks = self.told.iter().filter(|decision| marked(decision)).count();
+        let drops = self.told.len() - marks;
+        self.told.clear();
+        self.left.extend(left);
+        (drops, marks)
+    }
+}
+
+const fn us(micros: u64) -> Instant {
+    Instant::from_micros(micros)
+}
+
+/// Section 5.6: a queue that never empties is dropped from at the instants of `tests/data/codel-drop-times.csv` after the first, which is INTERVAL after the
+/// wait was first seen above TARGET.
+#[test]
+fn section_5_6_the_control_law() {
+    let text = include_str!("../../../tests/data/codel-drop-times.csv");
+    let expected: Vec<f64> =
+        text.lines().filter(|line| !line.starts_with(['#', 't'])).map(|line| line.parse().unwrap()).collect();
+    let mut full = Full::with(30_000, Ecn::NotEct, |_| {});
+    let (mut drops, mut due) = (vec![], vec![]);
+    for now in (5_000..).step_by(100).take(7_000) {
+        if full.leave(us(now)).0 > 0 {
+            drops.push(now);
+            due.push(full.codel.control.drop_next);
+        }
+    }
+    assert_eq!(drops[0], 105_000);
+    assert!(expected.len() == 10 && drops.len() > 11);
+    for (number, expected) in expected.iter().enumerate() {
+        let exact = 105e6 + expected * 1e9;
+        assert!((due[number] as f64 - exact).abs() < 10.0, "{number}: {} {exact}", due[number]);
+        // At the first departure from then on.
+        assert_eq!(drops[number + 1], (exact / 1e5).ceil() as u64 * 100, "{number}");
+    }
+}
+
+/// Section 5.5: what is below TARGET, or has one MTU behind it at most, is never dropped, and leaves the drop state.
+#[test]
+fn section_5_5_the_drop_state_is_left() {
+    let mut full = Full::with(60, Ecn::NotEct, |_| {});
+    let mut all = 0;
+    for now in (5_000..).step_by(5_000).take(70) {
+        all += full.leave(us(now)).0;
+        if full.codel.waiting().0 <= 1 {
+            assert!(!full.codel.control.dropping);
+        }
+    }
+    assert!(all >= 3 && full.left.len() + all == 60, "{all}");
+    // The last two went, whatever they had waited.
+    assert_eq!(full.codel.waiting(), (0, 0));
+    let mut low = Full::with(1000, Ecn::NotEct, |options| options.target = Duration::from_secs(10));
+    assert!((5_000..2_000_000).step_by(5_000).all(|now| low.leave(us(now)).0 == 0));
+}
+
+/// Section 5.5: who comes back to the drop state within 16 INTERVAL drops as fast as it did before, less what it began with the last time; later it begins
+/// anew.
+#[test]
+fn section_5_5_the_drop_state_remembers() {
+    for (pause_ms, remembers) in [(200, true), (2_000, false)] {
+        let mut full = Full::with(10_000, Ecn::NotEct, |_| {});
+        let mut now = 5_000;
+        while full.codel.control.count < 9 {
+            full.leave(us(now));
+            now += 1_000;
+        }
+        // The queue runs empty.
+        full.codel.queue = Sublist::default();
+        full.leave(us(now));
+        assert!(!full.codel.control.dropping);
+        let came = now + pause_ms * 1_000;
+        (0..1_000).for_each(|_| full.come(us(came), Ecn::NotEct));
+        now = came + 5_000;
+        while !full.codel.control.dropping {
+            full.leave(us(now));
+            now += 1_000;
+        }
+        assert_eq!(full.codel.control.count, if remembers { 8 } else { 1 }, "{pause_ms}");
+    }
+}
+
+/// With ECN a mark stands for each drop, at most one a departure, and what is not ECN-capable is dropped as ever.
+#[test]
+fn marks_stand_for_drops() {
+    for (ecn, capable) in [(Ecn::NotEct, false), (Ecn::Ect0, true), (Ecn::Ect1, true), (Ecn::Ce, true)] {
+        let count = |with_ecn| {
+            let mut full = Full::with(30_000, ecn, |options| options.ecn = with_ecn);
+            let told: Vec<_> = (5_000..700_000).step_by(100).map(|now| full.leave(us(now))).collect();
+            assert!(told.iter().all(|(_, marks)| *marks <= 1));
+            told.iter().fold((0, 0), |all, told| (all.0 + told.0, all.1 + told.1))
+        };
+        let (drops, none) = count(false);
+        assert!(drops > 10 && none == 0);
+        assert_eq!(count(true), if capable { (0, drops) } else { (drops, 0) }, "{ecn:?}");
+    }
+}
+
+/// Linux: a threshold marks what has waited longer, also outside of the drop state; ECT(1) alone if so chosen.
+#[test]
+fn the_ce_threshold_marks_by_the_wait_alone() {
+    for (ecn, [all, l4s]) in [(Ecn::NotEct, [0, 0]), (Ecn::Ect0, [2, 0]), (Ecn::Ect1, [2, 2])] {
+        for (which, expected) in [(CeThresholdMarks::Ect, all), (CeThresholdMarks::Ect1, l4s)] {
+            let mut full = Full::with(4, ecn, |options| {
+                (options.ce_threshold, options.ce_threshold_marks) = (Some(Duration::from_millis(1)), which);
+            });
+            let told: Vec<_> = [500, 1_000, 1_001, 3_000].map(|now| full.leave(us(now))).to_vec();
+            assert_eq!(told.iter().map(|told| told.1).sum::<usize>(), expected, "{ecn:?} {which:?}");
+            assert!(told[..2].iter().all(|told| *told == (0, 0)), "one that waited just so long is not marked");
+        }
+    }
+}
+
+/// Linux's 16 bits: by hand from 65535 / 65536 at count 1, x (3 - 2 x^2) / 2 is 0.50001 at count 2; after some steps at one count it is the root to
+/// 4 digits.
+#[test]
+fn newton_in_16_bits() {
+    let options = Options::preset(Dialect::Linux);
+    let law = Law::new(&options);
+    assert_eq!((law.tick, law.target, law.interval), (1024, 4_882, 97_656));
+    let mut control = Control { count: 2, ..Control::default() };
+    control.newton_step(&law);
+    assert!(control.rec_inv_sqrt.abs_diff(32_768) < 4, "{}", control.rec_inv_sqrt);
+    for count in [2_u32, 3, 10, 100, 1000] {
+        control.count = count;
+        control.rec_inv_sqrt = (65_536.0 / f64::from(count).sqrt() * 0.9) as u16;
+        (0..6).for_each(|_| control.newton_step(&law));
+        let exact = 97_656.0 / f64::from(count).sqrt();
+        let found = control.control_law(&law, 0) as f64;
+        assert!((found / exact - 1.0).abs() < 2e-3, "{count}: {found} {exact}");
+    }
+}
+
+#[test]
+fn the_limit_is_a_tail_drop() {
+    let codel = |limit: &str| {
+        let options = Options { limit: limit.parse().unwrap(), ..Options::preset(Dialect::Rfc) };
+        let mut codel = Codel::new(&options);
+        move |packets: u64, idle: bool| {
+            let backlog = Backlog { packets, bytes: packets * 1500, idle, idle_s: 0.0 };
+            let arrival = Arrival { size: Bytes::new(1500), ecn: Ecn::Ect0, dscp: Dscp::CS0 };
+            codel.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(1, "")) == Verdict::Admit
+        }
+    };
+    let (mut packets, mut bytes) = (codel("5packets"), codel("7500B"));
+    assert_eq!([packets(4, false), packets(5, false), bytes(4, false), bytes(5, false)], [true, false, true, false]);
+    // What is transmitted at once does not wait.
+    assert!(codel("1B")(0, true));
+}
+
+#[test]
+fn impossible_options_are_named() {
+    let wrong = |change: fn(&mut Options)| {
+        let mut options = Options::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().unwrap_err().key
+    };
+    assert_eq!(wrong(|options| options.limit = QueueSize::Packets(0)), "limit");
+    assert_eq!(wrong(|options| options.target = Duration::ZERO), "target");
+    assert_eq!(wrong(|options| options.interval = Duration::ZERO), "interval");
+    assert_eq!(wrong(|options| options.tick = Duration::ZERO), "tick");
+    assert_eq!(wrong(|options| options.tick = Duration::from_millis(2)), "tick");
+}

@@ -1,0 +1,320 @@
+//! FQ-CoDel (RFC 8290): a queue for each flow, as far as a hash tells them apart, served in turns, and CoDel in each.
+//!
+//! ```text
+//! arrival:    hash -> queue; one that was not active joins the new queues with credits = quantum. If more than the limit wait,
+//!             half of the queue with most bytes is dropped from its head, at most drop_batch packets
+//! departure:  the first of the new queues, else of the old:
+//!             credits spent -> credits += quantum, behind the old queues, and anew
+//!             what CoDel lets go leaves: credits -= its size
+//!             nothing -> a new queue goes behind the old ones, an old one is no longer active, and anew
+//! ```
+//!
+//! Section 3 says that a queue has spent its credits at zero, section 4.2 that it has below zero; Linux 6.1 and ns-3.37 take the first, and so do we unless told.
+//! A flow is what an [`Item`] says it is, in place of the five fields of its headers; the hash is salted with a draw, and is not Jenkins's.
+
+use super::codel::{self, CeThresholdMarks, Control, InverseSqrt, Law};
+use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use crate::pool::{Handle, Item, Pool};
+use crate::sublist::Sublist;
+use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, QueueSize, Random};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Options of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2, and for CoDel's as in `kind = "codel"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// How many packets may wait in all queues together (section 5.2.3).
+    pub limit: QueueSize,
+    /// How many queues there are, from 1 to 65536 (section 5.2.5).
+    pub flows: u32,
+    /// The bytes that a queue may send before it is another's turn, from 256B to 1MiB (section 5.2.4).
+    pub quantum: Bytes,
+    /// CoDel's, of each queue; above 0s.
+    pub target: Duration,
+    /// CoDel's; above 0s.
+    pub interval: Duration,
+    /// CoDel's: with no more behind the packet that leaves nothing is dropped.
+    pub maxpacket: Bytes,
+    /// What is compared with `maxpacket`.
+    pub maxpacket_of: MaxpacketOf,
+    /// Whether ECN-capable packets are marked instead of dropped (section 5.2.6).
+    pub ecn: bool,
+    /// ECN-capable packets that have waited longer are marked; absent: none is (section 5.2.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
+    /// Which of them.
+    pub ce_threshold_marks: CeThresholdMarks,
+    /// CoDel's: how 1 / sqrt(count) is computed.
+    pub inverse_sqrt: InverseSqrt,
+    /// CoDel's: times are counted in whole ones of this, from 1ns to 1ms.
+    pub tick: Duration,
+    /// How many packets are dropped at most at once when there are too many, from 1 to 65536 (section 4.1).
+    pub drop_batch: u32,
+    /// Half of what of the queue with most bytes is dropped then.
+    pub drop_half_of: HalfOf,
+    /// Whether CoDel counts these drops among its own (Linux).
+    pub drop_counts: bool,
+    /// When a queue has spent its credits.
+    pub spent_at: SpentAt,
+    /// What becomes of a new queue that is found empty.
+    pub retire: Retire,
+}
+
+/// What CoDel compares with `maxpacket` in a queue of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaxpacketOf {
+    /// What waits in the queue (section 4.2: CoDel runs on that queue).
+    Queue,
+    /// What waits in all queues (Linux).
+    All,
+}
+
+/// What is halved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HalfOf {
+    /// Its packets (section 4.1).
+    Packets,
+    /// Its bytes (Linux, ns-3).
+    Bytes,
+}
+
+/// When a queue has spent its credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpentAt {
+    /// When none are left.
+    Zero,
+    /// When there are less than none.
+    BelowZero,
+}
+
+/// What becomes of a new queue that is found empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retire {
+    /// It goes behind the old ones, and is no longer active when it is found there (section 4.2).
+    BehindOld,
+    /// The same, but if there are no old ones it is no longer active at once (Linux).
+    AtOnceIfAlone,
+}
+
+impl headway_units::Options for Options {
+    fn preset(dialect: Dialect) -> Self {
+        let linux = dialect == Dialect::Linux;
+        let codel::Options {
+            target, interval, maxpacket, ce_threshold, ce_threshold_marks, inverse_sqrt, tick, ..
+        } = codel::Options::preset(dialect);
+        Self {
+            limit: QueueSize::Packets(10_240),
+            flows: 1024,
+            quantum: Bytes::new(1514),
+            target,
+            interval,
+            maxpacket,
+            maxpacket_of: if linux { MaxpacketOf::All } else { MaxpacketOf::Queue },
+            ecn: true,
+            ce_threshold,
+            ce_threshold_marks,
+            inverse_sqrt,
+            tick,
+            drop_batch: 64,
+            drop_half_of: if linux { HalfOf::Bytes } else { HalfOf::Packets },
+            drop_counts: linux,
+            spent_at: SpentAt::Zero,
+            retire: if linux { Retire::AtOnceIfAlone } else { Retire::BehindOld },
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        let wrong = |key, message| Err(OptionError::new(key, message));
+        check_limit(self.limit)?;
+        if matches!(self.limit, QueueSize::Bytes(_)) {
+            return wrong("limit", "is counted in packets: write it like \"10240packets\"");
+        }
+        if !(1..=1 << 16).contains(&self.flows) {
+            return wrong("flows", "must be from 1 to 65536");
+        }
+        if !(256..=1 << 20).contains(&self.quantum.count()) {
+            return wrong("quantum", "must be from 256B to 1MiB");
+        }
+        if !(1..=1 << 16).contains(&self.drop_batch) {
+            return wrong("drop_batch", "must be from 1 to 65536");
+        }
+        codel::check_times(self.target, self.interval, self.tick)
+    }
+}
+
+impl Options {
+    fn codel(&self) -> codel::Options {
+        codel::Options {
+            limit: self.limit,
+            target: self.target,
+            interval: self.interval,
+            maxpacket: self.maxpacket,
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+            ce_threshold_marks: self.ce_threshold_marks,
+            inverse_sqrt: self.inverse_sqrt,
+            tick: self.tick,
+        }
+    }
+}
+
+/// One of the queues.
+#[derive(Debug, Default)]
+struct Flow {
+    queue: Sublist,
+    control: Control,
+    /// Bytes.
+    credits: i64,
+    /// Whether it is among the new or the old.
+    active: bool,
+}
+
+/// A running FQ-CoDel queue.
+#[derive(Debug)]
+pub struct FqCodel {
+    options: Options,
+    law: Law,
+    limit: u64,
+    quantum: i64,
+    salt: Option<u64>,
+    /// None as long as nothing has come.
+    flows: Vec<Flow>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: u64,
+    bytes: u64,
+}
+
+impl FqCodel {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            law: Law::new(&options.codel()),
+            limit: match options.limit {
+                QueueSize::Packets(packets) => packets,
+                // Is refused.
+                QueueSize::Bytes(bytes) => bytes.count(),
+            },
+            quantum: options.quantum.count() as i64,
+            salt: None,
+            flows: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            options: options.clone(),
+        }
+    }
+
+    /// The queue of a flow.
+    fn number(&self, flow: u64) -> u32 {
+        let mixed = (flow ^ self.salt.unwrap_or_default()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        ((u128::from(mixed) * u128::from(self.options.flows)) >> 64) as u32
+    }
+
+    /// Makes room at the expense of the queue with most bytes (section 4.1).
+    fn drop_batch<T: Item>(&mut self, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+        // Of several the one with the least number, as in Linux.
+        let most = self.flows.iter().map(|flow| flow.queue.bytes()).max().unwrap_or_default();
+        let Some(flow) = self.flows.iter_mut().find(|flow| flow.queue.bytes() == most) else { return };
+        let (packets, bytes) = flow.queue.waiting();
+        let mut dropped = 0;
+        loop {
+            let since = flow.queue.head(pool).map_or(Instant::ZERO, |(since, _)| since);
+            let Some(packet) = flow.queue.pop(pool) else { break };
+            told.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::QueueFull });
+            dropped += 1;
+            let is_half = match self.options.drop_half_of {
+                HalfOf::Packets => u64::from(dropped) >= packets / 2,
+                HalfOf::Bytes => bytes - flow.queue.bytes() >= bytes / 2,
+            };
+            if is_half || dropped >= self.options.drop_batch {
+                break;
+            }
+        }
+        if self.options.drop_counts {
+            flow.control.count_as_dropped(dropped);
+        }
+        let (left, left_bytes) = flow.queue.waiting();
+        self.packets -= packets - left;
+        self.bytes -= bytes - left_bytes;
+    }
+}
+
+impl Holds for FqCodel {
+    fn admit(&mut self, _: Instant, _: &Backlog, _: Arrival, random: &mut Random) -> Verdict {
+        self.salt.get_or_insert_with(|| random.bits());
+        Verdict::Admit
+    }
+
+    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+        if self.flows.is_empty() {
+            self.flows.resize_with(self.options.flows as usize, Flow::default);
+        }
+        let Some(item) = pool.slot(packet).map(|slot| &slot.item) else { return };
+        let number = self.number(item.flow());
+        self.packets += 1;
+        self.bytes += u64::from(item.size());
+        let flow = &mut self.flows[number as usize];
+        flow.queue.push(packet, pool);
+        if !flow.active {
+            (flow.active, flow.credits) = (true, self.quantum);
+            self.new.push_back(number);
+        }
+        if self.packets > self.limit {
+            self.drop_batch(pool, told);
+        }
+    }
+
+    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let number = *list.front()?;
+            let flow = &mut self.flows[number as usize];
+            let is_spent = match self.options.spent_at {
+                SpentAt::Zero => flow.credits <= 0,
+                SpentAt::BelowZero => flow.credits < 0,
+            };
+            if is_spent {
+                flow.credits += self.quantum;
+                list.pop_front();
+                self.old.push_back(number);
+                continue;
+            }
+            let (packets, bytes) = flow.queue.waiting();
+            let others = if self.options.maxpacket_of == MaxpacketOf::All { self.bytes - bytes } else { 0 };
+            let packet = flow.control.dequeue(&self.law, now, &mut flow.queue, others, pool, told);
+            let (left, left_bytes) = flow.queue.waiting();
+            self.packets -= packets - left;
+            self.bytes -= bytes - left_bytes;
+            if let Some(packet) = packet {
+                let size = pool.slot(packet).map_or(0, |slot| slot.item.size());
+                flow.credits -= i64::from(size);
+                return Some(packet);
+            }
+            list.pop_front();
+            if is_new && (self.options.retire == Retire::BehindOld || !self.old.is_empty()) {
+                self.old.push_back(number);
+            } else {
+                flow.active = false;
+            }
+        }
+    }
+
+    fn waiting(&self) -> (u64, u64) {
+        (self.packets, self.bytes)
+    }
+
+    fn heads(&self) -> Vec<Handle> {
+        self.flows.iter().map(|flow| flow.queue.first()).filter(|first| *first != Handle::NONE).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! PIE (RFC 8033): drops what arrives with a probability that a PI controller sets by the queueing delay.
+//!
+//! Every T_UPDATE, with the delay that is measured now and that of the last update (section 4.2):
+//!
+//! ```text
+//! p = alpha (delay - QDELAY_REF) + beta (delay - old), divided by 2048, 512, 128, 32, 8, 2 while drop_prob is below 1e-6, 1e-5, .. 0.1
+//! drop_prob += p; times 0.98 if the queue is idle; not below 0, not above 1
+//! burst_allowance -= T_UPDATE; not below 0
+//! ```
+//!
+//! At an arrival (section 4.4, appendix A): MAX_BURST is allowed anew if drop_prob is 0 and both delays are below QDELAY_REF / 2. As long as
+//! something of it is left nothing is dropped, nor while the old delay is below QDELAY_REF / 2 and drop_prob below 0.2, nor while at most two
+//! mean packets wait; else the packet is dropped, or marked, with drop_prob.
+//!
+//! Updates are due at each multiple of T_UPDATE since time zero, before whatever else happens at that instant. A queue that changes only when a packet comes or goes
+//! need not be woken for them: they are made up for when one does. Where a wait is measured, an empty queue has none: appendix A leaves the last one
+//! standing, by which the probability of an idle link would rise; Linux 6.1 and ns-3.37 do as we do.
+
+mod delay;
+
+pub use delay::Delay;
+
+use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use crate::pool::{Handle, Item, Pool};
+use crate::sublist::Sublist;
+use delay::Gauge;
+use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Probability, QueueSize, Random};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// How much may wait; what comes beyond that is dropped. (TAIL_DROP.)
+    pub limit: QueueSize,
+    /// The queueing delay aimed at; above 0s. (QDELAY_REF.)
+    pub qdelay_ref: Duration,
+    /// The time between updates of the probability, from 100us to 10s. (T_UPDATE.)
+    pub t_update: Duration,
+    /// How long a burst is let through. (MAX_BURST.)
+    pub max_burst: Duration,
+    /// What a second of delay beyond the reference adds to the probability at each update, above 0 to 1000 Hz.
+    pub alpha: f64,
+    /// What a second of delay more than at the last update adds to it, from 0 to 1000 Hz.
+    pub beta: f64,
+    /// Size of a packet: as long as two of these or less wait nothing is dropped early. (MEAN_PKTSIZE, which the RFC gives no value.)
+    pub mean_pktsize: Bytes,
+    /// Whether ECN-capable packets are marked instead of dropped (section 5.1).
+    pub ecn: bool,
+    /// From this probability on they are dropped too. (mark_ecnth, MAX_ECNTH.)
+    pub mark_ecnth: Probability,
+    /// How the queueing delay is measured.
+    pub delay: Delay,
+    /// Bytes that a measurement of the rate of departures takes, with `delay = "dequeue-rate"`; from 1B to 64KiB. (DQ_THRESHOLD.)
+    pub dq_threshold: Bytes,
+    /// Whether drops keep a distance from one another (section 5.4, accu_prob).
+    pub derandomize: bool,
+    /// Whether the probability, once it is 0.1, rises by 0.02 at most at an update (section 5.5).
+    pub cap_adjustment: bool,
+    /// When the probability decays.
+    pub decay: Decay,
+    /// Whether PIE is active only from when a third of the limit waits until the probability is 0 and the delays are below half of the reference
+    /// (section 5.3).
+    pub inactive_below: bool,
+}
+
+/// When PIE's probability decays by 2 % at each update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decay {
+    /// While the delay is 0, and was (section 4.2, appendix A).
+    Zero,
+    /// While it is below half of the reference, and was (appendix B).
+    Half,
+}
+
+impl headway_units::Options for Options {
+    fn preset(dialect: Dialect) -> Self {
+        let linux = dialect == Dialect::Linux;
+        Self {
+            limit: QueueSize::Packets(1000),
+            qdelay_ref: Duration::from_millis(15),
+            t_update: Duration::from_millis(15),
+            max_burst: Duration::from_millis(150),
+            alpha: 0.125,
+            beta: 1.25,
+            mean_pktsize: Bytes::new(1500),
+            ecn: false,
+            mark_ecnth: Probability::new(0.1).unwrap_or(Probability::ZERO),
+            delay: Delay::Timestamp,
+            dq_threshold: Bytes::new(1 << 14),
+            derandomize: linux,
+            cap_adjustment: linux,
+            decay: Decay::Zero,
+            inactive_below: false,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        check_limit(self.limit)?;
+        let wrong = |key, message| Err(OptionError::new(key, message));
+        if self.qdelay_ref.is_zero() {
+            return wrong("qdelay_ref", "must be above 0s: the RFC's is \"15ms\"");
+        }
+        if self.t_update < Duration::from_micros(100) || self.t_update > Duration::from_secs(10) {
+            return wrong("t_update", "must be from 100us to 10s: the RFC's is \"15ms\"");
+        }
+        if !(self.alpha > 0.0 && self.alpha <= 1000.0) {
+            return wrong("alpha", "must be above 0 and at most 1000");
+        }
+        if !(0.0..=1000.0).contains(&self.beta) {
+            return wrong("beta", "must be from 0 to 1000");
+        }
+        if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
+            return wrong("dq_threshold", "must be from 1B to 64KiB: the RFC's is \"16KiB\"");
+        }
+        Ok(())
+    }
+}
+
+/// The control of the probability, apart from packets (section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Control {
+    drop_prob: f64,
+    /// In s.
+    qdelay_old: f64,
+    /// In ns.
+    burst_allowance: u64,
+}
+
+/// A running PIE queue.
+#[derive(Debug)]
+pub struct Pie {
+    options: Options,
+    /// QDELAY_REF in s.
+    qdelay_ref: f64,
+    control: Control,
+    gauge: Gauge,
+    accu_prob: f64,
+    active: bool,
+    /// When the next update is due.
+    next_update: Instant,
+    queue: Sublist,
+}
+
+impl Pie {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            qdelay_ref: options.qdelay_ref.as_secs_f64(),
+            control: Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: options.max_burst.as_nanos() },
+            gauge: Gauge::new(options.delay, options.dq_threshold.count()),
+            accu_prob: 0.0,
+            active: !options.inactive_below,
+            next_update: Instant::ZERO + options.t_update,
+            queue: Sublist::default(),
+            options: options.clone(),
+        }
+    }
+
+    /// Makes up for the updates that were due until now.
+    fn update_until(&mut self, now: Instant) {
+        while self.next_update <= now {
+            let before = self.control;
+            if self.active {
+                self.calculate_drop_prob();
+            }
+            self.next_update += self.options.t_update;
+            // What one update does not change the next will not: nothing comes or goes in between.
+            if self.control == before {
+                let missed = now.since(self.next_update).as_nanos() / self.options.t_update.as_nanos();
+                self.next_update += self.options.t_update * missed;
+                if self.next_update <= now {
+                    self.next_update += self.options.t_update;
+                }
+            }
+        }
+    }
+
+    /// An update (section 4.2, `calculate_drop_prob` of appendix A).
+    fn calculate_drop_prob(&mut self) {
+        let Self { options, qdelay_ref, control, .. } = self;
+        let delay = self.gauge.delay(self.queue.bytes());
+        let mut p = options.alpha * (delay - *qdelay_ref) + options.beta * (delay - control.qdelay_old);
+        p /= match control.drop_prob {
+            prob if prob < 1e-6 => 2048.0,
+            prob if prob < 1e-5 => 512.0,
+            prob if prob < 1e-4 => 128.0,
+            prob if prob < 1e-3 => 32.0,
+            prob if prob < 1e-2 => 8.0,
+            prob if prob < 1e-1 => 2.0,
+            _ => 1.0,
+        };
+        if options.cap_adjustment && control.drop_prob >= 0.1 {
+            p = p.min(0.02);
+        }
+        control.drop_prob += p;
+        let decays = match options.decay {
+            Decay::Zero => delay == 0.0 && control.qdelay_old == 0.0,
+            Decay::Half => delay < *qdelay_ref / 2.0 && control.qdelay_old < *qdelay_ref / 2.0,
+        };
+        if decays {
+            control.drop_prob *= 0.98;
+        }
+        control.drop_prob = control.drop_prob.clamp(0.0, 1.0);
+        control.qdelay_old = delay;
+        control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
+    }
+
+    /// Whether a packet is to be dropped (`drop_early` of appendices A and B).
+    fn drop_early(&mut self, waiting: u64, random: &mut Random) -> bool {
+        let Control { drop_prob, qdelay_old, .. } = self.control;
+        let is_spared = qdelay_old < self.qdelay_ref / 2.0 && drop_prob < 0.2;
+        if is_spared || waiting <= self.options.mean_pktsize.count().saturating_mul(2) {
+            return false;
+        }
+        if self.options.derandomize {
+            if drop_prob == 0.0 {
+                self.accu_prob = 0.0;
+            }
+            self.accu_prob += drop_prob;
+            if self.accu_prob < 0.85 {
+                return false;
+            }
+            if self.accu_prob >= 8.5 {
+                return true;
+            }
+        }
+        random.uniform() < drop_prob
+    }
+
+    /// Section 5.3, behind each arrival, when so many bytes wait.
+    fn switch(&mut self, waiting: u64, packets: u64, now: Instant) {
+        let is_third = match self.options.limit {
+            QueueSize::Packets(limit) => packets >= limit / 3,
+            QueueSize::Bytes(limit) => waiting >= limit.count() / 3,
+        };
+        if !self.active && is_third {
+            self.active = true;
+            self.control =
+                Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: self.options.max_burst.as_nanos() };
+            self.accu_prob = 0.0;
+            self.gauge.begin(now);
+            self.next_update = now + self.options.t_update;
+        }
+        let half = self.qdelay_ref / 2.0;
+        let is_over =
+            self.control.drop_prob == 0.0 && self.control.qdelay_old < half && self.gauge.delay(waiting) < half;
+        // Else what was switched on for its length would be switched off at once.
+        if is_over && !is_third {
+            self.active = false;
+        }
+    }
+}
+
+impl Holds for Pie {
+    fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+        self.update_until(now);
+        let mut verdict = backlog.within(self.options.limit, arrival.size);
+        if verdict != Verdict::Admit {
+            self.accu_prob = 0.0;
+        } else if self.active {
+            let half = self.qdelay_ref / 2.0;
+            let Control { drop_prob, qdelay_old, burst_allowance } = &mut self.control;
+            if *drop_prob == 0.0 && *qdelay_old < half && self.gauge.delay(backlog.bytes) < half {
+                *burst_allowance = self.options.max_burst.as_nanos();
+            }
+            if *burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
+                // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
+                self.accu_prob = 0.0;
+                let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
+                let capable = marks && arrival.ecn.is_capable();
+                verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
+            }
+        }
+        if self.options.inactive_below {
+            let more = u64::from(matches!(verdict, Verdict::Admit | Verdict::Mark));
+            self.switch(backlog.bytes + more * arrival.size.count(), backlog.packets + more, now);
+        }
+        verdict
+    }
+
+    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+        self.queue.push(packet, pool);
+    }
+
+    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) -> Option<Handle> {
+        self.update_until(now);
+        let (since, size) = self.queue.head(pool)?;
+        let packet = self.queue.pop(pool);
+        self.gauge.leaves(now, since, size, self.queue.bytes());
+        packet
+    }
+
+    fn waiting(&self) -> (u64, u64) {
+        self.queue.waiting()
+    }
+
+    fn heads(&self) -> Vec<Handle> {
+        vec![self.queue.first()]
+    }
+}
+
+#[cfg(test)]
+mod tests;

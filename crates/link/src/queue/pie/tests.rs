@@ -1,0 +1,306 @@
+use super::*;
+use headway_units::{Dscp, Ecn, Options as _};
+
+struct Packet;
+
+const SIZE: u32 = 1000;
+
+impl Item for Packet {
+    fn size(&self) -> u32 {
+        SIZE
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::CS0
+    }
+}
+
+fn pie(change: impl FnOnce(&mut Options)) -> Pie {
+    let mut options = Options::preset(Dialect::Rfc);
+    change(&mut options);
+    options.check().unwrap();
+    Pie::new(&options)
+}
+
+fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// The delay is measured as this.
+fn measured(pie: &mut Pie, delay: f64) {
+    pie.gauge.leaves(Instant::ZERO + Duration::from_secs_f64(delay), Instant::ZERO, SIZE, 1);
+}
+
+/// A packet arrives when so many bytes wait.
+fn arrive(pie: &mut Pie, now: Instant, bytes: u64, ecn: Ecn, random: &mut Random) -> Verdict {
+    let backlog = Backlog { packets: bytes / u64::from(SIZE), bytes, idle: bytes == 0, idle_s: 0.0 };
+    pie.admit(now, &backlog, Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
+}
+
+/// One with this probability, whose bursts are over.
+fn dropping(drop_prob: f64, change: impl FnOnce(&mut Options)) -> Pie {
+    let mut pie = pie(change);
+    measured(&mut pie, 0.02);
+    pie.control = Control { drop_prob, qdelay_old: 0.02, burst_allowance: 0 };
+    pie
+}
+
+/// Section 4.2: the delays of `tests/data/pie-drop-probability.csv`.
+#[test]
+fn section_4_2_the_probability_follows_the_delay() {
+    let mut pie = pie(|options| options.cap_adjustment = true);
+    let rows = include_str!("../../../tests/data/pie-drop-probability.csv");
+    let rows = rows.lines().filter(|line| !line.starts_with(['#', 'd']));
+    let mut count = 0;
+    for row in rows {
+        let (delay, p) = row.split_once(',').unwrap();
+        measured(&mut pie, delay.parse().unwrap());
+        pie.calculate_drop_prob();
+        let (p, found): (f64, f64) = (p.parse().unwrap(), pie.control.drop_prob);
+        assert!((found - p).abs() <= 1e-12 * p.max(1e-3), "{row}: {found}");
+        count += 1;
+    }
+    assert_eq!(count, 9);
+}
+
+/// Section 4.2: each step of the ladder divides by its own number, at its own edge. The delay stays 16 ms above the reference, so that a step is alpha times
+/// that over the divisor; section 5.5 bounds it from 0.1 on.
+#[test]
+fn section_4_2_the_ladder_and_its_edges() {
+    for (drop_prob, divisor) in [
+        (0.0, 2048.0),
+        (1e-6, 512.0),
+        (9.9e-6, 512.0),
+        (1e-5, 128.0),
+        (1e-4, 32.0),
+        (1e-3, 8.0),
+        (1e-2, 2.0),
+        (0.0999, 2.0),
+        (0.1, 1.0),
+    ] {
+        for (cap, alpha, most) in [(false, 100.0, f64::INFINITY), (true, 100.0, 0.02), (true, 0.125, 0.02)] {
+            let mut pie = dropping(drop_prob, |options| (options.cap_adjustment, options.alpha) = (cap, alpha));
+            measured(&mut pie, 0.031);
+            pie.control.qdelay_old = 0.031;
+            pie.calculate_drop_prob();
+            let step = alpha * 0.016 / divisor;
+            let step = if drop_prob >= 0.1 { step.min(most) } else { step };
+            let (found, expected) = (pie.control.drop_prob, (drop_prob + step).min(1.0));
+            assert!((found - expected).abs() < 1e-12, "{drop_prob} {cap} {alpha}: {found} {expected}");
+        }
+    }
+}
+
+/// Section 4.2 and appendix B: when the probability decays.
+#[test]
+fn section_4_2_decay() {
+    for (decay, delay, old, decays) in [
+        (Decay::Zero, 0.0, 0.0, true),
+        (Decay::Zero, 0.001, 0.0, false),
+        (Decay::Zero, 0.0, 0.001, false),
+        (Decay::Half, 0.007, 0.007, true),
+        (Decay::Half, 0.0075, 0.0, false),
+        (Decay::Half, 0.0, 0.0075, false),
+    ] {
+        let mut pie = dropping(0.5, |options| (options.decay, options.alpha, options.beta) = (decay, 1e-9, 0.0));
+        measured(&mut pie, delay);
+        pie.control.qdelay_old = old;
+        pie.calculate_drop_prob();
+        let expected = if decays { 0.49 } else { 0.5 };
+        assert!((pie.control.drop_prob - expected).abs() < 1e-6, "{decay:?} {delay} {old}");
+    }
+}
+
+/// Section 4.1: what is spared, whatever the probability.
+#[test]
+fn section_4_1_work_conserving() {
+    let mut random = Random::new(1, "pie");
+    for (drop_prob, old, bytes, spared) in [
+        (0.19, 0.0074, 10_000, true),
+        (0.2, 0.0074, 10_000, false),
+        (0.19, 0.0075, 10_000, false),
+        (1.0, 0.02, 3_000, true),
+        (1.0, 0.02, 3_001, false),
+    ] {
+        let mut pie = dropping(drop_prob, |_| {});
+        pie.control.qdelay_old = old;
+        let drops = (0..1000).filter(|_| pie.drop_early(bytes, &mut random)).count() as f64;
+        let expected = if spared { 0.0 } else { 1000.0 * drop_prob };
+        assert!(
+            (drops - expected).abs() <= 3.0 * (expected * (1.0 - drop_prob)).sqrt(),
+            "{drop_prob} {old} {bytes}: {drops}"
+        );
+    }
+}
+
+/// Section 4.4: MAX_BURST is ten updates. It is allowed anew only if there is no congestion.
+#[test]
+fn section_4_4_burst_tolerance() {
+    let mut random = Random::new(1, "pie");
+    let mut pie = pie(|_| {});
+    pie.control.drop_prob = 1.0;
+    measured(&mut pie, 0.02);
+    for now in 0..300 {
+        let verdict = arrive(&mut pie, ms(now), 10_000, Ecn::NotEct, &mut random);
+        let expected = if now < 150 { Verdict::Admit } else { Verdict::Drop(DropCause::Early) };
+        assert_eq!(verdict, expected, "{now}");
+    }
+    for (drop_prob, delay, old, anew) in [
+        (0.0, 0.007, 0.007, true),
+        (1e-9, 0.007, 0.007, false),
+        (0.0, 0.0075, 0.007, false),
+        (0.0, 0.007, 0.0075, false),
+    ] {
+        (pie.control.drop_prob, pie.control.qdelay_old) = (drop_prob, old);
+        pie.control.burst_allowance = 0;
+        measured(&mut pie, delay);
+        arrive(&mut pie, ms(299), 10_000, Ecn::NotEct, &mut random);
+        assert_eq!(pie.control.burst_allowance, if anew { 150_000_000 } else { 0 }, "{drop_prob} {delay} {old}");
+    }
+}
+
+/// Section 5.1: capable packets are marked below mark_ecnth.
+#[test]
+fn section_5_1_ecn() {
+    let mut random = Random::new(1, "pie");
+    let drop = Verdict::Drop(DropCause::Early);
+    for (ecn, uses, drop_prob, expected) in [
+        (Ecn::Ect0, true, 0.0999, Verdict::Mark),
+        (Ecn::Ect1, true, 0.0999, Verdict::Mark),
+        (Ecn::Ect0, true, 0.1, drop),
+        (Ecn::NotEct, true, 0.0999, drop),
+        (Ecn::Ect0, false, 0.0999, drop),
+    ] {
+        let mut pie = dropping(drop_prob, |options| options.ecn = uses);
+        let verdicts: Vec<_> = (0..1000).map(|_| arrive(&mut pie, ms(1), 10_000, ecn, &mut random)).collect();
+        let chosen: Vec<_> = verdicts.into_iter().filter(|verdict| *verdict != Verdict::Admit).collect();
+        assert!(!chosen.is_empty() && chosen.iter().all(|verdict| *verdict == expected), "{ecn:?} {uses} {drop_prob}");
+    }
+}
+
+/// Section 5.2, worked by hand: 16384 B are 17 packets of 1000 B. They leave one each ms, and the queue holds more: the first 17 behind the start of a
+/// measurement take 17 ms, in which the next begins. 20000 B are then 17 ms x 20000 / 16384.
+#[test]
+fn section_5_2_dequeue_rate() {
+    let mut gauge = Gauge::new(Delay::DequeueRate, 1 << 14);
+    assert_eq!(gauge.delay(20_000), 0.0);
+    for now in 0..=17 {
+        gauge.leaves(ms(now), ms(now), SIZE, 20_000);
+    }
+    assert!((gauge.delay(20_000) - 0.017 * 20_000.0 / 16_384.0).abs() < 1e-12);
+    // At half of the rate: a quarter of the new time, as 16384 is of 65536.
+    for now in (19..=51).step_by(2) {
+        gauge.leaves(ms(now), ms(now), SIZE, 20_000);
+    }
+    assert!((gauge.delay(16_384) - (0.25 * 0.034 + 0.75 * 0.017)).abs() < 1e-12, "{}", gauge.delay(16_384));
+    // While little waits nothing is measured.
+    let mut short = Gauge::new(Delay::DequeueRate, 1 << 14);
+    (0..100).for_each(|now| short.leaves(ms(now), ms(now), SIZE, 16_383));
+    assert_eq!(short.delay(16_383), 0.0);
+}
+
+/// Section 5.4: no drop before accu_prob is 0.85, and one for sure at 8.5.
+#[test]
+fn section_5_4_derandomization() {
+    let mut random = Random::new(1, "pie");
+    let mut pie = dropping(0.01, |options| options.derandomize = true);
+    let drops: Vec<_> = (0..100_000)
+        .filter(|_| matches!(arrive(&mut pie, ms(1), 10_000, Ecn::NotEct, &mut random), Verdict::Drop(_)))
+        .collect();
+    let gaps: Vec<_> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // 0.85 and 8.5 at 0.01 a packet, where the sums of hundredths are off by a last bit.
+    assert!(gaps.iter().all(|gap| (85..=851).contains(gap)), "{:?}", (gaps.iter().min(), gaps.iter().max()));
+    pie.control.drop_prob = 0.0;
+    assert!(!pie.drop_early(10_000, &mut random) && pie.accu_prob == 0.0);
+}
+
+/// Section 5.3: it sleeps until a third of the limit waits.
+#[test]
+fn section_5_3_active_and_inactive() {
+    let mut random = Random::new(1, "pie");
+    for limit in ["30packets", "30kB"] {
+        let mut pie = pie(|options| {
+            (options.inactive_below, options.limit) = (true, limit.parse().unwrap());
+        });
+        let mut come = |pie: &mut Pie, now, bytes| _ = arrive(pie, ms(now), bytes, Ecn::NotEct, &mut random);
+        pie.control.drop_prob = 0.5;
+        come(&mut pie, 100, 8_000);
+        assert!(!pie.active && pie.control.drop_prob == 0.5, "nothing is updated");
+        come(&mut pie, 107, 9_000);
+        assert!(pie.active && pie.control.drop_prob == 0.0);
+        assert_eq!(pie.next_update, ms(122));
+        measured(&mut pie, 0.1);
+        come(&mut pie, 140, 8_000);
+        assert!(pie.active && pie.control.drop_prob > 0.0);
+        (pie.control.drop_prob, pie.control.qdelay_old) = (0.0, 0.0);
+        measured(&mut pie, 0.0);
+        come(&mut pie, 141, 8_000);
+        assert!(!pie.active, "{limit}");
+    }
+}
+
+/// Whoever asks rarely finds what he finds who asks each ms; and a link that was idle for a year, at once.
+#[test]
+fn updates_are_made_up_for() {
+    for (delay, t_update) in [(0.0, 15), (0.003, 15), (0.031, 7), (0.015, 1)] {
+        let start = |pie: &mut Pie| {
+            pie.control.drop_prob = 0.3;
+            measured(pie, delay);
+        };
+        let [mut often, mut rarely] = [0; 2].map(|_| pie(|options| options.t_update = Duration::from_millis(t_update)));
+        start(&mut often);
+        start(&mut rarely);
+        for now in 0..=40_000 {
+            often.update_until(ms(now));
+            if now % 9_973 == 0 {
+                rarely.update_until(ms(now));
+                assert_eq!((rarely.control, rarely.next_update), (often.control, often.next_update), "{now}");
+            }
+        }
+        rarely.update_until(Instant::from_secs(31_557_600));
+        assert!(rarely.next_update > Instant::from_secs(31_557_600));
+        assert_eq!(rarely.next_update.as_nanos() % (t_update * 1_000_000), 0);
+    }
+}
+
+/// A queue measures what its packets wait, and an empty one has no delay.
+#[test]
+fn the_wait_of_the_last_that_left() {
+    let (mut pie, mut pool) = (pie(|_| {}), Pool::default());
+    let mut told = VecDeque::new();
+    for at in [0, 10] {
+        let packet = pool.insert(Packet);
+        pool.slot_mut(packet).unwrap().since = ms(at);
+        pie.hold(ms(at), packet, &mut pool, &mut told);
+    }
+    assert!(pie.dequeue(ms(12), &mut pool, &mut told).is_some());
+    assert_eq!((pie.gauge.delay(0), pie.waiting()), (0.012, (1, 1000)));
+    assert!(pie.dequeue(ms(40), &mut pool, &mut told).is_some());
+    assert_eq!((pie.gauge.delay(0), pie.waiting()), (0.0, (0, 0)));
+    assert_eq!(pie.dequeue(ms(41), &mut pool, &mut told), None);
+    // The update at 15 ms found a wait of 12 ms, that at 30 too; those at 45 and 60 none.
+    pie.update_until(ms(44));
+    assert_eq!(pie.control.qdelay_old, 0.012);
+    pie.update_until(ms(45));
+    assert_eq!(pie.control.qdelay_old, 0.0);
+}
+
+#[test]
+fn impossible_options_are_named() {
+    let wrong = |change: fn(&mut Options)| {
+        let mut options = Options::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().unwrap_err().key
+    };
+    assert_eq!(wrong(|options| options.limit = QueueSize::Bytes(Bytes::new(0))), "limit");
+    assert_eq!(wrong(|options| options.qdelay_ref = Duration::ZERO), "qdelay_ref");
+    assert_eq!(wrong(|options| options.t_update = Duration::from_micros(99)), "t_update");
+    assert_eq!(wrong(|options| options.t_update = Duration::from_secs(11)), "t_update");
+    assert_eq!(wrong(|options| options.alpha = 0.0), "alpha");
+    assert_eq!(wrong(|options| options.alpha = f64::NAN), "alpha");
+    assert_eq!(wrong(|options| options.beta = -0.1), "beta");
+    assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(0)), "dq_threshold");
+    assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(65_537)), "dq_threshold");
+}

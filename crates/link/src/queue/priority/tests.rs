@@ -1,0 +1,51 @@
+use super::*;
+use headway_units::{Ecn, Options as _};
+
+struct Packet(Dscp);
+
+impl Item for Packet {
+    fn size(&self) -> u32 {
+        100
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn dscp(&self) -> Dscp {
+        self.0
+    }
+}
+
+fn class(names: &[&str]) -> Class {
+    Class { dscp: names.iter().map(|name| name.parse().unwrap()).collect(), limit: None }
+}
+
+/// The first class first, in it who came first; packets of no class last.
+#[test]
+fn classes_leave_in_their_order() {
+    let options = Options { classes: vec![class(&["ef", "va"]), class(&["af41"])], ..Options::preset(Dialect::Rfc) };
+    options.check().unwrap();
+    let (mut queue, mut pool, mut told) = (Priority::new(&options), Pool::default(), VecDeque::new());
+    for name in ["cs0", "af41", "va", "cs7", "ef", "af41"] {
+        let packet = pool.insert(Packet(name.parse().unwrap()));
+        queue.hold(Instant::ZERO, packet, &mut pool, &mut told);
+    }
+    assert_eq!(queue.waiting(), (6, 600));
+    let mut leave = || queue.dequeue(Instant::ZERO, &mut pool, &mut told).map(|packet| pool.get(packet).0.to_string());
+    let left: Vec<_> = std::iter::from_fn(&mut leave).collect();
+    assert_eq!(left, ["va", "ef", "af41", "af41", "cs0", "cs7"]);
+    assert!(told.is_empty());
+}
+
+#[test]
+fn impossible_options_are_named() {
+    let wrong = |options: Options| {
+        let error = options.check().unwrap_err();
+        (error.key, error.tables)
+    };
+    let preset = || Options::preset(Dialect::Rfc);
+    assert_eq!(wrong(Options { limit: QueueSize::Packets(0), ..preset() }), ("limit", vec![]));
+    let limited = Class { limit: Some(QueueSize::Packets(0)), ..class(&["ef"]) };
+    assert_eq!(wrong(Options { classes: vec![limited], ..preset() }), ("limit", vec!["classes"]));
+    assert_eq!(wrong(Options { classes: vec![class(&[])], ..preset() }), ("classes", vec![]));
+    assert_eq!(wrong(Options { classes: vec![class(&["ef"]), class(&["ef"])], ..preset() }), ("classes", vec![]));
+}

@@ -1,0 +1,105 @@
+//! Waiting packets in order, of which a queue may have several.
+
+use crate::pool::{Handle, Item, Pool};
+use headway_units::Instant;
+
+/// A list through the pool of packets that wait, and their sum.
+#[derive(Debug)]
+pub(crate) struct Sublist {
+    first: Handle,
+    last: Handle,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Default for Sublist {
+    fn default() -> Self {
+        Self { first: Handle::NONE, last: Handle::NONE, packets: 0, bytes: 0 }
+    }
+}
+
+impl Sublist {
+    /// A packet waits behind all others here.
+    pub(crate) fn push<T: Item>(&mut self, packet: Handle, pool: &mut Pool<T>) {
+        let Some(slot) = pool.slot_mut(packet) else { return };
+        slot.next = Handle::NONE;
+        self.packets += 1;
+        self.bytes += u64::from(slot.item.size());
+        match pool.slot_mut(self.last) {
+            Some(last) => last.next = packet,
+            None => self.first = packet,
+        }
+        self.last = packet;
+    }
+
+    /// Takes the packet that has waited longest.
+    pub(crate) fn pop<T: Item>(&mut self, pool: &mut Pool<T>) -> Option<Handle> {
+        let packet = self.first;
+        let slot = pool.slot_mut(packet)?;
+        self.first = std::mem::replace(&mut slot.next, Handle::NONE);
+        if self.first == Handle::NONE {
+            self.last = Handle::NONE;
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(slot.item.size());
+        Some(packet)
+    }
+
+    /// The packet that has waited longest: since when, and its IP bytes.
+    pub(crate) fn head<T: Item>(&self, pool: &Pool<T>) -> Option<(Instant, u32)> {
+        pool.slot(self.first).map(|slot| (slot.since, slot.item.size()))
+    }
+
+    /// Where the list begins.
+    pub(crate) const fn first(&self) -> Handle {
+        self.first
+    }
+
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// IP bytes.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Packets and bytes.
+    pub(crate) const fn waiting(&self) -> (u64, u64) {
+        (self.packets, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Dscp, Ecn};
+
+    impl Item for u32 {
+        fn size(&self) -> u32 {
+            *self
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn dscp(&self) -> Dscp {
+            Dscp::CS0
+        }
+    }
+
+    #[test]
+    fn first_in_first_out_and_empty_again() {
+        let (mut pool, mut list) = (Pool::default(), Sublist::default());
+        for _ in 0..2 {
+            let packets = [40, 1500, 7].map(|size| pool.insert(size));
+            assert_eq!((list.pop(&mut pool), list.head(&pool), list.waiting()), (None, None, (0, 0)));
+            packets.iter().for_each(|packet| list.push(*packet, &mut pool));
+            assert_eq!((list.waiting(), list.head(&pool).unwrap().1), ((3, 1547), 40));
+            for packet in packets {
+                assert_eq!(list.pop(&mut pool), Some(packet));
+                pool.remove(packet);
+            }
+        }
+        assert_eq!(list.first(), Handle::NONE);
+    }
+}

@@ -1,0 +1,292 @@
+//! What must hold for a link with a queue of any kind, whatever comes to it and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+
+use super::choices::Choices;
+use headway_link::queue::{codel, drr, dualpi2, fq_codel, pie, priority};
+use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
+use headway_units::{
+    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, QueueSize, Registry, Ties,
+};
+
+/// What a packet bears hangs on its flow: a sender changes neither.
+struct Packet {
+    number: u64,
+    flow: u8,
+    size: u32,
+    marked: bool,
+}
+
+impl Item for Packet {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn ecn(&self) -> Ecn {
+        if self.marked { Ecn::Ce } else { ecn_of(self.flow) }
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::new([0, 46, 34, 8][usize::from(self.flow >> 2 & 3)]).unwrap_or_default()
+    }
+    fn flow(&self) -> u64 {
+        u64::from(self.flow)
+    }
+}
+
+const fn ecn_of(flow: u8) -> Ecn {
+    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][(flow & 3) as usize]
+}
+
+struct Run {
+    link: Link,
+    common: Common,
+    pool: Pool<Packet>,
+    history: History,
+    ties: Ties,
+    now: Instant,
+    most: QueueSize,
+    /// RED lets one packet in above its limit in bytes.
+    slack: u64,
+    /// Of each flow, the number of the last that came out.
+    last: [u64; 256],
+    came: u64,
+    ended: u64,
+}
+
+/// Bytes as options and what happens: the first chooses the kind.
+pub(crate) fn check(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let Some((queue, most)) = queue(&mut choices) else { return };
+    let slack = if matches!(queue, QueueOptions::Red(_)) { 10_000 } else { 0 };
+    let ties = choices.one(&[Ties::Drawn, Ties::Scheduled]);
+    let config = Config {
+        rate: choices.one(&["64kbps", "1Mbps", "10Mbps", "10Gbps"]).parse().expect("a rate"),
+        delay: Duration::from_millis(u64::from(choices.byte())),
+        mtu: None,
+        overhead: Bytes::new(0),
+        queue,
+        loss: None,
+        policer: None,
+        capacity: None,
+        changes: None,
+        two_events: false,
+        ties,
+    };
+    let mut run = Run {
+        link: Link::new(1, "fuzz", 0),
+        common: Common::new(&config, 1, "fuzz"),
+        pool: Pool::default(),
+        history: History::default(),
+        ties,
+        now: Instant::from_millis(1),
+        most,
+        slack,
+        last: [0; 256],
+        came: 0,
+        ended: 0,
+    };
+    while let Some(step) = choices.step() {
+        match step & 3 {
+            0 => run.now += Duration::from_micros(u64::from(step >> 2) * 97),
+            1 => run.now += Duration::from_micros(choices.wide() & ((1 << 30) - 1)),
+            _ => {
+                let flow = choices.byte();
+                for _ in 0..=step >> 4 {
+                    run.offer(flow, if step & 4 == 0 { 1500 } else { 20 + u32::from(flow) * 37 });
+                }
+            }
+        }
+        run.until(run.now);
+        run.holds();
+    }
+    // Nothing is left behind.
+    run.until(Instant::FAR_FUTURE);
+    assert_eq!((run.came, run.link.waiting()), (run.ended, (0, 0)));
+    assert_eq!(run.pool.alive(), 0);
+}
+
+fn limit(choices: &mut Choices<'_>) -> QueueSize {
+    match choices.byte() {
+        bytes if bytes & 1 == 1 => QueueSize::Bytes(Bytes::new(1000 + u64::from(bytes) * 200)),
+        packets => QueueSize::Packets(1 + u64::from(packets >> 2)),
+    }
+}
+
+/// A queue of any kind with what matters most chosen, and how much may wait.
+fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
+    let kind = choices.one(QueueOptions::KINDS);
+    let mut queue = QueueOptions::preset(kind, choices.one(&[Dialect::Rfc, Dialect::Ns2, Dialect::Linux]))?;
+    let mut most = limit(choices);
+    let millis = |choices: &mut Choices<'_>| Duration::from_micros(u64::from(choices.byte()) * 250);
+    let flags = choices.byte();
+    let flag = |bit: u8| flags >> bit & 1 == 1;
+    match &mut queue {
+        QueueOptions::DropTail(options) => options.limit = most,
+        QueueOptions::Red(options) => {
+            (options.limit, options.in_bytes) = (most, options.in_bytes || matches!(most, QueueSize::Bytes(_)));
+            (options.ecn, options.queue_weight) = (flag(0), 0.1);
+            if let QueueSize::Packets(packets) = most
+                && options.in_bytes
+            {
+                most = QueueSize::Bytes(Bytes::new(packets * options.mean_packet.count()));
+            }
+        }
+        QueueOptions::Codel(options) => {
+            options.limit = most;
+            (options.target, options.interval) = (millis(choices), millis(choices));
+            (options.ecn, options.maxpacket) = (flag(0), Bytes::new(u64::from(choices.byte()) * 16));
+            options.ce_threshold = flag(1).then(|| millis(choices));
+            options.tick = Duration::from_nanos(choices.one(&[1, 1024, 1_000_000]));
+            options.inverse_sqrt = choices.one(&[codel::InverseSqrt::Exact, codel::InverseSqrt::Newton]);
+        }
+        QueueOptions::FqCodel(options) => {
+            let packets = 1 + u64::from(choices.byte() >> 1);
+            most = QueueSize::Packets(packets);
+            options.limit = most;
+            options.flows = choices.one(&[1, 2, 3, 16, 1024]);
+            options.quantum = Bytes::new(256 + u64::from(choices.byte()) * 16);
+            (options.target, options.interval) = (millis(choices), millis(choices));
+            (options.ecn, options.drop_counts) = (flag(0), flag(1));
+            options.drop_batch = 1 + u32::from(choices.byte());
+            options.drop_half_of = choices.one(&[fq_codel::HalfOf::Packets, fq_codel::HalfOf::Bytes]);
+            options.maxpacket_of = choices.one(&[fq_codel::MaxpacketOf::Queue, fq_codel::MaxpacketOf::All]);
+            options.retire = choices.one(&[fq_codel::Retire::BehindOld, fq_codel::Retire::AtOnceIfAlone]);
+            options.spent_at = choices.one(&[fq_codel::SpentAt::Zero, fq_codel::SpentAt::BelowZero]);
+        }
+        QueueOptions::Pie(options) => {
+            options.limit = most;
+            (options.qdelay_ref, options.max_burst) = (millis(choices), millis(choices));
+            options.t_update = Duration::from_millis(u64::from(choices.byte()));
+            (options.alpha, options.beta) = (choices.part() * 100.0, choices.part() * 100.0);
+            (options.ecn, options.derandomize, options.cap_adjustment) = (flag(0), flag(1), flag(2));
+            options.inactive_below = flag(3);
+            options.delay = choices.one(&[pie::Delay::Timestamp, pie::Delay::DequeueRate]);
+        }
+        QueueOptions::DualPi2(options) => {
+            options.limit = Some(most);
+            (options.target, options.rtt_max) = (millis(choices), millis(choices));
+            options.t_update = Some(Duration::from_millis(u64::from(choices.byte())));
+            options.k = choices.part() * 8.0;
+            (options.min_th, options.range) = (millis(choices), millis(choices));
+            options.scheduler = choices.one(&[dualpi2::Scheduler::Wrr, dualpi2::Scheduler::TsFifo]);
+            options.classic_weight = choices.part();
+            options.min_backlog = Bytes::new(u64::from(choices.byte()) * 16);
+        }
+        QueueOptions::Drr(options) => {
+            options.limit = most;
+            options.quantum = Bytes::new(64 + u64::from(choices.byte()) * 16);
+            let ef = drr::Class { dscp: vec![Dscp::new(46)?, Dscp::new(34)?], quantum: None, limit: None };
+            options.classes.push(ef);
+            most = times(most, 2);
+        }
+        QueueOptions::Priority(options) => {
+            options.limit = most;
+            let class = |value| Some(priority::Class { dscp: vec![Dscp::new(value)?], limit: None });
+            options.classes = vec![class(46)?, class(34)?];
+            most = times(most, 3);
+        }
+    }
+    match queue.check() {
+        Ok(()) => Some((queue, most)),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn times(limit: QueueSize, classes: u64) -> QueueSize {
+    match limit {
+        QueueSize::Packets(packets) => QueueSize::Packets(packets * classes),
+        QueueSize::Bytes(bytes) => QueueSize::Bytes(Bytes::new(bytes.count() * classes)),
+    }
+}
+
+impl Run {
+    fn offer(&mut self, flow: u8, size: u32) {
+        self.came += 1;
+        let packet = self.pool.insert(Packet { number: self.came, flow, size, marked: false });
+        let sum_s = self.now.as_secs_f64();
+        let now = match self.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, self.history.place()),
+            Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
+        };
+        let offer = self.link.offer(&mut self.common, &mut self.pool, &mut self.history, now, packet, 0, |_, _| {});
+        match offer {
+            Offer::Accepted | Offer::Decided => {}
+            Offer::Marked => self.mark(packet),
+            Offer::MarkedAhead(ahead) => self.mark(ahead),
+            Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(packet, cause),
+            Offer::Evicted { marked, victim, cause } => {
+                if marked {
+                    self.mark(packet);
+                }
+                self.drop(victim, cause);
+            }
+        }
+        assert_eq!(offer == Offer::Decided, self.common.has_decided());
+        self.decided();
+    }
+
+    fn decided(&mut self) {
+        while let Some(decision) = self.common.poll_decision() {
+            match decision {
+                Decision::Marked(packet) => self.mark(packet),
+                Decision::Dropped { packet, enqueued, cause } => {
+                    assert!(enqueued <= self.now);
+                    self.drop(packet, cause);
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, packet: Handle) {
+        let packet = self.pool.get_mut(packet);
+        assert!(ecn_of(packet.flow).is_capable(), "what is not ECN-capable is not marked");
+        assert!(!std::mem::replace(&mut packet.marked, true), "a packet is marked once");
+    }
+
+    fn drop(&mut self, packet: Handle, cause: DropCause) {
+        assert!(matches!(cause, DropCause::QueueFull | DropCause::Early));
+        assert!(self.pool.get(packet).number > self.last[usize::from(self.pool.get(packet).flow)]);
+        self.pool.remove(packet);
+        self.ended += 1;
+    }
+
+    /// Lets everything happen until then, in its order.
+    fn until(&mut self, until: Instant) {
+        loop {
+            let (arrival, departure) = (self.link.next_arrival(), self.link.next_departure(&self.common));
+            let Some(next) = arrival.into_iter().chain(departure).min().filter(|next| next.at <= until) else { return };
+            self.now = self.now.max(next.at);
+            if Some(next) == arrival {
+                match self.link.arrive(&mut self.common, &mut self.pool, next) {
+                    Some(Delivery::Arrived(packet)) => {
+                        let Packet { number, flow, .. } = *self.pool.get(packet);
+                        let last = std::mem::replace(&mut self.last[usize::from(flow)], number);
+                        assert!(last < number, "a flow's packets stay in order");
+                        self.pool.remove(packet);
+                        self.ended += 1;
+                    }
+                    other => panic!("{other:?}"),
+                }
+            } else {
+                self.link.depart(&mut self.common, &mut self.pool, &mut self.history, |_, _| {});
+                self.decided();
+            }
+        }
+    }
+
+    fn holds(&mut self) {
+        let on_link = self.link.on_link(&self.common, &self.pool).count() as u64;
+        assert_eq!(self.came, self.ended + on_link, "in = out + dropped + on the link");
+        assert_eq!(self.pool.alive() as u64, on_link);
+        let (packets, bytes) = self.link.waiting();
+        if self.common.two_events() {
+            let waiting: Vec<_> = self.link.unsettled(&self.common, &self.pool).map(|(_, size)| size.count()).collect();
+            assert_eq!((waiting.len() as u64, waiting.iter().sum()), (packets, bytes));
+        }
+        match self.most {
+            QueueSize::Packets(most) => assert!(packets <= most, "{packets} wait"),
+            // RED lets one packet in above its limit in bytes.
+            QueueSize::Bytes(most) => assert!(bytes <= most.count() + self.slack, "{bytes} B wait"),
+        }
+    }
+}
