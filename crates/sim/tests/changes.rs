@@ -65,7 +65,7 @@ fn delays_are_those_of_the_instant_and_overtake_nothing() {
         )
     };
     let delays = |changes: &str| {
-        let delay = run(&scenario(&text(changes)), ()).summary.flows[0].one_way_delay_s.clone().unwrap();
+        let delay = run(&scenario(&text(changes)), ()).summary.flows[0].one_way_delay_s.unwrap();
         (delay.mean, delay.max)
     };
     // 1 ms of transmission, and the delay; a packet of a thousand is still on its way at the end.

@@ -37,8 +37,13 @@ const LOSSES: [&str; 3] = [
     r#"loss = { kind = "bernoulli", probability = 0.05 }"#,
     r#"loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }"#,
 ];
-/// What else stands before a link's queue.
-const POLICERS: [&str; 3] = ["", "", r#"policer = { rate = "700kbps", burst = "3kB" }"#];
+/// What else a link has.
+const BESIDES: [&str; 4] = [
+    "",
+    "",
+    r#"policer = { rate = "700kbps", burst = "3kB" }"#,
+    r#"changes = [{ at = "400ms", rate = "300kbps" }, { at = "900ms", rate = "0bps" }, { at = "1200ms", rate = "5Mbps", delay = "41ms" }, { at = "2s", delay = "1ms" }]"#,
+];
 const TRANSPORTS: [&str; 9] = [
     r#"transport = { kind = "udp" }
        source = { kind = "cbr", rate = "1Mbps", size = "1000B" }"#,
@@ -80,9 +85,9 @@ fn network() -> impl Strategy<Value = String> {
         prop_oneof![Just("0s"), Just("700ms")],
         prop_oneof![Just("drawn"), Just("scheduled")],
         prop::collection::btree_set(0usize..7, 0..4),
-        prop::collection::vec(0usize..3, 9),
+        prop::collection::vec(0..BESIDES.len(), 9),
     )
-        .prop_map(|(links, flows, seed, measure_from, ties, hosts, policers)| {
+        .prop_map(|(links, flows, seed, measure_from, ties, hosts, besides)| {
             let mut text = format!(
                 "duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\nties = \"{ties}\"\n"
             );
@@ -100,7 +105,7 @@ fn network() -> impl Strategy<Value = String> {
                 }
                 text += &format!(
                     "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nby_flow = true\nqueue = {}\n{}\n{}\n",
-                    QUEUES[*queue], LOSSES[*loss], POLICERS[policers[number]]
+                    QUEUES[*queue], LOSSES[*loss], BESIDES[besides[number]]
                 );
             }
             for (number, (from, to, transport, start)) in flows.iter().enumerate() {

@@ -108,6 +108,25 @@ fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     hops
 }
 
+/// When what has left at each of these ends arrives: a delay later, and not before what left earlier.
+fn arrivals(link: &headway_scenario::Link, rows: &[&Hop]) -> BTreeMap<i64, i64> {
+    let begun = rows.iter().filter(|row| row.start < row.end);
+    let mut ends: Vec<i64> = begun.map(|row| row.end).collect();
+    ends.sort_unstable();
+    let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
+    let delay = |end: i64| {
+        let known =
+            changes.iter().filter(|change| change.at.as_nanos() as i64 <= end).filter_map(|change| change.delay);
+        known.last().unwrap_or(link.delay).as_nanos() as i64
+    };
+    let mut latest = 0;
+    let arrive = |end: i64| {
+        latest = latest.max(end + delay(end));
+        (end, latest)
+    };
+    ends.into_iter().map(arrive).collect()
+}
+
 /// Every row is a hop of the trace, and every hop of the trace is a row.
 pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
@@ -119,7 +138,7 @@ pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let near = |ns: i64, us: f64| (ns as f64 / 1e3 - us).abs() < 0.51 + us * 1e-12;
     for (link, (ours, theirs)) in by_link.into_iter().zip(traced(scenario, trace)).enumerate() {
         assert_eq!(ours.len(), theirs.len(), "link {link}");
-        let delay = scenario.links[link].delay.as_nanos() as i64;
+        let arrivals = arrivals(&scenario.links[link], &ours);
         for (row, hop) in ours.into_iter().zip(theirs) {
             let told = || format!("link {link}: {row:?}\n{hop:?}");
             assert!(near(row.offered, hop.offered), "{}", told());
@@ -130,12 +149,12 @@ pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
                 (Some(received), None) => {
                     // A host that has no room is behind the link.
                     assert!(["delivered", "host"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(row.end + delay, received), "{}", told());
+                    assert!(near(arrivals[&row.end], received), "{}", told());
                 }
                 (None, Some(dropped)) => {
                     let behind = hop.start.is_some();
                     assert!(!["delivered", "host", "in_flight"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(if behind { row.end + delay } else { row.end }, dropped), "{}", told());
+                    assert!(near(if behind { arrivals[&row.end] } else { row.end }, dropped), "{}", told());
                 }
                 (None, None) => {
                     assert_eq!(row.fate, "in_flight", "{}", told());
