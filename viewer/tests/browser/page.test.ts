@@ -180,8 +180,7 @@ describe("the page", () => {
     await expect.poll(() => page.getByRole("button", { name: "Play" }).count()).toBe(1);
     expect(await time(page)).toBe(4);
     await page.keyboard.press("Space");
-    await page.waitForTimeout(200);
-    expect(await time(page)).toBeLessThan(2);
+    await expect.poll(() => time(page)).toBeLessThan(2);
     await close();
   });
 
