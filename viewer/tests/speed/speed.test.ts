@@ -1,4 +1,4 @@
-/** A million packets at links: how soon the first frame is there, and how many frames come in a second of playing. */
+/** A million packets at links, and ten: how soon the first frame is there, how much is read for it, and how many frames come in a second of playing. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +7,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { makeDumbbell } from "../dumbbell.ts";
 import { serve } from "../serve.mjs";
 import { drawn, launch, open } from "../browser/harness.ts";
+import { BUILT, run, summaryOf } from "../browser/headway.ts";
 
 /** The bars, for software rendering on two cores that do nothing besides. */
 const FIRST_FRAME_MS = 1500;
 const FRAMES_PER_S = 60;
+/** Of ten million. */
+const FIRST_FRAME_OF_MANY_MS = 2000;
+const READ_BYTES = 16e6;
 
 let browser: Browser;
 let folder: string;
@@ -74,3 +78,30 @@ it("a million packets are soon there and move smoothly", async () => {
   expect(complaints).toEqual([]);
   await close();
 }, 60_000);
+
+it.skipIf(!BUILT)(
+  "of ten million only those are read that are shown",
+  async () => {
+    const many = mkdtempSync(join(tmpdir(), "headway-many-"));
+    run("viewer/tests/scenarios/ten-million.toml", many);
+    const { packet_hops } = summaryOf(many);
+    expect(packet_hops).toBeGreaterThan(1e7);
+    const serving = await serve([many]);
+    const { page, complaints, close } = await open(browser, `${serving.url}#t=133`, { wait: false });
+    let read = 0;
+    page.on("response", (response) => (read += Number(response.headers()["content-length"] ?? 0)));
+    await page.reload();
+    const { flying } = await drawn(page);
+    expect(flying).toBeGreaterThan(100);
+    const first = await page.evaluate(() => performance.getEntriesByName("headway-first-frame")[0].startTime);
+    console.log(`${packet_hops} hops, ${flying} under way: first frame after ${first.toFixed(0)} ms, ${read} B read`);
+    expect(first).toBeLessThan(FIRST_FRAME_OF_MANY_MS);
+    expect(read).toBeGreaterThan(1e5);
+    expect(read).toBeLessThan(READ_BYTES);
+    expect(complaints).toEqual([]);
+    await close();
+    await serving.close();
+    rmSync(many, { recursive: true, force: true });
+  },
+  180_000,
+);
