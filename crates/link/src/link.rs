@@ -230,6 +230,11 @@ impl Link {
         if let Some(slot) = pool.slot_mut(packet) {
             (slot.since, slot.since_s, slot.next_arrival) = (now.at, now.sum_s, UNSETTLED);
         }
+        if idle {
+            // When the last transmission ended the queue was asked, and had nothing: it knows that it was empty then (RFC 8289 section 5.6, RFC 8290
+            // section 4.2). Nothing has happened since.
+            common.discipline.dequeue(now.at, pool, &mut common.decisions);
+        }
         if marked {
             common.decisions.push_back(Decision::Marked(packet));
         }

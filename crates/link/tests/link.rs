@@ -638,6 +638,19 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
     }
 }
 
+/// RFC 8290 section 4.2: a transmitter that falls idle has asked the queue and got nothing, so that flow 0, whose packet left long ago, is new again at 101 ms, and
+/// goes before flow 4, which comes at 102 ms. What is larger than the MTU does not come.
+#[test]
+fn an_idle_transmitter_has_asked() {
+    let queue = QueueOptions::FqCodel(fq_codel::Options { flows: 65_536, ..fq_codel::Options::preset(Dialect::Rfc) });
+    let config = Config { mtu: Some(Bytes::new(1000)), ..config("2Mbps", queue) };
+    let times = [0, 100, 100, 100, 100, 101, 101, 101, 101, 102];
+    let packets: Vec<_> =
+        (0..10).map(|id| (ms(times[id]), if [4, 6, 7, 8].contains(&id) { 1001 } else { 1000 })).collect();
+    let delivered = drive(&config, &packets).delivered;
+    assert_eq!(delivered.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [0, 1, 2, 3, 5, 9]);
+}
+
 /// A queue of 50000 gives up a packet from anywhere in it, 50000 times: no walk through the queue, or this takes minutes.
 #[test]
 fn a_victim_anywhere_in_a_long_queue_is_at_hand() {

@@ -31,6 +31,8 @@ pub struct Options {
     pub target: Duration,
     /// For how long no packet may have waited less before one is dropped: about the longest round trip; above 0s. (INTERVAL, section 4.2.)
     pub interval: Duration,
+    /// Whether so long is enough.
+    pub above_for: AboveFor,
     /// A queue that holds no more than this behind the packet that leaves is left alone (section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
@@ -44,6 +46,16 @@ pub struct Options {
     pub inverse_sqrt: InverseSqrt,
     /// Times are counted in whole ones of this, from 1ns to 1ms.
     pub tick: Duration,
+}
+
+/// For how long every packet must have waited as long as the target before one is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AboveFor {
+    /// For the interval (section 5.6: `now >= first_above_time`).
+    Interval,
+    /// For longer (Linux, ns-3: `now > first_above_time`).
+    Longer,
 }
 
 /// Which packets `ce_threshold` marks.
@@ -73,6 +85,7 @@ impl headway_units::Options for Options {
             limit: QueueSize::Packets(1000),
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
+            above_for: if linux { AboveFor::Longer } else { AboveFor::Interval },
             maxpacket: Bytes::new(1500),
             ecn: false,
             ce_threshold: None,
@@ -108,6 +121,7 @@ pub(super) struct Law {
     tick: u64,
     target: u64,
     interval: u64,
+    above_for: AboveFor,
     maxpacket: u64,
     ecn: bool,
     ce_threshold: Option<u64>,
@@ -123,6 +137,7 @@ impl Law {
             tick,
             target: ticks(options.target),
             interval: ticks(options.interval),
+            above_for: options.above_for,
             maxpacket: options.maxpacket.count(),
             ecn: options.ecn,
             ce_threshold: options.ce_threshold.map(ticks),
@@ -262,7 +277,10 @@ impl Control {
             self.first_above_time = None;
         } else {
             let from = *self.first_above_time.get_or_insert(now.saturating_add(law.interval));
-            ok_to_drop = now >= from;
+            ok_to_drop = match law.above_for {
+                AboveFor::Interval => now >= from,
+                AboveFor::Longer => now > from,
+            };
         }
         Next { packet, ecn: slot.item.ecn(), since: slot.since, sojourn, ok_to_drop }
     }

@@ -12,7 +12,7 @@
 //! Section 3 says that a queue has spent its credits at zero, section 4.2 that it has below zero; Linux 6.1 and ns-3.37 take the first, and so do we unless told.
 //! A flow is what an [`Item`] says it is, in place of the five fields of its headers; the hash is salted with a draw, and is not Jenkins's.
 
-use super::codel::{self, CeThresholdMarks, Control, InverseSqrt, Law};
+use super::codel::{self, AboveFor, CeThresholdMarks, Control, InverseSqrt, Law};
 use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
@@ -34,6 +34,8 @@ pub struct Options {
     pub target: Duration,
     /// CoDel's; above 0s.
     pub interval: Duration,
+    /// CoDel's: whether so long is enough.
+    pub above_for: AboveFor,
     /// CoDel's: with no more behind the packet that leaves nothing is dropped.
     pub maxpacket: Bytes,
     /// What is compared with `maxpacket`.
@@ -55,6 +57,8 @@ pub struct Options {
     pub drop_half_of: HalfOf,
     /// Whether CoDel counts these drops among its own (Linux).
     pub drop_counts: bool,
+    /// Whether a queue that alone holds as many packets as the limit drops what comes to it, and nothing from its head (ns-3).
+    pub limit_each: bool,
     /// When a queue has spent its credits.
     pub spent_at: SpentAt,
     /// What becomes of a new queue that is found empty.
@@ -105,7 +109,15 @@ impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         let linux = dialect == Dialect::Linux;
         let codel::Options {
-            target, interval, maxpacket, ce_threshold, ce_threshold_marks, inverse_sqrt, tick, ..
+            target,
+            interval,
+            above_for,
+            maxpacket,
+            ce_threshold,
+            ce_threshold_marks,
+            inverse_sqrt,
+            tick,
+            ..
         } = codel::Options::preset(dialect);
         Self {
             limit: QueueSize::Packets(10_240),
@@ -113,6 +125,7 @@ impl headway_units::Options for Options {
             quantum: Bytes::new(1514),
             target,
             interval,
+            above_for,
             maxpacket,
             maxpacket_of: if linux { MaxpacketOf::All } else { MaxpacketOf::Queue },
             ecn: true,
@@ -123,6 +136,7 @@ impl headway_units::Options for Options {
             drop_batch: 64,
             drop_half_of: if linux { HalfOf::Bytes } else { HalfOf::Packets },
             drop_counts: linux,
+            limit_each: false,
             spent_at: SpentAt::Zero,
             retire: if linux { Retire::AtOnceIfAlone } else { Retire::BehindOld },
         }
@@ -153,6 +167,7 @@ impl Options {
             limit: self.limit,
             target: self.target,
             interval: self.interval,
+            above_for: self.above_for,
             maxpacket: self.maxpacket,
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
@@ -252,15 +267,19 @@ impl Holds for FqCodel {
         Verdict::Admit
     }
 
-    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
         if self.flows.is_empty() {
             self.flows.resize_with(self.options.flows as usize, Flow::default);
         }
         let Some(item) = pool.slot(packet).map(|slot| &slot.item) else { return };
-        let number = self.number(item.flow());
-        self.packets += 1;
-        self.bytes += u64::from(item.size());
+        let (number, size) = (self.number(item.flow()), item.size());
         let flow = &mut self.flows[number as usize];
+        if self.options.limit_each && flow.queue.waiting().0 >= self.limit {
+            told.push_back(Decision::Dropped { packet, enqueued: now, cause: DropCause::QueueFull });
+            return;
+        }
+        self.packets += 1;
+        self.bytes += u64::from(size);
         flow.queue.push(packet, pool);
         if !flow.active {
             (flow.active, flow.credits) = (true, self.quantum);

@@ -84,6 +84,16 @@ fn section_5_6_the_control_law() {
     }
 }
 
+/// Section 5.6 and Linux: the first drop is due when the interval has passed, or just after that.
+#[test]
+fn section_5_6_for_the_interval_or_longer() {
+    for (above_for, drops) in [(AboveFor::Interval, [0, 1]), (AboveFor::Longer, [0, 0])] {
+        let mut full = Full::with(100, Ecn::NotEct, |options| options.above_for = above_for);
+        assert_eq!([5_000, 105_000].map(|now| full.leave(us(now)).0), drops, "{above_for:?}");
+        assert_eq!(full.leave(us(105_001)).0, usize::from(above_for == AboveFor::Longer));
+    }
+}
+
 /// Section 5.5: what is below TARGET, or has one MTU behind it at most, is never dropped, and leaves the drop state.
 #[test]
 fn section_5_5_the_drop_state_is_left() {

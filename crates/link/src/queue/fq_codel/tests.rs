@@ -211,6 +211,18 @@ fn section_4_1_the_newcomer_is_of_the_largest_queue() {
     assert_eq!(run.dropped(), [2]);
 }
 
+/// ns-3: what comes to a queue that alone holds as many as the limit is dropped itself.
+#[test]
+fn a_queue_may_have_the_limit_for_itself() {
+    for (limit_each, dropped) in [(false, [0, 1]), (true, [4, 5])] {
+        let mut run = Run::new(|options| (options.limit_each, options.limit) = (limit_each, QueueSize::Packets(4)));
+        run.queue.options.drop_batch = 1;
+        (0..6).for_each(|_| run.come(1, 1500));
+        assert_eq!(run.dropped(), dropped);
+        assert_eq!(run.queue.waiting(), (4, 6000));
+    }
+}
+
 /// Linux: CoDel counts what is dropped for room.
 #[test]
 fn drops_for_room_may_count() {
