@@ -56,6 +56,7 @@ fn main() {
         loss: None,
         policer: None,
         capacity: None,
+        changes: None,
         two_events: true,
         ties: Ties::Drawn,
     };
