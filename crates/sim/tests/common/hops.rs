@@ -115,9 +115,9 @@ fn arrivals(link: &headway_scenario::Link, rows: &[&Hop]) -> BTreeMap<i64, i64> 
     ends.sort_unstable();
     let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
     let delay = |end: i64| {
-        let known =
+        let mut known =
             changes.iter().filter(|change| change.at.as_nanos() as i64 <= end).filter_map(|change| change.delay);
-        known.last().unwrap_or(link.delay).as_nanos() as i64
+        known.next_back().unwrap_or(link.delay).as_nanos() as i64
     };
     let mut latest = 0;
     let arrive = |end: i64| {
