@@ -89,6 +89,7 @@ class Link(Part):
         dialect: str | None = None,
         policer: Mapping[str, Value] | None = None,
         reverse: Mapping[str, Value] | None = None,
+        changes: Sequence[Mapping[str, Value]] | None = None,
     ) -> None:
         """Keys as in a file."""
         self._set(locals())
