@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
-/// Longer than anything here takes on the busiest machine. A sender that has heard nothing for long may send a packet each 64 s, and no more (RFC 5348
-/// section 4.4, `t_mbi`): twice that.
+/// Longer than anything here takes on the busiest machine. A TFRC that has heard nothing for long may send a packet each 64 s and no more (`t_mbi`): twice
+/// that.
 pub(crate) const LONG: Duration = Duration::from_secs(150);
 
 /// A server's options and its client's.
