@@ -15,6 +15,8 @@ pub mod fq_codel;
 pub mod pie;
 pub mod priority;
 pub mod red;
+#[cfg(test)]
+mod testing;
 
 use crate::pool::{Handle, Item, Pool};
 use crate::unmarked::Unmarked;

@@ -1,23 +1,8 @@
 use super::*;
+use crate::queue::testing::Packet;
 use headway_units::{Dscp, Options as _};
 
-struct Packet {
-    ecn: Ecn,
-}
-
 const SIZE: u32 = 1500;
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        SIZE
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn dscp(&self) -> Dscp {
-        Dscp::CS0
-    }
-}
 
 /// A queue with packets that all came at time zero.
 struct Full {
@@ -38,7 +23,7 @@ impl Full {
     }
 
     fn come(&mut self, now: Instant, ecn: Ecn) {
-        let packet = self.pool.insert(Packet { ecn });
+        let packet = self.pool.insert(Packet { ecn, ..Packet::of(SIZE) });
         self.pool.slot_mut(packet).unwrap().since = now;
         self.codel.hold(now, packet, &mut self.pool, &mut self.told);
     }

@@ -1,23 +1,6 @@
 use super::*;
+use crate::queue::testing::Packet;
 use headway_units::{DropCause, Ecn, Options as _};
-
-#[derive(Clone, Copy)]
-struct Packet {
-    dscp: Dscp,
-    size: u32,
-}
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn dscp(&self) -> Dscp {
-        self.dscp
-    }
-}
 
 fn dscp(name: &str) -> Dscp {
     name.parse().unwrap()
@@ -46,13 +29,13 @@ impl Run {
     }
 
     fn come(&mut self, name: &str, size: u32) {
-        let packet = self.pool.insert(Packet { dscp: dscp(name), size });
+        let packet = self.pool.insert(Packet { dscp: dscp(name), ..Packet::of(size) });
         self.queue.hold(Instant::ZERO, packet, &mut self.pool, &mut VecDeque::new());
     }
 
     fn leave(&mut self) -> Option<(String, u32)> {
         let packet = self.queue.dequeue(Instant::ZERO, &mut self.pool, &mut VecDeque::new())?;
-        let Packet { dscp, size } = *self.pool.get(packet);
+        let Packet { dscp, size, .. } = *self.pool.get(packet);
         Some((dscp.to_string(), size))
     }
 

@@ -1,23 +1,6 @@
 use super::*;
+use crate::queue::testing::Packet;
 use headway_units::{Dscp, Options as _};
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Packet {
-    ecn: Ecn,
-    size: u32,
-}
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn dscp(&self) -> Dscp {
-        Dscp::CS0
-    }
-}
 
 struct Run {
     queue: DualPi2,
@@ -46,7 +29,7 @@ impl Run {
     }
 
     fn come(&mut self, now: Instant, ecn: Ecn) {
-        let packet = self.pool.insert(Packet { ecn, size: 1500 });
+        let packet = self.pool.insert(Packet { ecn, ..Packet::of(1500) });
         self.pool.slot_mut(packet).unwrap().since = now;
         self.queue.hold(now, packet, &mut self.pool, &mut self.told);
     }

@@ -1,27 +1,6 @@
 use super::*;
+use crate::queue::testing::Packet;
 use headway_units::{Dscp, Ecn, Options as _};
-
-#[derive(Clone, Copy)]
-struct Packet {
-    flow: u64,
-    size: u32,
-    number: usize,
-}
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn dscp(&self) -> Dscp {
-        Dscp::CS0
-    }
-    fn flow(&self) -> u64 {
-        self.flow
-    }
-}
 
 /// A queue, and who came and left by number.
 struct Run {
@@ -40,7 +19,7 @@ impl Run {
     }
 
     fn come(&mut self, flow: u64, size: u32) {
-        let packet = self.pool.insert(Packet { flow, size, number: self.came });
+        let packet = self.pool.insert(Packet { flow, number: self.came, ..Packet::of(size) });
         self.came += 1;
         self.pool.slot_mut(packet).unwrap().since = Instant::ZERO;
         self.queue.hold(Instant::ZERO, packet, &mut self.pool, &mut self.told);
@@ -249,7 +228,7 @@ fn section_4_2_codel_in_each_queue() {
     for millis in 0..2_000 {
         let now = Instant::from_millis(millis);
         if millis % 20 == 0 {
-            let packet = run.pool.insert(Packet { flow: 2, size: 100, number: 0 });
+            let packet = run.pool.insert(Packet { flow: 2, ..Packet::of(100) });
             run.pool.slot_mut(packet).unwrap().since = now;
             run.queue.hold(now, packet, &mut run.pool, &mut run.told);
         }

@@ -1,21 +1,8 @@
 use super::*;
+use crate::queue::testing::Packet;
 use headway_units::{Dscp, Ecn, Options as _};
 
-struct Packet;
-
 const SIZE: u32 = 1000;
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        SIZE
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn dscp(&self) -> Dscp {
-        Dscp::CS0
-    }
-}
 
 fn pie(change: impl FnOnce(&mut Options)) -> Pie {
     let mut options = Options::preset(Dialect::Rfc);
@@ -271,7 +258,7 @@ fn the_wait_of_the_last_that_left() {
     let (mut pie, mut pool) = (pie(|_| {}), Pool::default());
     let mut told = VecDeque::new();
     for at in [0, 10] {
-        let packet = pool.insert(Packet);
+        let packet = pool.insert(Packet::of(SIZE));
         pool.slot_mut(packet).unwrap().since = ms(at);
         pie.hold(ms(at), packet, &mut pool, &mut told);
     }

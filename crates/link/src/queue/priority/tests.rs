@@ -1,19 +1,6 @@
 use super::*;
-use headway_units::{Ecn, Options as _};
-
-struct Packet(Dscp);
-
-impl Item for Packet {
-    fn size(&self) -> u32 {
-        100
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn dscp(&self) -> Dscp {
-        self.0
-    }
-}
+use crate::queue::testing::Packet;
+use headway_units::Options as _;
 
 fn class(names: &[&str]) -> Class {
     Class { dscp: names.iter().map(|name| name.parse().unwrap()).collect(), limit: None }
@@ -26,11 +13,12 @@ fn classes_leave_in_their_order() {
     options.check().unwrap();
     let (mut queue, mut pool, mut told) = (Priority::new(&options), Pool::default(), VecDeque::new());
     for name in ["cs0", "af41", "va", "cs7", "ef", "af41"] {
-        let packet = pool.insert(Packet(name.parse().unwrap()));
+        let packet = pool.insert(Packet { dscp: name.parse().unwrap(), ..Packet::of(100) });
         queue.hold(Instant::ZERO, packet, &mut pool, &mut told);
     }
     assert_eq!(queue.waiting(), (6, 600));
-    let mut leave = || queue.dequeue(Instant::ZERO, &mut pool, &mut told).map(|packet| pool.get(packet).0.to_string());
+    let mut leave =
+        || queue.dequeue(Instant::ZERO, &mut pool, &mut told).map(|packet| pool.get(packet).dscp.to_string());
     let left: Vec<_> = std::iter::from_fn(&mut leave).collect();
     assert_eq!(left, ["va", "ef", "af41", "af41", "cs0", "cs7"]);
     assert!(told.is_empty());

@@ -1,0 +1,36 @@
+//! A packet for the tests of queues.
+
+use crate::pool::Item;
+use headway_units::{Dscp, Ecn};
+
+/// What a queue may look at, and a number to know it by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Packet {
+    pub(super) size: u32,
+    pub(super) ecn: Ecn,
+    pub(super) dscp: Dscp,
+    pub(super) flow: u64,
+    pub(super) number: usize,
+}
+
+impl Packet {
+    /// Of so many bytes, and of no other note.
+    pub(super) const fn of(size: u32) -> Self {
+        Self { size, ecn: Ecn::NotEct, dscp: Dscp::CS0, flow: 0, number: 0 }
+    }
+}
+
+impl Item for Packet {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        self.dscp
+    }
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+}
