@@ -431,10 +431,19 @@ fn a_connection_is_shown_as_it_goes_on() {
     let listed = json(get("/api/records").split_once("\r\n\r\n").unwrap().1);
     assert_eq!((&listed[0]["in_progress"], &listed[0]["name"]), (&true.into(), &"send".into()));
     assert!(listed[0]["files"].as_array().unwrap().iter().any(|file| file["name"] == "series.arrow"), "{listed}");
+    // A page that asks each second has the end, and what is worth looking at.
+    while json(get("/api/records").split_once("\r\n\r\n").unwrap().1)[0]["in_progress"] == true {
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+    let answer = get("/api/records/0/summary.json");
+    let summary = json(answer.split_once("\r\n\r\n").unwrap().1);
     let mut lines = String::new();
     out.read_to_string(&mut lines).unwrap();
     assert!(sender.wait().unwrap().success());
-    last(&lines);
+    assert_eq!(
+        (&summary["complete"], &summary["flows"][0]["sent_packets"]),
+        (&true.into(), &last(&lines)["sent_packets"])
+    );
     assert!(TcpStream::connect(host).is_err());
     receiver.end(None);
 }

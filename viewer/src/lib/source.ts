@@ -41,7 +41,7 @@ class Server implements Source {
       answer = { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) };
     } catch {
       throw new SourceError(
-        "The server does not answer. Start `headway view` again, and open the address that it prints.",
+        "The server does not answer. The command that showed this has ended: `headway view` of a record that is left shows it again.",
       );
     }
     const { status } = answer;

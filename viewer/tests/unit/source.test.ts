@@ -101,7 +101,7 @@ describe("a server", () => {
   it("that has gone, or has another token, is told from one that lacks a file", async () => {
     page(null);
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
-    await expect(openSource().list()).rejects.toThrow("Start `headway view` again");
+    await expect(openSource().list()).rejects.toThrow("The command that showed this has ended");
     vi.stubGlobal("fetch", async () => new Response("", { status: 403 }));
     await expect(openSource().list()).rejects.toThrow("token");
     vi.stubGlobal("fetch", async () => new Response("", { status: 404 }));

@@ -4,13 +4,19 @@ use super::records::Records;
 use super::server::Server;
 use super::{open, page};
 use crate::error::Failure;
+use headway_net::Clock;
 use headway_run::Folder;
+use headway_units::{Duration, Instant};
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Serves it until it is dropped.
+/// A page asks for more each second: so long it is still answered, and has the end.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Serves it until it is dropped, and the page has had the time to see the end.
 pub(crate) struct Beside {
     address: String,
     ends: Arc<AtomicBool>,
@@ -30,8 +36,15 @@ impl Beside {
         let asked = Arc::clone(&ends);
         let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
         let serve = move || {
+            let (clock, end) = (Clock::new(), Cell::new(Instant::FAR_FUTURE));
+            let is_over = || {
+                if asked.load(Ordering::Relaxed) && end.get() == Instant::FAR_FUTURE {
+                    end.set(clock.now() + LAST);
+                }
+                clock.now() >= end.get()
+            };
             // What cannot be shown is recorded all the same.
-            let _ = server.serve(|| asked.load(Ordering::Relaxed));
+            let _ = server.serve(is_over);
         };
         let thread = std::thread::Builder::new().spawn(serve).map_err(failed)?;
         if std::io::stderr().is_terminal() {
