@@ -213,7 +213,7 @@ impl Folder {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn foretell(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn write_so_far(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write(&partial(name), bytes).map(|_| ())
     }
 

@@ -5,7 +5,7 @@ use crate::code::CODE;
 use crate::findings::{Finding, findings};
 use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
-use crate::simulate::{Simulated, Soon, Timing, simulate};
+use crate::simulate::{EachSecond, Simulated, Timing, simulate};
 use crate::traces::{TraceFormat, Traces, Tracing};
 use crate::watching::{Files, Gathering};
 use crate::{Error, Watch};
@@ -175,11 +175,11 @@ impl Job {
         let mut files = Files::begin(&self.folder, &observer)?;
         // What is there before the first packet.
         files.write(&self.folder, &mut observer)?;
-        let mut soon = Soon::new();
+        let mut each_second = EachSecond::new();
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
-            if E::GATHERS && soon.is_now() {
-                self.folder.foretell(Folder::SUMMARY, simulation.summary().to_json_pretty().as_bytes())?;
+            if E::GATHERS && each_second.has_come() {
+                self.folder.write_so_far(Folder::SUMMARY, simulation.summary().to_json_pretty().as_bytes())?;
             }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
                 samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;

@@ -77,9 +77,9 @@ pub fn simulate<O: Observer>(
 }
 
 /// Each second of the machine's time, for who follows a run.
-pub(crate) struct Soon(std::time::Instant);
+pub(crate) struct EachSecond(std::time::Instant);
 
-impl Soon {
+impl EachSecond {
     const EACH: std::time::Duration = std::time::Duration::from_secs(1);
 
     /// A second from now for the first time.
@@ -87,12 +87,12 @@ impl Soon {
         Self(now())
     }
 
-    pub(crate) fn is_now(&mut self) -> bool {
-        let is_now = self.0.elapsed() >= Self::EACH;
-        if is_now {
+    pub(crate) fn has_come(&mut self) -> bool {
+        let has_come = self.0.elapsed() >= Self::EACH;
+        if has_come {
             self.0 = now();
         }
-        is_now
+        has_come
     }
 }
 

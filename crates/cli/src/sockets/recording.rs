@@ -58,7 +58,7 @@ impl Recording {
         self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))?;
         if let Some(flow) = flow {
             let summary = summary(interval, flow, self.seed, false);
-            self.folder.foretell(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
+            self.folder.write_so_far(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
         }
         Ok(())
     }
