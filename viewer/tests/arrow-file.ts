@@ -75,6 +75,7 @@ export interface Hop {
   offered: number;
   wait: number;
   transmission: number;
+  propagation: number;
   link: number;
   flow: number;
   kind: number;
@@ -98,7 +99,7 @@ export const BATCH = 65_536;
 /** The bytes of `packets.arrow` and of `packets.index.json`. */
 export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array; index: string } {
   const metadata = new Map([
-    ["headway.packets", "1"],
+    ["headway.packets", "2"],
     ...Object.entries(meta).map(([key, value]): [string, string] => [key, JSON.stringify(value)]),
   ]);
   const parts: Uint8Array[] = [new TextEncoder().encode("ARROW1\0\0")];
@@ -115,6 +116,7 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
       offered: columnFromArray(rows.map((row) => row.offered - base) as never, uint32()),
       wait: numbers("wait", uint32()),
       transmission: numbers("transmission", uint32()),
+      propagation: numbers("propagation", uint32()),
       link: numbers("link", uint16()),
       flow: numbers("flow", uint16()),
       kind: numbers("kind", uint8()),
@@ -133,7 +135,7 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
       offset += schema.length;
     }
     parts.push(batch);
-    const until = Math.max(...rows.map((row) => row.offered + row.wait + row.transmission));
+    const until = Math.max(...rows.map((row) => row.offered + row.wait + row.transmission + row.propagation));
     batches.push({ base_ns: base, until_ns: until, tick_ns: 1, offset, length: batch.length, rows: rows.length });
     offset += batch.length;
   }
@@ -143,7 +145,7 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
     arrow.set(part, at);
     at += part.length;
   }
-  return { arrow, index: JSON.stringify({ version: 1, rows: hops.length, schema: place, batches }) };
+  return { arrow, index: JSON.stringify({ version: 2, rows: hops.length, schema: place, batches }) };
 }
 
 /**

@@ -66,13 +66,31 @@ export function makeDumbbell(
     const deadline = flow === 0 ? 100 : null;
     const common = { flow, kind, bytes, sequence, mark: 0, deadline };
     const place = flow % places.length;
-    hops.push({ ...common, offered, wait: 0, transmission: access, link: place, fate: 0, queue: 0 });
+    hops.push({
+      ...common,
+      offered,
+      wait: 0,
+      transmission: access,
+      propagation: 2e6,
+      link: place,
+      fate: 0,
+      queue: 0,
+    });
     sent[flow]++;
     const at = offered + access + 2e6;
     while (ends.length > 0 && ends[0] <= at) ends.shift();
     // `ends` are starts of transmission: what has not started waits.
     if (ends.length >= LIMIT) {
-      hops.push({ ...common, offered: at, wait: 0, transmission: 0, link: middle, fate: 1, queue: LIMIT });
+      hops.push({
+        ...common,
+        offered: at,
+        wait: 0,
+        transmission: 0,
+        propagation: 0,
+        link: middle,
+        fate: 1,
+        queue: LIMIT,
+      });
       events.push({
         time_s: at / 1e9,
         event: "drop",
@@ -94,6 +112,7 @@ export function makeDumbbell(
       offered: at,
       wait: start - at,
       transmission: service,
+      propagation: DELAY,
       link: middle,
       fate: 0,
       queue: ends.length,
@@ -104,6 +123,7 @@ export function makeDumbbell(
       offered: through,
       wait: 0,
       transmission: access,
+      propagation: 2e6,
       link: middle + 1 + place,
       fate: 0,
       queue: 0,

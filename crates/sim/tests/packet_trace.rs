@@ -199,7 +199,7 @@ fn the_index_leads_to_each_batch() {
         &bytes[from..from + number(&place["length"])]
     };
     let whole = Table::read(&bytes);
-    assert_eq!(whole.told("headway.packets"), "1");
+    assert_eq!(whole.told("headway.packets"), "2");
     let batches = index["batches"].as_array().unwrap();
     assert!(batches.len() > 1 && batches.len() == whole.batches.len());
     for (place, batch) in batches.iter().zip(&whole.batches) {
@@ -209,7 +209,7 @@ fn the_index_leads_to_each_batch() {
         assert_eq!(number(&place["rows"]), batch.num_rows());
         let hops = rows(&Table { batches: vec![batch.clone()], metadata: whole.metadata.clone() });
         let base = hops.iter().map(|hop| hop.offered).min().unwrap();
-        let until = hops.iter().map(|hop| hop.end).max().unwrap();
+        let until = hops.iter().map(|hop| hop.gone).max().unwrap();
         assert_eq!((number(&place["base_ns"]), number(&place["until_ns"])), (base as usize, until as usize));
     }
     assert_eq!(number(&index["rows"]), whole.all("bytes").len());

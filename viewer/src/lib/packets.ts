@@ -10,13 +10,14 @@ export interface PacketLink {
   name: string;
   from: string;
   to: string;
+  /** The first one, where it changes. */
   delay_ns: number;
   rate_bps: number;
 }
 
 interface IndexEntry {
   base_ns: number;
-  /** The last offer, or the last end of a transmission. Packets are on their links for a while longer. */
+  /** The last thing that happens to one of its packets. */
   until_ns: number;
   tick_ns: number;
   offset: number;
@@ -41,6 +42,8 @@ export interface Batch {
   offered: ArrayLike<number>;
   wait: ArrayLike<number>;
   transmission: ArrayLike<number>;
+  /** From the end of the transmission on. */
+  propagation: ArrayLike<number>;
   flow: ArrayLike<number>;
   kind: ArrayLike<number>;
   fate: ArrayLike<number>;
@@ -65,9 +68,6 @@ export class Packets {
   /** Told when a batch has come. */
   onload: () => void = () => {};
   failure: Error | null = null;
-  /** The longest that a packet is on a link behind its transmission, in ns. */
-  private readonly longest: number;
-
   constructor(
     readonly links: PacketLink[],
     readonly flows: string[],
@@ -75,9 +75,7 @@ export class Packets {
     readonly fates: string[],
     private readonly index: IndexEntry[],
     private readonly load: (entry: IndexEntry) => Promise<Batch>,
-  ) {
-    this.longest = Math.max(0, ...links.map((link) => link.delay_ns));
-  }
+  ) {}
 
   get rows(): number {
     return this.index.reduce((sum, entry) => sum + entry.rows, 0);
@@ -90,7 +88,7 @@ export class Packets {
     let last = -1;
     for (let i = 0; i < this.index.length; i++) {
       // Those of packets that were long on their way come late: the index does not ascend.
-      if (this.index[i].until_ns + this.longest < from || this.index[i].base_ns > to) continue;
+      if (this.index[i].until_ns < from || this.index[i].base_ns > to) continue;
       last = i;
       const batch = this.batches.get(i);
       if (batch) {
@@ -185,6 +183,7 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
     offered: plain("offered"),
     wait: plain("wait"),
     transmission: plain("transmission"),
+    propagation: plain("propagation"),
     flow: plain("flow"),
     kind: plain("kind"),
     fate: plain("fate"),
@@ -204,7 +203,7 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
       batch.stretches.push(stretch);
     }
     stretch.end = i + 1;
-    const takes = batch.wait[i] + batch.transmission[i] + links[link[i]].delay_ns / tick;
+    const takes = batch.wait[i] + batch.transmission[i] + batch.propagation[i];
     if (takes > stretch.longest) stretch.longest = takes;
     if (!batch.kinds.has(batch.kind[i])) batch.kinds.add(batch.kind[i]);
   }

@@ -62,9 +62,8 @@ export class Scene {
   }
 
   private fillStretch(packets: Packets, batch: Batch, stretch: Stretch, now: number, fall: number): void {
-    const { base, tick, offered, wait, transmission, flow, kind, fate } = batch;
+    const { base, tick, offered, wait, transmission, propagation, flow, kind, fate } = batch;
     const { link, longest } = stretch;
-    const delay = packets.links[link].delay_ns;
     const [first, end] = rowsBetween(batch, stretch, now - longest * tick - fall, now);
     for (let i = first; i < end; i++) {
       const since = now - base - offered[i] * tick;
@@ -75,6 +74,8 @@ export class Scene {
       }
       const takes = transmission[i] * tick;
       const name = packets.fates[fate[i]];
+      // One that was under way when the run ended would have gone on.
+      const delay = Math.max(propagation[i] * tick, name === "in_flight" ? packets.links[link].delay_ns : 0);
       if (name !== "delivered" && name !== "in_flight") {
         // What was transmitted and is lost all the same never came out at the far end.
         const far = name === "host" || takes > 0;

@@ -107,8 +107,10 @@ describe.skipIf(!BUILT)("a record of Headway", () => {
           if (since < 0) continue;
           const wait = Number(rows[i].wait) * tick;
           const transmission = Number(rows[i].transmission) * tick;
-          const whole = wait + transmission + links[Number(rows[i].link)].delay_ns;
           const fate = fates[Number(rows[i].fate)];
+          const propagation = Number(rows[i].propagation) * tick;
+          const least = fate === "in_flight" ? links[Number(rows[i].link)].delay_ns : 0;
+          const whole = wait + transmission + Math.max(propagation, least);
           const gone = fate === "host" || transmission > 0 ? whole : wait;
           if (since < wait) expected.waiting++;
           else if (fate === "delivered" || fate === "in_flight" || since < gone)

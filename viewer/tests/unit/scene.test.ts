@@ -17,6 +17,7 @@ function hop(offered: number, rest: Partial<Hop> = {}): Hop {
     offered,
     wait: 0,
     transmission: 8e6,
+    propagation: rest.transmission === 0 ? 0 : 10e6,
     link: 0,
     flow: 0,
     kind: 0,

@@ -27,6 +27,7 @@ pub(super) fn fields(shape: Shape) -> Vec<Field> {
         Field::new("offered", DataType::UInt32, false),
         Field::new("wait", DataType::UInt32, false),
         Field::new("transmission", DataType::UInt32, false),
+        Field::new("propagation", DataType::UInt32, false),
         Field::new("link", number(shape.many_links), false),
         Field::new("flow", number(shape.many_flows), false),
         Field::new("kind", DataType::UInt8, false),
@@ -51,7 +52,7 @@ impl Times {
     /// Ticks of 1 ns if all times of these rows fit into 32 bits then, else of as few powers of ten as it takes.
     pub(super) fn of(rows: &[Row]) -> Self {
         let base_ns = rows.iter().map(|row| row.offered).min().unwrap_or(0);
-        let until_ns = rows.iter().map(|row| row.end.max(row.offered)).max().unwrap_or(base_ns);
+        let until_ns = rows.iter().map(|row| row.end.max(row.offered) + row.propagation()).max().unwrap_or(base_ns);
         let longest = until_ns - base_ns;
         let mut tick_ns = 1;
         while longest / u64::from(tick_ns) > u64::from(u32::MAX) && tick_ns < 1_000_000_000 {
@@ -74,6 +75,7 @@ pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Tim
     file.column(rows, |row| times.ticks(row.offered));
     file.column(rows, |row| times.ticks(row.start) - times.ticks(row.offered));
     file.column(rows, |row| times.ticks(row.end) - times.ticks(row.start));
+    file.column(rows, |row| times.ticks(row.end + row.propagation()) - times.ticks(row.end));
     let mut number = |is_wide: bool, of: fn(&Row) -> u32| {
         if is_wide { file.column(rows, of) } else { file.column(rows, |row| of(row) as u16) }
     };

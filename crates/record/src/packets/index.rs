@@ -22,7 +22,7 @@ pub struct PacketIndex {
 pub(super) struct BatchPlace {
     /// The first offer.
     pub(super) base_ns: u64,
-    /// The last thing that happens on a link to one of its packets: an offer, or the end of a transmission.
+    /// The last thing that happens on a link to one of its packets: an offer, the end of a transmission, or an arrival.
     pub(super) until_ns: u64,
     /// What its times are counted in.
     pub(super) tick_ns: u32,

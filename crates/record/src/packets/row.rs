@@ -12,9 +12,9 @@ pub struct HopLink {
     pub from: String,
     /// The node that it leads to.
     pub to: String,
-    /// Its propagation, in ns.
+    /// Its propagation, in ns; the first one where it changes.
     pub delay_ns: u64,
-    /// Its rate in bit/s, a mean where its capacity was measured.
+    /// Its rate in bit/s: a mean where its capacity was measured, the first one where it changes.
     pub rate_bps: u64,
 }
 
@@ -92,6 +92,8 @@ pub(super) struct Row {
     /// When transmission began; as long as it has not, [`Row::NOT_YET`].
     pub(super) start: u64,
     pub(super) end: u64,
+    /// Since when it is on the link no more.
+    pub(super) gone: u64,
     pub(super) link: u32,
     pub(super) flow: u32,
     pub(super) bytes: u32,
@@ -114,6 +116,7 @@ impl Row {
             offered,
             start: Self::NOT_YET,
             end: Self::NOT_YET,
+            gone: 0,
             link: hop.link,
             flow: hop.flow,
             bytes: hop.bytes.count().try_into().unwrap_or(u32::MAX),
@@ -126,11 +129,19 @@ impl Row {
         }
     }
 
-    /// It waited until now, and is transmitted no more.
-    pub(super) fn stop_waiting(&mut self, now: u64) {
+    /// It is on the link no more.
+    pub(super) fn leave(&mut self, now: u64, fate: HopFate) {
+        self.fate = fate.code();
+        self.gone = now;
+        // What waited until now is transmitted no more.
         if self.start >= now {
             (self.start, self.end) = (now, now);
         }
+    }
+
+    /// From the end of its transmission to the far end.
+    pub(super) const fn propagation(&self) -> u64 {
+        self.gone.saturating_sub(self.end)
     }
 }
 

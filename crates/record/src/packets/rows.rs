@@ -16,7 +16,7 @@ use std::sync::Arc;
 const MOST_WAITING: usize = 16;
 
 /// The shape of the file, told in its metadata.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A row that has been begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,10 +140,7 @@ impl PacketRows {
     /// It is no longer on the link: once for each row that has been begun.
     #[inline]
     pub fn ended(&mut self, id: HopId, now: Instant, fate: HopFate) {
-        let end = |row: &mut Row| {
-            row.fate = fate.code();
-            row.stop_waiting(now.as_nanos());
-        };
+        let end = |row: &mut Row| row.leave(now.as_nanos(), fate);
         let (number, place) = Self::place(id);
         if let Some(chunk) = number.checked_sub(self.written).and_then(|place| self.chunks.get_mut(place as usize)) {
             if let Some(row) = chunk.rows.get_mut(place) {
@@ -234,8 +231,8 @@ impl PacketRows {
         let now = now.as_nanos();
         let open = HopFate::InFlight.code();
         self.late.extend(std::mem::take(&mut self.stragglers).into_values());
-        let waiting = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).chain(&mut self.late);
-        waiting.filter(|row| row.fate == open).for_each(|row| row.stop_waiting(now));
+        let left = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).chain(&mut self.late);
+        left.filter(|row| row.fate == open).for_each(|row| row.leave(now, HopFate::InFlight));
         for chunk in std::mem::take(&mut self.chunks) {
             self.write(&chunk.rows);
         }

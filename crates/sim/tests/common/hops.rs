@@ -11,6 +11,8 @@ pub struct Hop {
     pub offered: i64,
     pub start: i64,
     pub end: i64,
+    /// When it came to the far end, or was dropped.
+    pub gone: i64,
     pub link: usize,
     pub flow: usize,
     pub kind: String,
@@ -27,18 +29,20 @@ pub fn rows(table: &Table) -> Vec<Hop> {
     let names = |key: &str| serde_json::from_str::<Vec<String>>(table.told(key)).unwrap();
     let (kinds, fates) = (names("kinds"), names("fates"));
     let all = |name: &str| table.all(name);
-    let (base, tick, offered, wait, transmission) =
-        (all("base_ns"), all("tick_ns"), all("offered"), all("wait"), all("transmission"));
+    let (base, tick, offered) = (all("base_ns"), all("tick_ns"), all("offered"));
+    let (wait, transmission, propagation) = (all("wait"), all("transmission"), all("propagation"));
     let (link, flow, kind, fate) = (all("link"), all("flow"), all("kind"), all("fate"));
     let (bytes, sequence, queue, mark) = (all("bytes"), all("sequence"), all("queue"), all("mark"));
     let deadline = table.numbers("deadline");
     let row = |row: usize| {
         let offered = base[row] + offered[row] * tick[row];
         let start = offered + wait[row] * tick[row];
+        let end = start + transmission[row] * tick[row];
         Hop {
             offered,
             start,
-            end: start + transmission[row] * tick[row],
+            end,
+            gone: end + propagation[row] * tick[row],
             link: link[row] as usize,
             flow: flow[row] as usize,
             kind: kinds[kind[row] as usize].clone(),
@@ -108,25 +112,6 @@ fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     hops
 }
 
-/// When what has left at each of these ends arrives: a delay later, and not before what left earlier.
-fn arrivals(link: &headway_scenario::Link, rows: &[&Hop]) -> BTreeMap<i64, i64> {
-    let begun = rows.iter().filter(|row| row.start < row.end);
-    let mut ends: Vec<i64> = begun.map(|row| row.end).collect();
-    ends.sort_unstable();
-    let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
-    let delay = |end: i64| {
-        let mut known =
-            changes.iter().filter(|change| change.at.as_nanos() as i64 <= end).filter_map(|change| change.delay);
-        known.next_back().unwrap_or(link.delay).as_nanos() as i64
-    };
-    let mut latest = 0;
-    let arrive = |end: i64| {
-        latest = latest.max(end + delay(end));
-        (end, latest)
-    };
-    ends.into_iter().map(arrive).collect()
-}
-
 /// Every row is a hop of the trace, and every hop of the trace is a row.
 pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
@@ -138,7 +123,6 @@ pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let near = |ns: i64, us: f64| (ns as f64 / 1e3 - us).abs() < 0.51 + us * 1e-12;
     for (link, (ours, theirs)) in by_link.into_iter().zip(traced(scenario, trace)).enumerate() {
         assert_eq!(ours.len(), theirs.len(), "link {link}");
-        let arrivals = arrivals(&scenario.links[link], &ours);
         for (row, hop) in ours.into_iter().zip(theirs) {
             let told = || format!("link {link}: {row:?}\n{hop:?}");
             assert!(near(row.offered, hop.offered), "{}", told());
@@ -149,12 +133,11 @@ pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
                 (Some(received), None) => {
                     // A host that has no room is behind the link.
                     assert!(["delivered", "host"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(arrivals[&row.end], received), "{}", told());
+                    assert!(near(row.gone, received), "{}", told());
                 }
                 (None, Some(dropped)) => {
-                    let behind = hop.start.is_some();
                     assert!(!["delivered", "host", "in_flight"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(if behind { arrivals[&row.end] } else { row.end }, dropped), "{}", told());
+                    assert!(near(row.gone, dropped), "{}", told());
                 }
                 (None, None) => {
                     assert_eq!(row.fate, "in_flight", "{}", told());
