@@ -89,6 +89,17 @@ impl CapacityTrace {
         Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
     }
 
+    /// What it lets through in the mean from one instant to another, in bit/s; what comes at the first is not counted, what comes at the last is.
+    #[must_use]
+    pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
+        let seconds = to.since(from).as_secs_f64();
+        if seconds == 0.0 {
+            return self.rate().bits_per_second() as f64;
+        }
+        let opportunities = self.after(to) - self.after(from);
+        8.0 * Self::OPPORTUNITY.count() as f64 * opportunities as f64 / seconds
+    }
+
     /// From one beginning to the next, in ns.
     fn round(&self) -> u64 {
         self.opportunities.last().copied().unwrap_or(1)
@@ -180,6 +191,20 @@ mod tests {
         }
         // What is at 0 of the first round was missed; a thousand later come the end of round 250 and what is at 0 of the next.
         assert_eq!(ms(end), 1000.0);
+    }
+
+    /// One of 1504 B is 12.032 Mb/s for a ms.
+    #[test]
+    fn the_rate_between_two_instants_counts_opportunities() {
+        let trace = CapacityTrace::parse("5\n5\n10\n20\n").unwrap();
+        let at = Instant::from_millis;
+        for (from, to, opportunities) in
+            [(0, 4, 0), (0, 5, 2), (5, 10, 1), (10, 20, 1), (0, 20, 4), (20, 40, 4), (3, 87, 18), (7, 8, 0)]
+        {
+            let rate = 12_032_000.0 * f64::from(opportunities) / (to - from) as f64;
+            assert!((trace.mean_rate(at(from), at(to)) - rate).abs() < 1e-6, "{from} {to}");
+        }
+        assert_eq!(trace.mean_rate(at(7), at(7)), trace.rate().bits_per_second() as f64);
     }
 
     #[test]

@@ -60,6 +60,27 @@ impl LinkChanges {
         if seconds > 0.0 { (bits + of(rate, since, to)) / seconds } else { rate.bits_per_second() as f64 }
     }
 
+    /// The delay of what leaves at an instant, if it begins with `first`.
+    #[must_use]
+    pub fn delay_at(&self, first: Duration, at: Instant) -> Duration {
+        let known = self.0.iter().take_while(|change| Instant::ZERO + change.at <= at);
+        known.filter_map(|change| change.delay).last().unwrap_or(first)
+    }
+
+    /// From when until when the rate is zero.
+    #[must_use]
+    pub fn outages(&self) -> Vec<(Instant, Instant)> {
+        let (mut outages, mut since) = (Vec::new(), None);
+        for (at, rate) in self.0.iter().filter_map(|change| Some((Instant::ZERO + change.at, change.rate?))) {
+            if rate.is_zero() {
+                since.get_or_insert(at);
+            } else if let Some(from) = since.take() {
+                outages.push((from, at));
+            }
+        }
+        outages
+    }
+
     /// In order of time.
     #[must_use]
     pub fn as_slice(&self) -> &[LinkChange] {
@@ -231,6 +252,23 @@ mod tests {
             (1000, 1000, 2.0),
         ] {
             assert!((mean(from, to) - rate).abs() < 1e-9, "{from} {to}: {}", mean(from, to));
+        }
+    }
+
+    #[test]
+    fn outages_last_until_there_is_a_rate_again() {
+        let of = |changes: &[(u64, Option<u64>, Option<u64>)]| changing(8, changes).changes.outages();
+        assert_eq!(of(&[(5, Some(2), None), (9, None, Some(3))]), []);
+        let changes = [(5, Some(0), None), (6, None, Some(1)), (7, Some(0), None), (9, Some(1), None)];
+        assert_eq!(of(&changes), [(at(5), at(9))]);
+        assert_eq!(of(&[(0, Some(0), None), (2, Some(1), None), (3, Some(0), None), (4, Some(2), Some(1))]).len(), 2);
+    }
+
+    #[test]
+    fn the_delay_is_the_last_one_that_was_given() {
+        let changes = changing(8, &[(5, None, Some(30)), (6, Some(1), None), (8, None, Some(1))]).changes;
+        for (now, delay) in [(0, 10), (4, 10), (5, 30), (7, 30), (8, 1), (99, 1)] {
+            assert_eq!(changes.delay_at(ms(10), at(now)), ms(delay), "{now}");
         }
     }
 

@@ -114,9 +114,40 @@ fn what_a_channel_lost_is_no_overflow() {
 fn a_queue_that_never_empties_is_found() {
     let long = "queue = { kind = \"droptail\", limit = \"200packets\" }";
     let (summary, found) = found(long, &flow("download", DOWNLOAD), "60s");
-    let wait = summary.links[0].mean_queue_bytes * 8.0 / 1e6;
-    assert!(wait > 0.1);
-    assert_eq!(only(&found, "of traffic on average").subject, "a->b");
+    let finding = only(&found, "on average");
+    assert_eq!(finding.subject, "a->b");
+    // What a packet takes besides is its transmission and the delay, 12 and 20 ms.
+    let wait = summary.flows[0].one_way_delay_s.unwrap().mean - 0.032;
+    let told = finding.text.strip_prefix("packets waited ").unwrap().split_once(" s in the queue of a->b").unwrap().0;
+    assert!((told.parse::<f64>().unwrap() / wait - 1.0).abs() < 0.02, "{finding:?}: {wait}");
+}
+
+/// A queue that is long only while the link is slow: its mean length by the mean rate is 60 ms.
+#[test]
+fn a_queue_that_stands_while_the_link_is_slow_is_found() {
+    let keys = "queue = { kind = \"droptail\", limit = \"20packets\" }\nchanges = [{ at = \"6s\", rate = \"100kbps\" }, { at = \"20s\", rate = \"10Mbps\" }]";
+    let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
+    let (summary, found) = found(keys, &flow("media", media), "40s");
+    let mean_rate = (6.0 * 1e6 + 14.0 * 1e5 + 20.0 * 1e7) / 40.0;
+    assert!(summary.links[0].mean_queue_bytes * 8.0 / mean_rate < 0.05);
+    assert_eq!(only(&found, "on average").subject, "a->b");
+}
+
+#[test]
+fn outages_are_found_where_they_are() {
+    let keys = format!(
+        "{QUEUE}\nchanges = [{{ at = \"3s\", rate = \"0bps\" }}, {{ at = \"4500ms\", rate = \"1Mbps\" }}]\nreverse = {{ changes = [] }}"
+    );
+    let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
+    let (_, all) = found(&keys, &flow("media", media), "10s");
+    let outage = only(&all, "outage");
+    assert_eq!((outage.time_from_s, outage.time_to_s, outage.severity), (3.0, 4.5, Severity::Problem));
+    assert_eq!(outage.text, "outage: a->b let nothing pass for 1.50 s");
+    // Of one that the run does not see to its end, what it sees.
+    let (_, cut) = found(&keys, &flow("media", media), "4s");
+    assert_eq!(only(&cut, "outage").time_to_s, 4.0);
+    let (_, before) = found(&keys, &flow("media", media), "3s");
+    assert!(before.iter().all(|finding| !finding.text.contains("outage")), "{before:?}");
 }
 
 /// Of two controllers with the same source the record's own coefficients of variation say which was smoother.

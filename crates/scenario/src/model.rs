@@ -74,11 +74,20 @@ pub struct Link {
 }
 
 impl Link {
-    /// Its mean rate from one instant to another, in bit/s; of a measured capacity that of all of it.
+    /// Its mean rate from one instant to another, in bit/s.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
-        let constant = self.rate.bits_per_second() as f64;
-        self.changes.as_ref().map_or(constant, |changes| changes.mean_rate(self.rate, from, to))
+        match (&self.capacity, &self.changes) {
+            (Some(capacity), _) => capacity.mean_rate(from, to),
+            (None, Some(changes)) => changes.mean_rate(self.rate, from, to),
+            (None, None) => self.rate.bits_per_second() as f64,
+        }
+    }
+
+    /// The delay of what leaves at this instant.
+    #[must_use]
+    pub fn delay_at(&self, at: Instant) -> Duration {
+        self.changes.as_ref().map_or(self.delay, |changes| changes.delay_at(self.delay, at))
     }
 
     /// What a link does that is made of this.

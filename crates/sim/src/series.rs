@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use headway_rate::Status;
 use headway_record::{ByFlow, SeriesId, SeriesNames, SeriesWriter, metric};
-use headway_scenario::Scenario;
+use headway_scenario::{Link, Scenario};
 use headway_units::{Duration, Instant, Moment};
 
 /// The series of a run. Rates are means since the sample before.
@@ -39,8 +39,37 @@ struct LinkSeries {
     arrived: SeriesId,
     dropped: SeriesId,
     average: Option<SeriesId>,
+    varying: Option<Varying>,
     /// Arrivals and drops of each flow, where the link counts by flow; each from when the flow has come there.
     by_flow: Vec<[SeriesId; 2]>,
+}
+
+/// What a link is by its scenario, where that is not the same all the time.
+#[derive(Debug)]
+struct Varying {
+    link: Link,
+    rate: Option<SeriesId>,
+    delay: Option<SeriesId>,
+}
+
+impl Varying {
+    fn new(link: &Link, names: &mut SeriesNames) -> Option<Self> {
+        let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
+        let rate_varies = link.capacity.is_some() || changes.iter().any(|change| change.rate.is_some());
+        let delay_varies = changes.iter().any(|change| change.delay.is_some());
+        let mut series = |varies: bool, what| varies.then(|| names.series(&link.name, what));
+        let [rate, delay] = [series(rate_varies, metric::LINK_RATE), series(delay_varies, metric::LINK_DELAY)];
+        (rate_varies || delay_varies).then(|| Self { link: link.clone(), rate, delay })
+    }
+
+    fn sample(&self, writer: &mut SeriesWriter, from: Instant, to: Instant) {
+        if let Some(id) = self.rate {
+            writer.push(id, to, self.link.mean_rate(from, to));
+        }
+        if let Some(id) = self.delay {
+            writer.push(id, to, self.link.delay_at(to).as_secs_f64());
+        }
+    }
 }
 
 impl Series {
@@ -68,6 +97,7 @@ impl Series {
                 dropped: names.series(&link.name, metric::DROPPED),
                 average: matches!(*link.queue, headway_link::QueueOptions::Red(_))
                     .then(|| names.series(&link.name, metric::RED_AVERAGE)),
+                varying: Varying::new(link, &mut names),
                 by_flow: if link.by_flow { at_link(&mut names, &link.name, scenario) } else { Vec::new() },
             })
             .collect();
@@ -89,7 +119,7 @@ impl Series {
         if seconds == 0.0 {
             return;
         }
-        self.last = now;
+        let before = std::mem::replace(&mut self.last, now);
         let rate = |bytes: u64, before: &mut u64| {
             let moved = bytes - std::mem::replace(before, bytes);
             moved as f64 * 8.0 / seconds
@@ -126,6 +156,9 @@ impl Series {
             self.writer.push(series.dropped, now, sample.dropped_packets as f64);
             if let (Some(id), Some(average)) = (series.average, sample.average) {
                 self.writer.push(id, now, average);
+            }
+            if let Some(varying) = &series.varying {
+                varying.sample(&mut self.writer, before, now);
             }
             for (flow, arrived, dropped) in network.by_flow(number).into_iter().flat_map(ByFlow::totals) {
                 if let Some([arrived_id, dropped_id]) = series.by_flow.get(flow.0 as usize) {

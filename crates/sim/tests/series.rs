@@ -159,3 +159,28 @@ fn reds_average_is_in_packets() {
     assert!((9.0..11.0).contains(&average), "{average}");
     assert!((average / queue - 1.0).abs() < 0.1, "{average} of {queue}");
 }
+
+/// What a link is that changes: its mean rate between two samples, and the delay of what leaves then. One that does not has no such series.
+#[test]
+fn what_a_link_is_that_changes() {
+    let text = r#"
+        duration = "4s"
+        record = { series = "1s" }
+        [[link]]
+        between = ["a", "b"]
+        rate = "8Mbps"
+        delay = "10ms"
+        changes = [{ at = "500ms", rate = "0bps" }, { at = "2s", rate = "2Mbps" }, { at = "2500ms", delay = "40ms" }]
+        reverse = { changes = [] }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "udp" }
+        source = { kind = "cbr", rate = "1Mbps", size = "500B" }
+    "#;
+    let names = [metric::LINK_RATE, metric::LINK_DELAY];
+    let [forth, back] = ["a->b", "b->a"].map(|link| samples(text, &names.map(|name| (link, name))));
+    assert_eq!(forth, [vec![4e6, 0.0, 2e6, 2e6], vec![0.01, 0.01, 0.04, 0.04]]);
+    assert_eq!(back, [Vec::<f64>::new(), Vec::new()]);
+}

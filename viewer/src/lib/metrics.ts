@@ -14,9 +14,11 @@ export interface Metric {
 /** Those that `headway` writes (`metric` in crates/record). */
 export const KNOWN: Omit<Metric, "unit">[] = [
   { name: "throughput_bps", title: "Throughput", first: true },
+  { name: "link_rate_bps", title: "Rate of links that change", first: true },
   { name: "allowed_rate_bps", title: "Allowed rate", first: true },
   { name: "queue_packets", title: "Queue", first: true, ofQueues: true },
   { name: "red_average_packets", title: "RED's average queue", first: true, ofQueues: true },
+  { name: "link_delay_s", title: "Delay of links that change", first: true },
   { name: "loss_packets", title: "Lost since the start", first: true },
   { name: "rtt_s", title: "Round trip", first: true },
   { name: "cwnd_packets", title: "Congestion window", first: true },

@@ -36,6 +36,10 @@ pub mod metric {
     pub const LOSS: &str = "loss_packets";
     /// Of a link: packets that wait, without the one in service.
     pub const QUEUE: &str = "queue_packets";
+    /// Of a link that changes, or whose capacity was measured: the rate that it had on average since the sample before.
+    pub const LINK_RATE: &str = "link_rate_bps";
+    /// Of a link whose delay changes: the delay of what leaves now.
+    pub const LINK_DELAY: &str = "link_delay_s";
     /// Of a link with RED: its average queue.
     pub const RED_AVERAGE: &str = "red_average_packets";
     /// Of a link, or a flow there: packets offered to it since the start of the run.

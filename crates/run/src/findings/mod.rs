@@ -9,6 +9,7 @@ mod evidence;
 mod failed;
 mod frames;
 mod late;
+mod outage;
 mod smoother;
 mod standing;
 mod starved;
@@ -47,8 +48,17 @@ pub struct Finding {
 }
 
 /// In the order in which what they find is told.
-const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 8] =
-    [failed::find, starved::find, unsent::find, late::find, frames::find, standing::find, drops::find, smoother::find];
+const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 9] = [
+    failed::find,
+    outage::find,
+    starved::find,
+    unsent::find,
+    late::find,
+    frames::find,
+    standing::find,
+    drops::find,
+    smoother::find,
+];
 
 /// What is worth looking at in this record: problems before notes, each in the order of time.
 ///

@@ -1,0 +1,37 @@
+//! When links that change let nothing pass.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity, count, time};
+
+/// Of a link with more of them so many are told one by one.
+const TIMES: usize = 3;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Some((scenario, _)) = &evidence.network else { return Vec::new() };
+    let measured = evidence.summary.interval;
+    let mut found = Vec::new();
+    for link in &scenario.links {
+        let outages = link.changes.iter().flat_map(|changes| changes.outages());
+        let within = outages.map(|(from, to)| (from.as_secs_f64(), to.as_secs_f64().min(measured.to)));
+        let mut outages: Vec<_> = within.filter(|(from, to)| *from < *to && *to > measured.from).collect();
+        let all: f64 = outages.iter().map(|(from, to)| to - from).sum();
+        let more = outages.len().saturating_sub(TIMES) as u64;
+        outages.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)));
+        outages.truncate(TIMES);
+        for (place, (from, to)) in outages.into_iter().enumerate() {
+            let again = if place == 0 && more > 0 {
+                format!(" (and {} more, {} in all)", count(more, "time"), time(all))
+            } else {
+                String::new()
+            };
+            found.push(Finding {
+                time_from_s: from,
+                time_to_s: to,
+                severity: Severity::Problem,
+                subject: link.name.clone(),
+                text: format!("outage: {} let nothing pass for {}{again}", link.name, time(to - from)),
+            });
+        }
+    }
+    found
+}
