@@ -29,15 +29,17 @@ impl PerfettoWriter {
         std::mem::take(&mut self.out)
     }
 
-    /// The process with this number is called so, and stands in the order of the numbers. Its tracks are called `lasting` and `instants`.
+    /// The process with this number is called so, and stands in the order of the numbers. Its tracks are called `lasting` and `instants`; one that is not used has no name.
     pub fn process(&mut self, number: u32, name: &str, [lasting, instants]: [&str; 2]) {
         let mut tell = |what: &str, track: u32, told: Value| {
             self.event(&json!({ "ph": "M", "pid": number, "tid": track, "name": what, "args": told }));
         };
         tell("process_name", 0, json!({ "name": name }));
         tell("process_sort_index", 0, json!({ "sort_index": number }));
-        tell("thread_name", LASTING, json!({ "name": lasting }));
-        tell("thread_name", INSTANTS, json!({ "name": instants }));
+        for (track, name) in [(LASTING, lasting), (INSTANTS, instants)].into_iter().filter(|(_, name)| !name.is_empty())
+        {
+            tell("thread_name", track, json!({ "name": name }));
+        }
     }
 
     /// Something lasts from `start` to `end`.
