@@ -84,6 +84,8 @@ fn a_pair_of_relays_carries_both_ways() {
         assert_eq!(status, Some(0), "{said}");
         // The other end may close before it has reported the last one.
         assert!(said.contains("2 datagrams, 2 sent, ") && said.contains(" 0 lost, 0 never sent"), "{said}");
+        let back = said.split_once("; back ").unwrap().1;
+        assert!(back.contains("2 datagrams, 0 missing"), "{said}");
     }
 }
 
@@ -91,7 +93,11 @@ fn a_pair_of_relays_carries_both_ways() {
 #[test]
 fn what_comes_for_a_port_that_is_not_there_is_told() {
     let sound = program();
-    let mut there = Relay::new(&["--listen", ANY, "--any", "--to", &sound.local_addr().unwrap().to_string()]);
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record");
+    let to = sound.local_addr().unwrap().to_string();
+    let mut there =
+        Relay::new(&["--listen", ANY, "--any", "--to", &to, "--once", "--record", record.to_str().unwrap()]);
     let at = there.word_behind("listening at ");
     let mut here = Relay::new(&["--connect", &at, "--any", "--from", ANY, "--from", ANY]);
     let ports = [here.word_behind("port 0 listens at "), here.word_behind("port 1 listens at ")];
@@ -106,6 +112,11 @@ fn what_comes_for_a_port_that_is_not_there_is_told() {
     );
     assert_eq!(here.end().0, Some(0));
     assert_eq!(there.end().0, Some(0));
+    // The record of who listens has what came, too: a byte more each, the port.
+    let summary: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(record.join("summary.json")).unwrap()).unwrap();
+    let flow = |place: usize| (&summary["flows"][place]["name"], &summary["flows"][place]["received_packets"]);
+    assert_eq!((flow(0), flow(1)), ((&"relay".into(), &0.into()), (&"back".into(), &2.into())));
 }
 
 /// Who comes later takes the place of who was there: it may be the same one, after a restart.

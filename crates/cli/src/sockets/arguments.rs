@@ -159,9 +159,13 @@ pub(crate) struct WatchOptions {
     /// Leave a record in this folder, with a sample each second, as `headway run` does: `headway plot` draws it.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Show it in a browser as it goes on, as `headway view` does; without --record what is shown is gone with the end.
-    #[arg(long)]
-    pub(crate) view: bool,
+    /// Show it in a browser as it goes on, as `headway view` does, served at this port of the loopback address or at any that is free; without
+    /// --record what is shown is gone with the end.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub(crate) view: Option<u16>,
+    /// With --view, only print the address, and open no browser.
+    #[arg(long, requires = "view")]
+    pub(crate) no_open: bool,
 }
 
 /// What waits to be sent.

@@ -1,5 +1,6 @@
 //! A connection that a source writes to, and what becomes of what it writes.
 
+use super::receiving::Back;
 use super::recv::by_a_close;
 use super::sending::{Sending, Sent, how_many};
 use super::teller::Teller;
@@ -9,7 +10,7 @@ use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, Se
 use headway_record::FlowLabel;
 use headway_units::QueueSize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So long nothing looks whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -40,7 +41,9 @@ pub(super) enum Supply {
 /// Shared by the thread of the source and the one that hears what becomes of it.
 pub(super) struct Line {
     pub(super) clock: Clock,
-    connection: Connection,
+    connection: Arc<Connection>,
+    /// What comes on it, where that is handed on.
+    back: Option<Back>,
     sending: Mutex<Sending>,
     /// The largest packet, with all headers.
     mtu: u64,
@@ -70,7 +73,8 @@ impl Line {
         };
         Self {
             clock,
-            connection,
+            connection: Arc::new(connection),
+            back: None,
             sending: Mutex::new(Sending::new(clock.now(), label)),
             mtu: options.connection.mtu.count(),
             room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
@@ -80,11 +84,21 @@ impl Line {
         }
     }
 
+    /// What comes on it is handed on, and counted under this label.
+    pub(super) fn with_back(mut self, label: FlowLabel) -> Self {
+        self.back = Some(Back::new(self.clock, &self.connection, label));
+        self
+    }
+
+    pub(super) const fn back(&self) -> Option<&Back> {
+        self.back.as_ref()
+    }
+
     fn sending(&self) -> MutexGuard<'_, Sending> {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) const fn connection(&self) -> &Connection {
+    pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
 
@@ -190,7 +204,7 @@ impl Line {
         };
         self.stop();
         let why = why.unwrap_or_else(|| self.close(&mut watch));
-        let whole = self.sending().line(self.clock.now(), true);
+        let whole = self.line(self.clock.now(), true);
         Outcome { why, failed, connected: watch.connected, whole }
     }
 
@@ -224,11 +238,9 @@ impl Line {
             return Ok(());
         }
         watch.line_at = (watch.line_at + LINE).max(now);
-        let line = {
-            let mut sending = self.sending();
-            sending.look(now, &self.connection, self.mtu);
-            sending.line(now, false)
-        };
+        self.sending().look(now, &self.connection, self.mtu);
+        self.back.iter().for_each(Back::look);
+        let line = self.line(now, false);
         let TooLong { datagrams, bytes, largest } = *self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
         if datagrams > watch.too_long {
             watch.too_long = datagrams;
@@ -242,6 +254,11 @@ impl Line {
         each_second(&line)
     }
 
+    fn line(&self, now: headway_units::Instant, last: bool) -> Sent {
+        let back = self.back.as_ref().map(|back| back.line(now, last));
+        Sent { back, ..self.sending().line(now, last) }
+    }
+
     /// Nothing waits, and of what has gone nothing more will be heard.
     fn is_settled(&self, heard_at: headway_units::Instant) -> bool {
         let sending = self.sending();
@@ -252,6 +269,7 @@ impl Line {
     fn close(&self, watch: &mut Watch) -> Closed {
         let now = self.clock.now();
         self.sending().look(now, &self.connection, self.mtu);
+        self.back.iter().for_each(Back::look);
         self.connection.start_close();
         while self.clock.now() < now + END {
             if let Some(why) = self.hear(watch) {

@@ -83,6 +83,52 @@ pub(super) struct Incoming {
     pub(super) missing: u64,
 }
 
+/// What comes on the one connection of who sends on it, too.
+pub(super) struct Back {
+    incoming: Mutex<Incoming>,
+    receiving: Mutex<Receiving>,
+    meter: Arc<Meter>,
+    /// What a record calls it.
+    label: FlowLabel,
+}
+
+impl Back {
+    pub(super) fn new(clock: Clock, connection: &Arc<Connection>, label: FlowLabel) -> Self {
+        let meter = Arc::new(Meter::new(clock));
+        let came = Arc::new(Came::new(Some(Arc::clone(&meter))));
+        let incoming = Incoming { connection: Arc::clone(connection), came, missing: 0 };
+        let receiving = Receiving::new(clock.now());
+        Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, label }
+    }
+
+    /// Where its datagrams are counted.
+    pub(super) fn came(&self) -> Arc<Came> {
+        Arc::clone(&self.incoming.lock().unwrap_or_else(PoisonError::into_inner).came)
+    }
+
+    /// Sees what the connection knows, as long as there is one.
+    pub(super) fn look(&self) {
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner).look();
+    }
+
+    /// A line, and the beginning of the next.
+    pub(super) fn line(&self, now: Instant, last: bool) -> BackSoFar {
+        let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut receiving = self.receiving.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = receiving.line(now, std::iter::once(&*incoming), last);
+        BackSoFar { received, flow: self.meter.summary(&received, self.label.clone()) }
+    }
+}
+
+/// What has come, and what a record says of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct BackSoFar {
+    #[serde(flatten)]
+    pub(super) received: Received,
+    #[serde(skip)]
+    pub(super) flow: FlowSummary,
+}
+
 /// Datagrams that connections have brought, and those that they have not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
@@ -220,9 +266,9 @@ impl Figures for Received {
         self.interval
     }
 
-    fn values(&self) -> Values {
+    fn values(&self) -> Vec<Values> {
         let lost = self.missing_packets + self.dropped_packets;
-        [Some(self.now.goodput_bps), Some(lost as f64), None, None, None]
+        vec![[Some(self.now.goodput_bps), Some(lost as f64), None, None, None]]
     }
 
     fn page(&self) -> String {

@@ -15,7 +15,8 @@ pub(super) struct Recording {
     file: Growing,
     samples: SeriesWriter,
     seed: u64,
-    series: [SeriesId; METRICS.len()],
+    /// Of each flow.
+    series: Vec<[SeriesId; METRICS.len()]>,
 }
 
 /// What is sampled.
@@ -26,14 +27,14 @@ const METRICS: [&str; 5] =
 pub(super) type Values = [Option<f64>; METRICS.len()];
 
 impl Recording {
-    /// `entity`: what the record calls the flow.
-    pub(super) fn new(path: &Path, entity: &str, seed: u64) -> Result<Self, Failure> {
+    /// `flows`: what the record calls them.
+    pub(super) fn new(path: &Path, flows: &[&str], seed: u64) -> Result<Self, Failure> {
         let folder = Folder::named(path);
         let lock = folder.claim(Holds::Record)?;
         folder.clear()?;
         let file = folder.begin(Folder::SERIES)?;
         let mut names = SeriesNames::default();
-        let series = METRICS.map(|metric| names.series(entity, metric));
+        let series = flows.iter().map(|flow| METRICS.map(|metric| names.series(flow, metric))).collect();
         Ok(Self { folder, _lock: lock, file, samples: names.samples(), seed, series })
     }
 
@@ -41,43 +42,43 @@ impl Recording {
         &self.folder
     }
 
-    /// The values at the end of `interval`, and the summary up to there, if there is one: who follows the record sees both.
+    /// The values of each flow at the end of `interval`, and their summaries up to there, if there are any: who follows the record sees both.
     pub(super) fn sample(
         &mut self,
         interval: Interval,
-        values: Values,
-        flow: Option<FlowSummary>,
+        values: &[Values],
+        flows: Vec<FlowSummary>,
     ) -> Result<(), Failure> {
         let at = Instant::ZERO + Duration::from_secs_f64(interval.to);
-        for (series, value) in self.series.into_iter().zip(values) {
+        for (series, value) in self.series.iter().flatten().zip(values.iter().flatten()) {
             if let Some(value) = value {
-                self.samples.push(series, at, value);
+                self.samples.push(*series, at, *value);
             }
         }
         self.samples.flush();
         self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))?;
-        if let Some(flow) = flow {
-            let summary = summary(interval, flow, self.seed, false);
+        if !flows.is_empty() {
+            let summary = summary(interval, flows, self.seed, false);
             self.folder.write_so_far(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
         }
         Ok(())
     }
 
     /// The summary and the checksums come last: with them the record is complete.
-    pub(super) fn finish(self, interval: Interval, flow: FlowSummary) -> Result<(), Failure> {
+    pub(super) fn finish(self, interval: Interval, flows: Vec<FlowSummary>) -> Result<(), Failure> {
         let Self { folder, _lock, mut file, samples, seed, .. } = self;
         samples.finish(file.writer()).map_err(|error| not_written(&folder, &error))?;
         let mut sums = Checksums::default();
         sums.add(Folder::SERIES, file.end()?);
-        let summary = summary(interval, flow, seed, true);
+        let summary = summary(interval, flows, seed, true);
         sums.add(Folder::SUMMARY, folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
         Ok(folder.write_checksums(&sums)?)
     }
 }
 
-fn summary(interval: Interval, flow: FlowSummary, seed: u64, complete: bool) -> Summary {
-    let name = flow.name.clone();
-    let flows = vec![flow];
+/// It is called as its first flow is.
+fn summary(interval: Interval, flows: Vec<FlowSummary>, seed: u64, complete: bool) -> Summary {
+    let name = flows.first().map(|flow| flow.name.clone()).unwrap_or_default();
     Summary {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name,

@@ -47,7 +47,7 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let teller = Teller::new(&asked.end, sink.takes_stdout());
     let at = server.local_addr();
     teller.listening(at, &options, "headway send")?;
-    let watch = Watch::new(&asked.watch, "recv", NO_SEED, &teller)?;
+    let watch = Watch::new(&asked.watch, &["recv"], NO_SEED, &teller)?;
     let (tell, news) = channel();
     let for_all = tell.clone();
     spawn(move || accept(&server, &for_all))?;
@@ -62,8 +62,8 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let last = reader.figures(true);
     let Reader { teller, watch, meter, label, .. } = reader;
     // The record is whole, whoever has stopped to listen.
-    let flow = meter.map(|meter| meter.summary(&last, label));
-    let recorded = watch.finish(&last, flow);
+    let flows = meter.map(|meter| meter.summary(&last, label)).into_iter().collect();
+    let recorded = watch.finish(&last, flows);
     let told = teller.line(&last);
     teller.note(&last.whole());
     teller.finish();
@@ -147,7 +147,7 @@ impl Reader {
                 self.teller.live(line.live());
                 self.teller.line(&line)?;
                 let (meter, label) = (&self.meter, &self.label);
-                self.watch.see(&line, || Some(meter.as_ref()?.summary(&line, label.clone())))?;
+                self.watch.see(&line, || meter.iter().map(|meter| meter.summary(&line, label.clone())).collect())?;
             }
         }
         ended

@@ -6,6 +6,7 @@ use super::arguments::{MediaOptions, RelayOptions};
 use super::end::destination;
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
+use super::receiving::Back;
 use super::recv::{listen, name, spawn};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
@@ -25,6 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// So long nothing looks whether it is to end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// What a record calls what programs here send, and what they are sent.
+const NAME: &str = "relay";
+const BACK: &str = "back";
 
 /// What all threads of an end have in common.
 struct Relay {
@@ -62,7 +67,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     let teller = Teller::new(&asked.end, false);
-    let of_one = [("--record", asked.watch.record.is_some()), ("--view", asked.watch.view)];
+    let of_one = [("--record", asked.watch.record.is_some()), ("--view", asked.watch.view.is_some())];
     if let Some((option, _)) =
         of_one.into_iter().find(|(_, is_asked)| *is_asked && asked.listen.is_some() && !asked.once)
     {
@@ -70,7 +75,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             "{option} is of one connection: write --once, or {option} at the end that connects"
         )));
     }
-    let mut watch = Watch::new(&asked.watch, "relay", NO_SEED, &teller)?;
+    let mut watch = Watch::new(&asked.watch, &[NAME, BACK], NO_SEED, &teller)?;
     let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::default(), strays: Mutex::default() });
     let kind = asked.end.controller();
     let ended = match (&asked.connect, &asked.listen) {
@@ -80,7 +85,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
             teller.note(&format!("to {}; Ctrl-C ends it", name(line.connection())));
             relay.carry_all(&teller)?;
             let (ended, told) = relay.follow(&line, &teller, &mut watch, || Supply::Runs);
-            let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()));
+            let recorded = watch.finish(&ended.whole, ended.whole.flows());
             recorded.and(ended.by_a_close()).and(told)
         }
         (None, Some(at)) => {
@@ -194,9 +199,11 @@ impl Relay {
     }
 
     /// What comes on the connection, to the programs.
-    fn hand_out(&self, connection: &Connection) {
+    fn hand_out(&self, line: &Line) {
         let mut datagram = Vec::new();
-        while connection.recv(&mut datagram).is_ok() {
+        let came = line.back().map(Back::came);
+        while line.connection().recv(&mut datagram).is_ok() {
+            came.iter().for_each(|came| came.add(datagram.len()));
             let Some((number, payload)) = datagram.split_first() else { continue };
             match self.ways.iter().find(|way| way.number == *number) {
                 Some(way) => way.put(payload),
@@ -222,11 +229,12 @@ impl Relay {
     /// Programs' datagrams go on this connection from now on, and to them what comes on it.
     fn begin(self: &Arc<Self>, connection: Connection, options: &Options, kind: &str) -> Result<Arc<Line>, Failure> {
         let (from, to, kind) = ("here".to_owned(), name(&connection), kind.to_owned());
-        let label = FlowLabel { name: "relay".to_owned(), from, to, kind };
-        let line = Arc::new(Line::new(Clock::new(), connection, label, options));
+        let label = FlowLabel { name: NAME.to_owned(), from, to, kind };
+        let back = FlowLabel { name: BACK.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
+        let line = Arc::new(Line::new(Clock::new(), connection, label, options).with_back(back));
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&line));
         let (relay, read) = (Arc::clone(self), Arc::clone(&line));
-        spawn(move || relay.hand_out(read.connection()))?;
+        spawn(move || relay.hand_out(&read))?;
         Ok(line)
     }
 
@@ -240,7 +248,7 @@ impl Relay {
     ) -> (Outcome, Result<(), Failure>) {
         let ended = line.follow(teller, supply, |sent| {
             self.warn_of_strays(teller);
-            watch.see(sent, || Some(sent.flow.clone()))
+            watch.see(sent, || sent.flows())
         });
         self.warn_of_strays(teller);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -277,10 +285,10 @@ impl Relay {
             let line = self.begin(connection, options, asked.end.controller())?;
             let (ended, written) = self.follow(&line, teller, &mut watch, || newer(&told, &mut next));
             if asked.once {
-                let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()));
+                let recorded = watch.finish(&ended.whole, ended.whole.flows());
                 return recorded.and(ended.by_a_close()).and(written);
             }
-            watch.see(&ended.whole, || None)?;
+            watch.see(&ended.whole, Vec::new)?;
             written?;
             ended.failed.map_or(Ok(()), Err)?;
         }

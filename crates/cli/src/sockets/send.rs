@@ -20,7 +20,7 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     let teller = Teller::new(&asked.end, false);
     let clock = Clock::new();
     teller.identity(&asked.end, &options);
-    let mut watch = Watch::new(&asked.watch, "send", asked.seed, &teller)?;
+    let mut watch = Watch::new(&asked.watch, &["send"], asked.seed, &teller)?;
     let connection = connect(&asked.server, &options)?;
     teller.note(&format!("to {}; Ctrl-C ends it", super::recv::name(&connection)));
     source.announcement().iter().for_each(|text| teller.note(text));
@@ -39,9 +39,9 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
         _ if thread.is_finished() => Supply::Ends,
         _ => Supply::Runs,
     };
-    let ended = line.follow(&teller, supply, |sent| watch.see(sent, || Some(sent.flow.clone())));
+    let ended = line.follow(&teller, supply, |sent| watch.see(sent, || sent.flows()));
     // The record is whole, whoever has stopped to listen.
-    let recorded = watch.finish(&ended.whole, Some(ended.whole.flow.clone()));
+    let recorded = watch.finish(&ended.whole, ended.whole.flows());
     let told = teller.line(&ended.whole);
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
     teller.finish();

@@ -1,6 +1,7 @@
 //! What became of the datagrams that a connection was given.
 
 use super::metrics::Page;
+use super::receiving::{BackSoFar, Received};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
@@ -49,6 +50,9 @@ pub(super) struct Sent {
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
     pub(super) now: Now,
+    /// What came on the same connection, of who hands that on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) back: Option<BackSoFar>,
 }
 
 /// How it is now; the names are those of `series.arrow`.
@@ -179,19 +183,35 @@ impl Sending {
             loss_packets: self.meter.total_lost_packets(),
             waiting_packets: self.waiting,
         };
-        Sent { interval: Interval { from: 0.0, to: now.since(self.start).as_secs_f64() }, last, flow, now: shown }
+        Sent {
+            interval: Interval { from: 0.0, to: now.since(self.start).as_secs_f64() },
+            last,
+            flow,
+            now: shown,
+            back: None,
+        }
     }
 }
 
 impl Sent {
+    /// What a record says of it, and of what came back.
+    pub(super) fn flows(&self) -> Vec<FlowSummary> {
+        std::iter::once(&self.flow).chain(self.back.iter().map(|back| &back.flow)).cloned().collect()
+    }
+
     /// For people, on one line.
     pub(super) fn live(&self) -> String {
         let Self { interval, flow, now, .. } = self;
         let expired: u64 = flow.send_queue.values().map(|queue| queue.expired_packets).sum();
         let rtt = now.rtt_s.map_or_else(|| "?".to_owned(), |rtt| format!("{:.1} ms", 1e3 * rtt));
         let encoder = now.encoder_rate_bps.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} Mb/s", 1e-6 * rate));
+        let back = self.back.as_ref().map_or_else(String::new, |back| {
+            let Received { now, received_packets, .. } = &back.received;
+            let came = how_many(*received_packets, "datagram", "datagrams");
+            format!("; back {:.3} Mb/s, {came}", 1e-6 * now.goodput_bps)
+        });
         format!(
-            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} wait, encoder {encoder}",
+            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} wait, encoder {encoder}{back}",
             interval.to,
             1e-6 * now.throughput_bps,
             100.0 * flow.loss_ratio,
@@ -206,8 +226,9 @@ impl Sent {
         let flow = &self.flow;
         let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
         let went: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
+        let back = self.back.as_ref().map_or_else(String::new, |back| format!("; back {}", back.received.whole()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s",
+            "{:.1} s: {}, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s{back}",
             self.interval.to,
             how_many(written, "datagram", "datagrams"),
             flow.sent_packets,
@@ -229,10 +250,11 @@ impl Figures for Sent {
         self.interval
     }
 
-    fn values(&self) -> Values {
+    fn values(&self) -> Vec<Values> {
         let now = &self.now;
         let lost = now.loss_packets as f64;
-        [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio]
+        let own = [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio];
+        std::iter::once(own).chain(self.back.iter().flat_map(|back| back.received.values())).collect()
     }
 
     fn page(&self) -> String {
@@ -252,6 +274,7 @@ impl Figures for Sent {
         page.gauge("encoder_rate_bps", "What an encoder should produce.", now.encoder_rate_bps);
         page.gauge("rtt_seconds", "The smoothed round trip.", now.rtt_s);
         page.gauge("loss_event_ratio", "The loss event rate.", now.loss_event_ratio);
+        self.back.iter().for_each(|back| page.0.push_str(&back.received.page()));
         page.0
     }
 }

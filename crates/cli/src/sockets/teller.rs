@@ -56,6 +56,13 @@ impl Teller {
         }
     }
 
+    /// For people who have asked for this, if for nothing else.
+    pub(super) fn wanted(&self, text: &str) {
+        if !self.json {
+            self.warn(text);
+        }
+    }
+
     /// For people, whatever they have asked for.
     pub(super) fn warn(&self, text: &str) {
         self.progress.above(|| output::note(text));

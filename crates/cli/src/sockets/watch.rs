@@ -16,8 +16,8 @@ pub(super) const NO_SEED: u64 = 0;
 pub(super) trait Figures {
     /// From the start to then.
     fn interval(&self) -> Interval;
-    /// What a record samples.
-    fn values(&self) -> Values;
+    /// What a record samples of each flow.
+    fn values(&self) -> Vec<Values>;
     /// What Prometheus is told.
     fn page(&self) -> String;
 }
@@ -31,20 +31,24 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// `entity`: what a record calls the flow.
-    pub(super) fn new(asked: &WatchOptions, entity: &str, seed: u64, teller: &Teller) -> Result<Self, Failure> {
+    /// `flows`: what a record calls them.
+    pub(super) fn new(asked: &WatchOptions, flows: &[&str], seed: u64, teller: &Teller) -> Result<Self, Failure> {
         let metrics = asked.metrics.as_deref().map(|at| Metrics::new(at, teller)).transpose()?;
         let failed = |error| Failure::Sockets(format!("cannot make a folder for what --view shows: {error}"));
-        let temporary = asked.view && asked.record.is_none();
+        let temporary = asked.view.is_some() && asked.record.is_none();
         let temporary = temporary.then(|| tempfile::tempdir().map_err(failed)).transpose()?;
         let path = asked.record.as_deref().or(temporary.as_ref().map(TempDir::path));
-        let recording = path.map(|path| Recording::new(path, entity, seed)).transpose()?;
+        let recording = path.map(|path| Recording::new(path, flows, seed)).transpose()?;
         let view = match &recording {
-            Some(recording) if asked.view => Some(Beside::new(recording.folder(), entity)?),
+            Some(recording) if asked.view.is_some() => {
+                let label = flows.first().copied().unwrap_or_default();
+                Some(Beside::new(recording.folder(), label, asked.view.unwrap_or_default(), !asked.no_open)?)
+            }
             _ => None,
         };
         if let Some(view) = &view {
-            teller.note(&format!("shown at {}", view.address()));
+            // Whoever wants to see it needs the address.
+            teller.wanted(&format!("shown at {}", view.address()));
             teller.line(&serde_json::json!({ "view": view.address() }))?;
         }
         Ok(Self { metrics, _view: view, recording, _folder: temporary })
@@ -55,25 +59,25 @@ impl Watch {
         self.recording.is_some()
     }
 
-    /// `flow`: the summary up to now.
+    /// `flows`: their summaries up to now.
     pub(super) fn see(
         &mut self,
         figures: &impl Figures,
-        flow: impl FnOnce() -> Option<FlowSummary>,
+        flows: impl FnOnce() -> Vec<FlowSummary>,
     ) -> Result<(), Failure> {
         if let Some(metrics) = &self.metrics {
             metrics.set(figures.page());
         }
         let Some(recording) = &mut self.recording else { return Ok(()) };
-        recording.sample(figures.interval(), figures.values(), flow())
+        recording.sample(figures.interval(), &figures.values(), flows())
     }
 
-    /// The last figures; of all that was, `flow` is the summary, of which a record has need.
-    pub(super) fn finish(mut self, last: &impl Figures, flow: Option<FlowSummary>) -> Result<(), Failure> {
-        self.see(last, || None)?;
-        match (self.recording, flow) {
-            (Some(recording), Some(flow)) => recording.finish(last.interval(), flow),
-            _ => Ok(()),
+    /// The last figures; `flows` are the summaries of all that was, of which a record has need.
+    pub(super) fn finish(mut self, last: &impl Figures, flows: Vec<FlowSummary>) -> Result<(), Failure> {
+        self.see(last, Vec::new)?;
+        match self.recording {
+            Some(recording) => recording.finish(last.interval(), flows),
+            None => Ok(()),
         }
     }
 }

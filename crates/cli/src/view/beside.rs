@@ -24,14 +24,14 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Of this folder, which is called so.
-    pub(crate) fn new(folder: &Folder, label: &str) -> Result<Self, Failure> {
+    /// Of this folder, which is called so, at this port, or at any that is free if it is 0.
+    pub(crate) fn new(folder: &Folder, label: &str, port: u16, opens: bool) -> Result<Self, Failure> {
         if page::VIEWER.is_none() {
             return Err(Failure::Sockets(
                 "--view needs the viewer, without which this program was built: `make viewer` builds both".to_owned(),
             ));
         }
-        let server = Server::new(Records::of_one(folder.clone(), label), 0)?;
+        let server = Server::new(Records::of_one(folder.clone(), label), port)?;
         let (address, ends) = (server.address().to_owned(), Arc::new(AtomicBool::new(false)));
         let asked = Arc::clone(&ends);
         let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
@@ -47,7 +47,7 @@ impl Beside {
             let _ = server.serve(is_over);
         };
         let thread = std::thread::Builder::new().spawn(serve).map_err(failed)?;
-        if std::io::stderr().is_terminal() {
+        if opens && std::io::stderr().is_terminal() {
             open(&address);
         }
         Ok(Self { address, ends, thread: Some(thread) })
