@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 
 /** Where a folder has this file, what else it has is there so far, and will be more. */
 export const UNDER_WAY = "under-way";
+/** Where it has this one, too, there will not be. */
+export const KILLED = "killed";
 
 const PAGE = fileURLToPath(new URL("../dist/index.html", import.meta.url));
 
@@ -25,6 +27,7 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
       id,
       name,
       complete: existsSync(join(folder, "summary.json")) && !existsSync(join(folder, UNDER_WAY)),
+      killed: existsSync(join(folder, KILLED)),
       in_progress: !existsSync(join(folder, "summary.json")) || existsSync(join(folder, UNDER_WAY)),
       files: readdirSync(folder).map((file) => ({ name: file, bytes: statSync(join(folder, file)).size })),
     }));

@@ -150,6 +150,14 @@ pub(crate) fn is_record(folder: &Folder) -> Result<(), Failure> {
     if folder.path(Folder::SUMMARY).exists() {
         return Ok(());
     }
+    if folder.is_record() {
+        let reason = if folder.is_claimed() {
+            "its run is not done: wait for it"
+        } else {
+            "its run was killed, and left no summary: run it again"
+        };
+        return Err(Failure::record(folder.0.clone(), reason));
+    }
     Err(Failure::record(folder.0.clone(), "this is no record: a folder that `headway run` has left holds summary.json"))
 }
 

@@ -124,7 +124,16 @@ fn a_run_under_way_is_listed_as_such() {
     }
     let server = Server::start(&record);
     let listed = || serde_json::from_slice::<serde_json::Value>(&server.get("/api/records", "").1).unwrap();
-    assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&true.into(), &false.into()));
+    // Nobody holds the folder's lock.
+    let state = || ["in_progress", "killed", "complete"].map(|what| listed()[0][what].as_bool().unwrap());
+    assert_eq!(state(), [true, true, false]);
+    let refused = headway().arg("report").arg(&record).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("its run was killed"));
+    let marker = std::fs::File::open(record.join(".headway")).unwrap();
+    marker.lock().unwrap();
+    assert_eq!(state(), [true, false, false]);
+    let refused = headway().arg("plot").arg(&record).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("its run is not done"));
     assert_eq!(listed()[0]["files"], serde_json::json!([]));
     // What there is while it is written has another name, and its last batch is not whole.
     let series = std::fs::read(record.join("series.arrow")).unwrap();
@@ -139,7 +148,7 @@ fn a_run_under_way_is_listed_as_such() {
     assert_eq!(server.get("/api/findings?record=0", "").1, b"null");
     assert!(server.get("/api/records/0/packets.arrow", "").0.starts_with("HTTP/1.1 404"));
     std::fs::write(record.join("summary.json"), summary).unwrap();
-    assert_eq!((&listed()[0]["in_progress"], &listed()[0]["complete"]), (&false.into(), &true.into()));
+    assert_eq!(state(), [false, false, true]);
     assert_eq!(server.get("/api/records/0/series.arrow", "").1, series);
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }

@@ -98,7 +98,13 @@ impl Folder {
         // A marker that may only be read can still be locked.
         let file = fs::OpenOptions::new().read(true).append(true).open(&marker);
         let mut file = file.or_else(|_| fs::File::open(&marker)).map_err(Error::file("read", &marker))?;
-        match file.try_lock() {
+        let mut locked = file.try_lock();
+        if matches!(locked, Err(TryLockError::WouldBlock)) {
+            // Who only asks whether it is claimed has the lock for an instant.
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+            locked = file.try_lock();
+        }
+        match locked {
             Err(TryLockError::WouldBlock) => {
                 return Err(self.wrong("another headway is writing into this folder; give one of them --out DIR"));
             }
@@ -129,6 +135,12 @@ impl Folder {
         let mut files = fs::read_dir(&self.0).map_err(Error::file("read", &self.0))?;
         // What cannot be named is not ours.
         Ok(files.any(|file| file.map_or(true, |file| file.file_name() != MARKER)))
+    }
+
+    /// Whether somebody has [claimed](Self::claim) it. Where the system has no locks nobody knows, and the answer is yes.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        fs::File::open(self.path(MARKER)).is_ok_and(|marker| marker.try_lock_shared().is_err())
     }
 
     /// Whether a run has left it.

@@ -3,8 +3,10 @@ export interface Listing {
   id: string;
   name: string;
   complete: boolean;
-  /** Its run has left no summary yet; or never will, if it was killed. */
+  /** Its run has left no summary yet. */
   in_progress?: boolean;
+  /** Nor will it: it was killed. */
+  killed?: boolean;
   files: { name: string; bytes: number }[];
 }
 

@@ -4,6 +4,9 @@ import { openRecord, type RunRecord } from "./record.ts";
 import type { Source } from "./source.ts";
 import type { Finding, Listing } from "./types.ts";
 
+/** So many runs are shown over one another unasked. */
+const SHOWN_AT_FIRST = 4;
+
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 /** The shortest stretch of time that curves show: axes have no numbers for less. */
@@ -103,7 +106,7 @@ export class View {
   async go(place: Place): Promise<void> {
     const known = (place.records ?? []).filter((id) => this.listings.some((listing) => listing.id === id));
     if (known.length > 0 || this.chosen.length === 0)
-      await this.choose(known.length > 0 ? known : this.listings.slice(0, 1).map((listing) => listing.id));
+      await this.choose(known.length > 0 ? known : this.listings.slice(0, SHOWN_AT_FIRST).map((listing) => listing.id));
     this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
     if (place.zoom) this.setZoom(...place.zoom);
     else this.zoom = null;

@@ -17,7 +17,9 @@ export interface Served {
   folder: string;
   one: Dumbbell;
   two: Dumbbell;
+  /** The page with the first of them, and with both; more of a place may follow. */
   url: string;
+  both: string;
 }
 
 export function serveTwo(): Served {
@@ -29,7 +31,8 @@ export function serveTwo(): Served {
     served.one = makeDumbbell(join(served.folder, "one"));
     served.two = makeDumbbell(join(served.folder, "two"), { gap: 9e6 });
     server = await serve([served.one.folder, served.two.folder]);
-    served.url = server.url;
+    served.both = server.url;
+    served.url = `${server.url}#record=0`;
   });
   afterAll(async () => {
     await served.browser?.close();
@@ -48,7 +51,7 @@ export function expected(record: Dumbbell, seconds: number, speed: number) {
   const fall = FALL_S * speed * 1e9;
   const counts = { flying: 0, waiting: 0, falling: 0 };
   for (const hop of record.hops) {
-    const delay = record.meta.links[hop.link].delay_ns;
+    const delay = hop.propagation;
     const start = hop.offered + hop.wait;
     if (hop.offered > now) continue;
     if (now < start) counts.waiting++;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { packetsFile, seriesFile } from "../arrow-file.ts";
 import { makeDumbbell } from "../dumbbell.ts";
-import { serve, UNDER_WAY } from "../serve.mjs";
+import { serve, KILLED, UNDER_WAY } from "../serve.mjs";
 import { expected, sample, serveTwo } from "./fixture.ts";
 import { drawn, open, time } from "./harness.ts";
 
@@ -109,6 +109,20 @@ describe("a page that cannot show everything", () => {
     await other.close();
   });
 
+  it("says of a run that was killed what it has left, and shows it whole once it has run again", async () => {
+    const folder = makeDumbbell(join(served.folder, "cut")).folder;
+    for (const marker of [UNDER_WAY, KILLED]) writeFileSync(join(folder, marker), "");
+    const other = await serve([folder]);
+    const { page, complaints, close } = await open(served.browser, other.url);
+    await page.getByText("The run of cut was killed: this is what it has left.").waitFor();
+    expect(await page.locator("#flows tr[data-flow=media]").count()).toBe(1);
+    for (const marker of [UNDER_WAY, KILLED]) rmSync(join(folder, marker));
+    await expect.poll(() => page.getByText("was killed").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
   it("keeps what was shown of a run under way when its command has ended", async () => {
     const folder = makeDumbbell(join(served.folder, "gone")).folder;
     writeFileSync(join(folder, UNDER_WAY), "");
@@ -191,7 +205,7 @@ describe("a report", () => {
   it("is the same page with its records in it, opened from the disk", async () => {
     const { page, complaints, close } = await open(
       served.browser,
-      `${report([...NAMES, "findings.json"])}#t=2&speed=0.02`,
+      `${report([...NAMES, "findings.json"])}#t=2&speed=0.02&record=0`,
     );
     await expect.poll(() => drawn(page)).toEqual(expected(served.one, 2, 0.02));
     await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
@@ -228,7 +242,7 @@ describe("everybody can use it:", () => {
     "a dark phone": { width: 360, height: 740, dark: true },
   })) {
     it(name, async () => {
-      const { page, close } = await open(served.browser, `${served.url}#t=2&record=0&record=1`, options);
+      const { page, close } = await open(served.browser, `${served.both}#t=2&record=0&record=1`, options);
       await drawn(page);
       await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
       await page.evaluate(axe);
@@ -246,7 +260,7 @@ describe("everybody can use it:", () => {
   }
 
   it("keys have a list, and controls keep theirs", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=1`);
+    const { page, close } = await open(served.browser, `${served.url}&t=1`);
     await page.locator("#findings li").first().waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();

@@ -50,7 +50,7 @@ describe("the page", () => {
   });
 
   it("tells findings apart by shape and word, those of a link and of the whole run, too", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#flow=media`);
+    const { page, close } = await open(served.browser, `${served.url}&flow=media`);
     const said = await page.locator("#findings li").allTextContents();
     expect(said.map((text) => text.replace(/\s+/g, " ").trim())).toEqual([
       "▲ Problem, 1.5 to 2.0 s, media: lost packets at a full queue.",
@@ -65,7 +65,7 @@ describe("the page", () => {
   });
 
   it("opens where an address says, and its address says where it is", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=2.25&flow=ftp-1&record=1&zoom=2~3`);
+    const { page, close } = await open(served.browser, `${served.both}#t=2.25&flow=ftp-1&record=1&zoom=2~3`);
     expect(await time(page)).toBe(2.25);
     expect(await page.title()).toBe("two – Headway");
     expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("ftp-1");
@@ -75,7 +75,7 @@ describe("the page", () => {
   });
 
   it("goes where a new address says, though the page writes its own", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=2`);
+    const { page, close } = await open(served.browser, `${served.url}&t=2`);
     await page.evaluate(() => {
       location.hash = "#t=1.5";
       history.replaceState(null, "", "#t=2");
@@ -85,7 +85,7 @@ describe("the page", () => {
   });
 
   it("draws the samples of the record", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=1.234`);
+    const { page, close } = await open(served.browser, `${served.url}&t=1.234`);
     for (const flow of ["media", "ftp-1"]) {
       const shown = page.locator(`[data-chart="throughput_bps of flows"] [data-value="${flow}"]`);
       await expect
@@ -98,7 +98,7 @@ describe("the page", () => {
   });
 
   it("draws every packet where the record has it", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=0.5&speed=0.02`);
+    const { page, close } = await open(served.browser, `${served.url}&t=0.5&speed=0.02`);
     for (const at of [0.5, 1.0001, 2.345678, 3.9]) {
       await page.evaluate((t) => (location.hash = `#t=${t}`), at);
       await expect.poll(() => drawn(page), { message: `at ${at} s` }).toEqual(expected(served.one, at, 0.02));
@@ -116,7 +116,7 @@ describe("the page", () => {
   });
 
   it("colours packets by their flow, and fades those of others", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=1.0001`);
+    const { page, close } = await open(served.browser, `${served.url}&t=1.0001`);
     await drawn(page);
     // How many px have exactly this colour, and are not faded.
     const full = (red: number, green: number, blue: number) =>
@@ -144,7 +144,7 @@ describe("the page", () => {
   });
 
   it("goes to the next packet", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=1`);
+    const { page, close } = await open(served.browser, `${served.url}&t=1`);
     await drawn(page);
     await page.getByRole("button", { name: "Next packet" }).click();
     const next = served.one.hops.find((hop) => hop.offered >= 1e9 + 1000)!.offered / 1e9;
@@ -153,7 +153,7 @@ describe("the page", () => {
   });
 
   it("plays in slow motion, pauses, scrubs and changes its speed", async () => {
-    const { page, complaints, close } = await open(served.browser, `${served.url}#t=1`);
+    const { page, complaints, close } = await open(served.browser, `${served.url}&t=1`);
     await drawn(page);
     const started = performance.now();
     await page.keyboard.press("Space");
@@ -175,7 +175,7 @@ describe("the page", () => {
   });
 
   it("stops at the end, and starts again from there", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=3.9&speed=1`);
+    const { page, close } = await open(served.browser, `${served.url}&t=3.9&speed=1`);
     await page.keyboard.press("Space");
     await expect.poll(() => page.getByRole("button", { name: "Play" }).count()).toBe(1);
     expect(await time(page)).toBe(4);
@@ -201,7 +201,7 @@ describe("the page", () => {
   });
 
   it("lays two runs over one another", async () => {
-    const { page, complaints, close } = await open(served.browser, `${served.url}#t=2&record=0&record=1`);
+    const { page, complaints, close } = await open(served.browser, `${served.both}#t=2`);
     expect(await page.locator("[data-flow=media]").count()).toBe(2);
     const values = page.locator('[data-chart="throughput_bps of flows"] [data-value]');
     await expect.poll(() => values.count()).toBe(4);
@@ -283,7 +283,7 @@ describe("the page", () => {
   });
 
   it("tells what was thrown away unsent, and why", async () => {
-    const { page, close } = await open(served.browser, `${served.url}#t=0.75`);
+    const { page, close } = await open(served.browser, `${served.url}&t=0.75`);
     const said = page.locator("#send-queue li");
     await expect
       .poll(() => said.allTextContents())

@@ -26,7 +26,7 @@ const stored = (name: string) => read(readFileSync(place(name), "utf8"));
 
 /** A page in which time stands still, once all has come. */
 async function openStill(options: { width: number; height: number; dark?: boolean }) {
-  const opened = await open(served.browser, `${served.url}#t=2.345678&speed=0.02`, options);
+  const opened = await open(served.browser, `${served.url}&t=2.345678&speed=0.02`, options);
   await drawn(opened.page);
   let [before, now] = ["", written(await look(opened.page))];
   while (now !== before) [before, now] = [now, written(await look(opened.page))];

@@ -42,8 +42,10 @@ pub(super) struct Listed {
     id: String,
     name: String,
     complete: bool,
-    /// Its run has left no summary yet; or never will, if it was killed.
+    /// Its run has left no summary yet.
     in_progress: bool,
+    /// Nor will it, as nobody is writing there any more.
+    killed: bool,
     files: Vec<ListedFile>,
 }
 
@@ -104,7 +106,8 @@ impl Records {
         let of = |(number, record): (usize, &Record)| {
             let name = record.label.clone();
             let (complete, in_progress) = (record.complete(), record.in_progress());
-            Listed { id: number.to_string(), name, complete, in_progress, files: record.files() }
+            let killed = in_progress && !record.folder.is_claimed();
+            Listed { id: number.to_string(), name, complete, in_progress, killed, files: record.files() }
         };
         self.0.iter().enumerate().map(of).collect()
     }
