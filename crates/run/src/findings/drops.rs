@@ -1,10 +1,9 @@
 //! Which links dropped packets, and why: a queue that overflowed, a channel that lost.
 
-use super::evidence::Evidence;
+use super::evidence::{Events, Evidence};
 use super::{Finding, Severity, count, percent};
 use headway_record::{EventKind, LinkSummary};
 use headway_units::DropCause;
-use std::collections::BTreeMap;
 
 /// From so large a part of its packets on media are worse off, whatever they do.
 const MANY: f64 = 0.02;
@@ -23,31 +22,31 @@ pub(super) fn adjective(cause: &str) -> &'static str {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let links = evidence.summary.links.iter();
-    links.flat_map(|link| DropCause::ALL.into_iter().filter_map(|cause| of(evidence, link, cause))).collect()
+    let dropped = evidence.by_key(EventKind::Drop, |event| Some((event.entity, event.cause?)));
+    let causes = |link| DropCause::ALL.into_iter().map(move |cause| (link, cause));
+    let of = |(link, cause): (&LinkSummary, DropCause)| {
+        of(evidence, link, cause, dropped.get(&(link.name.as_str(), cause.name())))
+    };
+    evidence.summary.links.iter().flat_map(causes).filter_map(of).collect()
 }
 
-fn of(evidence: &Evidence<'_>, link: &LinkSummary, cause: DropCause) -> Option<Finding> {
+fn of(evidence: &Evidence<'_>, link: &LinkSummary, cause: DropCause, events: Option<&Events<'_>>) -> Option<Finding> {
     let packets = link.dropped_packets.of(cause);
     // What its hosts drop a link does not.
     if packets == 0 || cause == DropCause::Host {
         return None;
     }
     let part = packets as f64 / link.arrived_packets.max(packets) as f64;
-    let here = || {
-        let dropped = evidence.events(EventKind::Drop);
-        dropped.filter(|event| event.entity == link.name && event.cause == Some(cause.name()))
-    };
-    let (from, to) = evidence.span(EventKind::Drop, here());
-    let mut by_flow: BTreeMap<&str, u64> = BTreeMap::new();
-    here().filter_map(|event| event.flow).for_each(|flow| *by_flow.entry(flow).or_default() += 1);
-    let known: u64 = by_flow.values().sum();
-    let most = by_flow.into_iter().max_by_key(|(_, packets)| *packets);
+    let (from, to) = evidence.span(EventKind::Drop, events);
+    let by_flow = || events.into_iter().flat_map(|events| &events.by_flow);
+    let known: u64 = by_flow().map(|(_, packets)| packets).sum();
+    let most = by_flow().max_by_key(|(_, packets)| **packets);
     let whose = most.map_or_else(String::new, |(flow, most)| {
-        if most == known {
-            format!(", of {flow}")
-        } else {
-            format!(", most of them ({}) of {flow}", percent(most as f64 / known as f64))
+        let part = *most as f64 / known as f64;
+        match part {
+            all if all >= 1.0 => format!(", of {flow}"),
+            most if most >= 0.5 => format!(", most of them ({}) of {flow}", percent(most)),
+            less => format!(", the most of one flow ({}) of {flow}", percent(less)),
         }
     });
     let name = &link.name;

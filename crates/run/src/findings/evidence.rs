@@ -4,7 +4,8 @@ use crate::{Beside, Error, Folder, ScenarioText};
 use headway_record::{EventKind, EventRow, EventTable, SeriesTable, Summary, metric};
 use headway_scenario::{Scenario, load};
 use headway_sim::{Way, ways};
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
+use std::collections::BTreeMap;
 
 /// A record, read.
 pub(super) struct Evidence<'a> {
@@ -15,6 +16,28 @@ pub(super) struct Evidence<'a> {
     pub(super) series: SeriesTable,
     /// Empty if there are none.
     pub(super) events: EventTable,
+}
+
+/// What some events have in common.
+#[derive(Debug, Default)]
+pub(super) struct Events<'e> {
+    /// The first and the last.
+    reach: Option<(Instant, Instant)>,
+    /// Of what came late, or would have, how late the worst.
+    pub(super) worst: Option<Duration>,
+    /// How many each flow has.
+    pub(super) by_flow: BTreeMap<&'e str, u64>,
+}
+
+impl<'e> Events<'e> {
+    /// One more; they come in the order of time.
+    fn add(&mut self, event: &EventRow<'e>) {
+        self.reach = Some(self.reach.map_or((event.at, event.at), |(first, _)| (first, event.at)));
+        self.worst = self.worst.max(event.late);
+        if let Some(flow) = event.flow {
+            *self.by_flow.entry(flow).or_default() += 1;
+        }
+    }
 }
 
 impl<'a> Evidence<'a> {
@@ -31,15 +54,28 @@ impl<'a> Evidence<'a> {
         self.events.iter().filter(move |event| event.is(kind) && measured.contains(&event.at.as_secs_f64()))
     }
 
+    /// The events of this kind, those of each key together, in one pass: there may be hundreds of flows.
+    pub(super) fn by_key<'e, K: Ord>(
+        &'e self,
+        kind: EventKind,
+        key: impl Fn(&EventRow<'e>) -> Option<K>,
+    ) -> BTreeMap<K, Events<'e>> {
+        let mut all: BTreeMap<K, Events<'e>> = BTreeMap::new();
+        for event in self.events(kind) {
+            if let Some(key) = key(&event) {
+                all.entry(key).or_default().add(&event);
+            }
+        }
+        all
+    }
+
     /// From the first to the last of these; all of what was measured if there is none, or if some were not kept.
-    pub(super) fn span<'e>(&self, kind: EventKind, events: impl Iterator<Item = EventRow<'e>>) -> (f64, f64) {
+    pub(super) fn span(&self, kind: EventKind, events: Option<&Events<'_>>) -> (f64, f64) {
         let whole = (self.summary.interval.from, self.summary.interval.to);
-        let reach = events.map(|event| event.at.as_secs_f64()).fold(None, |reach: Option<(f64, f64)>, at| {
-            Some(reach.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
-        });
-        match reach {
-            Some((first, _)) if self.events.left_out(kind) > 0 => (first, whole.1),
-            reach => reach.unwrap_or(whole),
+        match events.and_then(|events| events.reach) {
+            Some((first, _)) if self.events.left_out(kind) > 0 => (first.as_secs_f64(), whole.1),
+            Some((first, last)) => (first.as_secs_f64(), last.as_secs_f64()),
+            None => whole,
         }
     }
 

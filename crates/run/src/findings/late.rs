@@ -8,15 +8,13 @@ use headway_record::EventKind;
 const MANY: f64 = 0.01;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let late = evidence.by_key(EventKind::Late, |event| Some((event.flow?, event.kind?)));
     let mut found = Vec::new();
     for flow in &evidence.summary.flows {
         for (kind, part) in flow.late_ratio.iter().filter(|(_, part)| **part > 0.0) {
-            let own = || {
-                let late = evidence.events(EventKind::Late);
-                late.filter(|event| event.flow == Some(flow.name.as_str()) && event.kind == Some(kind.name()))
-            };
-            let (from, to) = evidence.span(EventKind::Late, own());
-            let worst = own().filter_map(|event| event.late).max();
+            let own = late.get(&(flow.name.as_str(), kind.name()));
+            let (from, to) = evidence.span(EventKind::Late, own);
+            let worst = own.and_then(|events| events.worst);
             let worst = worst.map_or_else(String::new, |worst| format!(", at most by {}", time(worst.as_secs_f64())));
             found.push(Finding {
                 time_from_s: from,

@@ -1,6 +1,6 @@
 //! What a send queue threw away before it was sent, and how late it would have been.
 
-use super::evidence::Evidence;
+use super::evidence::{Events, Evidence};
 use super::{Finding, Severity, count, percent, time};
 use headway_record::{EventKind, SendQueueSummary};
 use headway_units::MediaKind;
@@ -9,24 +9,29 @@ use headway_units::MediaKind;
 const MANY: f64 = 0.01;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let unsent = evidence.by_key(EventKind::Unsent, |event| Some((event.flow?, event.kind?)));
     let of_flow = |flow: &headway_record::FlowSummary| {
-        let of_kind = |(kind, queue): (&MediaKind, &SendQueueSummary)| of(evidence, &flow.name, *kind, queue);
+        let of_kind = |(kind, queue): (&MediaKind, &SendQueueSummary)| {
+            of(evidence, &flow.name, *kind, queue, unsent.get(&(flow.name.as_str(), kind.name())))
+        };
         flow.send_queue.iter().filter_map(of_kind).collect::<Vec<_>>()
     };
     evidence.summary.flows.iter().flat_map(of_flow).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &str, kind: MediaKind, queue: &SendQueueSummary) -> Option<Finding> {
+fn of(
+    evidence: &Evidence<'_>,
+    flow: &str,
+    kind: MediaKind,
+    queue: &SendQueueSummary,
+    events: Option<&Events<'_>>,
+) -> Option<Finding> {
     let unsent = queue.unsent_packets();
     if unsent == 0 {
         return None;
     }
     let part = unsent as f64 / queue.written_packets.max(unsent) as f64;
-    let own = || {
-        let unsent = evidence.events(EventKind::Unsent);
-        unsent.filter(|event| event.flow == Some(flow) && event.kind == Some(kind.name()))
-    };
-    let (from, to) = evidence.span(EventKind::Unsent, own());
+    let (from, to) = evidence.span(EventKind::Unsent, events);
     let causes = [
         (queue.expired_packets, "as it would have come too late"),
         (queue.refused_packets, "as the queue was full"),
@@ -34,7 +39,7 @@ fn of(evidence: &Evidence<'_>, flow: &str, kind: MediaKind, queue: &SendQueueSum
     ];
     let causes = causes.into_iter().filter(|(packets, _)| *packets > 0);
     let causes: Vec<_> = causes.map(|(packets, why)| format!("{packets} {why}")).collect();
-    let worst = own().filter_map(|event| event.late).max().filter(|late| !late.is_zero());
+    let worst = events.and_then(|events| events.worst).filter(|late| !late.is_zero());
     let late = queue.mean_lateness_s.map_or_else(String::new, |mean| {
         let worst = worst.map_or_else(String::new, |worst| format!(", at most {}", time(worst.as_secs_f64())));
         format!("; those that were late by then were so by {} on average{worst}", time(mean))
