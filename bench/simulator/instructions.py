@@ -7,7 +7,8 @@ COUNTS = Counts("--instructions", "instructions", HERE / "instructions.csv", tol
 # With the short run in simulated seconds.
 JOBS = [(Job("tcp-50", "tcp", 50, 20), 5), (Job("tcp-50-scheduled", "tcp", 50, 20, scheduled=True), 5), (Job("cbr-50", "cbr", 50, 8), 2),
         (Job("cbr-50-scheduled", "cbr", 50, 8, scheduled=True), 2), (Job("red-series-10", "tcp", 10, 40, red=True, series=True), 10),
-        (Job("tfrc-50", "tfrc", 50, 8), 2), (Job("dccp-50", "dccp", 50, 8), 2)]
+        (Job("tfrc-50", "tfrc", 50, 8), 2), (Job("dccp-50", "dccp", 50, 8), 2),
+        (Job("media-50", "media", 50, 10, series=True), 4)]
 
 
 def main(store_them, as_json):

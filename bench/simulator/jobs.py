@@ -10,8 +10,8 @@ STARTUP_S = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """`kind` is tcp (each client sends a file through N Mb/s), or what carries 3 Mb/s of each client through 155 Mb/s: cbr (UDP), tfrc
-    (TFRC between bare agents) or dccp (DCCP with CCID 3)."""
+    """`kind` is tcp (each client sends a file through N Mb/s), media (a video call over DCCP with CCID 3 and a file of each client share 2N Mb/s behind
+    FQ-CoDel), or what carries 3 Mb/s of each client through 155 Mb/s: cbr (UDP), tfrc (TFRC between bare agents) or dccp (DCCP with CCID 3)."""
 
     name: str
     kind: str
@@ -26,6 +26,8 @@ class Job:
 JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-500", "tcp", 500, 20), Job("tcp-5000", "tcp", 5000, 5)]
 
 
+# Calls and downloads of today.
+MEDIA = Job("media-50", "media", 50, 40, series=True)
 # As many data packets as cbr-50 sends, under rate control.
 CONTROLLED = [Job("tfrc-50", "tfrc", 50, 100), Job("dccp-50", "dccp", 50, 100)]
 
@@ -35,8 +37,26 @@ def link(ends, rate_mbps, delay_ms, queue, one_way=False):
             f'delay = "{delay_ms}ms"\nqueue = {{ kind = {queue} }}\n')
 
 
+# Audio and video that are of use for 200 ms, in packets of all sizes.
+CALL = 'kind = "conference", lifetime = "200ms", random_start = true'
+
+
+def media(job, seconds):
+    """Each client calls and downloads."""
+    flow = '[[flow]]\nname = "{}"\nfrom = "client"\nto = "server"\nstart = {{ uniform = ["0s", "500ms"] }}\ntransport = {{ {} }}\nsource = {{ {} }}\n'
+    return "".join([
+        f'name = "{job.name}"\nduration = "{seconds}s"\nrecord.series = "100ms"\n[[node]]\nname = "client"\ncount = {job.clients}\n',
+        link(["client", "gateway"], 20, 3, '"droptail", limit = "1000packets"'),
+        link(["gateway", "server"], 2 * job.clients, 10, '"fq-codel"'),
+        flow.format("call", 'kind = "dccp", ccid = 3', CALL), 'send_queue = { kind = "sfdps2" }\n',
+        flow.format("file", 'kind = "tcp-cubic"', 'kind = "ftp"'),
+    ])
+
+
 def scenario(job, seconds):
     """The job as a scenario; star.tcl is the same for ns-2."""
+    if job.kind == "media":
+        return media(job, seconds)
     bottleneck_mbps, limit = (job.clients, 2 * job.clients) if job.kind == "tcp" else (155, 1000)
     bottleneck = f'"red", limit = "{limit}packets", mean_packet = "1500B"' if job.red else f'"droptail", limit = "{limit}packets"'
     if job.kind == "tcp":
