@@ -26,7 +26,7 @@ const WINDOWS: &[&str] =
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
 const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
 const TCP: &[&str] =
-    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp"];
+    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp", "tcp-dctcp"];
 const BOOLEANS: &[&str] = &["true", "false"];
 
 impl<'a> Arbitrary<'a> for Tables {

@@ -2,6 +2,7 @@
 
 use crate::aimd::Aimd;
 use crate::cubic::Cubic;
+use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
 use crate::newreno::NewReno;
 use crate::options::Rules;
@@ -79,6 +80,7 @@ kinds! {
     "tcp-westwood" => Westwood(Sack, Westwood),
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
+    "tcp-dctcp"    => Dctcp(Sack, Dctcp),
 }
 
 /// Options of a TCP connection: which kind, and its rules.

@@ -11,6 +11,7 @@ mod aimd;
 mod arizona;
 mod bandwidth;
 mod cubic;
+mod dctcp;
 mod fack;
 mod fack_board;
 mod growth;
@@ -38,7 +39,8 @@ mod westwood_linux;
 
 pub use kinds::{Sender, TcpOptions};
 pub use options::{
-    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+    AckCounting, BandwidthFilter, EcnEcho, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules,
+    VegasRules,
 };
 pub use segment::{SackBlocks, Segment};
 pub use sender::Counters;

@@ -112,6 +112,14 @@ pub struct Rules {
     /// carries CWR, too).
     pub ecn_on_retransmission: bool,
 
+    /// Whether data goes as ECT(1), which asks for the service of L4S (RFC 9331 section 4.1): only for senders that take a mark as lightly as
+    /// `tcp-dctcp` does.
+    pub l4s: bool,
+    /// What a sink says of marks.
+    pub ecn_echo: EcnEcho,
+    /// DCTCP's g: the weight of a window in its estimate of how much is marked (RFC 8257 section 3.3).
+    pub dctcp_gain: f64,
+
     /// The sink acknowledges every second segment, or after this long; absent: every segment at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Duration>,
@@ -174,6 +182,16 @@ pub enum BandwidthFilter {
     /// Westwood+ in the integers of Linux 2.6, which halves ssthresh as Reno does; over `pipe = "fack"`, whose events it follows
     /// (ns-2 Agent/TCP/Linux).
     Linux,
+}
+
+/// What a sink says of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnEcho {
+    /// That there was one, until the sender says that it has heard (RFC 3168 section 6.1.3).
+    UntilHeard,
+    /// Of each segment whether it was marked: an acknowledgement covers segments that were marked alike (RFC 8257 section 3.2).
+    Exact,
 }
 
 /// What a loss halves.
@@ -364,6 +382,12 @@ impl Rules {
         if !(least..=most).contains(&self.bandwidth_time_constant) {
             let constant = self.bandwidth_time_constant;
             return fail("bandwidth_time_constant", format!("{constant} is out of range: from {least} to {most}"));
+        }
+        if self.l4s && !self.ecn {
+            return fail("l4s", "without ecn = true nothing goes as ECT(1): set both".into());
+        }
+        if !(self.dctcp_gain > 0.0 && self.dctcp_gain <= 1.0) {
+            return fail("dctcp_gain", format!("{} must be above 0 and at most 1", self.dctcp_gain));
         }
         if !(0.0..=1e6).contains(&self.jitter_threshold) {
             return fail("jitter_threshold", format!("{} must be from 0 to 1e6", self.jitter_threshold));

@@ -1,7 +1,8 @@
 //! The defaults of [`Rules`] under each dialect.
 
 use crate::options::{
-    AckCounting, BandwidthFilter, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules, VegasRules,
+    AckCounting, BandwidthFilter, EcnEcho, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules,
+    VegasRules,
 };
 use headway_units::{Bytes, Dialect, Duration, QueueSize, RtoFloor};
 
@@ -77,6 +78,9 @@ impl Rules {
             bandwidth_filter: BandwidthFilter::Plus,
             bandwidth_time_constant: Duration::from_millis(500),
             jitter_threshold: 1.0,
+            l4s: false,
+            ecn_echo: EcnEcho::UntilHeard,
+            dctcp_gain: 1.0 / 16.0,
         }
     }
 

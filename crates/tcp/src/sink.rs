@@ -2,10 +2,11 @@
 //! RFC 3168 section 6.1.3; ns-2.35 tcp/tcp-sink.cc).
 //!
 //! With delayed acknowledgements a segment in order waits for the next, or for the timer. Answered at once are: the
-//! second segment, a segment out of order, one that fills a gap, the SYN.
+//! second segment, a segment out of order, one that fills a gap, the SYN. So is one that was marked where the one before was not, or the other way
+//! round, if each mark counts (RFC 8257 section 3.2): by itself, behind the answer to what waited.
 
 use crate::TcpOptions;
-use crate::options::Rules;
+use crate::options::{EcnEcho, Rules};
 use crate::ranges::Ranges;
 use crate::segment::{SackBlocks, Segment};
 use headway_units::{Bytes, Ecn, Instant};
@@ -44,11 +45,23 @@ impl Marks {
 struct Answer {
     /// The segment that it answers.
     latest: u64,
+    /// Of the segments in order so many came after what it acknowledges.
+    behind: u32,
     ece: bool,
 }
 
 /// Reported blocks, most recent first.
 type Blocks = [Option<(u64, u64)>; SackBlocks::MAX];
+
+/// What few sinks have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    /// The blocks of earlier acknowledgements. They are reported again as they were, as long as none covers them: an acknowledgement may thus name
+    /// what its own number covers already, as in ns-2.
+    history: Blocks,
+    /// To be sent before [`Sink::out`].
+    earlier: Option<Answer>,
+}
 
 /// A TCP receiver. Driven as a [`crate::Sender`] is. Two cache lines: what each segment touches comes first.
 #[derive(Debug)]
@@ -62,7 +75,7 @@ pub struct Sink {
     /// Received out of order.
     beyond: Ranges,
 
-    /// What a call has made to be sent: one at most, and it is polled for before the next call.
+    /// What a call has made to be sent: this and [`Rest::earlier`] at most, and they are polled for before the next call.
     out: Option<Answer>,
     received: u64,
     wire_bytes: u64,
@@ -72,9 +85,7 @@ pub struct Sink {
     congestion_seen: bool,
     quick: u32,
     duplicates: u32,
-    /// The blocks of earlier acknowledgements, if there were any. They are reported again as they were, as long as
-    /// none covers them: an acknowledgement may thus name what its own number covers already, as in ns-2.
-    history: Option<Box<Blocks>>,
+    rest: Option<Box<Rest>>,
 }
 
 impl Sink {
@@ -95,7 +106,7 @@ impl Sink {
             congestion_seen: false,
             quick: options.rules.quick_acks,
             duplicates: 0,
-            history: None,
+            rest: None,
         }
     }
 
@@ -109,6 +120,14 @@ impl Sink {
         // RFC 7323 section 4.3: echo the segment that the last acknowledgement waits for, not one that is ahead.
         if segment.sent >= self.to_echo && seq <= self.last_acked {
             self.to_echo = segment.sent;
+        }
+        let marks = Marks::of(segment);
+        let exact = self.rules.ecn_echo == EcnEcho::Exact;
+        let flips = exact && seq != 0 && marks.congested != self.congestion_seen;
+        let waited = flips && self.due != Instant::FAR_FUTURE;
+        let next_before = self.next;
+        if waited {
+            self.due = Instant::FAR_FUTURE;
         }
         let had_gap = !self.beyond.is_empty();
         let duplicate = seq < self.next || self.beyond.holding(seq).is_some();
@@ -129,7 +148,11 @@ impl Sink {
             }
         }
 
-        let marks = Marks::of(segment);
+        if waited {
+            let behind = (self.next - next_before).try_into().unwrap_or(u32::MAX);
+            let answer = Answer { latest: next_before.saturating_sub(1), behind, ece: self.congestion_seen };
+            self.rest.get_or_insert_default().earlier = Some(answer);
+        }
         let Some(delay) = self.rules.delayed_ack else {
             self.acknowledge(seq, marks);
             return;
@@ -139,7 +162,7 @@ impl Sink {
         if !in_order {
             self.quick = self.quick.max(self.rules.quick_acks_after_gap);
         }
-        if in_order && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
+        if in_order && !flips && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
             (self.due, self.waiting) = (now + delay, marks);
             return;
         }
@@ -163,11 +186,12 @@ impl Sink {
 
     /// The next acknowledgement to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        let Answer { latest, ece } = self.out.take()?;
+        let earlier = self.rest.as_mut().and_then(|rest| rest.earlier.take());
+        let Answer { latest, behind, ece } = earlier.or_else(|| self.out.take())?;
         let sack = self.report(latest);
         let blocks = self.rules.sack_block_size.count() as u32 * sack.len() as u32;
         Some(Segment {
-            seq: self.next,
+            seq: self.next - u64::from(behind),
             sent: now,
             echo: self.to_echo,
             size: self.rules.ack_size.count() as u32 + blocks,
@@ -210,10 +234,19 @@ impl Sink {
     fn acknowledge(&mut self, latest: u64, marks: Marks) {
         let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
         let marks = if waited { marks.and(self.waiting) } else { marks };
-        self.congestion_seen = marks.congested || self.congestion_seen && !marks.cwr;
-        let ece = marks.asks || self.congestion_seen && marks.capable;
+        let ece = match self.rules.ecn_echo {
+            EcnEcho::UntilHeard => {
+                self.congestion_seen = marks.congested || self.congestion_seen && !marks.cwr;
+                marks.asks || self.congestion_seen && marks.capable
+            }
+            // What it covers was marked alike.
+            EcnEcho::Exact => {
+                self.congestion_seen = marks.congested;
+                marks.asks || marks.congested
+            }
+        };
         self.last_acked = self.next;
-        self.out = Some(Answer { latest, ece });
+        self.out = Some(Answer { latest, behind: 0, ece });
     }
 
     /// SACK blocks (RFC 2018 section 4): first the one that holds `latest`, then those of earlier acknowledgements.
@@ -224,7 +257,7 @@ impl Sink {
             return blocks;
         }
         let Some(highest) = self.beyond.end() else {
-            self.history = None;
+            self.rest = None;
             return blocks;
         };
         let current = self.beyond.holding(latest);
@@ -233,7 +266,7 @@ impl Sink {
         if let Some(current) = &current {
             blocks.push(current.clone());
         }
-        let earlier = self.history.as_deref().copied().unwrap_or_default();
+        let earlier = self.rest.as_ref().map(|rest| rest.history).unwrap_or_default();
         let mut kept = Blocks::default();
         let mut keep = current
             .iter()
@@ -245,7 +278,7 @@ impl Sink {
         for (start, end) in kept.into_iter().flatten().skip(usize::from(current.is_some())) {
             blocks.push(start..end);
         }
-        **self.history.get_or_insert_default() = kept;
+        self.rest.get_or_insert_default().history = kept;
         blocks
     }
 }

@@ -471,6 +471,73 @@ fn ecn_at_the_sender() {
     assert!(resent.retransmission && resent.ecn == Ecn::NotEct && !resent.cwr, "section 6.1.5");
 }
 
+/// RFC 8257 section 3.3: once a window it goes down by half of alpha, and RFC 9331 section 4.1: an L4S sender's data is ECT(1).
+#[test]
+fn dctcp_at_the_sender() {
+    let change = |rules: &mut Rules| {
+        rules.l4s = true;
+        rules.initial_ssthresh = Some(QueueSize::Packets(10));
+    };
+    let mut sender = Sender::new(&options("tcp-dctcp", change), Random::new(1, "dialogue"));
+    sender.write(Instant::ZERO, 1000);
+    let syn = sender.poll_transmit(Instant::ZERO).unwrap();
+    assert!(syn.ece && syn.ecn == Ecn::NotEct);
+    let mut now = Instant::from_millis(100);
+    let mut answer = |sender: &mut Sender, seq, ece| {
+        now += Duration::from_millis(1);
+        sender.handle(now, &Segment { ece, ..ack(seq) });
+        std::iter::from_fn(|| sender.poll_transmit(now)).collect::<Vec<_>>()
+    };
+    let first = answer(&mut sender, 1, true);
+    assert!(first.len() == 10 && first.iter().all(|segment| segment.ecn == Ecn::Ect1));
+    // The first window is one segment: alpha is 15/16 without a mark.
+    answer(&mut sender, 2, false);
+    let before = sender.cwnd();
+    answer(&mut sender, 3, true);
+    assert_eq!((sender.cwnd(), sender.counters().ecn_reductions), (before * (1.0 - 15.0 / 32.0), 1));
+    for seq in 4..=11 {
+        answer(&mut sender, seq, true);
+        assert_eq!(sender.counters().ecn_reductions, 1, "once a window");
+    }
+}
+
+/// RFC 8257 section 3.2: an acknowledgement covers segments that were marked alike. Where that changes, what waited is answered first, and the other at once.
+#[test]
+fn dctcp_at_the_sink() {
+    let options = options("tcp-dctcp", |_| {});
+    let mut sink = Sink::new(&options);
+    let mut now = Instant::ZERO;
+    let mut come = |sink: &mut Sink, seq, marked: bool| {
+        now += Duration::from_millis(1);
+        let ecn = if seq == 0 {
+            Ecn::NotEct
+        } else if marked {
+            Ecn::Ce
+        } else {
+            Ecn::Ect0
+        };
+        sink.handle(now, &Segment { is_ack: false, ece: seq == 0, ecn, size: 1500, ..ack(seq) });
+        std::iter::from_fn(|| sink.poll_transmit(now)).map(|ack| (ack.seq, ack.ece)).collect::<Vec<_>>()
+    };
+    assert_eq!(come(&mut sink, 0, false), [(1, true)], "the SYN asks for ECN, and is granted it");
+    assert_eq!(come(&mut sink, 1, false), []);
+    assert_eq!(come(&mut sink, 2, false), [(3, false)], "every second one");
+    assert_eq!(come(&mut sink, 3, false), []);
+    assert_eq!(come(&mut sink, 4, true), [(4, false), (5, true)], "3 was not marked, 4 is");
+    assert_eq!(come(&mut sink, 5, true), []);
+    assert_eq!(come(&mut sink, 6, true), [(7, true)]);
+    assert_eq!(come(&mut sink, 7, false), [(8, false)], "nothing waited");
+    assert_eq!(come(&mut sink, 8, false), []);
+    // 9 is lost: what waits is answered for itself, and 10 by a duplicate.
+    assert_eq!(come(&mut sink, 10, true), [(9, false), (9, true)]);
+    assert_eq!(come(&mut sink, 9, true), [(11, true)], "the gap is filled");
+    // Without a flip a mark waits with the one before it.
+    assert_eq!(come(&mut sink, 11, true), []);
+    let due = sink.poll_timeout().unwrap();
+    sink.handle_timeout(due);
+    assert_eq!(sink.poll_transmit(due).map(|ack| (ack.seq, ack.ece)), Some((12, true)));
+}
+
 /// ns-2's `overhead_`: what an acknowledgement releases waits a random time up to it, and then goes at once.
 #[test]
 fn random_overhead_delays_each_release() {

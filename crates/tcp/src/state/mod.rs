@@ -373,6 +373,7 @@ impl<G: Growth> State<G> {
             self.restart_timer();
         }
         self.last_sent = self.now;
+        let capable = if self.rules.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
         let size = if seq == 0 { self.rules.syn_size.unwrap_or(self.rules.header) } else { self.rules.segment };
         Segment {
             seq,
@@ -380,7 +381,7 @@ impl<G: Growth> State<G> {
             echo: self.peer_sent,
             sack: SackBlocks::default(),
             size: size.count() as u32,
-            ecn: if self.rules.ecn && may_mark && seq != 0 { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.rules.ecn && may_mark && seq != 0 { capable } else { Ecn::NotEct },
             is_ack: false,
             ece: self.rules.ecn && seq == 0,
             cwr,
