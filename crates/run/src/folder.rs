@@ -84,9 +84,9 @@ impl Folder {
         if !marker.exists() {
             // Another program may come first: its marker is there before any other file of its own.
             if self.holds_more_than_a_marker()? && !marker.exists() {
-                return Err(self.wrong(
-                    "it holds files that Headway has not left there; write --out and the name of a new folder, or of an empty one",
-                ));
+                return Err(
+                    self.wrong("it holds files that Headway has not left there; name a new folder, or an empty one")
+                );
             }
             match fs::File::create_new(&marker) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -121,13 +121,11 @@ impl Folder {
         match Holds::ALL.into_iter().find(|known| known.marker() == text) {
             Some(found) if fits(found) => Ok(Lock { _file: file }),
             Some(found) => Err(self.wrong(&format!(
-                "it holds {}, and not {}; write --out and the name of another folder, or remove this one",
+                "it holds {}, and not {}; name another folder, or remove this one",
                 found.words(),
                 holds.words()
             ))),
-            None => Err(self.wrong(&format!(
-                "its file {MARKER} is none that Headway writes; write --out and the name of another folder"
-            ))),
+            None => Err(self.wrong(&format!("its file {MARKER} is none that Headway writes; name another folder"))),
         }
     }
 

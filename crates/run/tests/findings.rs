@@ -197,3 +197,23 @@ fn between_two_runs_the_smoother_one_is_named() {
     other.flows[0].name = "other".to_owned();
     assert_eq!(findings_between(&[("one", udp), ("another", other)]), []);
 }
+
+/// Half of what was transmitted is lost behind the queue: it waited there all the same, for 60 ms at most.
+#[test]
+fn what_a_channel_takes_behind_the_queue_has_waited() {
+    let keys = "queue = { kind = \"droptail\", limit = \"6packets\" }\nloss = { kind = \"bernoulli\", probability = 0.5, place = \"after-transmission\" }";
+    let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"1.1Mbps\", size = \"1000B\" }";
+    let (_, found) = found(keys, &flow("media", media), "20s");
+    assert!(found.iter().all(|finding| !finding.text.contains("on average")), "{found:#?}");
+}
+
+/// Two flows of the same constant rate, of which one begins in the middle: neither is smoother.
+#[test]
+fn a_flow_that_begins_late_is_not_rough() {
+    let media = |name: &str, more: &str| {
+        flow(name, &format!("{more}\nsource = {{ kind = \"cbr\", rate = \"200kbps\", size = \"1000B\" }}"))
+    };
+    let udp = media("udp", "transport = { kind = \"udp\" }");
+    let late = media("tfrc", "start = \"10s\"\ntransport = { kind = \"tfrc\" }");
+    assert_eq!(found(QUEUE, &(udp + &late), "20s").1, []);
+}

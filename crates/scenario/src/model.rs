@@ -4,6 +4,7 @@ use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
+use headway_link::loss::{Loss, Place};
 use headway_link::{CapacityTrace, HostOptions, LinkChanges, LossOptions, PolicerOptions, QueueOptions};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
@@ -88,6 +89,12 @@ impl Link {
     #[must_use]
     pub fn delay_at(&self, at: Instant) -> Duration {
         self.changes.as_ref().map_or(self.delay, |changes| changes.delay_at(self.delay, at))
+    }
+
+    /// Whether what its channel loses never comes to the queue.
+    #[must_use]
+    pub fn loses_before_queue(&self) -> bool {
+        self.loss.as_deref().is_some_and(|loss| Loss::new(loss).place() == Place::BeforeQueue)
     }
 
     /// What a link does that is made of this.

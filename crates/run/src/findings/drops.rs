@@ -40,7 +40,7 @@ fn of(evidence: &Evidence<'_>, link: &LinkSummary, cause: DropCause, events: Opt
     let (from, to) = evidence.span(EventKind::Drop, events);
     let by_flow = || events.into_iter().flat_map(|events| &events.by_flow);
     let known: u64 = by_flow().map(|(_, packets)| packets).sum();
-    let most = by_flow().max_by_key(|(_, packets)| **packets);
+    let most = by_flow().max_by_key(|(_, packets)| **packets).filter(|_| evidence.has_all(EventKind::Drop));
     let whose = most.map_or_else(String::new, |(flow, most)| {
         let part = *most as f64 / known as f64;
         match part {

@@ -69,11 +69,16 @@ impl<'a> Evidence<'a> {
         all
     }
 
+    /// Whether the record has kept all events of this kind: of very many it keeps the first.
+    pub(super) fn has_all(&self, kind: EventKind) -> bool {
+        self.events.left_out(kind) == 0
+    }
+
     /// From the first to the last of these; all of what was measured if there is none, or if some were not kept.
     pub(super) fn span(&self, kind: EventKind, events: Option<&Events<'_>>) -> (f64, f64) {
         let whole = (self.summary.interval.from, self.summary.interval.to);
         match events.and_then(|events| events.reach) {
-            Some((first, _)) if self.events.left_out(kind) > 0 => (first.as_secs_f64(), whole.1),
+            Some((first, _)) if !self.has_all(kind) => (first.as_secs_f64(), whole.1),
             Some((first, last)) => (first.as_secs_f64(), last.as_secs_f64()),
             None => whole,
         }

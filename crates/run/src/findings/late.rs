@@ -14,7 +14,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         for (kind, part) in flow.late_ratio.iter().filter(|(_, part)| **part > 0.0) {
             let own = late.get(&(flow.name.as_str(), kind.name()));
             let (from, to) = evidence.span(EventKind::Late, own);
-            let worst = own.and_then(|events| events.worst);
+            let worst = own.and_then(|events| events.worst).filter(|_| evidence.has_all(EventKind::Late));
             let worst = worst.map_or_else(String::new, |worst| format!(", at most by {}", time(worst.as_secs_f64())));
             found.push(Finding {
                 time_from_s: from,

@@ -1,14 +1,19 @@
-//! Which of several controllers had the smoother rate: only flows whose sources are alike are compared.
+//! Which of several controllers had the smoother rate: only flows are compared whose sources are alike, and that were there all the time. Before it starts a
+//! flow's rate is 0, and that is no fault of its controller.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity};
 use headway_record::FlowSummary;
 use headway_scenario::Flow;
 
+/// A bin of the rates that are compared (`rate_cov` of a flow).
+const BEGINNING_S: f64 = 0.5;
+
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some((scenario, _)) = &evidence.network else { return Vec::new() };
+    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
     let mut groups: Vec<(&Flow, Vec<(&FlowSummary, f64)>)> = Vec::new();
-    for flow in &scenario.flows {
+    let from = evidence.summary.interval.from.max(BEGINNING_S);
+    for (flow, _) in scenario.flows.iter().zip(ways).filter(|(_, way)| way.start.as_secs_f64() <= from) {
         let summary = evidence.summary.flows.iter().find(|summary| summary.name == flow.name);
         let Some((summary, cov)) = summary.and_then(|summary| Some((summary, summary.rate_cov?))) else { continue };
         let alike = |first: &Flow| first.source == flow.source && first.stop == flow.stop;

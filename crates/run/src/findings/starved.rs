@@ -119,10 +119,10 @@ fn why(evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
     for event in evidence.events(EventKind::Drop).filter(own) {
         *drops.entry((event.entity, event.cause.unwrap_or_default())).or_default() += 1;
     }
-    let most = drops
-        .into_iter()
-        .max_by_key(|(_, packets)| *packets)
-        .map(|((place, cause), packets)| format!("{} at {place}", count(packets, super::drops::adjective(cause))));
+    let least = if evidence.has_all(EventKind::Drop) { "" } else { "at least " };
+    let most = drops.into_iter().max_by_key(|(_, packets)| *packets).map(|((place, cause), packets)| {
+        format!("{least}{} at {place}", count(packets, super::drops::adjective(cause)))
+    });
     match (timeouts, most) {
         (0, None) => Vec::new(),
         (0, Some(drops)) => vec![drops],

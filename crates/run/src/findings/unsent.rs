@@ -40,6 +40,7 @@ fn of(
     let causes = causes.into_iter().filter(|(packets, _)| *packets > 0);
     let causes: Vec<_> = causes.map(|(packets, why)| format!("{packets} {why}")).collect();
     let worst = events.and_then(|events| events.worst).filter(|late| !late.is_zero());
+    let worst = worst.filter(|_| evidence.has_all(EventKind::Unsent));
     let late = queue.mean_lateness_s.map_or_else(String::new, |mean| {
         let worst = worst.map_or_else(String::new, |worst| format!(", at most {}", time(worst.as_secs_f64())));
         format!("; those that were late by then were so by {} on average{worst}", time(mean))
