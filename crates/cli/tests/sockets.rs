@@ -38,17 +38,23 @@ struct Receiver {
     out: BufReader<ChildStdout>,
     at: String,
     fingerprint: String,
+    metrics: String,
 }
 
 impl Receiver {
     fn new(arguments: &[&str]) -> Self {
         let mut child = headway(&["recv", ANY, "--json"]).args(arguments).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut first = String::new();
-        out.read_line(&mut first).unwrap();
-        let first = json(&first);
-        let text = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
-        Self { child, out, at: text("listening"), fingerprint: text("fingerprint") }
+        // Only who may go on listens: where figures are to be had comes first.
+        let mut said: Vec<Value> = Vec::new();
+        while said.last().is_none_or(|line| line["listening"].is_null()) {
+            let mut line = String::new();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+            said.push(json(&line));
+        }
+        let text = |key: &str| said.iter().find_map(|line| line[key].as_str()).unwrap_or_default().to_owned();
+        let (at, fingerprint, metrics) = (text("listening"), text("fingerprint"), text("metrics"));
+        Self { child, out, at, fingerprint, metrics }
     }
 
     /// What it said until it ended by itself, or by a signal.
@@ -376,10 +382,8 @@ fn ask(at: &str, request: &str) -> String {
 /// Prometheus' text format has a line of help, one of the type, and `name value` for each figure.
 #[test]
 fn prometheus_hears_what_comes() {
-    let mut receiver = Receiver::new(&["--metrics", ANY]);
-    let mut line = String::new();
-    receiver.out.read_line(&mut line).unwrap();
-    let at = json(&line)["metrics"].as_str().unwrap().to_owned();
+    let receiver = Receiver::new(&["--metrics", ANY]);
+    let at = receiver.metrics.clone();
     // Who says nothing, too much or something else keeps nobody up.
     drop(TcpStream::connect(&at).unwrap());
     assert!(ask(&at, "GET /else HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));

@@ -1,7 +1,7 @@
 //! A connection that a source writes to, and what becomes of what it writes.
 
 use super::receiving::Back;
-use super::recv::by_a_close;
+use super::recv::failure;
 use super::sending::{Sending, Sent, how_many};
 use super::teller::Teller;
 use crate::error::Failure;
@@ -205,7 +205,9 @@ impl Line {
         self.stop();
         let why = why.unwrap_or_else(|| self.close(&mut watch));
         let whole = self.line(self.clock.now(), true);
-        Outcome { why, failed, connected: watch.connected, whole }
+        let mut ended = Outcome { why, failed, connected: watch.connected, whole };
+        ended.whole.flow.connection_failure = ended.failure();
+        ended
     }
 
     /// Events until now; why the connection is over, if it is.
@@ -299,19 +301,23 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// Why the connection failed, unless one of the two ends has closed it.
+    fn failure(&self) -> Option<String> {
+        match &self.why {
+            Closed::ByPeer if !self.connected => Some(
+                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)".to_owned(),
+            ),
+            Closed::NoAnswer | Closed::Security(SecureError::NoAnswer) if !self.connected => Some(
+                "the peer does not answer: nobody may listen there, something on the way may keep it out, or one of the two ends has --insecure \
+                 and the other has not".to_owned(),
+            ),
+            why => failure(why),
+        }
+    }
+
     /// Nothing, if one of the two ends has closed; else why it is over.
     pub(super) fn by_a_close(self) -> Result<(), Failure> {
-        let told = |text: &str| Err(Failure::Sockets(text.to_owned()));
-        match (self.failed, &self.why) {
-            (Some(failure), _) => Err(failure),
-            (None, Closed::ByPeer) if !self.connected => told(
-                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)",
-            ),
-            (None, Closed::NoAnswer | Closed::Security(SecureError::NoAnswer)) if !self.connected => told(
-                "the peer does not answer: nobody may listen there, something on the way may keep it out, or one of the two ends has --insecure \
-                 and the other has not",
-            ),
-            (None, why) => by_a_close(why),
-        }
+        let failure = self.failure().map(Failure::Sockets);
+        self.failed.or(failure).map_or(Ok(()), Err)
     }
 }

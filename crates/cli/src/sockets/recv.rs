@@ -10,7 +10,7 @@ use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
 use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, ResetCode, Trust};
-use headway_record::FlowLabel;
+use headway_record::{FlowLabel, FlowSummary};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let sink = Arc::new(Sink::new(asked)?);
     let teller = Teller::new(&asked.end, sink.takes_stdout());
     let at = server.local_addr();
-    teller.listening(at, &options, "headway send")?;
     let watch = Watch::new(&asked.watch, &["recv"], NO_SEED, &teller)?;
+    teller.listening(at, &options, "headway send")?;
     let (tell, news) = channel();
     let for_all = tell.clone();
     spawn(move || accept(&server, &for_all))?;
@@ -57,12 +57,14 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let (open, next) = (BTreeMap::new(), 0);
     let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
     let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
-    let mut reader = Reader { sink, teller, watch, meter, label, tell, news, clock, receiving, open, next };
+    let mut reader =
+        Reader { sink, teller, watch, meter, label, tell, news, clock, receiving, open, next, failure: None };
     let ended = reader.run(asked.once);
     let last = reader.figures(true);
-    let Reader { teller, watch, meter, label, .. } = reader;
+    let Reader { teller, watch, meter, label, failure, .. } = reader;
     // The record is whole, whoever has stopped to listen.
-    let flows = meter.map(|meter| meter.summary(&last, label)).into_iter().collect();
+    let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
+    let flows = meter.map(of_all).into_iter().collect();
     let recorded = watch.finish(&last, flows);
     let told = teller.line(&last);
     teller.note(&last.whole());
@@ -106,6 +108,8 @@ struct Reader {
     receiving: Receiving,
     open: BTreeMap<u64, Incoming>,
     next: u64,
+    /// Why the only connection failed, if it is the only one.
+    failure: Option<String>,
 }
 
 impl Reader {
@@ -126,7 +130,8 @@ impl Reader {
                 Ok(News::Over(key, why)) => {
                     self.end(key, &why);
                     if once {
-                        ended = by_a_close(&why);
+                        self.failure = failure(&why);
+                        ended = self.failure.clone().map_or(Ok(()), |failure| Err(Failure::Sockets(failure)));
                         break;
                     }
                 }
@@ -226,12 +231,12 @@ fn until_over(connection: &Connection) -> Closed {
     }
 }
 
-/// Nothing, if one of the two ends has closed; else why it is over.
-pub(super) fn by_a_close(why: &Closed) -> Result<(), Failure> {
+/// Why a connection failed, unless one of the two ends has closed it.
+pub(super) fn failure(why: &Closed) -> Option<String> {
     match why {
-        Closed::Here | Closed::ByPeer => Ok(()),
-        Closed::Reset(reset) => Err(Failure::Sockets(format!("{why}{}", hint(reset.code)))),
-        why => Err(Failure::Sockets(why.to_string())),
+        Closed::Here | Closed::ByPeer => None,
+        Closed::Reset(reset) => Some(format!("{why}{}", hint(reset.code))),
+        why => Some(why.to_string()),
     }
 }
 
