@@ -28,6 +28,7 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
       name,
       complete: existsSync(join(folder, "summary.json")) && !existsSync(join(folder, UNDER_WAY)),
       killed: existsSync(join(folder, KILLED)),
+      revision: existsSync(join(folder, "summary.json")) ? String(statSync(join(folder, "summary.json")).mtimeMs) : "",
       in_progress: !existsSync(join(folder, "summary.json")) || existsSync(join(folder, UNDER_WAY)),
       files: readdirSync(folder).map((file) => ({ name: file, bytes: statSync(join(folder, file)).size })),
     }));

@@ -3,6 +3,8 @@ export interface Listing {
   id: string;
   name: string;
   complete: boolean;
+  /** Another one if it has been run again since. */
+  revision?: string;
   /** Its run has left no summary yet. */
   in_progress?: boolean;
   /** Nor will it: it was killed. */

@@ -12,8 +12,9 @@ export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 
 /** The shortest stretch of time that curves show: axes have no numbers for less. */
 const NARROWEST_S = 1e-5;
 
-/** How often the server is asked whether a run is done that was under way. */
+/** How often the server is asked whether a run is done that was under way; and whether one that is done was run again. */
 const ASK_MS = 1000;
+const ASK_AGAIN_MS = 4000;
 
 /** While it plays, numbers change this often: faster, nobody can read them. */
 const READABLE_MS = 120;
@@ -26,6 +27,8 @@ export class View {
   /** What could not be opened, as sentences. */
   problems = $state.raw<string[]>([]);
   loaded = $state(false);
+  /** Nobody answers any more. */
+  deserted = $state(false);
   /** Where the papers' report is, if there is one. */
   papers = $state<string | null>(null);
   /** What is worth looking at, of all records and between them, by time. */
@@ -76,19 +79,29 @@ export class View {
   }
 
   private async follow(): Promise<void> {
-    while (this.listings.some((listing) => listing.in_progress)) {
-      await new Promise((done) => setTimeout(done, ASK_MS));
-      const before = this.awaited;
+    // A page that holds its records has no revisions.
+    while (this.listings.some((listing) => listing.in_progress || listing.revision !== undefined)) {
+      const asks = this.listings.some((listing) => listing.in_progress) ? ASK_MS : ASK_AGAIN_MS;
+      await new Promise((done) => setTimeout(done, asks));
+      const [before, had] = [this.awaited, this.listings];
       try {
         this.listings = distinct(await this.source.list());
       } catch (error) {
-        this.problems = [...this.problems, (error as Error).message];
+        // Who looks at records that are done has all that is shown.
+        if (this.awaited.length > 0) this.problems = [...this.problems, (error as Error).message];
+        this.deserted = true;
         return;
       }
       const grown = before.filter((was) => {
         const is = this.listings.find((listing) => listing.id === was.id);
         return is && (is.in_progress !== was.in_progress || JSON.stringify(is.files) !== JSON.stringify(was.files));
       });
+      const rerun = this.listings.filter((is) => {
+        const was = had.find((listing) => listing.id === is.id);
+        return was && !was.in_progress && was.revision !== is.revision;
+      });
+      for (const { id } of rerun) this.opened.delete(id);
+      if (rerun.some(({ id }) => this.chosen.includes(id))) await this.choose(this.chosen);
       if (grown.length === 0) continue;
       const [first, atEnd] = [this.records.length === 0, this.t >= this.end];
       await this.choose(this.chosen);

@@ -123,6 +123,18 @@ describe("a page that cannot show everything", () => {
     await other.close();
   });
 
+  it("shows a record anew that was run again", async () => {
+    const folder = makeDumbbell(join(served.folder, "again")).folder;
+    const other = await serve([folder]);
+    const { page, complaints, close } = await open(served.browser, other.url);
+    expect(await page.locator("#flows tr[data-flow]").count()).toBe(2);
+    makeDumbbell(folder, { flows: 3 });
+    await expect.poll(() => page.locator("#flows tr[data-flow]").count(), { timeout: 10_000 }).toBe(3);
+    expect(complaints).toEqual([]);
+    await close();
+    await other.close();
+  });
+
   it("keeps what was shown of a run under way when its command has ended", async () => {
     const folder = makeDumbbell(join(served.folder, "gone")).folder;
     writeFileSync(join(folder, UNDER_WAY), "");

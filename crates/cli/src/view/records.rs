@@ -42,6 +42,8 @@ pub(super) struct Listed {
     id: String,
     name: String,
     complete: bool,
+    /// Another one if it has been run again.
+    revision: String,
     /// Its run has left no summary yet.
     in_progress: bool,
     /// Nor will it, as nobody is writing there any more.
@@ -107,7 +109,15 @@ impl Records {
             let name = record.label.clone();
             let (complete, in_progress) = (record.complete(), record.in_progress());
             let killed = in_progress && !record.folder.is_claimed();
-            Listed { id: number.to_string(), name, complete, in_progress, killed, files: record.files() }
+            Listed {
+                id: number.to_string(),
+                name,
+                complete,
+                in_progress,
+                killed,
+                revision: record.revision(),
+                files: record.files(),
+            }
         };
         self.0.iter().enumerate().map(of).collect()
     }
@@ -120,6 +130,13 @@ impl Record {
 
     fn in_progress(&self) -> bool {
         !self.folder.path(Folder::SUMMARY).exists()
+    }
+
+    /// Changes whenever the summary is written anew.
+    fn revision(&self) -> String {
+        let written = self.folder.path(Folder::SUMMARY).metadata().and_then(|data| data.modified()).ok();
+        let since = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        since.map_or_else(String::new, |since| since.as_nanos().to_string())
     }
 
     fn complete(&self) -> bool {

@@ -37,10 +37,13 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
             }
             bytes += length;
             if bytes > LARGEST {
-                let reason = format!(
-                    "with {name} the report would have more than {} MiB: write --without-packets, or name fewer records",
-                    LARGEST >> 20
-                );
+                let less = match (records.iter().count(), options.without_packets) {
+                    (1, true) => "sample less often ([record] series), or look at it with `headway view`",
+                    (1, false) => "write --without-packets",
+                    (_, true) => "name fewer records",
+                    (_, false) => "write --without-packets, or name fewer records",
+                };
+                let reason = format!("with {name} the report would have more than {} MiB: {less}", LARGEST >> 20);
                 return Err(Failure::record(record.folder().path(name), reason));
             }
             let mut content = Vec::new();
