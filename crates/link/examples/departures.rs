@@ -1,5 +1,6 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, and the ECN field where that is not 0. Prints `NS - NUMBER` for each packet that leaves (on a
-//! link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked, in their order; packets are numbered from 0.
+//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the ECN field (0 if nothing is said) and, of a queue that is `asked`, the 64 bits that it draws if
+//! it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
+//! in their order; packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS
 //!
@@ -38,7 +39,7 @@ impl Item for Packet {
 
 /// A line of the input.
 enum Line {
-    Comes(Instant, Packet),
+    Comes(Instant, Packet, Option<Random>),
     Asked(Instant),
 }
 
@@ -55,8 +56,9 @@ fn lines(text: &str) -> Vec<Line> {
             None => Ecn::NotEct,
             Some(bits) => [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][bits.parse::<usize>().expect("from 0 to 3")],
         };
+        let drawn = (fields.len() > 4).then(|| Random::that_draws(field(4)));
         number += 1;
-        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, ecn })
+        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, ecn }, drawn)
     };
     text.lines().map(line).collect()
 }
@@ -106,7 +108,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     let (mut link, mut common) = (Link::new(seed, "link", 0), Common::new(&config, seed, "link"));
     let (mut pool, mut history) = (Pool::default(), History::default());
     let arrivals = lines.into_iter().map(|line| match line {
-        Line::Comes(at, packet) => (at, packet),
+        Line::Comes(at, packet, _) => (at, packet),
         Line::Asked(_) => panic!("a link is not asked: give `asked` for its rate"),
     });
     let mut arrivals = arrivals.peekable();
@@ -149,12 +151,12 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
     let (mut pool, mut told) = (Pool::default(), VecDeque::new());
     for line in lines {
         let at = match line {
-            Line::Comes(at, packet) => {
+            Line::Comes(at, packet, mut drawn) => {
                 let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: Dscp::CS0 };
                 let (packets, bytes) = queue.waiting();
                 let backlog = Backlog { packets, bytes, idle: false, idle_s: 0.0 };
                 let packet = pool.insert(packet);
-                match queue.admit(at, &backlog, arrival, &mut random) {
+                match queue.admit(at, &backlog, arrival, drawn.as_mut().unwrap_or(&mut random)) {
                     Verdict::Admit => queue.hold(at, packet, &mut pool, &mut told),
                     Verdict::Mark => {
                         told.push_back(Decision::Marked(packet));
