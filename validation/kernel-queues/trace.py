@@ -2,6 +2,7 @@
 
 import re
 import struct
+import sys
 
 LINE = re.compile(r"\s(\d+)\.(\d{6}): (\w+): (.*)")
 # The clock of sch_pie counts these.
@@ -29,14 +30,17 @@ class Played:
         # [ns, number or None where the discipline was asked for a packet, [(what, number)]] in order, ns as the discipline read its clock.
         self.calls = []
         self.odd = []
+        # The packets that wait, by their addresses; the calls that are under way and that came last, and whether the clock was read in it.
         self._numbers, self._asked, self._last, self._read, self._came = {}, None, None, True, 0
-        # What was drawn at an arrival, by number. [(ns, place among the calls)] of PIE's updates.
-        self._drawn, self._updates = {}, []
+        # What was drawn, by the number of the packet that came, and where; [(ns, place among the calls)] of PIE's updates.
+        self._drawn, self._place, self._updates = {}, None, []
         for line in path.open():
             found = LINE.search(line)
             if found:
                 seconds, micros, event, rest = found.groups()
                 getattr(self, f"_on_{event}", lambda *_: None)((int(seconds) * 1_000_000 + int(micros)) * 1000, rest)
+        if self._came != len(given):
+            sys.exit(f"{path.name}: {self._came} packets came to the queue, and {len(given)} were sent")
         self._mark(captured(capture))
 
     def _pointer(self, rest, key):
@@ -98,17 +102,15 @@ class Played:
             call[0] = min(call[0] // PSCHED_NS * PSCHED_NS - begun, (done + 1) * period - PSCHED_NS)
 
     def _mark(self, captured):
-        """Puts in what was marked, before it left, as the capture tells."""
+        """Puts in what was marked, as the capture tells: by PIE when it came, by the others before it left."""
         left = [call for call in self.calls if call[2] and call[2][-1][0] == "-"]
         if [call[2][-1][1] for call in left] != [number for number, _ in captured]:
             self.odd.append(f"{len(left)} packets left as traced, {len(captured)} as captured, or others")
         marked = {number for number, ce in captured if ce}
-        for call in left:
-            number = call[2][-1][1]
+        for call in self.calls if self._updates else left:
+            number = call[1] if self._updates else call[2][-1][1]
             if number in marked:
-                call[2].insert(-1, ("m", number))
-        if self._came != len(self.given):
-            self.odd.append(f"{self._came} packets came, {len(self.given)} were sent")
+                call[2].insert(max(len(call[2]) - 1, 0), ("m", number))
 
     def asked(self):
         """The lines that `departures` takes, for a queue that is asked when the kernel's was."""
