@@ -23,7 +23,7 @@ def captured(path):
 
 
 class Played:
-    """One run of a discipline. `given` are the packets that were sent: (ns, flow, bytes, ECN field)."""
+    """One run of a discipline. `given` are the packets that were sent: (ns, flow, bytes, traffic class)."""
 
     def __init__(self, path, capture, given):
         self.given = given
@@ -117,8 +117,8 @@ class Played:
         return "".join(f"{ns} -\n" if number is None else f"{ns} {self._packet(number)}\n" for ns, number, _ in self.calls)
 
     def _packet(self, number):
-        _, flow, size, ecn = self.given[number]
-        return f"{flow} {size + ETHERNET} {ecn} {self._drawn.get(number, '')}"
+        _, flow, size, traffic_class = self.given[number]
+        return f"{flow} {size + ETHERNET} {traffic_class} {self._drawn.get(number, '')}"
 
     def events(self):
         """What the kernel did, as `departures` prints it."""

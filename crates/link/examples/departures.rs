@@ -1,4 +1,4 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the ECN field (0 if nothing is said) and, of a queue that is `asked`, the 64 bits that it draws if
+//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the traffic class (the byte of DSCP and ECN; 0 if nothing is said) and, of a queue that is `asked`, the 64 bits that it draws if
 //! it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
 //! in their order; packets are numbered from 0.
 //!
@@ -19,6 +19,7 @@ struct Packet {
     number: usize,
     flow: u64,
     size: u32,
+    dscp: Dscp,
     ecn: Ecn,
 }
 
@@ -30,7 +31,7 @@ impl Item for Packet {
         self.ecn
     }
     fn dscp(&self) -> Dscp {
-        Dscp::CS0
+        self.dscp
     }
     fn flow(&self) -> u64 {
         self.flow
@@ -52,13 +53,12 @@ fn lines(text: &str) -> Vec<Line> {
         if fields[1..] == ["-"] {
             return Line::Asked(at);
         }
-        let ecn = match fields.get(3) {
-            None => Ecn::NotEct,
-            Some(bits) => [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][bits.parse::<usize>().expect("from 0 to 3")],
-        };
+        let class = fields.get(3).map_or(0, |class| class.parse::<u8>().expect("from 0 to 255"));
+        let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(class & 3)];
+        let dscp = Dscp::new(class >> 2).expect("six bits");
         let drawn = (fields.len() > 4).then(|| Random::that_draws(field(4)));
         number += 1;
-        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, ecn }, drawn)
+        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn }, drawn)
     };
     text.lines().map(line).collect()
 }
@@ -152,7 +152,7 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
     for line in lines {
         let at = match line {
             Line::Comes(at, packet, mut drawn) => {
-                let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: Dscp::CS0 };
+                let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: packet.dscp };
                 let (packets, bytes) = queue.waiting();
                 let backlog = Backlog { packets, bytes, idle: false, idle_s: 0.0 };
                 let packet = pool.insert(packet);

@@ -103,9 +103,10 @@ pub enum SparedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// Each update takes t_update of it, and an arrival may bring a new one (section 4.4).
-    Updates,
-    /// Each departure takes the time since the one before, and an update may bring a new one, with which drops begin anew to keep their distance (Linux).
+    /// Each update takes t_update of it, and an arrival without congestion brings a new one (section 4.4).
+    Uncongested,
+    /// Each departure takes the time since the one before, and an update without congestion brings a new one, with which drops begin anew to keep their distance
+    /// (Linux).
     Departures,
 }
 
@@ -132,7 +133,7 @@ impl headway_units::Options for Options {
             steep_above: linux.then_some(Duration::from_millis(250)),
             drop_prob_max: if linux { 256.0 } else { 1.0 },
             spared_by: if linux { SparedBy::Current } else { SparedBy::Old },
-            burst: if linux { Burst::Departures } else { Burst::Updates },
+            burst: if linux { Burst::Departures } else { Burst::Uncongested },
             inactive_below: false,
         }
     }
@@ -173,8 +174,8 @@ struct Control {
 }
 
 impl Control {
-    /// Whether there is a new allowance (section 4.4), while the delay is this.
-    fn is_calm(&self, delay: f64, qdelay_ref: f64) -> bool {
+    /// At a delay of so many s (section 4.4).
+    fn is_uncongested(&self, delay: f64, qdelay_ref: f64) -> bool {
         self.drop_prob == 0.0 && self.qdelay_old < qdelay_ref / 2.0 && delay < qdelay_ref / 2.0
     }
 }
@@ -262,10 +263,10 @@ impl Pie {
         }
         control.drop_prob = control.drop_prob.clamp(0.0, options.drop_prob_max);
         match options.burst {
-            Burst::Updates => {
+            Burst::Uncongested => {
                 control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
             }
-            Burst::Departures if control.is_calm(delay, *qdelay_ref) => {
+            Burst::Departures if control.is_uncongested(delay, *qdelay_ref) => {
                 control.burst_allowance = options.max_burst.as_nanos();
                 (self.last_departure, self.accu_prob) = (None, 0.0);
             }
@@ -314,7 +315,7 @@ impl Pie {
             self.gauge.begin(now);
             self.next_update = now + self.options.t_update;
         }
-        let is_over = self.control.is_calm(self.gauge.delay(waiting), self.qdelay_ref);
+        let is_over = self.control.is_uncongested(self.gauge.delay(waiting), self.qdelay_ref);
         // Else what was switched on for its length would be switched off at once.
         if is_over && !is_third {
             self.active = false;
@@ -330,7 +331,7 @@ impl Holds for Pie {
             self.accu_prob = 0.0;
         } else if self.active {
             let delay = self.gauge.delay(backlog.bytes);
-            if self.options.burst == Burst::Updates && self.control.is_calm(delay, self.qdelay_ref) {
+            if self.options.burst == Burst::Uncongested && self.control.is_uncongested(delay, self.qdelay_ref) {
                 self.control.burst_allowance = self.options.max_burst.as_nanos();
             }
             if self.control.burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
