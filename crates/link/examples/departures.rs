@@ -1,18 +1,26 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes. Prints `NS - NUMBER` for each packet whose transmission begins and `NS d NUMBER` for
-//! each that is dropped, in their order; packets are numbered from 0.
+//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the traffic class (the byte of DSCP and ECN; 0 if nothing is said) and, of a queue that is `asked`, the 64 bits that it draws if
+//! it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
+//! in their order; packets are numbered from 0.
 //!
-//! usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS
+//! usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS
 //!
-//! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. `validation/ns3/run` sets it beside ns-3.
+//! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. The queue is that of a link of RATE, or stands alone and is `asked` for a packet
+//! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
 
-use headway_link::{Common, Config, Decision, Delivery, Item, Link, Offer, Pool, QueueOptions};
-use headway_units::{Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Registry, SchemaRegistry, Ties};
+use headway_link::queue::{Arrival, Backlog, Discipline, LinkFacts, Verdict};
+use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
+use headway_units::{
+    Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Random, Rate, Registry, SchemaRegistry, Ties,
+};
+use std::collections::VecDeque;
 
 struct Packet {
     number: usize,
     flow: u64,
     size: u32,
+    dscp: Dscp,
+    ecn: Ecn,
 }
 
 impl Item for Packet {
@@ -20,14 +28,39 @@ impl Item for Packet {
         self.size
     }
     fn ecn(&self) -> Ecn {
-        Ecn::NotEct
+        self.ecn
     }
     fn dscp(&self) -> Dscp {
-        Dscp::CS0
+        self.dscp
     }
     fn flow(&self) -> u64 {
         self.flow
     }
+}
+
+/// A line of the input.
+enum Line {
+    Comes(Instant, Packet, Option<Random>),
+    Asked(Instant),
+}
+
+fn lines(text: &str) -> Vec<Line> {
+    let mut number = 0;
+    let line = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let field = |place: usize| fields[place].parse::<u64>().expect("a number");
+        let at = Instant::from_nanos(field(0));
+        if fields[1..] == ["-"] {
+            return Line::Asked(at);
+        }
+        let class = fields.get(3).map_or(0, |class| class.parse::<u8>().expect("from 0 to 255"));
+        let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(class & 3)];
+        let dscp = Dscp::new(class >> 2).expect("six bits");
+        let drawn = (fields.len() > 4).then(|| Random::that_draws(field(4)));
+        number += 1;
+        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn }, drawn)
+    };
+    text.lines().map(line).collect()
 }
 
 fn options(kind: &str, dialect: &str, changes: &str) -> QueueOptions {
@@ -42,17 +75,29 @@ fn options(kind: &str, dialect: &str, changes: &str) -> QueueOptions {
     options
 }
 
-fn main() {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let [kind, dialect, changes, rate] = &arguments[..] else {
-        panic!("usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS");
-    };
+/// Prints what befell a packet, which is no longer needed if it was dropped.
+fn tell(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
+    match decision {
+        Decision::Marked(packet) => println!("{} m {}", at.as_nanos(), pool.get(packet).number),
+        Decision::Dropped { packet, .. } => {
+            println!("{} d {}", at.as_nanos(), pool.get(packet).number);
+            pool.remove(packet);
+        }
+    }
+}
+
+fn tell_left(at: Instant, packet: Handle, pool: &Pool<Packet>) {
+    println!("{} - {}", at.as_nanos(), pool.get(packet).number);
+}
+
+/// The queue of a link.
+fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     let config = Config {
-        rate: rate.parse().expect("a rate"),
+        rate,
         delay: Duration::from_millis(1),
         mtu: None,
         overhead: Bytes::new(0),
-        queue: options(kind, dialect, changes),
+        queue,
         loss: None,
         policer: None,
         capacity: None,
@@ -60,20 +105,16 @@ fn main() {
         two_events: true,
         ties: Ties::Drawn,
     };
-    let (mut link, mut common) = (Link::new(1, "link", 0), Common::new(&config, 1, "link"));
+    let (mut link, mut common) = (Link::new(seed, "link", 0), Common::new(&config, seed, "link"));
     let (mut pool, mut history) = (Pool::default(), History::default());
-    let arrivals = std::io::read_to_string(std::io::stdin()).expect("a text");
-    let arrivals: Vec<[u64; 3]> = arrivals
-        .lines()
-        .map(|line| {
-            let mut fields = line.split_whitespace().map(|field| field.parse().expect("a number"));
-            std::array::from_fn(|_| fields.next().expect("three numbers"))
-        })
-        .collect();
-    let mut arrivals = arrivals.iter().enumerate().peekable();
+    let arrivals = lines.into_iter().map(|line| match line {
+        Line::Comes(at, packet, _) => (at, packet),
+        Line::Asked(_) => panic!("a link is not asked: give `asked` for its rate"),
+    });
+    let mut arrivals = arrivals.peekable();
     loop {
         // Before what else happens at that instant.
-        let offer = arrivals.peek().map(|(_, [at, ..])| Moment::before_all(Instant::from_nanos(*at)));
+        let offer = arrivals.peek().map(|(at, _)| Moment::before_all(*at));
         let (departure, arrival) = (link.next_departure(&common), link.next_arrival());
         let Some(now) = [offer, departure, arrival].into_iter().flatten().min() else { break };
         let mut began = None;
@@ -84,28 +125,70 @@ fn main() {
             continue;
         }
         if offer == Some(now) {
-            let (number, [_, flow, size]) = arrivals.next().expect("it was there");
-            let packet = pool.insert(Packet { number, flow: *flow, size: *size as u32 });
+            let packet = pool.insert(arrivals.next().expect("it was there").1);
             let told = |_: &Pool<_>, begun| began = Some(begun);
             match link.offer(&mut common, &mut pool, &mut history, now, packet, 0, told) {
                 Offer::Accepted | Offer::Decided => {}
-                Offer::Dropped(_) => {
-                    println!("{} d {number}", now.at.as_nanos());
-                    pool.remove(packet);
-                }
+                Offer::Dropped(cause) => tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool),
                 other => panic!("{other:?}: this queue does not hold what waits"),
             }
         } else {
             link.depart(&mut common, &mut pool, &mut history, |_, begun| began = Some(begun));
         }
         while let Some(decision) = common.poll_decision() {
-            if let Decision::Dropped { packet, .. } = decision {
-                println!("{} d {}", now.at.as_nanos(), pool.get(packet).number);
-                pool.remove(packet);
-            }
+            tell(now.at, decision, &mut pool);
         }
         if let Some(begun) = began {
-            println!("{} - {}", begun.start.as_nanos(), pool.get(begun.packet).number);
+            tell_left(begun.start, begun.packet, &pool);
         }
+    }
+}
+
+/// The queue alone. Something is always in transmission, so that nothing is let in beyond the limit.
+fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
+    let facts = LinkFacts { rate: Rate::from_bits_per_second(1), delay: Duration::ZERO };
+    let (mut queue, mut random) = (Discipline::new(queue, facts), Random::new(seed, "queue"));
+    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+    for line in lines {
+        let at = match line {
+            Line::Comes(at, packet, mut drawn) => {
+                let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: packet.dscp };
+                let (packets, bytes) = queue.waiting();
+                let backlog = Backlog { packets, bytes, idle: false, idle_s: 0.0 };
+                let packet = pool.insert(packet);
+                match queue.admit(at, &backlog, arrival, drawn.as_mut().unwrap_or(&mut random)) {
+                    Verdict::Admit => queue.hold(at, packet, &mut pool, &mut told),
+                    Verdict::Mark => {
+                        told.push_back(Decision::Marked(packet));
+                        queue.hold(at, packet, &mut pool, &mut told);
+                    }
+                    Verdict::Drop(cause) => told.push_back(Decision::Dropped { packet, enqueued: at, cause }),
+                    other => panic!("{other:?}: this queue does not hold what waits"),
+                }
+                told.drain(..).for_each(|decision| tell(at, decision, &mut pool));
+                continue;
+            }
+            Line::Asked(at) => at,
+        };
+        let left = queue.dequeue(at, &mut pool, &mut told);
+        told.drain(..).for_each(|decision| tell(at, decision, &mut pool));
+        if let Some(packet) = left {
+            tell_left(at, packet, &pool);
+            pool.remove(packet);
+        }
+    }
+}
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let [kind, dialect, changes, rate, seed @ ..] = &arguments[..] else {
+        panic!("usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS");
+    };
+    let seed = seed.first().map_or(1, |seed| seed.parse().expect("a seed"));
+    let queue = options(kind, dialect, changes);
+    let lines = lines(&std::io::read_to_string(std::io::stdin()).expect("a text"));
+    match &rate[..] {
+        "asked" => asked(&queue, seed, lines),
+        rate => on_link(queue, rate.parse().expect("a rate"), seed, lines),
     }
 }

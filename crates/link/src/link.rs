@@ -228,7 +228,7 @@ impl Link {
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) -> Offer {
         if let Some(slot) = pool.slot_mut(packet) {
-            (slot.since, slot.since_s, slot.next_arrival) = (now.at, now.sum_s, UNSETTLED);
+            (slot.since_s, slot.next_arrival) = (now.sum_s, UNSETTLED);
         }
         if idle {
             // When the last transmission ended the queue was asked, and had nothing: it knows that it was empty then (RFC 8289 section 5.6, RFC 8290

@@ -15,6 +15,18 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed)))
     }
 
+    /// A stream whose first draw is these bits, for what is to decide as something else did that drew them. No other draw of it is random.
+    #[must_use]
+    pub fn that_draws(bits: u64) -> Self {
+        // xoshiro256++ gives rotl(s0 + s3, 23) + s0.
+        let words = [bits, 1, 0, bits.wrapping_neg()];
+        let mut state = [0; 32];
+        for (bytes, word) in state.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Self(Xoshiro256PlusPlus::from_seed(state))
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
@@ -57,6 +69,13 @@ mod tests {
         assert_eq!(first, PINNED);
     }
     const PINNED: [u64; 3] = [11_433_583_059_640_526_338, 5_370_337_445_826_704_386, 5_555_887_030_792_245_914];
+
+    #[test]
+    fn the_first_draw_may_be_given() {
+        for bits in [0, 1, 1 << 63, PINNED[0], u64::MAX] {
+            assert_eq!(Random::that_draws(bits).bits(), bits);
+        }
+    }
 
     #[test]
     fn names_and_seeds_separate_streams() {

@@ -207,19 +207,16 @@ impl Discipline {
         holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
     }
 
-    /// [`Holds::hold`] of one that does.
-    pub(crate) fn hold<T: Item>(
-        &mut self,
-        now: Instant,
-        packet: Handle,
-        pool: &mut Pool<T>,
-        told: &mut VecDeque<Decision>,
-    ) {
+    /// Of one that decides at departure: takes a packet that was admitted, and that waits from `now` on. Others, or itself, may be dropped for it.
+    pub fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+        if let Some(slot) = pool.slot_mut(packet) {
+            slot.since = now;
+        }
         holding!(self, queue => queue.hold(now, packet, pool, told), others => ());
     }
 
-    /// [`Holds::dequeue`] of one that does.
-    pub(crate) fn dequeue<T: Item>(
+    /// Of one that decides at departure: the packet that leaves at `now`. `None` only if none waits, or none waits any more.
+    pub fn dequeue<T: Item>(
         &mut self,
         now: Instant,
         pool: &mut Pool<T>,
@@ -228,12 +225,13 @@ impl Discipline {
         holding!(self, queue => queue.dequeue(now, pool, told), others => None)
     }
 
-    /// [`Holds::waiting`] of one that does.
-    pub(crate) fn waiting(&self) -> (u64, u64) {
+    /// Of one that decides at departure: packets and bytes that wait.
+    #[must_use]
+    pub fn waiting(&self) -> (u64, u64) {
         holding!(self, queue => queue.waiting(), others => (0, 0))
     }
 
-    /// [`Holds::heads`] of one that does.
+    /// Of one that decides at departure: where the lists of its packets begin.
     pub(crate) fn heads(&self) -> Vec<Handle> {
         holding!(self, queue => queue.heads(), others => Vec::new())
     }

@@ -60,6 +60,18 @@ pub struct Options {
     pub cap_adjustment: bool,
     /// When the probability decays.
     pub decay: Decay,
+    /// By what part of it.
+    pub decay_by: Probability,
+    /// While the delay is longer, an update adds 0.02 to the probability beside the rest; absent: never. (Linux.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steep_above: Option<Duration>,
+    /// What the probability grows to at most, from 1 to 256. What is above 1 has to be undone before anything is let in. (Linux bounds its 64 bits, of which a
+    /// probability takes 56.)
+    pub drop_prob_max: f64,
+    /// Which delay spares what arrives while it is below half of the reference.
+    pub spared_by: SparedBy,
+    /// How a burst's allowance is spent, and when there is a new one.
+    pub burst: Burst,
     /// Whether PIE is active only from when a third of the limit waits until the probability is 0 and the delays are below half of the reference
     /// (section 5.3).
     pub inactive_below: bool,
@@ -73,6 +85,29 @@ pub enum Decay {
     Zero,
     /// While it is below half of the reference, and was (appendix B).
     Half,
+    /// While it is 0, and was, and nothing waits (Linux).
+    Empty,
+}
+
+/// Which delay spares what arrives while it is below half of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SparedBy {
+    /// That of the last update (section 4.1).
+    Old,
+    /// The one that is measured now (Linux).
+    Current,
+}
+
+/// How a burst's allowance is spent, and when there is a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Burst {
+    /// Each update takes t_update of it, and an arrival without congestion brings a new one (section 4.4).
+    Uncongested,
+    /// Each departure takes the time since the one before, and an update without congestion brings a new one, with which drops begin anew to keep their distance
+    /// (Linux).
+    Departures,
 }
 
 impl headway_units::Options for Options {
@@ -92,7 +127,13 @@ impl headway_units::Options for Options {
             dq_threshold: Bytes::new(1 << 14),
             derandomize: linux,
             cap_adjustment: linux,
-            decay: Decay::Zero,
+            decay: if linux { Decay::Empty } else { Decay::Zero },
+            // Linux takes a 64th of the probability, in whole numbers.
+            decay_by: Probability::new(if linux { 1.0 / 64.0 } else { 0.02 }).unwrap_or(Probability::ZERO),
+            steep_above: linux.then_some(Duration::from_millis(250)),
+            drop_prob_max: if linux { 256.0 } else { 1.0 },
+            spared_by: if linux { SparedBy::Current } else { SparedBy::Old },
+            burst: if linux { Burst::Departures } else { Burst::Uncongested },
             inactive_below: false,
         }
     }
@@ -112,6 +153,9 @@ impl headway_units::Options for Options {
         if !(0.0..=1000.0).contains(&self.beta) {
             return wrong("beta", "must be from 0 to 1000");
         }
+        if !(1.0..=256.0).contains(&self.drop_prob_max) {
+            return wrong("drop_prob_max", "must be from 1 to 256");
+        }
         if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
             return wrong("dq_threshold", "must be from 1B to 64KiB: the RFC's is \"16KiB\"");
         }
@@ -129,6 +173,13 @@ struct Control {
     burst_allowance: u64,
 }
 
+impl Control {
+    /// At a delay of so many s (section 4.4).
+    fn is_uncongested(&self, delay: f64, qdelay_ref: f64) -> bool {
+        self.drop_prob == 0.0 && self.qdelay_old < qdelay_ref / 2.0 && delay < qdelay_ref / 2.0
+    }
+}
+
 /// A running PIE queue.
 #[derive(Debug)]
 pub struct Pie {
@@ -141,6 +192,8 @@ pub struct Pie {
     active: bool,
     /// When the next update is due.
     next_update: Instant,
+    /// When the last packet left since the allowance is new; where departures spend it.
+    last_departure: Option<Instant>,
     queue: Sublist,
 }
 
@@ -153,6 +206,7 @@ impl Pie {
             accu_prob: 0.0,
             active: !options.inactive_below,
             next_update: Instant::ZERO + options.t_update,
+            last_departure: None,
             queue: Sublist::default(),
             options: options.clone(),
         }
@@ -180,7 +234,8 @@ impl Pie {
     /// An update (section 4.2, `calculate_drop_prob` of appendix A).
     fn calculate_drop_prob(&mut self) {
         let Self { options, qdelay_ref, control, .. } = self;
-        let delay = self.gauge.delay(self.queue.bytes());
+        let (packets, bytes) = self.queue.waiting();
+        let delay = self.gauge.delay(bytes);
         let mut p = options.alpha * (delay - *qdelay_ref) + options.beta * (delay - control.qdelay_old);
         p /= match control.drop_prob {
             prob if prob < 1e-6 => 2048.0,
@@ -194,23 +249,40 @@ impl Pie {
         if options.cap_adjustment && control.drop_prob >= 0.1 {
             p = p.min(0.02);
         }
+        if options.steep_above.is_some_and(|above| delay > above.as_secs_f64()) {
+            p += 0.02;
+        }
         control.drop_prob += p;
         let decays = match options.decay {
             Decay::Zero => delay == 0.0 && control.qdelay_old == 0.0,
             Decay::Half => delay < *qdelay_ref / 2.0 && control.qdelay_old < *qdelay_ref / 2.0,
+            Decay::Empty => delay == 0.0 && control.qdelay_old == 0.0 && packets == 0,
         };
         if decays {
-            control.drop_prob *= 0.98;
+            control.drop_prob *= 1.0 - options.decay_by.value();
         }
-        control.drop_prob = control.drop_prob.clamp(0.0, 1.0);
+        control.drop_prob = control.drop_prob.clamp(0.0, options.drop_prob_max);
+        match options.burst {
+            Burst::Uncongested => {
+                control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
+            }
+            Burst::Departures if control.is_uncongested(delay, *qdelay_ref) => {
+                control.burst_allowance = options.max_burst.as_nanos();
+                (self.last_departure, self.accu_prob) = (None, 0.0);
+            }
+            Burst::Departures => {}
+        }
         control.qdelay_old = delay;
-        control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
     }
 
     /// Whether a packet is to be dropped (`drop_early` of appendices A and B).
     fn drop_early(&mut self, waiting: u64, random: &mut Random) -> bool {
         let Control { drop_prob, qdelay_old, .. } = self.control;
-        let is_spared = qdelay_old < self.qdelay_ref / 2.0 && drop_prob < 0.2;
+        let delay = match self.options.spared_by {
+            SparedBy::Old => qdelay_old,
+            SparedBy::Current => self.gauge.delay(waiting),
+        };
+        let is_spared = delay < self.qdelay_ref / 2.0 && drop_prob < 0.2;
         if is_spared || waiting <= self.options.mean_pktsize.count().saturating_mul(2) {
             return false;
         }
@@ -239,13 +311,11 @@ impl Pie {
             self.active = true;
             self.control =
                 Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: self.options.max_burst.as_nanos() };
-            self.accu_prob = 0.0;
+            (self.accu_prob, self.last_departure) = (0.0, None);
             self.gauge.begin(now);
             self.next_update = now + self.options.t_update;
         }
-        let half = self.qdelay_ref / 2.0;
-        let is_over =
-            self.control.drop_prob == 0.0 && self.control.qdelay_old < half && self.gauge.delay(waiting) < half;
+        let is_over = self.control.is_uncongested(self.gauge.delay(waiting), self.qdelay_ref);
         // Else what was switched on for its length would be switched off at once.
         if is_over && !is_third {
             self.active = false;
@@ -260,12 +330,11 @@ impl Holds for Pie {
         if verdict != Verdict::Admit {
             self.accu_prob = 0.0;
         } else if self.active {
-            let half = self.qdelay_ref / 2.0;
-            let Control { drop_prob, qdelay_old, burst_allowance } = &mut self.control;
-            if *drop_prob == 0.0 && *qdelay_old < half && self.gauge.delay(backlog.bytes) < half {
-                *burst_allowance = self.options.max_burst.as_nanos();
+            let delay = self.gauge.delay(backlog.bytes);
+            if self.options.burst == Burst::Uncongested && self.control.is_uncongested(delay, self.qdelay_ref) {
+                self.control.burst_allowance = self.options.max_burst.as_nanos();
             }
-            if *burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
+            if self.control.burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
                 // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
                 self.accu_prob = 0.0;
                 let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
@@ -289,6 +358,11 @@ impl Holds for Pie {
         let (since, size) = self.queue.head(pool)?;
         let packet = self.queue.pop(pool);
         self.gauge.leaves(now, since, size, self.queue.bytes());
+        if self.options.burst == Burst::Departures {
+            let before = self.last_departure.replace(now);
+            let took = before.map_or(0, |before| now.since(before).as_nanos());
+            self.control.burst_allowance = self.control.burst_allowance.saturating_sub(took);
+        }
         packet
     }
 

@@ -148,6 +148,100 @@ fn section_4_4_burst_tolerance() {
     }
 }
 
+/// Linux, `pie_calculate_probability`: a 64th, and only of an empty queue.
+#[test]
+fn linux_decay() {
+    let mut pie = dropping(0.5, |options| {
+        *options = Options { alpha: 1e-9, beta: 0.0, ..Options::preset(Dialect::Linux) };
+    });
+    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+    pie.gauge.leaves(ms(0), ms(0), SIZE, 0);
+    pie.control.qdelay_old = 0.0;
+    let packet = pool.insert(Packet::of(SIZE));
+    pie.hold(ms(0), packet, &mut pool, &mut told);
+    pie.calculate_drop_prob();
+    assert!((pie.control.drop_prob - 0.5).abs() < 1e-9);
+    pie.dequeue(ms(0), &mut pool, &mut told);
+    pie.calculate_drop_prob();
+    assert!((pie.control.drop_prob - 0.5 * 63.0 / 64.0).abs() < 1e-9);
+}
+
+/// Linux, `pie_calculate_probability`: above 250 ms an update adds 0.02, whatever else it adds and section 5.5 bounds.
+#[test]
+fn linux_steep_above() {
+    for (delay, step) in [(0.25, 0.02), (0.250_001, 0.04)] {
+        let mut pie = dropping(0.3, |options| *options = Options { alpha: 10.0, ..Options::preset(Dialect::Linux) });
+        measured(&mut pie, delay);
+        pie.calculate_drop_prob();
+        assert!((pie.control.drop_prob - 0.3 - step).abs() < 1e-12, "{delay}: {}", pie.control.drop_prob);
+    }
+}
+
+/// Linux, `pie_calculate_probability`: the probability goes on above 1, and comes down from there.
+#[test]
+fn linux_above_certainty() {
+    for (dialect, expected) in [(Dialect::Rfc, [1.0, 0.5]), (Dialect::Linux, [1.1, 0.6])] {
+        let mut pie = dropping(1.0, |options| {
+            *options = Options { alpha: 10.0, beta: 0.0, cap_adjustment: false, ..Options::preset(dialect) };
+        });
+        for (delay, expected) in [(0.025, expected[0]), (0.0, expected[1])] {
+            measured(&mut pie, delay);
+            pie.options.alpha = if delay == 0.0 { 0.5 / 0.015 } else { 10.0 };
+            pie.calculate_drop_prob();
+            assert!((pie.control.drop_prob - expected).abs() < 1e-12, "{dialect}: {}", pie.control.drop_prob);
+        }
+    }
+}
+
+/// Linux, `pie_drop_early`: the delay that is measured now spares what comes, not that of the last update.
+#[test]
+fn linux_spared_by_the_current_delay() {
+    let mut random = Random::new(1, "pie");
+    for (spared_by, now, old, spared) in [
+        (SparedBy::Current, 0.0074, 0.02, true),
+        (SparedBy::Current, 0.0075, 0.0, false),
+        (SparedBy::Old, 0.0075, 0.0, true),
+        (SparedBy::Old, 0.0074, 0.02, false),
+    ] {
+        let mut pie = dropping(0.19, |options| options.spared_by = spared_by);
+        measured(&mut pie, now);
+        pie.control.qdelay_old = old;
+        let drops = (0..1000).filter(|_| pie.drop_early(10_000, &mut random)).count();
+        assert_eq!(drops == 0, spared, "{spared_by:?} {now} {old}");
+    }
+}
+
+/// Linux, `pie_process_dequeue` and `pie_vars_init`: departures spend the allowance, the first behind a new one does not; an update brings a new one, and only an update.
+#[test]
+fn linux_departures_spend_the_burst() {
+    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+    let mut random = Random::new(1, "pie");
+    let mut pie =
+        pie(|options| *options = Options { t_update: Duration::from_secs(1), ..Options::preset(Dialect::Linux) });
+    for at in [10, 60, 100] {
+        for _ in 0..2 {
+            let packet = pool.insert(Packet::of(SIZE));
+            pie.hold(ms(at), packet, &mut pool, &mut told);
+        }
+        pie.dequeue(ms(at), &mut pool, &mut told);
+    }
+    assert_eq!(pie.control.burst_allowance, 60_000_000);
+    arrive(&mut pie, ms(100), 1_000, Ecn::NotEct, &mut random);
+    assert_eq!(pie.control.burst_allowance, 60_000_000, "no arrival brings one");
+    pie.accu_prob = 0.5;
+    measured(&mut pie, 0.0074);
+    pie.control.qdelay_old = 0.0074;
+    pie.update_until(ms(1_000));
+    assert_eq!((pie.control.burst_allowance, pie.accu_prob), (150_000_000, 0.0));
+    pie.dequeue(ms(1_001), &mut pool, &mut told);
+    assert_eq!(pie.control.burst_allowance, 150_000_000);
+    pie.dequeue(ms(1_200), &mut pool, &mut told);
+    assert_eq!(pie.control.burst_allowance, 0);
+    pie.control.drop_prob = 0.1;
+    pie.update_until(ms(2_000));
+    assert_eq!(pie.control.burst_allowance, 0, "it is not calm");
+}
+
 /// Section 5.1: capable packets are marked below mark_ecnth.
 #[test]
 fn section_5_1_ecn() {
@@ -288,6 +382,8 @@ fn impossible_options_are_named() {
     assert_eq!(wrong(|options| options.alpha = 0.0), "alpha");
     assert_eq!(wrong(|options| options.alpha = f64::NAN), "alpha");
     assert_eq!(wrong(|options| options.beta = -0.1), "beta");
+    assert_eq!(wrong(|options| options.drop_prob_max = 0.99), "drop_prob_max");
+    assert_eq!(wrong(|options| options.drop_prob_max = f64::NAN), "drop_prob_max");
     assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(0)), "dq_threshold");
     assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(65_537)), "dq_threshold");
 }

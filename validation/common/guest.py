@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
+INIT = pathlib.Path(__file__).resolve().parent / "guest-init"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "headway" / "kernel"
 # What the host must have, and Debian's package of it.
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "modprobe": "kmod", "depmod": "kmod",
-            "ip": "iproute2", "tc": "iproute2", "tcpdump": "tcpdump", "tshark": "tshark", "dpkg-deb": "dpkg", "ldd": "libc-bin"}
-# In the order in which they are loaded, each behind what it needs.
-MODULES = ["virtio_pci", "9pnet_virtio", "9p", "tun", "ifb", "ipv6", "dccp", "dccp_ipv4", "dccp_ipv6", "sch_netem", "sch_ingress", "cls_matchall",
-           "act_mirred", "af_packet"]
+            "dpkg-deb": "dpkg", "ldd": "libc-bin"}
+# For the guest's folder /out.
+MODULES = ["virtio_pci", "9pnet_virtio", "9p"]
 # Each spares the emulated processor work, and none touches the network: no zeroing of fresh pages, no security module, no
 # `rep movsb` (features 112, 297 and 580), of which qemu makes one byte at a time here.
 SPARE = ("init_on_alloc=0 apparmor=0 audit=0 randomize_kstack_offset=0 hardened_usercopy=off nmi_watchdog=0 clearcpuid=112,297,580 "
@@ -30,16 +30,24 @@ def find(program):
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
-def check():
-    """Ends with what is missing on this machine."""
-    missing = {package for program, package in PROGRAMS.items() if not find(program)}
+def check(programs):
+    """Ends with what is missing on this machine. `programs` are those that are needed beside its own, each with Debian's package."""
+    missing = {package for program, package in (PROGRAMS | programs).items() if not find(program)}
     if missing:
-        sys.exit(f"validation/kernel-dccp/run needs programs that are not here: apt-get install --no-install-recommends {' '.join(sorted(missing))}")
+        sys.exit(f"this needs programs that are not here: apt-get install --no-install-recommends {' '.join(sorted(missing))}")
+
+
+def arguments(parser):
+    """The options of a command about its guest."""
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE, help=f"where the kernel is kept (default {CACHE})")
+    parser.add_argument("--kernel", type=pathlib.Path, help="a kernel package instead of the one that apt fetches")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds after which the guest is ended (default 1800)")
 
 
 def kernel(cache, package):
     """The kernel, unpacked: (its ELF file, the folder above lib/modules, its version). Fetched once, unless a package is given."""
-    unpacked = cache / "kernel"
+    cache.mkdir(parents=True, exist_ok=True)
+    unpacked = cache / "unpacked"
     if package and not package.is_file():
         sys.exit(f"there is no kernel package {package}: it should be Debian 12's linux-image-6.1.0-*-amd64, a .deb file")
     if package or not list(unpacked.glob("boot/vmlinuz-*")):
@@ -51,8 +59,6 @@ def kernel(cache, package):
         sys.exit(f"{package} has no boot/vmlinuz-*: it should be Debian 12's linux-image-6.1.0-*-amd64")
     version = compressed.name.removeprefix("vmlinuz-")
     modules = unpacked / "lib" / "modules" / version
-    if not list(modules.rglob("dccp.ko*")):
-        sys.exit(f"Linux {version} has no DCCP (it was removed in 6.16): give Debian 12's linux-image-6.1.0-*-amd64 with --kernel")
     if not (modules / "modules.dep").exists():
         subprocess.run([find("depmod"), "-b", unpacked, version], check=True, stderr=subprocess.DEVNULL)
     elf = unpacked / "vmlinux"
@@ -87,42 +93,48 @@ def install(program, root, name):
             shutil.copy(library, place)
 
 
-def image(scratch, program, cases, unpacked, version):
-    """The guest's files as an archive: busybox, a few programs of the host, the kernel's modules, both ends and the cases."""
+def image(scratch, kernel, script, modules, programs, files):
+    """The guest's files as an archive: busybox, these programs of the host, these modules of the kernel (in the order in which they are loaded,
+    each behind what it needs), and more files by their places. The guest plays `script`, a part of its first shell's."""
+    _, unpacked, version = kernel
     root = scratch / "root"
     for folder in ("bin", "sbin", "proc", "sys", "dev", "results", "out", "modules", "lab", "etc"):
         (root / folder).mkdir(parents=True)
     install(find("busybox"), root, "bin/busybox")
-    for name in ("ip", "tc", "tcpdump"):
+    for name in programs:
         install(find(name), root, f"sbin/{name}")
     (root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\ntcpdump:x:0:0::/:/bin/sh\n")
     (root / "etc/group").write_text("root:x:0:\ntcpdump:x:0:\n")
-    install(program, root, "lab/headway-kernel-dccp")
-    (root / "lab/cases").write_text(cases)
-    shutil.copy(HERE / "guest" / "init", root / "init")
+    for place, path in files.items():
+        install(path, root, place)
+    shutil.copy(script, root / "lab/script")
+    shutil.copy(INIT, root / "init")
     (root / "init").chmod(0o755)
     order = []
-    for module in MODULES:
+    for module in MODULES + modules:
         shown = subprocess.run([find("modprobe"), "-d", unpacked, "-S", version, "--show-depends", module], capture_output=True, text=True,
                                check=False)
+        if shown.returncode:
+            sys.exit(f"Linux {version} has no module {module}: give Debian 12's linux-image-6.1.0-*-amd64 with --kernel")
         for path in re.findall(r"^insmod (\S+)", shown.stdout, re.MULTILINE):
             name = pathlib.Path(path).name
             if name not in order:
                 order.append(name)
                 shutil.copy(path, root / "modules" / name)
     (root / "modules/order").write_text("\n".join(order))
-    files = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
     archive = scratch / "guest.cpio"
     with archive.open("wb") as output:
-        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=files.encode(), stdout=output, check=True)
+        subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(), stdout=output, check=True)
     return archive
 
 
-def boot(elf, archive, out, limit, progress):
-    """Runs the guest until it is done; `out` is its /out. Calls `progress` with each line of its console."""
+def boot(kernel, archive, out, limit, progress):
+    """Runs the guest until it is done; `out` is its /out. Calls `progress` with each line of its console, and leaves that in `out`."""
+    (out / "done").unlink(missing_ok=True)
     command = ["qemu-system-x86_64", "-accel", "tcg", "-machine", "q35,hpet=off", "-cpu", "max", "-smp", "1", "-m", "768",
                "-icount", "shift=1,sleep=off", "-rtc", "clock=vm", "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
-               "-kernel", elf, "-initrd", archive, "-append", f"console=ttyS0 quiet panic=-1 {SPARE}",
+               "-kernel", kernel[0], "-initrd", archive, "-append", f"console=ttyS0 quiet panic=-1 {SPARE}",
                "-fsdev", f"local,id=o,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=o,mount_tag=out"]
     log = []
     # What never ends is ended, by the clock of the host. In the foreground `timeout` makes no group of its own: what ends this command
@@ -132,6 +144,6 @@ def boot(elf, archive, out, limit, progress):
         for line in machine.stdout:
             log.append(line.rstrip())
             progress(log[-1])
+    (out / "console").write_text("\n".join(log))
     if not (out / "done").exists():
         sys.exit("\n".join(["the guest ended without results:", *log[-20:]]))
-    return log

@@ -1,0 +1,20 @@
+"""Lists of packets that come to a queue: phases of a load from 0.5 to 1.5, in bursts, of four flows."""
+
+import random
+
+SIZES = [1500, 1500, 1500, 1000, 576, 40]
+
+
+def drawn(seed, byte_ns, packets=20_000):
+    """(ns, flow, bytes) of each packet, where the link takes so many ns for a byte. Instants are whole multiples of that."""
+    draw = random.Random(seed)
+    now, found, load = byte_ns, [], 1.0
+    while len(found) < packets:
+        if draw.random() < 0.002:
+            load = draw.uniform(0.5, 1.5)
+        flow = draw.choices(range(4), [8, 4, 2, 1])[0]
+        for _ in range(draw.choice([1, 1, 1, 2, 10])):
+            size = draw.choice(SIZES)
+            found.append((now, flow, size))
+            now += byte_ns * max(1, round(size / load * draw.expovariate(1)))
+    return found
