@@ -86,6 +86,6 @@ pub use send_queue::SendQueueSummary;
 pub use series::{
     SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches, series_schema,
 };
-pub use sessions::{CompletionOfSize, SessionsSummary};
+pub use sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
-pub use table::{attacker_table, flow_table, host_table, link_table, number_table};
+pub use table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};
