@@ -47,6 +47,7 @@ mod measured;
 pub mod nam;
 pub mod ns2;
 mod packets;
+mod pages;
 mod pcapng;
 pub mod perfetto;
 #[cfg(feature = "plot")]
@@ -81,6 +82,7 @@ pub use judged::JudgedSummary;
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
 pub use packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
+pub use pages::PagesSummary;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{

@@ -372,6 +372,7 @@ mod tests {
             connection_failure: None,
             losses_judged: None,
             sessions: None,
+            pages: None,
         }
     }
 
