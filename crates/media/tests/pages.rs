@@ -136,7 +136,7 @@ fn the_preset_has_the_laws_of_its_source() {
 
     let objects: Vec<usize> = pages.iter().map(|page| page.len() - 1).collect();
     let mean = objects.iter().sum::<usize>() as f64 / count;
-    let deviation = (objects.iter().map(|n| (*n as f64 - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let deviation = (objects.iter().map(|n| (*n as f64 - mean) * (*n as f64 - mean)).sum::<f64>() / count).sqrt();
     near("objects", mean, 5.619_981, deviation / count.sqrt());
     share("pages without", objects.iter().filter(|n| **n == 0).count(), count, 0.217_654);
     share("pages of 53", objects.iter().filter(|n| **n == 53).count(), count, 0.026_369);
