@@ -1,6 +1,8 @@
 //! The summary as tables for people: within 100 columns for names of ordinary length.
 
-use crate::{AttackerSummary, CompletionOfSize, DelaySummary, FlowSummary, HostSummary, LinkSummary, Summary};
+use crate::{
+    AttackerSummary, CompletionOfSize, DelaySummary, FlowSummary, HostSummary, LinkSummary, PagesSummary, Summary,
+};
 use comfy_table::{CellAlignment, Table, presets};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
@@ -208,13 +210,17 @@ pub fn host_table(summary: &Summary) -> String {
     render(&columns, &used[..shown], more.as_slice(), &used)
 }
 
-/// How long sessions took, of each flow that has any: all that are complete, and each class of sizes. Empty if there are none.
+/// How long sessions took, of each flow that has any: all that are complete, and each class of sizes, and
+/// of pages the pages that they are of. Empty if there are none.
 #[must_use]
 pub fn session_table(summary: &Summary) -> String {
     let of_flow = |flow: &FlowSummary| {
         let sessions = flow.sessions.as_ref()?;
         let all = ("all", sessions.completion_s.map(|took| CompletionOfSize { completed: sessions.completed, took }));
-        let rows = std::iter::once(all).chain(sessions.completion_s_by_size.classes());
+        let of_pages =
+            |pages: &PagesSummary| Some(CompletionOfSize { completed: pages.completed, took: pages.completion_s? });
+        let pages = flow.pages.as_ref().map(|pages| ("pages", of_pages(pages)));
+        let rows = std::iter::once(all).chain(sessions.completion_s_by_size.classes()).chain(pages);
         let name = shortened(&flow.name);
         Some(rows.filter_map(move |(size, of)| Some((name.clone(), size, of?))).collect::<Vec<_>>())
     };
@@ -541,6 +547,7 @@ total                             2000        1  0.05  1.500  12.50
         let sessions =
             SessionsSummary { completed: 5, completion_s: Some(took), completion_s_by_size, ..Default::default() };
         summary.flows[1].sessions = Some(sessions);
+        summary.flows[1].pages = Some(PagesSummary { completed: 2, completion_s: Some(took), ..Default::default() });
         let text = session_table(&summary);
         let lines: Vec<String> =
             text.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -549,6 +556,7 @@ total                             2000        1  0.05  1.500  12.50
             format!("ftp-1 all 5 {times}"),
             format!("ftp-1 up to 10 kB 4 {times}"),
             format!("ftp-1 above 10 MB 1 {times}"),
+            format!("ftp-1 pages 2 {times}"),
         ];
         assert_eq!(lines, expected, "\n{text}");
     }
