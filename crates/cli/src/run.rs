@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::sweep;
-use headway_record::{Summary, attacker_table, flow_table, host_table, link_table};
+use headway_record::{Summary, attacker_table, flow_table, host_table, link_table, session_table};
 use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, folder_name};
 use headway_scenario::{Loaded, load, plan};
 use serde::Serialize;
@@ -112,7 +112,7 @@ fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
     let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
-    let tables = [host_table(summary), attacker_table(summary)].map(|mut table| {
+    let tables = [session_table(summary), host_table(summary), attacker_table(summary)].map(|mut table| {
         if !table.is_empty() {
             table.push('\n');
         }

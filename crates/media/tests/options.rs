@@ -58,6 +58,14 @@ fn tables_read_and_write_the_same() {
                         "variation": 0.25, "video_packet": "1kB", "i_priority": 1, "p_priority": 2, "b_priority": 3,
                         "lifetime": "150ms", "random_start": true }),
         ),
+        ("pages", json!({})),
+        (
+            "pages",
+            json!({ "arrivals": { "poisson": "2s" }, "reading_time": "10s", "parsing_time": "0s", "main": { "constant": "9kB" },
+                        "embedded": { "lognormal": { "mean": "8kB", "deviation": "20kB", "maximum": "1MB" } },
+                        "objects": { "constant": 7 }, "connections": 2, "most": 9 }),
+        ),
+        ("pages", json!({ "users": 12, "objects": { "pareto": { "minimum": 2, "shape": 1.1, "maximum": 55 } } })),
         (
             "sessions",
             json!({ "arrivals": { "poisson": "45ms" }, "sizes": { "pareto": { "mean": "10kB", "shape": 1.5 } } }),

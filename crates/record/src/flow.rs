@@ -14,6 +14,7 @@ use crate::histogram::Histogram;
 use crate::jitter::Jitter;
 use crate::judged::JudgedSummary;
 use crate::measured::Measured;
+use crate::pages::{PageMeter, PagesSummary};
 use crate::rate_bins::{ClosedBins, RateBins};
 use crate::send_queue::{SendQueueMeter, SendQueueSummary};
 use crate::sessions::{SessionMeter, SessionsSummary};
@@ -118,6 +119,9 @@ pub struct FlowSummary {
     /// Of a source of sessions: what became of them; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsSummary>,
+    /// Of a source of pages: what became of them; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesSummary>,
 }
 
 impl FlowSummary {
@@ -170,6 +174,7 @@ struct Rest {
     total_lost_packets: u64,
     send_queue: Option<Box<SendQueueMeter>>,
     sessions: Option<Box<SessionMeter>>,
+    pages: Option<Box<PageMeter>>,
     frames: Option<Box<FrameMeter>>,
 }
 
@@ -262,6 +267,27 @@ impl FlowMeter {
     pub fn session_completed(&mut self, arrived: Instant, now: Instant, size: Bytes) {
         if arrived >= self.measured.from {
             self.rest().sessions.get_or_insert_default().completed(size, now.since(arrived));
+        }
+    }
+
+    /// A page was asked for at `now`.
+    pub fn page_arrived(&mut self, now: Instant) {
+        self.of_page(now, |meter| meter.arrived += 1);
+    }
+
+    /// The page that was asked for at `arrived` found no room.
+    pub fn page_refused(&mut self, arrived: Instant) {
+        self.of_page(arrived, |meter| meter.refused += 1);
+    }
+
+    /// The page that was asked for at `arrived` is complete at `now`.
+    pub fn page_completed(&mut self, arrived: Instant, now: Instant) {
+        self.of_page(arrived, |meter| meter.completed(now.since(arrived)));
+    }
+
+    fn of_page(&mut self, arrived: Instant, count: impl FnOnce(&mut PageMeter)) {
+        if arrived >= self.measured.from {
+            count(self.rest().pages.get_or_insert_default());
         }
     }
 
@@ -380,6 +406,7 @@ impl FlowMeter {
             connection_failure: None,
             losses_judged: None,
             sessions: rest.sessions.as_ref().map(|meter| meter.summary(seconds)),
+            pages: rest.pages.as_ref().map(|meter| meter.summary()),
         }
     }
 }

@@ -47,6 +47,7 @@ mod measured;
 pub mod nam;
 pub mod ns2;
 mod packets;
+mod pages;
 mod pcapng;
 pub mod perfetto;
 #[cfg(feature = "plot")]
@@ -81,11 +82,12 @@ pub use judged::JudgedSummary;
 pub use link::{LinkLabel, LinkMeter, LinkSummary};
 pub use measured::Measured;
 pub use packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
+pub use pages::PagesSummary;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use send_queue::SendQueueSummary;
 pub use series::{
     SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches, series_schema,
 };
-pub use sessions::{CompletionOfSize, SessionsSummary};
+pub use sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
-pub use table::{attacker_table, flow_table, host_table, link_table, number_table};
+pub use table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};

@@ -5,8 +5,10 @@ use crate::histogram::Histogram;
 use headway_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
-/// The sizes at which one class of sessions ends and the next begins, in bytes; there is one more class, of all above.
-const CLASSES: [u64; 3] = [10_000, 100_000, 1_000_000];
+/// The sizes at which one class of sessions ends and the next begins, in bytes; there is one more class, of all above. What a session
+/// waits for changes by decades: a few round trips, its window's growth, its share of the rate. pFabric's classes end at 100 kB and
+/// 10 MB (Alizadeh et al., SIGCOMM 2013, section 5).
+const LIMITS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The sessions of a flow that arrived at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,27 +26,56 @@ pub struct SessionsSummary {
     pub offered_bps: f64,
     /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. None if none is complete.
     pub completion_s: Option<DelaySummary>,
-    /// The same by the sizes of sessions, the smallest first. Classes of which none is complete are absent.
-    pub completion_s_by_size: Vec<CompletionOfSize>,
+    /// The same by the sizes of sessions.
+    pub completion_s_by_size: CompletionBySize,
+}
+
+/// Flow completion times by the sizes of sessions. None of a class of which no session is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompletionBySize {
+    /// Of sessions of at most 10 000 B.
+    #[serde(rename = "up_to_10kB")]
+    pub up_to_10_kb: Option<CompletionOfSize>,
+    /// Of larger ones of at most 100 000 B.
+    #[serde(rename = "up_to_100kB")]
+    pub up_to_100_kb: Option<CompletionOfSize>,
+    /// Of larger ones of at most 1 000 000 B.
+    #[serde(rename = "up_to_1MB")]
+    pub up_to_1_mb: Option<CompletionOfSize>,
+    /// Of larger ones of at most 10 000 000 B.
+    #[serde(rename = "up_to_10MB")]
+    pub up_to_10_mb: Option<CompletionOfSize>,
+    /// Of those that are larger still.
+    #[serde(rename = "above_10MB")]
+    pub above_10_mb: Option<CompletionOfSize>,
+}
+
+impl CompletionBySize {
+    /// The classes with what people call them, the smallest first.
+    #[must_use]
+    pub fn classes(&self) -> [(&'static str, Option<CompletionOfSize>); LIMITS.len() + 1] {
+        [
+            ("up to 10 kB", self.up_to_10_kb),
+            ("up to 100 kB", self.up_to_100_kb),
+            ("up to 1 MB", self.up_to_1_mb),
+            ("up to 10 MB", self.up_to_10_mb),
+            ("above 10 MB", self.above_10_mb),
+        ]
+    }
 }
 
 /// Flow completion times of sessions of about one size, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompletionOfSize {
-    /// The largest size of the class in bytes; none of the last, which has no end.
-    pub most_bytes: Option<u64>,
     /// How many are complete.
     pub completed: u64,
-    /// The mean, exact.
-    pub mean: f64,
-    /// The median (nearest rank), at most 1/128 off.
-    pub p50: f64,
-    /// Not exceeded by 99 % (nearest rank), at most 1/128 off.
-    pub p99: f64,
+    /// How long they took.
+    #[serde(flatten)]
+    pub took: DelaySummary,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-const fn is_zero(count: &u64) -> bool {
+pub(crate) const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -56,7 +87,7 @@ pub(crate) struct SessionMeter {
     /// Of all that arrived. Sizes of a heavy tail may be as large as one likes.
     offered_bytes: u128,
     all: Histogram,
-    by_size: [Histogram; CLASSES.len() + 1],
+    by_size: [Histogram; LIMITS.len() + 1],
 }
 
 impl SessionMeter {
@@ -67,7 +98,7 @@ impl SessionMeter {
     }
 
     pub(crate) fn completed(&mut self, size: Bytes, took: Duration) {
-        let class = CLASSES.partition_point(|most| *most < size.count());
+        let class = LIMITS.partition_point(|most| *most < size.count());
         for histogram in std::iter::once(&mut self.all).chain(self.by_size.get_mut(class)) {
             histogram.record(took.as_nanos());
         }
@@ -76,11 +107,9 @@ impl SessionMeter {
     /// What was counted in so many seconds.
     pub(crate) fn summary(&self, seconds: f64) -> SessionsSummary {
         let completed = self.all.total();
-        let classes = CLASSES.into_iter().map(Some).chain([None]);
-        let of_size = |(most_bytes, histogram): (Option<u64>, &Histogram)| {
-            let DelaySummary { mean, p50, p99, .. } = histogram.summary()?;
-            Some(CompletionOfSize { most_bytes, completed: histogram.total(), mean, p50, p99 })
-        };
+        let of_size =
+            |histogram: &Histogram| Some(CompletionOfSize { completed: histogram.total(), took: histogram.summary()? });
+        let [up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb] = self.by_size.each_ref().map(of_size);
         SessionsSummary {
             arrived: self.arrived,
             completed,
@@ -88,7 +117,7 @@ impl SessionMeter {
             refused: self.refused,
             offered_bps: if seconds > 0.0 { self.offered_bytes as f64 * 8.0 / seconds } else { 0.0 },
             completion_s: self.all.summary(),
-            completion_s_by_size: classes.zip(&self.by_size).filter_map(of_size).collect(),
+            completion_s_by_size: CompletionBySize { up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb },
         }
     }
 }

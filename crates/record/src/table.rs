@@ -1,6 +1,8 @@
 //! The summary as tables for people: within 100 columns for names of ordinary length.
 
-use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
+use crate::{
+    AttackerSummary, CompletionOfSize, DelaySummary, FlowSummary, HostSummary, LinkSummary, PagesSummary, Summary,
+};
 use comfy_table::{CellAlignment, Table, presets};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
@@ -208,6 +210,43 @@ pub fn host_table(summary: &Summary) -> String {
     render(&columns, &used[..shown], more.as_slice(), &used)
 }
 
+/// How long sessions took, of each flow that has any: all that are complete, and each class of sizes, and
+/// of pages the pages that they are of. Empty if there are none.
+#[must_use]
+pub fn session_table(summary: &Summary) -> String {
+    let of_flow = |flow: &FlowSummary| {
+        let sessions = flow.sessions.as_ref()?;
+        let all = ("all", sessions.completion_s.map(|took| CompletionOfSize { completed: sessions.completed, took }));
+        let of_pages =
+            |pages: &PagesSummary| Some(CompletionOfSize { completed: pages.completed, took: pages.completion_s? });
+        let pages = flow.pages.as_ref().map(|pages| ("pages", of_pages(pages)));
+        let rows = std::iter::once(all).chain(sessions.completion_s_by_size.classes()).chain(pages);
+        let name = shortened(&flow.name);
+        Some(rows.filter_map(move |(size, of)| Some((name.clone(), size, of?))).collect::<Vec<_>>())
+    };
+    let rows: Vec<(String, &str, CompletionOfSize)> = summary.flows.iter().filter_map(of_flow).flatten().collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    type Row<'a> = (String, &'a str, CompletionOfSize);
+    let time = |head, value: fn(&DelaySummary) -> f64| {
+        Column::level(head, "s", 3, move |(_, _, of): &Row<'_>| Some(value(&of.took)))
+    };
+    let columns = [
+        Column::text("sessions", |(flow, ..): &Row<'_>| flow.clone()),
+        Column::text("size", |(_, size, _): &Row<'_>| (*size).to_owned()),
+        Column::sum("completed", "", 0, |(_, _, of): &Row<'_>| of.completed as f64),
+        time("mean", |took| took.mean),
+        time("50 %", |took| took.p50),
+        time("95 %", |took| took.p95),
+        time("99 %", |took| took.p99),
+        time("longest", |took| took.max),
+    ];
+    let shown = shown(rows.len());
+    let more = (shown < rows.len()).then(|| Line::Words(format!("... {} more", rows.len() - shown)));
+    render(&columns, &rows[..shown], more.as_slice(), &rows)
+}
+
 /// The attackers, in the order of the scenario; empty if there are none.
 #[must_use]
 pub fn attacker_table(summary: &Summary) -> String {
@@ -299,7 +338,7 @@ fn shortened(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DelaySummary, DropCounts, HostDrops, Interval};
+    use crate::{CompletionBySize, DropCounts, HostDrops, Interval, SessionsSummary};
     use headway_units::DropCause;
     use std::collections::BTreeMap;
 
@@ -339,6 +378,7 @@ mod tests {
             connection_failure: None,
             losses_judged: None,
             sessions: None,
+            pages: None,
         }
     }
 
@@ -494,6 +534,31 @@ total                             2000        1  0.05  1.500  12.50
         let text = link_table(&summary(0, 30));
         assert!(text.contains("r1-r9 ") && !text.contains("r1-r10 ") && text.contains("... 20 more"), "\n{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "\n{text}");
+    }
+
+    #[test]
+    fn sessions_are_shown_by_their_sizes() {
+        let mut summary = summary(2, 0);
+        assert_eq!(session_table(&summary), "");
+        let took = DelaySummary { mean: 0.25, p50: 0.125, p95: 0.5, p99: 1.0, max: 2.0 };
+        let of = |completed| Some(CompletionOfSize { completed, took });
+        let completion_s_by_size =
+            CompletionBySize { up_to_10_kb: of(4), above_10_mb: of(1), ..CompletionBySize::default() };
+        let sessions =
+            SessionsSummary { completed: 5, completion_s: Some(took), completion_s_by_size, ..Default::default() };
+        summary.flows[1].sessions = Some(sessions);
+        summary.flows[1].pages = Some(PagesSummary { completed: 2, completion_s: Some(took), ..Default::default() });
+        let text = session_table(&summary);
+        let lines: Vec<String> =
+            text.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let times = "0.250 0.125 0.500 1.000 2.000";
+        let expected = [
+            format!("ftp-1 all 5 {times}"),
+            format!("ftp-1 up to 10 kB 4 {times}"),
+            format!("ftp-1 above 10 MB 1 {times}"),
+            format!("ftp-1 pages 2 {times}"),
+        ];
+        assert_eq!(lines, expected, "\n{text}");
     }
 
     /// Most links mark nothing: then no column says so.

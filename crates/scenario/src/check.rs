@@ -132,7 +132,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
             reader.wrong(&path.key("source"), message);
             continue;
         }
-        if let (false, SourceOptions::Sessions(_)) = (flow.transport.opens_sessions(), &*flow.source) {
+        if !flow.transport.opens_sessions() && flow.source.makes_sessions() {
             let message = format!(
                 "{} opens no connection for each session: give the flow a tcp transport, or a source that is one stream",
                 flow.transport.kind()

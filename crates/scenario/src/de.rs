@@ -1,10 +1,11 @@
 //! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
 
-use crate::document::{Data, Value};
+use crate::document::{Data, Origin, Table, Value};
 use crate::path::Step;
 use crate::suggest::{hint, quoted};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use std::fmt;
+use std::ops::Bound;
 
 /// What is wrong with a value, and where below the value that was read.
 #[derive(Debug)]
@@ -148,7 +149,7 @@ impl<'de> Deserializer<'de> for &Value {
                 }
                 Ok(read)
             }
-            Data::Table(table) => visitor.visit_map(Keys { entries: table.iter(), current: None }),
+            Data::Table(table) => visitor.visit_map(Keys { entries: table.range::<str, _>(..), current: None }),
         }
     }
 
@@ -169,11 +170,10 @@ impl<'de> Deserializer<'de> for &Value {
     ) -> Result<V::Value, Fault> {
         match &self.data {
             Data::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            Data::Table(table) if table.len() == 1 => {
-                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys {
-                    entries: table.iter(),
-                    current: None,
-                }))
+            Data::Table(table) if chosen(table).is_some() => {
+                let name = chosen(table).map_or("", String::as_str);
+                let entries = table.range::<str, _>((Bound::Included(name), Bound::Included(name)));
+                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys { entries, current: None }))
             }
             Data::Table(table) => {
                 let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
@@ -187,6 +187,12 @@ impl<'de> Deserializer<'de> for &Value {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
         tuple tuple_struct map struct identifier ignored_any
     }
+}
+
+/// Which key of a table says what it is: the only one, or the only one that is written, over that of a preset.
+fn chosen(table: &Table) -> Option<&String> {
+    let mut written = table.iter().filter(|(_, entry)| table.len() == 1 || entry.key != Origin::Preset);
+    written.next().filter(|_| written.next().is_none()).map(|(name, _)| name)
 }
 
 struct Elements<'a> {
@@ -206,7 +212,7 @@ impl<'de> serde::de::SeqAccess<'de> for &mut Elements<'_> {
 }
 
 struct Keys<'a> {
-    entries: std::collections::btree_map::Iter<'a, String, crate::document::Entry>,
+    entries: std::collections::btree_map::Range<'a, String, crate::document::Entry>,
     current: Option<(&'a String, &'a Value)>,
 }
 

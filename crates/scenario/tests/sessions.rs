@@ -1,10 +1,12 @@
 //! Sources of sessions: what is wrong is said with its key, and with what would be right.
-#![allow(clippy::unwrap_used, reason = "a scenario that is not read is a failed test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a scenario that is not read is a failed test")]
 
 mod common;
 
 use common::SMALL;
+use headway_media::{LognormalSizes, ObjectCounts, PagesOptions, SessionSizes, SourceOptions};
 use headway_scenario::{NoFiles, load};
+use headway_units::{Bytes, Dialect, Options as _};
 
 /// What a source of sessions may be told, and who can carry it.
 #[test]
@@ -61,5 +63,38 @@ fn sessions_need_a_tcp_and_one_law_each() {
     ] {
         let error = told(transport, arrivals, sizes).unwrap_err().to_string();
         assert!(error.contains(expected), "{transport} {arrivals} {sizes}:\n{error}");
+    }
+}
+
+/// A law that is written takes the place of the preset's; keys of the preset's own law are laid over it.
+#[test]
+fn pages_take_other_laws_in_place_of_those_of_the_preset() {
+    let told = |keys: &str| {
+        let text = SMALL.replace("{ kind = \"ftp\" }", &format!("{{ kind = \"pages\", {keys} }}"));
+        load("small.toml", &text, &[], &NoFiles)
+    };
+    let pages = |keys: &str| {
+        let scenario = told(keys).unwrap().scenario;
+        let SourceOptions::Pages(pages) = &*scenario.flows[0].source else { panic!("{keys} is no source of pages") };
+        pages.clone()
+    };
+    let preset = pages("users = 3");
+    assert_eq!(preset, PagesOptions { users: Some(3), ..PagesOptions::preset(Dialect::Rfc) });
+    let constant = pages("main = { constant = \"9kB\" }, objects = { constant = 0 }");
+    assert_eq!(constant.main, SessionSizes::Constant(Bytes::new(9000)));
+    assert_eq!(constant.objects, ObjectCounts::Constant(0));
+    let SessionSizes::Lognormal(ours) = pages("main = { lognormal = { mean = \"20kB\" } }").main else { panic!() };
+    let SessionSizes::Lognormal(usual) = preset.main else { panic!() };
+    assert_eq!(ours, LognormalSizes { mean: Bytes::new(20_000), ..usual });
+    for (keys, expected) in [
+        ("main = { constant = \"9kB\", exponential = \"9kB\" }", "flow[0].source.main: 3 keys do not say which it is"),
+        ("main = { lognormal = { mean = \"20kB\", minimum = \"1GB\" } }", "flow[0].source.main: hardly any size"),
+        (
+            "users = 2, arrivals = { every = \"1s\" }",
+            "flow[0].source.users: pages come by arrivals or when users have read",
+        ),
+    ] {
+        let error = told(keys).unwrap_err().to_string();
+        assert!(error.contains(expected), "{keys}:\n{error}");
     }
 }

@@ -291,6 +291,9 @@ impl Flow {
         if let Some(sender) = self.transport.tcp() {
             network.observer.window(now.at, self.id.0 as usize, sender);
         }
+        if self.transport.has_ended() {
+            self.tell_source(now, at, network);
+        }
         let set = self.transport.place_sender_timers(now, &mut network.events);
         let due = self.transport.poll_sender_timeout();
         let owner = self.owner(Class::SenderTimer);
@@ -300,6 +303,16 @@ impl Flow {
             let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
         }
+    }
+
+    /// What has ended lets the source go on, at another time than before.
+    #[cold]
+    #[inline(never)]
+    fn tell_source<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
+        let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+        self.transport.tell_source(at, &mut self.source, meter);
+        let due = self.source_due(Some(now.at));
+        self.source_timer.arm(now, due, self.owner(Class::Source), &mut network.events);
     }
 
     /// Tells what the send queue has thrown away since it was told last.

@@ -28,6 +28,7 @@ mod ns2_ties;
 mod ns2_trace;
 mod ns2_wireless;
 mod packet_trace;
+mod pages;
 mod perfetto_trace;
 mod policer;
 mod resend;

@@ -160,15 +160,16 @@ fn completion_times_are_from_the_arrival_to_the_last_acknowledgement() {
     let sessions = record.summary.flows[0].sessions.clone().unwrap();
     assert_eq!((sessions.arrived, sessions.completed, sessions.open, sessions.refused), (5, 3, 2, 0));
     assert!((sessions.offered_bps - (1000.0 + 10_000.0 + 10_001.0 + 1e6 + 1.0) * 8.0 / 8.0).abs() < 1e-6);
-    let classes: Vec<_> = sessions.completion_s_by_size.iter().map(|of| (of.most_bytes, of.completed)).collect();
-    assert_eq!(classes, [(Some(10_000), 2), (Some(100_000), 1)]);
+    let classes = sessions.completion_s_by_size.classes().map(|(_, of)| of.map_or(0, |of| of.completed));
+    assert_eq!(classes, [2, 1, 0, 0, 0]);
     let all = sessions.completion_s.unwrap();
     assert!(all.max > all.p50 && all.p50 > ONE_SEGMENT_S, "{sessions:?}");
 
     let record = clean("duration = \"10s\"", &listed(r#""1s", "5s""#, r#""1kB", "1000B""#));
     let sessions = record.summary.flows[0].sessions.clone().unwrap();
     let all = sessions.completion_s.unwrap();
-    for seen in [all.mean, all.p50, all.p95, all.p99, all.max, sessions.completion_s_by_size[0].p99] {
+    let short = sessions.completion_s_by_size.up_to_10_kb.unwrap().took;
+    for seen in [all.mean, all.p50, all.p95, all.p99, all.max, short.mean, short.p50, short.p95, short.p99, short.max] {
         assert!((seen - ONE_SEGMENT_S).abs() < 2e-9, "{seen}");
     }
 }

@@ -39,7 +39,7 @@ impl Model {
         let model = Self { options, trace, seed };
         // What is wrong is told before anybody is called.
         let source = model.start(Instant::ZERO)?;
-        if source.backlog() == Backlog::None && matches!(model.options, SourceOptions::Sessions(_)) {
+        if source.backlog() == Backlog::None && model.options.makes_sessions() {
             return Err(wrong("sessions are connections that come and go, and this is one: write another kind"));
         }
         Ok(model)

@@ -24,6 +24,44 @@ pub(super) enum Law {
     Exponential { mean: f64 },
     /// P(X > x) = (least/x)^shape above the least (ns-2.35 `tools/rng.h`). There is a mean if the shape is above 1.
     Pareto { least: f64, shape: f64 },
+    /// The logarithm is normal, and the value within limits.
+    Lognormal(LognormalWithin),
+}
+
+/// exp of a normal variable, drawn again as long as it is outside of its limits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LognormalWithin {
+    /// Mean and standard deviation of the logarithm.
+    mu: f64,
+    sigma: f64,
+    least: f64,
+    most: f64,
+}
+
+impl LognormalWithin {
+    /// Of this mean and standard deviation m and d, before there are limits: sigma^2 = ln(1 + d^2/m^2), mu = ln m - sigma^2/2.
+    pub(super) fn new(mean: f64, deviation: f64, least: f64, most: f64) -> Self {
+        let variance = libm::log1p((deviation / mean) * (deviation / mean));
+        Self { mu: libm::log(mean) - variance / 2.0, sigma: libm::sqrt(variance), least, most }
+    }
+
+    /// The share of draws that are within the limits.
+    pub(super) fn share_within(&self) -> f64 {
+        let below = |size: f64| {
+            let deviations = (libm::log(size) - self.mu) / self.sigma;
+            libm::erfc(-deviations / core::f64::consts::SQRT_2) / 2.0
+        };
+        below(self.most) - below(self.least)
+    }
+
+    fn draw(&self, random: &mut Random) -> f64 {
+        loop {
+            let size = libm::exp(self.mu + self.sigma * normal(random));
+            if size >= self.least && size <= self.most {
+                return size;
+            }
+        }
+    }
 }
 
 impl Law {
@@ -32,12 +70,13 @@ impl Law {
         Self::Pareto { least: mean * (shape - 1.0) / shape, shape }
     }
 
-    /// By inversion of one uniform.
+    /// By inversion of one uniform, where that is possible.
     pub(super) fn draw(self, random: &mut Random) -> f64 {
-        let u = 1.0 - random.uniform();
+        let mut u = || 1.0 - random.uniform();
         match self {
-            Self::Exponential { mean } => mean * -libm::log(u),
-            Self::Pareto { least, shape } => least / libm::pow(u, 1.0 / shape),
+            Self::Exponential { mean } => mean * -libm::log(u()),
+            Self::Pareto { least, shape } => least / libm::pow(u(), 1.0 / shape),
+            Self::Lognormal(law) => law.draw(random),
         }
     }
 }

@@ -8,16 +8,19 @@ pub(crate) mod ftp;
 pub(crate) mod gop;
 pub(crate) mod on_off;
 mod packets;
+pub(crate) mod pages;
 pub(crate) mod pareto;
 pub(crate) mod playback;
 pub(crate) mod sessions;
+pub(crate) mod sizes;
 mod talk;
 pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff,
-    ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
+    Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages,
+    PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions,
+    Write, WriteSize,
 };
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
 use std::sync::Arc;
@@ -33,6 +36,7 @@ registry! {
     "exponential" => Exponential(ExponentialOptions, Box<OnOff>),
     "ftp" => Ftp(FtpOptions, Ftp),
     "gop" => Gop(GopOptions, Box<Gop>),
+    "pages" => Pages(PagesOptions, Box<Pages>),
     "pareto" => Pareto(ParetoOptions, Box<OnOff>),
     "sessions" => Sessions(SessionsOptions, Box<Sessions>),
     "telnet" => Telnet(TelnetOptions, Box<Telnet>),
@@ -89,6 +93,7 @@ impl Source {
                 options.check()?;
                 Self::Gop(Box::new(Gop::new(options, context)?))
             }
+            SourceOptions::Pages(options) => Self::Pages(Box::new(Pages::new(options, context)?)),
             SourceOptions::Pareto(options) => {
                 options.check()?;
                 Self::Pareto(Box::new(options.start(context)?))
@@ -121,6 +126,7 @@ impl Source {
             | Self::Exponential(_)
             | Self::Ftp(_)
             | Self::Gop(_)
+            | Self::Pages(_)
             | Self::Pareto(_)
             | Self::Telnet(_)
             | Self::Trace(_) => None,
@@ -147,6 +153,7 @@ impl Source {
             | Self::Conference(_)
             | Self::Exponential(_)
             | Self::Gop(_)
+            | Self::Pages(_)
             | Self::Pareto(_)
             | Self::Sessions(_)
             | Self::Telnet(_)
@@ -165,6 +172,12 @@ impl SourceOptions {
         }
     }
 
+    /// Whether each of its writes is a transfer of its own, for which the transport opens a connection of its own.
+    #[must_use]
+    pub const fn makes_sessions(&self) -> bool {
+        matches!(self, Self::Sessions(_) | Self::Pages(_))
+    }
+
     /// The largest single write, for checks against datagrams and links; `None` for a backlog and for sessions, whose segments are
     /// the transport's.
     #[must_use]
@@ -173,7 +186,7 @@ impl SourceOptions {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
             Self::Exponential(options) => options.told().write_size(),
-            Self::Ftp(_) | Self::Sessions(_) => None,
+            Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
             Self::Pareto(options) => options.told().write_size(),
             Self::Telnet(options) => Some(options.write_size()),
@@ -190,6 +203,7 @@ impl SourceOptions {
             Self::Exponential(options) => options.told().writes_within(length),
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),
+            Self::Pages(options) => options.writes_within(length),
             Self::Pareto(options) => options.told().writes_within(length),
             Self::Sessions(options) => options.writes_within(length),
             Self::Telnet(options) => options.writes_within(length),

@@ -43,7 +43,7 @@ impl Path {
                 listed(names.iter().map(String::as_str))
             ));
         }
-        let found: Vec<Option<&Value>> = fitting.iter().map(|one| find(one, &self.keys)).collect();
+        let found: Vec<Option<&Value>> = fitting.iter().map(|one| find_or_null(one, &self.keys)).collect();
         // What none of the named has, another may.
         if found.iter().all(Option::is_none) && !all.iter().any(|one| find(one, &self.keys).is_some()) {
             return Err(self.no_key(&fitting));
@@ -82,6 +82,11 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 fn find<'a>(place: &'a Value, keys: &[String]) -> Option<&'a Value> {
     keys.iter().try_fold(place, |place, key| place.get(key))
+}
+
+/// The same; of what has no value, such as a class of which there is none in this run, no value either.
+fn find_or_null<'a>(place: &'a Value, keys: &[String]) -> Option<&'a Value> {
+    keys.iter().try_fold(place, |place, key| if place.is_null() { Some(place) } else { place.get(key) })
 }
 
 /// All numbers in it; none if one is missing, or it has none.

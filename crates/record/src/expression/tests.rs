@@ -10,7 +10,8 @@ fn record() -> Numbers {
         "flows": [
             { "name": "media-1", "kind": "tfrc", "throughput_bps": 1e6, "one_way_delay_s": delay, "on_time_ratio": { "audio": 0.5 } },
             { "name": "media-2", "kind": "tfrc", "throughput_bps": 3e6, "one_way_delay_s": null, "on_time_ratio": {} },
-            { "name": "ftp[1]", "kind": "tcp-reno", "throughput_bps": 2e6, "one_way_delay_s": delay, "timeouts": 7 },
+            { "name": "ftp[1]", "kind": "tcp-reno", "throughput_bps": 2e6, "one_way_delay_s": delay, "timeouts": 7,
+              "sessions": { "completion_s_by_size": { "up_to_10kB": { "completed": 9, "p99": 0.5 }, "above_10MB": null } } },
         ],
         "links": [{ "name": "a->b", "dropped_packets": { "early": 3, "queue_full": 4 } }],
         "jain_index": 0.75,
@@ -34,6 +35,9 @@ fn numbers_of_a_record() {
         ("sum(link[a->b].dropped_packets)", Some(7.0)),
         ("link[a->b].dropped_packets.early", Some(3.0)),
         ("flow[ftp[1]].timeouts * 2", Some(14.0)),
+        ("flow[ftp[1]].sessions.completion_s_by_size.up_to_10kB.p99", Some(0.5)),
+        // No session of that size in this run.
+        ("flow[ftp[1]].sessions.completion_s_by_size.above_10MB.p99", None),
         ("flow[media-1].on_time_ratio.audio", Some(0.5)),
         ("(interval.to - interval.from) * jain_index", Some(15.0)),
         ("2 + 3 * 4 - 6 / 3 - -1", Some(13.0)),

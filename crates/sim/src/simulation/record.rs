@@ -7,6 +7,7 @@ use crate::flow::Flow;
 use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
+use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Moment, Registry};
 
@@ -89,6 +90,9 @@ impl<O: Observer> Simulation<'_, O> {
                 if flow.transport.open_sessions().is_some() {
                     // Also if none has come yet.
                     summary.sessions.get_or_insert_default();
+                }
+                if let Source::Pages(_) = flow.source {
+                    summary.pages.get_or_insert_default();
                 }
                 summary
             })

@@ -132,6 +132,15 @@ pub(crate) trait Carrier: Sized {
         self.tcp().map_or_else(Setbacks::default, |sender| sender.counters().into())
     }
 
+    /// Whether something of the source has ended that wants to know of it.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        false
+    }
+
+    /// Tells the source what of it has ended.
+    fn tell_source(&mut self, _now: Instant, _source: &mut Source, _meter: &mut Meter<'_>) {}
+
     /// How many sessions are open, if the source makes sessions.
     fn open_sessions(&self) -> Option<usize> {
         None

@@ -126,6 +126,13 @@ impl Clocked {
     pub(super) fn failure(&self) -> Option<String> {
         self.inner.failure()
     }
+    pub(super) fn has_ended(&self) -> bool {
+        self.inner.has_ended()
+    }
+    pub(super) fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+        let Self { inner, clocks } = self;
+        inner.tell_source(clocks.sender.read(now), source, &mut Self::meter(clocks, meter));
+    }
     pub(super) const fn answers(&self) -> bool {
         self.inner.answers()
     }

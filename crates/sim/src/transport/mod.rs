@@ -47,7 +47,7 @@ macro_rules! transports {
             /// Both ends of a flow.
             pub(crate) fn new(setup: &Setup<'_>) -> Self {
                 match &*setup.flow.transport {
-                    Options::Tcp(options) if matches!(*setup.flow.source, SourceOptions::Sessions(_)) => {
+                    Options::Tcp(options) if setup.flow.source.makes_sessions() => {
                         Self::Sessions(Box::new(Sessions::new(options, setup)))
                     }
                     $( Options::$Variant(options) => Self::$Variant(<$carrier as Carrier>::new(options, setup)) ),+
@@ -206,6 +206,13 @@ impl Transport {
     }
     pub(crate) fn open_sessions(&self) -> Option<usize> {
         each!(self, carrier => carrier.open_sessions())
+    }
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        each!(self, carrier => carrier.has_ended())
+    }
+    pub(crate) fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+        each!(self, carrier => carrier.tell_source(now, source, meter));
     }
     pub(crate) fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
         each!(self, carrier => carrier.connection())

@@ -12,7 +12,7 @@ use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
-use headway_media::{Backlog, Source, SourceOptions, WriteSize};
+use headway_media::{Backlog, PageEvent, Source, SourceOptions, WriteSize};
 use headway_record::ns2::PacketType;
 use headway_tcp::{Counters, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Duration, Instant, Moment, Random};
@@ -44,6 +44,10 @@ pub(crate) struct Sessions {
     answering: VecDeque<u32>,
     /// Those that are complete, and how long they still answer.
     complete: VecDeque<(Instant, u32)>,
+    /// How many writes were taken.
+    taken: u64,
+    /// Which of them have ended that the source was not told of, if it wants to know.
+    ended: Option<Vec<u64>>,
     /// What the senders of those have counted.
     counted: Counters,
     /// What has set any of them back.
@@ -56,6 +60,8 @@ struct Sending {
     sender: Sender,
     arrived: Instant,
     size: Bytes,
+    /// Which write it is, counted from 0.
+    write: u64,
 }
 
 impl Sessions {
@@ -69,7 +75,7 @@ impl Sessions {
         let mut sender = Sender::new(&self.options, Random::new(self.random.bits(), "session"));
         let payload = sender.payload_size().count().max(1);
         sender.write(now, size.count().div_ceil(payload).max(1));
-        self.senders.insert(number, Sending { sender, arrived: now, size });
+        self.senders.insert(number, Sending { sender, arrived: now, size, write: self.taken });
         self.sinks.insert(number, Sink::new(&self.options));
         self.talking.push_back(number);
         Some(())
@@ -77,13 +83,14 @@ impl Sessions {
 
     /// The session has sent what it may: it is complete, or waits.
     fn rests(&mut self, now: Instant, number: u32, meter: &mut Meter<'_>) {
-        let Some(Sending { sender, arrived, size }) = self.senders.get(&number) else { return };
+        let Some(Sending { sender, arrived, size, write }) = self.senders.get(&number) else { return };
         if !sender.is_finished() {
             self.sender_deadlines.set(number, sender.poll_timeout());
             return;
         }
         meter.flow.session_completed(meter.time(*arrived), meter.time(now), *size);
         self.counted += sender.counters();
+        self.ended.iter_mut().for_each(|ended| ended.push(*write));
         self.senders.remove(&number);
         self.sender_deadlines.set(number, None);
         self.complete.push_back((now + LINGER, number));
@@ -103,6 +110,18 @@ impl Sessions {
     }
 }
 
+/// What has become of pages, of a source that has any.
+fn tell_pages(now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+    let Source::Pages(pages) = source else { return };
+    for event in pages.events() {
+        match event {
+            PageEvent::Began(at) => meter.flow.page_arrived(meter.time(at)),
+            PageEvent::Completed(began) => meter.flow.page_completed(meter.time(began), meter.time(now)),
+            PageEvent::Refused(began) => meter.flow.page_refused(meter.time(began)),
+        }
+    }
+}
+
 impl Carrier for Sessions {
     type Options = TcpOptions;
 
@@ -118,6 +137,8 @@ impl Carrier for Sessions {
             talking: VecDeque::new(),
             answering: VecDeque::new(),
             complete: VecDeque::new(),
+            taken: 0,
+            ended: matches!(*setup.flow.source, SourceOptions::Pages(_)).then(Vec::new),
             counted: Counters::default(),
             setbacks: Setbacks::default(),
         }
@@ -128,10 +149,20 @@ impl Carrier for Sessions {
     }
 
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        let Some(write) = source.poll(due) else {
+            tell_pages(now, source, meter);
+            return Taken::Nothing;
+        };
         let (WriteSize::Payload(size) | WriteSize::Wire(size)) = write.size;
         let opened = self.open(now, size);
         meter.flow.session_arrived(meter.time(now), size, opened.is_none());
+        if opened.is_none()
+            && let Source::Pages(pages) = source
+        {
+            pages.ended(now, self.taken, true);
+        }
+        self.taken += 1;
+        tell_pages(now, source, meter);
         Taken::Kept
     }
 
@@ -229,6 +260,18 @@ impl Carrier for Sessions {
 
     fn setbacks(&self) -> Setbacks {
         self.setbacks
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.ended.as_ref().is_some_and(|ended| !ended.is_empty())
+    }
+
+    fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+        if let Source::Pages(pages) = source {
+            self.ended.iter_mut().flat_map(|ended| ended.drain(..)).for_each(|write| pages.ended(now, write, false));
+        }
+        tell_pages(now, source, meter);
     }
 
     fn open_sessions(&self) -> Option<usize> {
