@@ -1,16 +1,22 @@
 // What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes. Prints what crates/link/examples/departures.rs prints.
 //
 // usage: queues TYPE RATE [ATTRIBUTE=VALUE]... < ARRIVALS        (TYPE as ns3::CoDelQueueDisc, RATE in bit/s)
+//
+// Draws=FILE, which is no attribute, names the numbers that a queue draws which draws: one a line.
 
 #include "ns3/core-module.h"
 #include "ns3/fq-codel-queue-disc.h"
 #include "ns3/network-module.h"
+#include "ns3/pie-queue-disc.h"
 #include "ns3/queue-disc.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 using namespace ns3;
 
@@ -28,29 +34,53 @@ class Numbered : public QueueDiscItem
     uint32_t m_number, m_flow;
 };
 
+// Draws what it is told to.
+class Told : public UniformRandomVariable
+{
+  public:
+    double GetValue() override { return draws.at(next++); }
+    std::vector<double> draws;
+    size_t next = 0;
+};
+
+// A queue keeps what it draws from private. An explicit instantiation may name it nevertheless.
+template <auto member, typename Tag> struct Opened
+{
+    friend auto Open(Tag) { return member; }
+};
+struct OfPie
+{
+    friend auto Open(OfPie);
+};
+template struct Opened<&PieQueueDisc::m_uv, OfPie>;
+
 static Ptr<QueueDisc> queue;
 static uint64_t rate;
 static bool busy = false;
+static uint32_t to_come = 0;
 
-static void Told(char what, Ptr<const QueueDiscItem> item)
+static void Tell(char what, Ptr<const QueueDiscItem> item)
 {
     std::printf("%lld %c %u\n", static_cast<long long>(Simulator::Now().GetNanoSeconds()), what,
                 DynamicCast<const Numbered>(item)->m_number);
 }
 
-static void Dropped(Ptr<const QueueDiscItem> item, const char*) { Told('d', item); }
+static void Dropped(Ptr<const QueueDiscItem> item, const char*) { Tell('d', item); }
 
 static void Transmit()
 {
     Ptr<QueueDiscItem> item = queue->Dequeue();
     busy = item != nullptr;
+    // PIE's updates would never end.
+    if (!busy && !to_come) Simulator::Stop();
     if (!busy) return;
-    Told('-', item);
+    Tell('-', item);
     Simulator::Schedule(NanoSeconds(item->GetSize() * 8000000000ULL / rate), &Transmit);
 }
 
 static void Arrive(Ptr<Numbered> item)
 {
+    to_come--;
     queue->Enqueue(item);
     if (!busy) Transmit();
 }
@@ -61,24 +91,33 @@ int main(int argc, char** argv)
     ObjectFactory factory(argv[1]);
     rate = std::strtoull(argv[2], nullptr, 10);
     uint32_t quantum = 0;
+    std::string draws;
     for (int i = 3; i < argc; i++)
     {
         std::string word = argv[i];
         size_t equals = word.find('=');
         std::string key = word.substr(0, equals), value = word.substr(equals + 1);
-        // No attribute.
+        // No attributes.
         if (key == "Quantum") quantum = std::stoul(value);
+        else if (key == "Draws") draws = value;
         else factory.Set(key, StringValue(value));
     }
     queue = factory.Create<QueueDisc>();
     if (quantum) DynamicCast<FqCoDelQueueDisc>(queue)->SetQuantum(quantum);
+    if (!draws.empty())
+    {
+        auto told = CreateObject<Told>();
+        std::ifstream file(draws);
+        told->draws.assign(std::istream_iterator<double>(file), {});
+        if (auto pie = DynamicCast<PieQueueDisc>(queue)) (*pie).*Open(OfPie()) = told;
+    }
     queue->Initialize();
     queue->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Dropped));
     queue->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&Dropped));
     unsigned long long at;
     unsigned flow, bytes;
-    for (uint32_t number = 0; std::scanf("%llu %u %u", &at, &flow, &bytes) == 3; number++)
-        Simulator::Schedule(NanoSeconds(at), &Arrive, Create<Numbered>(number, flow, bytes));
+    for (; std::scanf("%llu %u %u", &at, &flow, &bytes) == 3; to_come++)
+        Simulator::Schedule(NanoSeconds(at), &Arrive, Create<Numbered>(to_come, flow, bytes));
     Simulator::Run();
     Simulator::Destroy();
 }

@@ -2,12 +2,15 @@
 //! each that is dropped, in their order; packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS
+//!        departures draws NUMBER                          (what a queue that draws finds, a line each, for another to draw the same)
 //!
 //! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. `validation/ns3/run` sets it beside ns-3.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
 
 use headway_link::{Common, Config, Decision, Delivery, Item, Link, Offer, Pool, QueueOptions};
-use headway_units::{Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Registry, SchemaRegistry, Ties};
+use headway_units::{Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Random, Registry, SchemaRegistry, Ties};
+
+const SEED: u64 = 1;
 
 struct Packet {
     number: usize,
@@ -44,8 +47,15 @@ fn options(kind: &str, dialect: &str, changes: &str) -> QueueOptions {
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
+    if let [what, number] = &arguments[..]
+        && what == "draws"
+    {
+        let mut random = Random::new(SEED, "link link queue");
+        (0..number.parse().expect("a number")).for_each(|_| println!("{}", random.uniform()));
+        return;
+    }
     let [kind, dialect, changes, rate] = &arguments[..] else {
-        panic!("usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS");
+        panic!("usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS, or departures draws NUMBER");
     };
     let config = Config {
         rate: rate.parse().expect("a rate"),
@@ -60,7 +70,7 @@ fn main() {
         two_events: true,
         ties: Ties::Drawn,
     };
-    let (mut link, mut common) = (Link::new(1, "link", 0), Common::new(&config, 1, "link"));
+    let (mut link, mut common) = (Link::new(SEED, "link", 0), Common::new(&config, SEED, "link"));
     let (mut pool, mut history) = (Pool::default(), History::default());
     let arrivals = std::io::read_to_string(std::io::stdin()).expect("a text");
     let arrivals: Vec<[u64; 3]> = arrivals

@@ -28,6 +28,9 @@ use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, P
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+/// How long [`Burst::AfterRest`] rests (ns-3, `BURST_RESET_TIMEOUT`).
+const REST: Duration = Duration::from_millis(1500);
+
 /// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,12 +43,16 @@ pub struct Options {
     pub t_update: Duration,
     /// How long a burst is let through. (MAX_BURST.)
     pub max_burst: Duration,
+    /// When it is.
+    pub burst: Burst,
     /// What a second of delay beyond the reference adds to the probability at each update, above 0 to 1000 Hz.
     pub alpha: f64,
     /// What a second of delay more than at the last update adds to it, from 0 to 1000 Hz.
     pub beta: f64,
     /// Size of a packet: as long as two of these or less wait nothing is dropped early. (MEAN_PKTSIZE, which the RFC gives no value.)
     pub mean_pktsize: Bytes,
+    /// What those two are counted in, and whether the size of the packet that comes plays a part.
+    pub unit: Unit,
     /// Whether ECN-capable packets are marked instead of dropped (section 5.1).
     pub ecn: bool,
     /// From this probability on they are dropped too. (mark_ecnth, MAX_ECNTH.)
@@ -56,6 +63,8 @@ pub struct Options {
     pub dq_threshold: Bytes,
     /// Whether drops keep a distance from one another (section 5.4, accu_prob).
     pub derandomize: bool,
+    /// Whether that distance is kept from a mark, too (accu_prob).
+    pub mark_resets: bool,
     /// Whether the probability, once it is 0.1, rises by 0.02 at most at an update (section 5.5).
     pub cap_adjustment: bool,
     /// When the probability decays.
@@ -75,6 +84,27 @@ pub enum Decay {
     Half,
 }
 
+/// When a burst is let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Burst {
+    /// It begins when the queue leaves a state without congestion: drop_prob is 0, and both delays are below half of the reference (section 4.4).
+    Uncongested,
+    /// It begins with the first packet, and anew with the first behind 1.5 s without congestion. While it lasts drop_prob is 0 (ns-3, `m_burstState`).
+    AfterRest,
+}
+
+/// What PIE counts beside delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes, and all packets are alike (section 4.1).
+    Bytes,
+    /// What the limit counts: two packets of any size are spared. If it counts bytes two mean packets are, and the probability grows with the packet's size over the
+    /// mean (ns-3, `DropEarly`).
+    Limit,
+}
+
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         let linux = dialect == Dialect::Linux;
@@ -83,14 +113,18 @@ impl headway_units::Options for Options {
             qdelay_ref: Duration::from_millis(15),
             t_update: Duration::from_millis(15),
             max_burst: Duration::from_millis(150),
+            burst: Burst::Uncongested,
             alpha: 0.125,
             beta: 1.25,
             mean_pktsize: Bytes::new(1500),
+            unit: Unit::Bytes,
             ecn: false,
             mark_ecnth: Probability::new(0.1).unwrap_or(Probability::ZERO),
             delay: Delay::Timestamp,
             dq_threshold: Bytes::new(1 << 14),
             derandomize: linux,
+            // Linux 6.1, `pie_qdisc_enqueue`.
+            mark_resets: !linux,
             cap_adjustment: linux,
             decay: Decay::Zero,
             inactive_below: false,
@@ -112,6 +146,9 @@ impl headway_units::Options for Options {
         if !(0.0..=1000.0).contains(&self.beta) {
             return wrong("beta", "must be from 0 to 1000");
         }
+        if self.unit == Unit::Limit && self.mean_pktsize.count() == 0 {
+            return wrong("mean_pktsize", "must be above 0B where unit = \"limit\" weighs packets by it");
+        }
         if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
             return wrong("dq_threshold", "must be from 1B to 64KiB: the RFC's is \"16KiB\"");
         }
@@ -127,6 +164,34 @@ struct Control {
     qdelay_old: f64,
     /// In ns.
     burst_allowance: u64,
+    phase: Phase,
+}
+
+/// Where [`Burst::AfterRest`] stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The next packet begins a burst.
+    Ready,
+    /// One is let through, or there was no update without congestion since.
+    Begun,
+    /// So many updates without congestion have followed one another since.
+    Resting(u64),
+}
+
+impl Control {
+    fn new(options: &Options) -> Self {
+        let burst_allowance = match options.burst {
+            Burst::Uncongested => options.max_burst.as_nanos(),
+            Burst::AfterRest => 0,
+        };
+        Self { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance, phase: Phase::Ready }
+    }
+
+    /// At a delay of so many s.
+    fn is_uncongested(&self, delay: f64, qdelay_ref: f64) -> bool {
+        let half = qdelay_ref / 2.0;
+        self.drop_prob == 0.0 && delay < half && self.qdelay_old < half
+    }
 }
 
 /// A running PIE queue.
@@ -148,7 +213,7 @@ impl Pie {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             qdelay_ref: options.qdelay_ref.as_secs_f64(),
-            control: Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: options.max_burst.as_nanos() },
+            control: Control::new(options),
             gauge: Gauge::new(options.delay, options.dq_threshold.count()),
             accu_prob: 0.0,
             active: !options.inactive_below,
@@ -194,7 +259,11 @@ impl Pie {
         if options.cap_adjustment && control.drop_prob >= 0.1 {
             p = p.min(0.02);
         }
-        control.drop_prob += p;
+        if options.burst == Burst::AfterRest && control.burst_allowance > 0 {
+            control.drop_prob = 0.0;
+        } else {
+            control.drop_prob += p;
+        }
         let decays = match options.decay {
             Decay::Zero => delay == 0.0 && control.qdelay_old == 0.0,
             Decay::Half => delay < *qdelay_ref / 2.0 && control.qdelay_old < *qdelay_ref / 2.0,
@@ -203,15 +272,45 @@ impl Pie {
             control.drop_prob *= 0.98;
         }
         control.drop_prob = control.drop_prob.clamp(0.0, 1.0);
-        control.qdelay_old = delay;
         control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
+        let is_uncongested = control.is_uncongested(delay, *qdelay_ref);
+        control.phase = match control.phase {
+            Phase::Begun if is_uncongested && control.burst_allowance == 0 => Phase::Resting(0),
+            Phase::Resting(_) if !is_uncongested => Phase::Resting(0),
+            Phase::Resting(updates) if updates >= REST.as_nanos() / options.t_update.as_nanos() => Phase::Ready,
+            Phase::Resting(updates) => Phase::Resting(updates + 1),
+            phase => phase,
+        };
+        control.qdelay_old = delay;
     }
 
-    /// Whether a packet is to be dropped (`drop_early` of appendices A and B).
-    fn drop_early(&mut self, waiting: u64, random: &mut Random) -> bool {
+    /// Whether a burst is let through, of which the packet is that comes (section 4.4).
+    fn lets_burst(&mut self, waiting: u64) -> bool {
+        let Self { options, qdelay_ref, control, gauge, .. } = self;
+        if options.burst == Burst::Uncongested && control.is_uncongested(gauge.delay(waiting), *qdelay_ref) {
+            control.burst_allowance = options.max_burst.as_nanos();
+        }
+        let lets = control.burst_allowance > 0;
+        // The packet with which it begins is no part of it.
+        if options.burst == Burst::AfterRest && !lets && control.phase == Phase::Ready {
+            (control.burst_allowance, control.phase) = (options.max_burst.as_nanos(), Phase::Begun);
+        }
+        lets
+    }
+
+    /// Whether a packet of so many bytes is to be dropped (`drop_early` of appendices A and B).
+    fn drop_early(&mut self, backlog: &Backlog, size: Bytes, random: &mut Random) -> bool {
         let Control { drop_prob, qdelay_old, .. } = self.control;
         let is_spared = qdelay_old < self.qdelay_ref / 2.0 && drop_prob < 0.2;
-        if is_spared || waiting <= self.options.mean_pktsize.count().saturating_mul(2) {
+        let mean = self.options.mean_pktsize.count();
+        let (is_short, weight) = match (self.options.unit, self.options.limit) {
+            (Unit::Limit, QueueSize::Packets(_)) => (backlog.packets <= 2, 1.0),
+            (unit, _) => {
+                let weight = if unit == Unit::Limit { size.count() as f64 / mean as f64 } else { 1.0 };
+                (backlog.bytes <= mean.saturating_mul(2), weight)
+            }
+        };
+        if is_spared || is_short {
             return false;
         }
         if self.options.derandomize {
@@ -226,7 +325,7 @@ impl Pie {
                 return true;
             }
         }
-        random.uniform() < drop_prob
+        random.uniform() < drop_prob * weight
     }
 
     /// Section 5.3, behind each arrival, when so many bytes wait.
@@ -237,15 +336,12 @@ impl Pie {
         };
         if !self.active && is_third {
             self.active = true;
-            self.control =
-                Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: self.options.max_burst.as_nanos() };
+            self.control = Control::new(&self.options);
             self.accu_prob = 0.0;
             self.gauge.begin(now);
             self.next_update = now + self.options.t_update;
         }
-        let half = self.qdelay_ref / 2.0;
-        let is_over =
-            self.control.drop_prob == 0.0 && self.control.qdelay_old < half && self.gauge.delay(waiting) < half;
+        let is_over = self.control.is_uncongested(self.gauge.delay(waiting), self.qdelay_ref);
         // Else what was switched on for its length would be switched off at once.
         if is_over && !is_third {
             self.active = false;
@@ -259,18 +355,12 @@ impl Holds for Pie {
         let mut verdict = backlog.within(self.options.limit, arrival.size);
         if verdict != Verdict::Admit {
             self.accu_prob = 0.0;
-        } else if self.active {
-            let half = self.qdelay_ref / 2.0;
-            let Control { drop_prob, qdelay_old, burst_allowance } = &mut self.control;
-            if *drop_prob == 0.0 && *qdelay_old < half && self.gauge.delay(backlog.bytes) < half {
-                *burst_allowance = self.options.max_burst.as_nanos();
-            }
-            if *burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
-                // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
+        } else if self.active && !self.lets_burst(backlog.bytes) && self.drop_early(backlog, arrival.size, random) {
+            let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
+            let capable = marks && arrival.ecn.is_capable();
+            verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
+            if !capable || self.options.mark_resets {
                 self.accu_prob = 0.0;
-                let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
-                let capable = marks && arrival.ecn.is_capable();
-                verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
             }
         }
         if self.options.inactive_below {
