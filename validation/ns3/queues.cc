@@ -1,4 +1,4 @@
-// What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes. Prints what crates/link/examples/departures.rs prints.
+// What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes, ECN field. Prints what crates/link/examples/departures.rs prints.
 //
 // usage: queues TYPE RATE [ATTRIBUTE=VALUE]... < ARRIVALS        (TYPE as ns3::CoDelQueueDisc, RATE in bit/s)
 //
@@ -20,18 +20,24 @@
 
 using namespace ns3;
 
-// A packet of nothing but a number, a flow and a size.
+// A packet of nothing but a number, a flow, a size and an ECN field.
 class Numbered : public QueueDiscItem
 {
   public:
-    Numbered(uint32_t number, uint32_t flow, uint32_t bytes)
-        : QueueDiscItem(Create<Packet>(bytes), Address(), 0), m_number(number), m_flow(flow)
+    Numbered(uint32_t number, uint32_t flow, uint32_t bytes, uint8_t ecn)
+        : QueueDiscItem(Create<Packet>(bytes), Address(), 0), m_number(number), m_flow(flow), m_ecn(ecn)
     {
     }
     void AddHeader() override {}
-    bool Mark() override { return false; }
+    bool Mark() override { return m_ecn && (m_ecn = 3); }
+    bool GetUint8Value(Uint8Values field, uint8_t& value) const override
+    {
+        value = m_ecn;
+        return field == IP_DSFIELD;
+    }
     uint32_t Hash(uint32_t) const override { return m_flow; }
     uint32_t m_number, m_flow;
+    uint8_t m_ecn;
 };
 
 // Draws what it is told to.
@@ -66,6 +72,8 @@ static void Tell(char what, Ptr<const QueueDiscItem> item)
 }
 
 static void Dropped(Ptr<const QueueDiscItem> item, const char*) { Tell('d', item); }
+
+static void Marked(Ptr<const QueueDiscItem> item, const char*) { Tell('m', item); }
 
 static void Transmit()
 {
@@ -114,10 +122,11 @@ int main(int argc, char** argv)
     queue->Initialize();
     queue->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Dropped));
     queue->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&Dropped));
+    queue->TraceConnectWithoutContext("Mark", MakeCallback(&Marked));
     unsigned long long at;
-    unsigned flow, bytes;
-    for (; std::scanf("%llu %u %u", &at, &flow, &bytes) == 3; to_come++)
-        Simulator::Schedule(NanoSeconds(at), &Arrive, Create<Numbered>(to_come, flow, bytes));
+    unsigned flow, bytes, ecn;
+    for (; std::scanf("%llu %u %u %u", &at, &flow, &bytes, &ecn) == 4; to_come++)
+        Simulator::Schedule(NanoSeconds(at), &Arrive, Create<Numbered>(to_come, flow, bytes, ecn));
     Simulator::Run();
     Simulator::Destroy();
 }

@@ -1,5 +1,5 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes. Prints `NS - NUMBER` for each packet whose transmission begins and `NS d NUMBER` for
-//! each that is dropped, in their order; packets are numbered from 0.
+//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, ECN field. Prints `NS - NUMBER` for each packet whose transmission begins, `NS d NUMBER` for
+//! each that is dropped and `NS m NUMBER` for each that is marked, in their order; packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE < ARRIVALS
 //!        departures draws NUMBER                          (what a queue that draws finds, a line each, for another to draw the same)
@@ -16,6 +16,7 @@ struct Packet {
     number: usize,
     flow: u64,
     size: u32,
+    ecn: Ecn,
 }
 
 impl Item for Packet {
@@ -23,7 +24,7 @@ impl Item for Packet {
         self.size
     }
     fn ecn(&self) -> Ecn {
-        Ecn::NotEct
+        self.ecn
     }
     fn dscp(&self) -> Dscp {
         Dscp::CS0
@@ -73,11 +74,11 @@ fn main() {
     let (mut link, mut common) = (Link::new(SEED, "link", 0), Common::new(&config, SEED, "link"));
     let (mut pool, mut history) = (Pool::default(), History::default());
     let arrivals = std::io::read_to_string(std::io::stdin()).expect("a text");
-    let arrivals: Vec<[u64; 3]> = arrivals
+    let arrivals: Vec<[u64; 4]> = arrivals
         .lines()
         .map(|line| {
             let mut fields = line.split_whitespace().map(|field| field.parse().expect("a number"));
-            std::array::from_fn(|_| fields.next().expect("three numbers"))
+            std::array::from_fn(|_| fields.next().expect("four numbers"))
         })
         .collect();
     let mut arrivals = arrivals.iter().enumerate().peekable();
@@ -94,11 +95,13 @@ fn main() {
             continue;
         }
         if offer == Some(now) {
-            let (number, [_, flow, size]) = arrivals.next().expect("it was there");
-            let packet = pool.insert(Packet { number, flow: *flow, size: *size as u32 });
+            let (number, &[_, flow, size, ecn]) = arrivals.next().expect("it was there");
+            let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
+            let packet = pool.insert(Packet { number, flow, size: size as u32, ecn });
             let told = |_: &Pool<_>, begun| began = Some(begun);
             match link.offer(&mut common, &mut pool, &mut history, now, packet, 0, told) {
                 Offer::Accepted | Offer::Decided => {}
+                Offer::Marked => println!("{} m {number}", now.at.as_nanos()),
                 Offer::Dropped(_) => {
                     println!("{} d {number}", now.at.as_nanos());
                     pool.remove(packet);
@@ -109,9 +112,12 @@ fn main() {
             link.depart(&mut common, &mut pool, &mut history, |_, begun| began = Some(begun));
         }
         while let Some(decision) = common.poll_decision() {
-            if let Decision::Dropped { packet, .. } = decision {
-                println!("{} d {}", now.at.as_nanos(), pool.get(packet).number);
-                pool.remove(packet);
+            let (Decision::Marked(packet) | Decision::Dropped { packet, .. }) = decision;
+            let what = if matches!(decision, Decision::Marked(_)) { 'm' } else { 'd' };
+            println!("{} {what} {}", now.at.as_nanos(), pool.get(packet).number);
+            match decision {
+                Decision::Marked(_) => pool.get_mut(packet).ecn = Ecn::Ce,
+                Decision::Dropped { .. } => pool.remove(packet),
             }
         }
         if let Some(begun) = began {

@@ -24,7 +24,7 @@ use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use delay::Gauge;
-use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Probability, QueueSize, Random};
+use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, Probability, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -57,6 +57,10 @@ pub struct Options {
     pub ecn: bool,
     /// From this probability on they are dropped too. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
+    /// Packets of L4S senders, ECT(1), and those that are CE that have waited longer are marked as they leave; for the rest they are no business of PIE's
+    /// (ns-3, `UseL4s`). Absent: they are as others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
     /// How the queueing delay is measured.
     pub delay: Delay,
     /// Bytes that a measurement of the rate of departures takes, with `delay = "dequeue-rate"`; from 1B to 64KiB. (DQ_THRESHOLD.)
@@ -120,11 +124,11 @@ impl headway_units::Options for Options {
             unit: Unit::Bytes,
             ecn: false,
             mark_ecnth: Probability::new(0.1).unwrap_or(Probability::ZERO),
+            ce_threshold: None,
             delay: Delay::Timestamp,
             dq_threshold: Bytes::new(1 << 14),
             derandomize: linux,
-            // Linux 6.1, `pie_qdisc_enqueue`.
-            mark_resets: !linux,
+            mark_resets: true,
             cap_adjustment: linux,
             decay: Decay::Zero,
             inactive_below: false,
@@ -328,6 +332,11 @@ impl Pie {
         random.uniform() < drop_prob * weight
     }
 
+    /// How long a packet may wait unmarked that is no business of the rest.
+    fn threshold(&self, ecn: Ecn) -> Option<Duration> {
+        self.options.ce_threshold.filter(|_| matches!(ecn, Ecn::Ect1 | Ecn::Ce))
+    }
+
     /// Section 5.3, behind each arrival, when so many bytes wait.
     fn switch(&mut self, waiting: u64, packets: u64, now: Instant) {
         let is_third = match self.options.limit {
@@ -355,7 +364,11 @@ impl Holds for Pie {
         let mut verdict = backlog.within(self.options.limit, arrival.size);
         if verdict != Verdict::Admit {
             self.accu_prob = 0.0;
-        } else if self.active && !self.lets_burst(backlog.bytes) && self.drop_early(backlog, arrival.size, random) {
+        } else if self.active
+            && self.threshold(arrival.ecn).is_none()
+            && !self.lets_burst(backlog.bytes)
+            && self.drop_early(backlog, arrival.size, random)
+        {
             let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
             let capable = marks && arrival.ecn.is_capable();
             verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
@@ -374,12 +387,16 @@ impl Holds for Pie {
         self.queue.push(packet, pool);
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) -> Option<Handle> {
+    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
         self.update_until(now);
         let (since, size) = self.queue.head(pool)?;
-        let packet = self.queue.pop(pool);
-        self.gauge.leaves(now, since, size, self.queue.bytes());
-        packet
+        let packet = self.queue.pop(pool)?;
+        match pool.slot(packet).and_then(|slot| self.threshold(slot.item.ecn())) {
+            Some(threshold) if now.since(since) > threshold => told.push_back(Decision::Marked(packet)),
+            Some(_) => {}
+            None => self.gauge.leaves(now, since, size, self.queue.bytes()),
+        }
+        Some(packet)
     }
 
     fn waiting(&self) -> (u64, u64) {

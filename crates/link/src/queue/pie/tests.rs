@@ -236,6 +236,32 @@ fn section_5_1_ecn() {
     }
 }
 
+/// ns-3 (`UseL4s`): what is ECT(1) or CE is neither dropped nor measured, and marked if it waits longer than the threshold.
+#[test]
+fn ns3_l4s_packets_pass() {
+    let mut random = Random::new(1, "pie");
+    for (ecn, waits, passes, marked) in [
+        (Ecn::Ect1, 4, true, false),
+        (Ecn::Ect1, 5, true, true),
+        (Ecn::Ce, 5, true, true),
+        (Ecn::Ect0, 5, false, false),
+        (Ecn::NotEct, 5, false, false),
+    ] {
+        let mut pie = dropping(1.0, |options| options.ce_threshold = Some(Duration::from_millis(4)));
+        let verdict = arrive(&mut pie, ms(1), 10_000, ecn, &mut random);
+        assert_eq!(verdict, if passes { Verdict::Admit } else { Verdict::Drop(DropCause::Early) }, "{ecn:?}");
+        let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+        for ecn in [ecn, Ecn::NotEct] {
+            let packet = pool.insert(Packet { ecn, ..Packet::of(SIZE) });
+            pool.slot_mut(packet).unwrap().since = ms(1);
+            pie.hold(ms(1), packet, &mut pool, &mut told);
+        }
+        let packet = pie.dequeue(ms(1 + waits), &mut pool, &mut told).unwrap();
+        assert_eq!(told, Vec::from_iter(marked.then_some(Decision::Marked(packet))), "{ecn:?} {waits}");
+        assert_eq!(pie.gauge.delay(0), if passes { 0.02 } else { 0.005 }, "{ecn:?} {waits}");
+    }
+}
+
 /// Section 5.2, worked by hand: 16384 B are 17 packets of 1000 B. They leave one each ms, and the queue holds more: the first 17 behind the start of a
 /// measurement take 17 ms, in which the next begins. 20000 B are then 17 ms x 20000 / 16384.
 #[test]
@@ -268,7 +294,7 @@ fn section_5_4_derandomization() {
     let gaps: Vec<_> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // 0.85 and 8.5 at 0.01 a packet, where the sums of hundredths are off by a last bit.
     assert!(gaps.iter().all(|gap| (85..=851).contains(gap)), "{:?}", (gaps.iter().min(), gaps.iter().max()));
-    // A mark is as a drop there, or not (Linux, ns-3).
+    // A mark is as a drop there, or not (ns-3).
     for (mark_resets, accu_prob) in [(true, 0.0), (false, 9.05)] {
         let mut pie = dropping(0.05, |options| {
             (options.derandomize, options.ecn, options.mark_resets) = (true, true, mark_resets);
