@@ -9,6 +9,7 @@
 #include "ns3/network-module.h"
 #include "ns3/pie-queue-disc.h"
 #include "ns3/queue-disc.h"
+#include "ns3/red-queue-disc.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -59,6 +60,11 @@ struct OfPie
     friend auto Open(OfPie);
 };
 template struct Opened<&PieQueueDisc::m_uv, OfPie>;
+struct OfRed
+{
+    friend auto Open(OfRed);
+};
+template struct Opened<&RedQueueDisc::m_uv, OfRed>;
 
 static Ptr<QueueDisc> queue;
 static uint64_t rate;
@@ -98,7 +104,8 @@ int main(int argc, char** argv)
     if (argc < 3) return 2;
     ObjectFactory factory(argv[1]);
     rate = std::strtoull(argv[2], nullptr, 10);
-    uint32_t quantum = 0;
+    // The MTU of a device, of which there is none.
+    uint32_t quantum = 1500;
     std::string draws;
     for (int i = 3; i < argc; i++)
     {
@@ -111,13 +118,14 @@ int main(int argc, char** argv)
         else factory.Set(key, StringValue(value));
     }
     queue = factory.Create<QueueDisc>();
-    if (quantum) DynamicCast<FqCoDelQueueDisc>(queue)->SetQuantum(quantum);
+    if (auto fq = DynamicCast<FqCoDelQueueDisc>(queue)) fq->SetQuantum(quantum);
     if (!draws.empty())
     {
         auto told = CreateObject<Told>();
         std::ifstream file(draws);
         told->draws.assign(std::istream_iterator<double>(file), {});
         if (auto pie = DynamicCast<PieQueueDisc>(queue)) (*pie).*Open(OfPie()) = told;
+        if (auto red = DynamicCast<RedQueueDisc>(queue)) (*red).*Open(OfRed()) = told;
     }
     queue->Initialize();
     queue->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Dropped));

@@ -99,10 +99,15 @@ fn main() {
             let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
             let packet = pool.insert(Packet { number, flow, size: size as u32, ecn });
             let told = |_: &Pool<_>, begun| began = Some(begun);
+            // RED counts how long the link was idle.
+            let now = Moment::new(now.at);
             match link.offer(&mut common, &mut pool, &mut history, now, packet, 0, told) {
                 Offer::Accepted | Offer::Decided => {}
                 Offer::Marked => println!("{} m {number}", now.at.as_nanos()),
-                Offer::Dropped(_) => {
+                dropped @ (Offer::Dropped(_) | Offer::DroppedMarked(_)) => {
+                    if matches!(dropped, Offer::DroppedMarked(_)) {
+                        println!("{} m {number}", now.at.as_nanos());
+                    }
                     println!("{} d {number}", now.at.as_nanos());
                     pool.remove(packet);
                 }

@@ -96,17 +96,20 @@ pub enum InverseSqrt {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let ns3 = dialect == Dialect::Ns3;
+        // ns-3's is a port of Linux's.
+        let linux = ns3 || dialect == Dialect::Linux;
         Self {
-            limit: QueueSize::Packets(1000),
+            limit: if ns3 { QueueSize::Bytes(Bytes::new(1_500_000)) } else { QueueSize::Packets(1000) },
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             above_for: if linux { AboveFor::Longer } else { AboveFor::Interval },
-            maxpacket: Bytes::new(1500),
+            // ns-3 spares a queue with less than 1500 B.
+            maxpacket: Bytes::new(if ns3 { 1499 } else { 1500 }),
             ecn: false,
             ce_threshold: None,
             ce_threshold_marks: CeThresholdMarks::Ect,
-            after_mark: AfterMark::Due,
+            after_mark: if ns3 { AfterMark::Set } else { AfterMark::Due },
             empty_resets: !linux,
             inverse_sqrt: if linux { InverseSqrt::Newton } else { InverseSqrt::Exact },
             // Linux shifts nanoseconds by CODEL_SHIFT, 10.

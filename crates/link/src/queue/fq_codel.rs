@@ -111,7 +111,7 @@ pub enum Retire {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let (linux, ns3) = (dialect == Dialect::Linux, dialect == Dialect::Ns3);
         let codel::Options {
             target,
             interval,
@@ -128,7 +128,8 @@ impl headway_units::Options for Options {
         Self {
             limit: QueueSize::Packets(10_240),
             flows: 1024,
-            quantum: Bytes::new(1514),
+            // ns-3 takes the MTU of the device, which is 1500 B unless told.
+            quantum: Bytes::new(if ns3 { 1500 } else { 1514 }),
             target,
             interval,
             above_for,
@@ -142,9 +143,9 @@ impl headway_units::Options for Options {
             inverse_sqrt,
             tick,
             drop_batch: 64,
-            drop_half_of: if linux { HalfOf::Bytes } else { HalfOf::Packets },
+            drop_half_of: if linux || ns3 { HalfOf::Bytes } else { HalfOf::Packets },
             drop_counts: linux,
-            limit_each: false,
+            limit_each: ns3,
             spent_at: SpentAt::Zero,
             retire: if linux { Retire::AtOnceIfAlone } else { Retire::BehindOld },
         }

@@ -111,25 +111,25 @@ pub enum Unit {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let (linux, ns3) = (dialect == Dialect::Linux, dialect == Dialect::Ns3);
         Self {
-            limit: QueueSize::Packets(1000),
+            limit: QueueSize::Packets(if ns3 { 25 } else { 1000 }),
             qdelay_ref: Duration::from_millis(15),
             t_update: Duration::from_millis(15),
             max_burst: Duration::from_millis(150),
-            burst: Burst::Uncongested,
+            burst: if ns3 { Burst::AfterRest } else { Burst::Uncongested },
             alpha: 0.125,
             beta: 1.25,
-            mean_pktsize: Bytes::new(1500),
-            unit: Unit::Bytes,
+            mean_pktsize: Bytes::new(if ns3 { 1000 } else { 1500 }),
+            unit: if ns3 { Unit::Limit } else { Unit::Bytes },
             ecn: false,
             mark_ecnth: Probability::new(0.1).unwrap_or(Probability::ZERO),
             ce_threshold: None,
             delay: Delay::Timestamp,
             dq_threshold: Bytes::new(1 << 14),
             derandomize: linux,
-            mark_resets: true,
-            cap_adjustment: linux,
+            mark_resets: !ns3,
+            cap_adjustment: linux || ns3,
             decay: Decay::Zero,
             inactive_below: false,
         }
