@@ -112,7 +112,8 @@ fn limit(choices: &mut Choices<'_>) -> QueueSize {
 /// A queue of any kind with what matters most chosen, and how much may wait.
 fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
     let kind = choices.one(QueueOptions::KINDS);
-    let mut queue = QueueOptions::preset(kind, choices.one(&[Dialect::Rfc, Dialect::Ns2, Dialect::Linux]))?;
+    let mut queue =
+        QueueOptions::preset(kind, choices.one(&[Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux]))?;
     let mut most = limit(choices);
     let millis = |choices: &mut Choices<'_>| Duration::from_micros(u64::from(choices.byte()) * 250);
     let flags = choices.byte();

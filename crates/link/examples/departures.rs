@@ -3,6 +3,7 @@
 //! in their order; packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS
+//!        departures draws NUMBER                                (what the queue of a link draws, a line each, for another to draw the same)
 //!
 //! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. The queue is that of a link of RATE, or stands alone and is `asked` for a packet
 //! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
@@ -14,6 +15,9 @@ use headway_units::{
     Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Random, Rate, Registry, SchemaRegistry, Ties,
 };
 use std::collections::VecDeque;
+
+/// If none is given.
+const SEED: u64 = 1;
 
 struct Packet {
     number: usize,
@@ -78,7 +82,10 @@ fn options(kind: &str, dialect: &str, changes: &str) -> QueueOptions {
 /// Prints what befell a packet, which is no longer needed if it was dropped.
 fn tell(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
     match decision {
-        Decision::Marked(packet) => println!("{} m {}", at.as_nanos(), pool.get(packet).number),
+        Decision::Marked(packet) => {
+            println!("{} m {}", at.as_nanos(), pool.get(packet).number);
+            pool.get_mut(packet).ecn = Ecn::Ce;
+        }
         Decision::Dropped { packet, .. } => {
             println!("{} d {}", at.as_nanos(), pool.get(packet).number);
             pool.remove(packet);
@@ -127,9 +134,16 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
         if offer == Some(now) {
             let packet = pool.insert(arrivals.next().expect("it was there").1);
             let told = |_: &Pool<_>, begun| began = Some(begun);
+            // RED counts how long the link was idle.
+            let now = Moment::new(now.at);
             match link.offer(&mut common, &mut pool, &mut history, now, packet, 0, told) {
                 Offer::Accepted | Offer::Decided => {}
+                Offer::Marked => tell(now.at, Decision::Marked(packet), &mut pool),
                 Offer::Dropped(cause) => tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool),
+                Offer::DroppedMarked(cause) => {
+                    tell(now.at, Decision::Marked(packet), &mut pool);
+                    tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool);
+                }
                 other => panic!("{other:?}: this queue does not hold what waits"),
             }
         } else {
@@ -181,10 +195,17 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
+    if let [what, number] = &arguments[..]
+        && what == "draws"
+    {
+        let mut random = Random::new(SEED, "link link queue");
+        (0..number.parse().expect("a number")).for_each(|_| println!("{}", random.uniform()));
+        return;
+    }
     let [kind, dialect, changes, rate, seed @ ..] = &arguments[..] else {
         panic!("usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS");
     };
-    let seed = seed.first().map_or(1, |seed| seed.parse().expect("a seed"));
+    let seed = seed.first().map_or(SEED, |seed| seed.parse().expect("a seed"));
     let queue = options(kind, dialect, changes);
     let lines = lines(&std::io::read_to_string(std::io::stdin()).expect("a text"));
     match &rate[..] {

@@ -40,6 +40,15 @@ fn compare(kind: &str, pages: &[&str], elsewhere: &[&str]) {
     }
 }
 
+/// Dialect ns3 is one of queues: elsewhere it is rfc.
+#[test]
+fn ns3_follows_rfc() {
+    for kind in ControllerOptions::KINDS {
+        let [rfc, ns3] = [Dialect::Rfc, Dialect::Ns3].map(|dialect| ControllerOptions::preset(kind, dialect));
+        assert!(rfc.is_some() && rfc == ns3, "{kind}");
+    }
+}
+
 const TFRC: &str = include_str!("../../../docs/src/rate/tfrc.md");
 
 #[test]

@@ -59,7 +59,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "seed: -1 is out of range: write a whole number from 0 to 9223372036854775807",
         ),
         ("\"10s\"\n", "\"10s\"\nseed = 99999999999999999999\n", "99999999999999999999 is out of range"),
-        ("\"10s\"\n", "\"10s\"\ndialect = \"ns3\"\n", r#"dialect: unknown value "ns3"; did you mean "ns2"?"#),
+        ("\"10s\"\n", "\"10s\"\ndialect = \"ns4\"\n", r#"dialect: unknown value "ns4"; did you mean "ns2"?"#),
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
         (
             "\"10s\"\n",

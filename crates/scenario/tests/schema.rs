@@ -126,7 +126,7 @@ fn wrong_scenarios_are_refused_by_both() {
         ("duration = \"10s\"", "duration = 10"),
         ("\"10s\"\n", "\"10s\"\nseed = -1\n"),
         ("\"10s\"\n", "\"10s\"\nseeds = 1\n"),
-        ("\"10s\"\n", "\"10s\"\ndialect = \"ns3\"\n"),
+        ("\"10s\"\n", "\"10s\"\ndialect = \"ns4\"\n"),
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true, every = 1 }\n"),
         ("[\"a\", \"b\"]", "[\"a\"]"),
         ("[\"a\", \"b\"]", "[\"a\", \"b\", \"c\"]"),

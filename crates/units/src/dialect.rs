@@ -17,13 +17,15 @@ pub enum Dialect {
     Rfc,
     /// ns-2.35, which the papers ran.
     Ns2,
+    /// ns-3.37's queues; the RFCs for all else.
+    Ns3,
     /// Linux 6.1.
     Linux,
 }
 
 /// The text names no dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect \"{0}\"; known are rfc, ns2, linux")]
+#[error("unknown dialect \"{0}\"; known are rfc, ns2, ns3, linux")]
 pub struct ParseDialectError(String);
 
 impl fmt::Display for Dialect {
@@ -31,6 +33,7 @@ impl fmt::Display for Dialect {
         f.write_str(match self {
             Self::Rfc => "rfc",
             Self::Ns2 => "ns2",
+            Self::Ns3 => "ns3",
             Self::Linux => "linux",
         })
     }
@@ -41,6 +44,7 @@ impl FromStr for Dialect {
         match text {
             "rfc" => Ok(Self::Rfc),
             "ns2" => Ok(Self::Ns2),
+            "ns3" => Ok(Self::Ns3),
             "linux" => Ok(Self::Linux),
             _ => Err(ParseDialectError(crate::decimal::shorten(text))),
         }

@@ -211,7 +211,7 @@ impl Options for ConnectionOptions {
             refusals_per_second: 1024,
         };
         match dialect {
-            Dialect::Rfc => rfc,
+            Dialect::Rfc | Dialect::Ns3 => rfc,
             // ns-2.35 tcl/lib/ns-default.tcl: initial_rtx_to_, resp_to_.
             Dialect::Ns2 => Self {
                 send_ccids: vec![2, 3],

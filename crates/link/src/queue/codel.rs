@@ -42,6 +42,10 @@ pub struct Options {
     pub ce_threshold: Option<Duration>,
     /// Which of them.
     pub ce_threshold_marks: CeThresholdMarks,
+    /// From when the next mark or drop is counted behind a mark.
+    pub after_mark: AfterMark,
+    /// Whether a queue that is found empty forgets since when its packets waited too long.
+    pub empty_resets: bool,
     /// How 1 / sqrt(count) is computed.
     pub inverse_sqrt: InverseSqrt,
     /// Times are counted in whole ones of this, from 1ns to 1ms.
@@ -66,6 +70,18 @@ pub enum CeThresholdMarks {
     Ect,
     /// Those of L4S senders, ECT(1) (RFC 9331 section 4.1; Linux, `ce_threshold_selector 0x1/0x3`).
     Ect1,
+    /// Those of L4S senders and those that are CE, for whom that is all: they are no business of the rest, but behind a packet that it drops (ns-3, `UseL4s`).
+    L4s,
+}
+
+/// From when the next mark or drop is counted behind a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterMark {
+    /// From when the mark was due, as behind a drop (section 5.5, Linux).
+    Due,
+    /// From when it was set (ns-3).
+    Set,
 }
 
 /// How 1 / sqrt(count) is computed.
@@ -80,16 +96,21 @@ pub enum InverseSqrt {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let ns3 = dialect == Dialect::Ns3;
+        // ns-3's is a port of Linux's.
+        let linux = ns3 || dialect == Dialect::Linux;
         Self {
-            limit: QueueSize::Packets(1000),
+            limit: if ns3 { QueueSize::Bytes(Bytes::new(1_500_000)) } else { QueueSize::Packets(1000) },
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             above_for: if linux { AboveFor::Longer } else { AboveFor::Interval },
-            maxpacket: Bytes::new(1500),
+            // ns-3 spares a queue with less than 1500 B.
+            maxpacket: Bytes::new(if ns3 { 1499 } else { 1500 }),
             ecn: false,
             ce_threshold: None,
             ce_threshold_marks: CeThresholdMarks::Ect,
+            after_mark: if ns3 { AfterMark::Set } else { AfterMark::Due },
+            empty_resets: !linux,
             inverse_sqrt: if linux { InverseSqrt::Newton } else { InverseSqrt::Exact },
             // Linux shifts nanoseconds by CODEL_SHIFT, 10.
             tick: Duration::from_nanos(if linux { 1024 } else { 1 }),
@@ -126,6 +147,8 @@ pub(super) struct Law {
     ecn: bool,
     ce_threshold: Option<u64>,
     ce_threshold_marks: CeThresholdMarks,
+    after_mark: AfterMark,
+    empty_resets: bool,
     inverse_sqrt: InverseSqrt,
 }
 
@@ -142,6 +165,8 @@ impl Law {
             ecn: options.ecn,
             ce_threshold: options.ce_threshold.map(ticks),
             ce_threshold_marks: options.ce_threshold_marks,
+            after_mark: options.after_mark,
+            empty_resets: options.empty_resets,
             inverse_sqrt: options.inverse_sqrt,
         }
     }
@@ -155,11 +180,17 @@ impl Law {
         self.ecn && ecn.is_capable()
     }
 
+    /// Whether the threshold is all that a packet has to fear.
+    fn passes(&self, ecn: Ecn) -> bool {
+        self.ce_threshold_marks == CeThresholdMarks::L4s && matches!(ecn, Ecn::Ect1 | Ecn::Ce)
+    }
+
     /// Whether a packet that leaves after so long is marked for that.
-    fn marks_at_threshold(&self, sojourn: u64, ecn: Ecn) -> bool {
+    fn marks_at_threshold(&self, sojourn: u64, ecn: Ecn, passed: bool) -> bool {
         let chosen = match self.ce_threshold_marks {
             CeThresholdMarks::Ect => ecn.is_capable(),
             CeThresholdMarks::Ect1 => ecn == Ecn::Ect1,
+            CeThresholdMarks::L4s => passed,
         };
         chosen && self.ce_threshold.is_some_and(|threshold| sojourn > threshold)
     }
@@ -208,9 +239,18 @@ impl Control {
         told: &mut VecDeque<Decision>,
     ) -> Option<Handle> {
         let now = law.ticks(now);
+        let head = pool.slot(queue.first()).map(|slot| slot.item.ecn());
+        if head.is_none() && !law.empty_resets {
+            self.dropping = false;
+            return None;
+        }
+        let passes = head.is_some_and(|ecn| law.passes(ecn));
+        let first_above_time = self.first_above_time;
         let mut next = self.dodequeue(law, now, queue, others, pool);
         let mut marked = false;
-        if self.dropping {
+        if passes {
+            self.first_above_time = first_above_time;
+        } else if self.dropping {
             if !next.ok_to_drop {
                 self.dropping = false;
             }
@@ -219,7 +259,8 @@ impl Control {
                 self.newton_step(law);
                 if law.marks(next.ecn) {
                     marked = true;
-                    self.drop_next = self.control_law(law, self.drop_next);
+                    let from = if law.after_mark == AfterMark::Due { self.drop_next } else { now };
+                    self.drop_next = self.control_law(law, from);
                     break;
                 }
                 next.drop(told);
@@ -250,7 +291,7 @@ impl Control {
             self.lastcount = self.count;
         }
         let packet = next.packet?;
-        if marked || law.marks_at_threshold(next.sojourn, next.ecn) {
+        if marked || law.marks_at_threshold(next.sojourn, next.ecn, passes) {
             told.push_back(Decision::Marked(packet));
         }
         Some(packet)

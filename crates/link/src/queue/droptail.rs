@@ -42,7 +42,8 @@ pub enum Victim {
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         Self {
-            limit: QueueSize::Packets(50),
+            // ns-3's `FifoQueueDisc`.
+            limit: QueueSize::Packets(if dialect == Dialect::Ns3 { 1000 } else { 50 }),
             counts: if dialect == Dialect::Ns2 { Counts::BelowLimit } else { Counts::Waiting },
             drop: Victim::Tail,
         }

@@ -12,7 +12,7 @@
 //! Section 3 says that a queue has spent its credits at zero, section 4.2 that it has below zero; Linux 6.1 and ns-3.37 take the first, and so do we unless told.
 //! A flow is what an [`Item`] says it is, in place of the five fields of its headers; the hash is salted with a draw, and is not Jenkins's.
 
-use super::codel::{self, AboveFor, CeThresholdMarks, Control, InverseSqrt, Law};
+use super::codel::{self, AboveFor, AfterMark, CeThresholdMarks, Control, InverseSqrt, Law};
 use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
@@ -47,6 +47,10 @@ pub struct Options {
     pub ce_threshold: Option<Duration>,
     /// Which of them.
     pub ce_threshold_marks: CeThresholdMarks,
+    /// CoDel's: from when the next mark or drop is counted behind a mark.
+    pub after_mark: AfterMark,
+    /// CoDel's: whether a queue that is found empty forgets since when its packets waited too long.
+    pub empty_resets: bool,
     /// CoDel's: how 1 / sqrt(count) is computed.
     pub inverse_sqrt: InverseSqrt,
     /// CoDel's: times are counted in whole ones of this, from 1ns to 1ms.
@@ -107,7 +111,7 @@ pub enum Retire {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let (linux, ns3) = (dialect == Dialect::Linux, dialect == Dialect::Ns3);
         let codel::Options {
             target,
             interval,
@@ -115,6 +119,8 @@ impl headway_units::Options for Options {
             maxpacket,
             ce_threshold,
             ce_threshold_marks,
+            after_mark,
+            empty_resets,
             inverse_sqrt,
             tick,
             ..
@@ -122,7 +128,8 @@ impl headway_units::Options for Options {
         Self {
             limit: QueueSize::Packets(10_240),
             flows: 1024,
-            quantum: Bytes::new(1514),
+            // ns-3 takes the MTU of the device, which is 1500 B unless told.
+            quantum: Bytes::new(if ns3 { 1500 } else { 1514 }),
             target,
             interval,
             above_for,
@@ -131,12 +138,14 @@ impl headway_units::Options for Options {
             ecn: true,
             ce_threshold,
             ce_threshold_marks,
+            after_mark,
+            empty_resets,
             inverse_sqrt,
             tick,
             drop_batch: 64,
-            drop_half_of: if linux { HalfOf::Bytes } else { HalfOf::Packets },
+            drop_half_of: if linux || ns3 { HalfOf::Bytes } else { HalfOf::Packets },
             drop_counts: linux,
-            limit_each: false,
+            limit_each: ns3,
             spent_at: SpentAt::Zero,
             retire: if linux { Retire::AtOnceIfAlone } else { Retire::BehindOld },
         }
@@ -172,6 +181,8 @@ impl Options {
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
             ce_threshold_marks: self.ce_threshold_marks,
+            after_mark: self.after_mark,
+            empty_resets: self.empty_resets,
             inverse_sqrt: self.inverse_sqrt,
             tick: self.tick,
         }

@@ -24,9 +24,12 @@ use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use delay::Gauge;
-use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, Probability, QueueSize, Random};
+use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, Probability, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+/// How long [`Burst::AfterRest`] rests (ns-3, `BURST_RESET_TIMEOUT`).
+const REST: Duration = Duration::from_millis(1500);
 
 /// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -40,22 +43,32 @@ pub struct Options {
     pub t_update: Duration,
     /// How long a burst is let through. (MAX_BURST.)
     pub max_burst: Duration,
+    /// When it is.
+    pub burst: Burst,
     /// What a second of delay beyond the reference adds to the probability at each update, above 0 to 1000 Hz.
     pub alpha: f64,
     /// What a second of delay more than at the last update adds to it, from 0 to 1000 Hz.
     pub beta: f64,
     /// Size of a packet: as long as two of these or less wait nothing is dropped early. (MEAN_PKTSIZE, which the RFC gives no value.)
     pub mean_pktsize: Bytes,
+    /// What those two are counted in, and whether the size of the packet that comes plays a part.
+    pub unit: Unit,
     /// Whether ECN-capable packets are marked instead of dropped (section 5.1).
     pub ecn: bool,
     /// From this probability on they are dropped too. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
+    /// Packets of L4S senders, ECT(1), and those that are CE that have waited longer are marked as they leave; for the rest they are no business of PIE's
+    /// (ns-3, `UseL4s`). Absent: they are as others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Duration>,
     /// How the queueing delay is measured.
     pub delay: Delay,
     /// Bytes that a measurement of the rate of departures takes, with `delay = "dequeue-rate"`; from 1B to 64KiB. (DQ_THRESHOLD.)
     pub dq_threshold: Bytes,
     /// Whether drops keep a distance from one another (section 5.4, accu_prob).
     pub derandomize: bool,
+    /// Whether that distance is kept from a mark, too (accu_prob).
+    pub mark_resets: bool,
     /// Whether the probability, once it is 0.1, rises by 0.02 at most at an update (section 5.5).
     pub cap_adjustment: bool,
     /// When the probability decays.
@@ -70,8 +83,6 @@ pub struct Options {
     pub drop_prob_max: f64,
     /// Which delay spares what arrives while it is below half of the reference.
     pub spared_by: SparedBy,
-    /// How a burst's allowance is spent, and when there is a new one.
-    pub burst: Burst,
     /// Whether PIE is active only from when a third of the limit waits until the probability is 0 and the delays are below half of the reference
     /// (section 5.3).
     pub inactive_below: bool,
@@ -99,41 +110,61 @@ pub enum SparedBy {
     Current,
 }
 
-/// How a burst's allowance is spent, and when there is a new one.
+/// When a burst is let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// Each update takes t_update of it, and an arrival without congestion brings a new one (section 4.4).
+    /// It begins when the queue leaves a state without congestion: drop_prob is 0, and both delays are below half of the reference (section 4.4).
     Uncongested,
-    /// Each departure takes the time since the one before, and an update without congestion brings a new one, with which drops begin anew to keep their distance
-    /// (Linux).
+    /// It begins with the first packet, and anew with the first behind 1.5 s without congestion. While it lasts drop_prob is 0 (ns-3, `m_burstState`).
+    AfterRest,
+    /// As in section 4.4, but each departure takes the time since the one before of what is allowed, and an update without congestion brings a new allowance, with
+    /// which drops begin anew to keep their distance (Linux).
     Departures,
+}
+
+/// What PIE counts beside delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes, and all packets are alike (section 4.1).
+    Bytes,
+    /// What the limit counts: two packets of any size are spared. If it counts bytes two mean packets are, and the probability grows with the packet's size over the
+    /// mean (ns-3, `DropEarly`).
+    Limit,
 }
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let linux = dialect == Dialect::Linux;
+        let (linux, ns3) = (dialect == Dialect::Linux, dialect == Dialect::Ns3);
         Self {
-            limit: QueueSize::Packets(1000),
+            limit: QueueSize::Packets(if ns3 { 25 } else { 1000 }),
             qdelay_ref: Duration::from_millis(15),
             t_update: Duration::from_millis(15),
             max_burst: Duration::from_millis(150),
+            burst: match dialect {
+                Dialect::Ns3 => Burst::AfterRest,
+                Dialect::Linux => Burst::Departures,
+                _ => Burst::Uncongested,
+            },
             alpha: 0.125,
             beta: 1.25,
-            mean_pktsize: Bytes::new(1500),
+            mean_pktsize: Bytes::new(if ns3 { 1000 } else { 1500 }),
+            unit: if ns3 { Unit::Limit } else { Unit::Bytes },
             ecn: false,
             mark_ecnth: Probability::new(0.1).unwrap_or(Probability::ZERO),
+            ce_threshold: None,
             delay: Delay::Timestamp,
             dq_threshold: Bytes::new(1 << 14),
             derandomize: linux,
-            cap_adjustment: linux,
+            mark_resets: !ns3,
+            cap_adjustment: linux || ns3,
             decay: if linux { Decay::Empty } else { Decay::Zero },
             // Linux takes a 64th of the probability, in whole numbers.
             decay_by: Probability::new(if linux { 1.0 / 64.0 } else { 0.02 }).unwrap_or(Probability::ZERO),
             steep_above: linux.then_some(Duration::from_millis(250)),
             drop_prob_max: if linux { 256.0 } else { 1.0 },
             spared_by: if linux { SparedBy::Current } else { SparedBy::Old },
-            burst: if linux { Burst::Departures } else { Burst::Uncongested },
             inactive_below: false,
         }
     }
@@ -156,6 +187,9 @@ impl headway_units::Options for Options {
         if !(1.0..=256.0).contains(&self.drop_prob_max) {
             return wrong("drop_prob_max", "must be from 1 to 256");
         }
+        if self.unit == Unit::Limit && self.mean_pktsize.count() == 0 {
+            return wrong("mean_pktsize", "must be above 0B where unit = \"limit\" weighs packets by it");
+        }
         if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
             return wrong("dq_threshold", "must be from 1B to 64KiB: the RFC's is \"16KiB\"");
         }
@@ -171,12 +205,33 @@ struct Control {
     qdelay_old: f64,
     /// In ns.
     burst_allowance: u64,
+    phase: Phase,
+}
+
+/// Where [`Burst::AfterRest`] stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The next packet begins a burst.
+    Ready,
+    /// One is let through, or there was no update without congestion since.
+    Begun,
+    /// So many updates without congestion have followed one another since.
+    Resting(u64),
 }
 
 impl Control {
-    /// At a delay of so many s (section 4.4).
+    fn new(options: &Options) -> Self {
+        let burst_allowance = match options.burst {
+            Burst::Uncongested | Burst::Departures => options.max_burst.as_nanos(),
+            Burst::AfterRest => 0,
+        };
+        Self { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance, phase: Phase::Ready }
+    }
+
+    /// At a delay of so many s.
     fn is_uncongested(&self, delay: f64, qdelay_ref: f64) -> bool {
-        self.drop_prob == 0.0 && self.qdelay_old < qdelay_ref / 2.0 && delay < qdelay_ref / 2.0
+        let half = qdelay_ref / 2.0;
+        self.drop_prob == 0.0 && delay < half && self.qdelay_old < half
     }
 }
 
@@ -201,7 +256,7 @@ impl Pie {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             qdelay_ref: options.qdelay_ref.as_secs_f64(),
-            control: Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: options.max_burst.as_nanos() },
+            control: Control::new(options),
             gauge: Gauge::new(options.delay, options.dq_threshold.count()),
             accu_prob: 0.0,
             active: !options.inactive_below,
@@ -252,7 +307,11 @@ impl Pie {
         if options.steep_above.is_some_and(|above| delay > above.as_secs_f64()) {
             p += 0.02;
         }
-        control.drop_prob += p;
+        if options.burst == Burst::AfterRest && control.burst_allowance > 0 {
+            control.drop_prob = 0.0;
+        } else {
+            control.drop_prob += p;
+        }
         let decays = match options.decay {
             Decay::Zero => delay == 0.0 && control.qdelay_old == 0.0,
             Decay::Half => delay < *qdelay_ref / 2.0 && control.qdelay_old < *qdelay_ref / 2.0,
@@ -262,11 +321,22 @@ impl Pie {
             control.drop_prob *= 1.0 - options.decay_by.value();
         }
         control.drop_prob = control.drop_prob.clamp(0.0, options.drop_prob_max);
+        let is_uncongested = control.is_uncongested(delay, *qdelay_ref);
+        if options.burst != Burst::Departures {
+            control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
+        }
         match options.burst {
-            Burst::Uncongested => {
-                control.burst_allowance = control.burst_allowance.saturating_sub(options.t_update.as_nanos());
+            Burst::Uncongested => {}
+            Burst::AfterRest => {
+                control.phase = match control.phase {
+                    Phase::Begun if is_uncongested && control.burst_allowance == 0 => Phase::Resting(0),
+                    Phase::Resting(_) if !is_uncongested => Phase::Resting(0),
+                    Phase::Resting(updates) if updates >= REST.as_nanos() / options.t_update.as_nanos() => Phase::Ready,
+                    Phase::Resting(updates) => Phase::Resting(updates + 1),
+                    phase => phase,
+                };
             }
-            Burst::Departures if control.is_uncongested(delay, *qdelay_ref) => {
+            Burst::Departures if is_uncongested => {
                 control.burst_allowance = options.max_burst.as_nanos();
                 (self.last_departure, self.accu_prob) = (None, 0.0);
             }
@@ -275,15 +345,37 @@ impl Pie {
         control.qdelay_old = delay;
     }
 
-    /// Whether a packet is to be dropped (`drop_early` of appendices A and B).
-    fn drop_early(&mut self, waiting: u64, random: &mut Random) -> bool {
+    /// Whether a burst is let through, of which the packet is that comes (section 4.4).
+    fn lets_burst(&mut self, waiting: u64) -> bool {
+        let Self { options, qdelay_ref, control, gauge, .. } = self;
+        if options.burst == Burst::Uncongested && control.is_uncongested(gauge.delay(waiting), *qdelay_ref) {
+            control.burst_allowance = options.max_burst.as_nanos();
+        }
+        let lets = control.burst_allowance > 0;
+        // The packet with which it begins is no part of it.
+        if options.burst == Burst::AfterRest && !lets && control.phase == Phase::Ready {
+            (control.burst_allowance, control.phase) = (options.max_burst.as_nanos(), Phase::Begun);
+        }
+        lets
+    }
+
+    /// Whether a packet of so many bytes is to be dropped (`drop_early` of appendices A and B).
+    fn drop_early(&mut self, backlog: &Backlog, size: Bytes, random: &mut Random) -> bool {
         let Control { drop_prob, qdelay_old, .. } = self.control;
         let delay = match self.options.spared_by {
             SparedBy::Old => qdelay_old,
-            SparedBy::Current => self.gauge.delay(waiting),
+            SparedBy::Current => self.gauge.delay(backlog.bytes),
         };
         let is_spared = delay < self.qdelay_ref / 2.0 && drop_prob < 0.2;
-        if is_spared || waiting <= self.options.mean_pktsize.count().saturating_mul(2) {
+        let mean = self.options.mean_pktsize.count();
+        let (is_short, weight) = match (self.options.unit, self.options.limit) {
+            (Unit::Limit, QueueSize::Packets(_)) => (backlog.packets <= 2, 1.0),
+            (unit, _) => {
+                let weight = if unit == Unit::Limit { size.count() as f64 / mean as f64 } else { 1.0 };
+                (backlog.bytes <= mean.saturating_mul(2), weight)
+            }
+        };
+        if is_spared || is_short {
             return false;
         }
         if self.options.derandomize {
@@ -298,7 +390,12 @@ impl Pie {
                 return true;
             }
         }
-        random.uniform() < drop_prob
+        random.uniform() < drop_prob * weight
+    }
+
+    /// How long a packet may wait unmarked that is no business of the rest.
+    fn threshold(&self, ecn: Ecn) -> Option<Duration> {
+        self.options.ce_threshold.filter(|_| matches!(ecn, Ecn::Ect1 | Ecn::Ce))
     }
 
     /// Section 5.3, behind each arrival, when so many bytes wait.
@@ -309,8 +406,7 @@ impl Pie {
         };
         if !self.active && is_third {
             self.active = true;
-            self.control =
-                Control { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance: self.options.max_burst.as_nanos() };
+            self.control = Control::new(&self.options);
             (self.accu_prob, self.last_departure) = (0.0, None);
             self.gauge.begin(now);
             self.next_update = now + self.options.t_update;
@@ -329,17 +425,17 @@ impl Holds for Pie {
         let mut verdict = backlog.within(self.options.limit, arrival.size);
         if verdict != Verdict::Admit {
             self.accu_prob = 0.0;
-        } else if self.active {
-            let delay = self.gauge.delay(backlog.bytes);
-            if self.options.burst == Burst::Uncongested && self.control.is_uncongested(delay, self.qdelay_ref) {
-                self.control.burst_allowance = self.options.max_burst.as_nanos();
-            }
-            if self.control.burst_allowance == 0 && self.drop_early(backlog.bytes, random) {
-                // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
+        } else if self.active
+            && self.threshold(arrival.ecn).is_none()
+            && !self.lets_burst(backlog.bytes)
+            && self.drop_early(backlog, arrival.size, random)
+        {
+            let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
+            let capable = marks && arrival.ecn.is_capable();
+            verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
+            // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
+            if !capable || self.options.mark_resets {
                 self.accu_prob = 0.0;
-                let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
-                let capable = marks && arrival.ecn.is_capable();
-                verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
             }
         }
         if self.options.inactive_below {
@@ -353,17 +449,21 @@ impl Holds for Pie {
         self.queue.push(packet, pool);
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) -> Option<Handle> {
+    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
         self.update_until(now);
         let (since, size) = self.queue.head(pool)?;
-        let packet = self.queue.pop(pool);
-        self.gauge.leaves(now, since, size, self.queue.bytes());
+        let packet = self.queue.pop(pool)?;
+        match pool.slot(packet).and_then(|slot| self.threshold(slot.item.ecn())) {
+            Some(threshold) if now.since(since) > threshold => told.push_back(Decision::Marked(packet)),
+            Some(_) => {}
+            None => self.gauge.leaves(now, since, size, self.queue.bytes()),
+        }
         if self.options.burst == Burst::Departures {
             let before = self.last_departure.replace(now);
             let took = before.map_or(0, |before| now.since(before).as_nanos());
             self.control.burst_allowance = self.control.burst_allowance.saturating_sub(took);
         }
-        packet
+        Some(packet)
     }
 
     fn waiting(&self) -> (u64, u64) {

@@ -121,7 +121,7 @@ pub enum AckRatioRule {
 impl Options for TcpLikeOptions {
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc => Self::rfc(),
+            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }

@@ -154,6 +154,60 @@ fn the_ce_threshold_marks_by_the_wait_alone() {
     }
 }
 
+/// A mark in the drop state puts the next off from when it was due, or from when it was set (ns-3).
+#[test]
+fn after_a_mark() {
+    for after_mark in [AfterMark::Due, AfterMark::Set] {
+        let mut full = Full::with(100, Ecn::Ect0, |options| (options.ecn, options.after_mark) = (true, after_mark));
+        assert_eq!([5_000, 105_000].map(|now| full.leave(us(now)).1), [0, 1], "{after_mark:?}");
+        // The second was due at 205 ms, and is set at 230.
+        assert_eq!(full.leave(us(230_000)).1, 1);
+        let from = if after_mark == AfterMark::Due { 205e6 } else { 230e6 };
+        assert!((full.codel.control.drop_next as f64 - (from + 1e8 / f64::sqrt(2.0))).abs() < 1.0, "{after_mark:?}");
+    }
+}
+
+/// ns-3 (`UseL4s`): what is ECT(1) or CE is marked by the threshold and otherwise leaves CoDel as it was.
+#[test]
+fn l4s_packets_pass() {
+    for (ecn, passes) in [(Ecn::Ect1, true), (Ecn::Ce, true), (Ecn::Ect0, false), (Ecn::NotEct, false)] {
+        let mut full = Full::with(1, ecn, |options| {
+            (options.ce_threshold, options.ce_threshold_marks) =
+                (Some(Duration::from_millis(1)), CeThresholdMarks::L4s);
+        });
+        (0..9).for_each(|_| full.come(Instant::ZERO, Ecn::NotEct));
+        full.come(Instant::ZERO, Ecn::Ect1);
+        (0..9).for_each(|_| full.come(Instant::ZERO, Ecn::NotEct));
+        assert_eq!(full.leave(us(10_000)), (0, usize::from(passes)), "{ecn:?}");
+        assert_eq!(full.codel.control.first_above_time.is_none(), passes, "{ecn:?}");
+        (0..7).for_each(|_| assert_eq!(full.leave(us(10_000)), (0, 0)));
+        // The ninth is dropped and the tenth leaves. The eleventh is an L4S packet: it leaves though a drop is due.
+        assert_eq!(full.leave(us(110_000)), (1, 0), "{ecn:?}");
+        assert_eq!(full.leave(us(300_000)), (0, 1), "{ecn:?}");
+        assert!(full.codel.control.dropping && full.codel.control.count == 1);
+    }
+}
+
+/// Section 5.6: an empty queue is below TARGET. Linux and ns-3 do not look at it: where the packets of other queues count, what comes next may be dropped at once.
+#[test]
+fn section_5_6_an_empty_queue() {
+    for (empty_resets, drops) in [(true, 0), (false, 1)] {
+        let mut full = Full::with(2, Ecn::NotEct, |options| options.empty_resets = empty_resets);
+        let Full { codel: Codel { law, control, queue, .. }, pool, told, .. } = &mut full;
+        let mut leave =
+            |now, queue: &mut Sublist, pool: &mut Pool<_>| control.dequeue(law, us(now), queue, 10_000, pool, told);
+        assert!(leave(5_000, queue, pool).is_some() && leave(6_000, queue, pool).is_some());
+        assert!(leave(7_000, queue, pool).is_none());
+        for _ in 0..2 {
+            let packet = pool.insert(Packet::of(SIZE));
+            pool.slot_mut(packet).unwrap().since = us(100_000);
+            queue.push(packet, pool);
+        }
+        assert!(leave(106_000, queue, pool).is_some());
+        assert_eq!(told.len(), drops);
+    }
+}
+
 /// Linux's 16 bits: by hand from 65535 / 65536 at count 1, x (3 - 2 x^2) / 2 is 0.50001 at count 2; after some steps at one count it is the root to
 /// 4 digits.
 #[test]

@@ -20,17 +20,20 @@ fn measured(pie: &mut Pie, delay: f64) {
     pie.gauge.leaves(Instant::ZERO + Duration::from_secs_f64(delay), Instant::ZERO, SIZE, 1);
 }
 
+fn backlog(bytes: u64) -> Backlog {
+    Backlog { packets: bytes / u64::from(SIZE), bytes, idle: bytes == 0, idle_s: 0.0 }
+}
+
 /// A packet arrives when so many bytes wait.
 fn arrive(pie: &mut Pie, now: Instant, bytes: u64, ecn: Ecn, random: &mut Random) -> Verdict {
-    let backlog = Backlog { packets: bytes / u64::from(SIZE), bytes, idle: bytes == 0, idle_s: 0.0 };
-    pie.admit(now, &backlog, Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
+    pie.admit(now, &backlog(bytes), Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
 }
 
 /// One with this probability, whose bursts are over.
 fn dropping(drop_prob: f64, change: impl FnOnce(&mut Options)) -> Pie {
     let mut pie = pie(change);
     measured(&mut pie, 0.02);
-    pie.control = Control { drop_prob, qdelay_old: 0.02, burst_allowance: 0 };
+    pie.control = Control { drop_prob, qdelay_old: 0.02, burst_allowance: 0, ..pie.control };
     pie
 }
 
@@ -113,7 +116,7 @@ fn section_4_1_work_conserving() {
     ] {
         let mut pie = dropping(drop_prob, |_| {});
         pie.control.qdelay_old = old;
-        let drops = (0..1000).filter(|_| pie.drop_early(bytes, &mut random)).count() as f64;
+        let drops = (0..1000).filter(|_| pie.drop_early(&backlog(bytes), Bytes::new(1000), &mut random)).count() as f64;
         let expected = if spared { 0.0 } else { 1000.0 * drop_prob };
         assert!(
             (drops - expected).abs() <= 3.0 * (expected * (1.0 - drop_prob)).sqrt(),
@@ -206,7 +209,7 @@ fn linux_spared_by_the_current_delay() {
         let mut pie = dropping(0.19, |options| options.spared_by = spared_by);
         measured(&mut pie, now);
         pie.control.qdelay_old = old;
-        let drops = (0..1000).filter(|_| pie.drop_early(10_000, &mut random)).count();
+        let drops = (0..1000).filter(|_| pie.drop_early(&backlog(10_000), Bytes::new(1000), &mut random)).count();
         assert_eq!(drops == 0, spared, "{spared_by:?} {now} {old}");
     }
 }
@@ -242,6 +245,72 @@ fn linux_departures_spend_the_burst() {
     assert_eq!(pie.control.burst_allowance, 0, "it is not calm");
 }
 
+/// ns-3 (`m_burstState`): 150 ms from the second packet on, in which the probability is 0; and anew with the first packet behind 1.5 s without congestion.
+#[test]
+fn ns3_a_burst_after_rest() {
+    let mut random = Random::new(1, "pie");
+    let mut pie = pie(|options| options.burst = Burst::AfterRest);
+    pie.control.drop_prob = 1.0;
+    pie.control.qdelay_old = 0.02;
+    measured(&mut pie, 0.02);
+    let drop = Verdict::Drop(DropCause::Early);
+    assert_eq!(
+        arrive(&mut pie, ms(1), 10_000, Ecn::NotEct, &mut random),
+        drop,
+        "it begins the burst and is no part of it"
+    );
+    assert_eq!(arrive(&mut pie, ms(2), 10_000, Ecn::NotEct, &mut random), Verdict::Admit);
+    pie.update_until(ms(15));
+    assert_eq!((pie.control.drop_prob, pie.control.burst_allowance), (0.0, 135_000_000));
+    // The tenth update is the last of the burst, the eleventh the first that adds.
+    pie.update_until(ms(150));
+    assert_eq!((pie.control.drop_prob, pie.control.burst_allowance), (0.0, 0));
+    pie.update_until(ms(165));
+    assert!(pie.control.drop_prob > 0.0);
+    measured(&mut pie, 0.0);
+    let mut rests = ms(165);
+    while pie.control.phase == Phase::Begun {
+        rests += Duration::from_millis(15);
+        pie.update_until(rests);
+    }
+    // An update with congestion in between counts from anew.
+    pie.update_until(rests + Duration::from_millis(600));
+    assert_eq!(pie.control.phase, Phase::Resting(40));
+    measured(&mut pie, 0.01);
+    rests += Duration::from_millis(615);
+    pie.update_until(rests);
+    assert_eq!(pie.control.phase, Phase::Resting(0));
+    measured(&mut pie, 0.0);
+    // One more that finds the old delay, then 101 of 15 ms: more than 1.5 s.
+    rests += Duration::from_millis(15 + 1500);
+    arrive(&mut pie, rests, 10_000, Ecn::NotEct, &mut random);
+    assert_eq!((pie.control.phase, pie.control.burst_allowance), (Phase::Resting(100), 0));
+    rests += Duration::from_millis(15);
+    arrive(&mut pie, rests, 10_000, Ecn::NotEct, &mut random);
+    assert_eq!((pie.control.phase, pie.control.burst_allowance), (Phase::Begun, 150_000_000));
+}
+
+/// ns-3 (`DropEarly`): two packets are spared however long they are, or with a limit in bytes two of the mean, and there a packet's size counts.
+#[test]
+fn ns3_what_is_counted_is_what_the_limit_counts() {
+    let mut random = Random::new(1, "pie");
+    for (unit, limit, waiting, size, expected) in [
+        (Unit::Bytes, "100packets", 3_000, 500, 0.0),
+        (Unit::Limit, "100packets", 2_000, 500, 0.0),
+        (Unit::Limit, "100packets", 3_000, 500, 0.3),
+        (Unit::Limit, "100kB", 3_000, 500, 0.0),
+        (Unit::Limit, "100kB", 3_001, 500, 0.1),
+        (Unit::Limit, "100kB", 3_001, 1500, 0.3),
+        (Unit::Bytes, "100kB", 3_001, 500, 0.3),
+    ] {
+        let mut pie = dropping(0.3, |options| (options.unit, options.limit) = (unit, limit.parse().unwrap()));
+        let drops =
+            (0..1000).filter(|_| pie.drop_early(&backlog(waiting), Bytes::new(size), &mut random)).count() as f64;
+        let spread = 3.0 * f64::sqrt(1000.0 * expected * (1.0 - expected));
+        assert!((drops - 1000.0 * expected).abs() <= spread, "{unit:?} {limit} {waiting} {size}: {drops}");
+    }
+}
+
 /// Section 5.1: capable packets are marked below mark_ecnth.
 #[test]
 fn section_5_1_ecn() {
@@ -258,6 +327,32 @@ fn section_5_1_ecn() {
         let verdicts: Vec<_> = (0..1000).map(|_| arrive(&mut pie, ms(1), 10_000, ecn, &mut random)).collect();
         let chosen: Vec<_> = verdicts.into_iter().filter(|verdict| *verdict != Verdict::Admit).collect();
         assert!(!chosen.is_empty() && chosen.iter().all(|verdict| *verdict == expected), "{ecn:?} {uses} {drop_prob}");
+    }
+}
+
+/// ns-3 (`UseL4s`): what is ECT(1) or CE is neither dropped nor measured, and marked if it waits longer than the threshold.
+#[test]
+fn ns3_l4s_packets_pass() {
+    let mut random = Random::new(1, "pie");
+    for (ecn, waits, passes, marked) in [
+        (Ecn::Ect1, 4, true, false),
+        (Ecn::Ect1, 5, true, true),
+        (Ecn::Ce, 5, true, true),
+        (Ecn::Ect0, 5, false, false),
+        (Ecn::NotEct, 5, false, false),
+    ] {
+        let mut pie = dropping(1.0, |options| options.ce_threshold = Some(Duration::from_millis(4)));
+        let verdict = arrive(&mut pie, ms(1), 10_000, ecn, &mut random);
+        assert_eq!(verdict, if passes { Verdict::Admit } else { Verdict::Drop(DropCause::Early) }, "{ecn:?}");
+        let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+        for ecn in [ecn, Ecn::NotEct] {
+            let packet = pool.insert(Packet { ecn, ..Packet::of(SIZE) });
+            pool.slot_mut(packet).unwrap().since = ms(1);
+            pie.hold(ms(1), packet, &mut pool, &mut told);
+        }
+        let packet = pie.dequeue(ms(1 + waits), &mut pool, &mut told).unwrap();
+        assert_eq!(told, Vec::from_iter(marked.then_some(Decision::Marked(packet))), "{ecn:?} {waits}");
+        assert_eq!(pie.gauge.delay(0), if passes { 0.02 } else { 0.005 }, "{ecn:?} {waits}");
     }
 }
 
@@ -293,8 +388,17 @@ fn section_5_4_derandomization() {
     let gaps: Vec<_> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // 0.85 and 8.5 at 0.01 a packet, where the sums of hundredths are off by a last bit.
     assert!(gaps.iter().all(|gap| (85..=851).contains(gap)), "{:?}", (gaps.iter().min(), gaps.iter().max()));
+    // A mark is as a drop there, or not (ns-3).
+    for (mark_resets, accu_prob) in [(true, 0.0), (false, 9.05)] {
+        let mut pie = dropping(0.05, |options| {
+            (options.derandomize, options.ecn, options.mark_resets) = (true, true, mark_resets);
+        });
+        pie.accu_prob = 9.0;
+        assert_eq!(arrive(&mut pie, ms(1), 10_000, Ecn::Ect0, &mut random), Verdict::Mark);
+        assert_eq!(pie.accu_prob, accu_prob);
+    }
     pie.control.drop_prob = 0.0;
-    assert!(!pie.drop_early(10_000, &mut random) && pie.accu_prob == 0.0);
+    assert!(!pie.drop_early(&backlog(10_000), Bytes::new(1000), &mut random) && pie.accu_prob == 0.0);
 }
 
 /// Section 5.3: it sleeps until a third of the limit waits.
@@ -384,6 +488,7 @@ fn impossible_options_are_named() {
     assert_eq!(wrong(|options| options.beta = -0.1), "beta");
     assert_eq!(wrong(|options| options.drop_prob_max = 0.99), "drop_prob_max");
     assert_eq!(wrong(|options| options.drop_prob_max = f64::NAN), "drop_prob_max");
+    assert_eq!(wrong(|options| (options.unit, options.mean_pktsize) = (Unit::Limit, Bytes::new(0))), "mean_pktsize");
     assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(0)), "dq_threshold");
     assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(65_537)), "dq_threshold");
 }

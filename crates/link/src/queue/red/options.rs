@@ -95,9 +95,9 @@ pub enum Adaptive {
 
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
-        let ns2 = dialect == Dialect::Ns2;
+        let (ns2, ns3) = (dialect == Dialect::Ns2, dialect == Dialect::Ns3);
         Self {
-            limit: QueueSize::Packets(50),
+            limit: QueueSize::Packets(if ns3 { 25 } else { 50 }),
             in_bytes: ns2,
             weigh_size: ns2,
             mean_packet: Bytes::new(500),
@@ -105,7 +105,7 @@ impl headway_units::Options for Options {
             max_threshold: (!ns2).then_some(Threshold::Packets(15.0)),
             target_delay: Duration::from_millis(5),
             queue_weight: if ns2 { -1.0 } else { 0.002 },
-            max_probability: probability(0.1),
+            max_probability: probability(if ns3 { 0.02 } else { 0.1 }),
             gentle: true,
             wait: true,
             ecn: false,
@@ -119,7 +119,8 @@ impl headway_units::Options for Options {
             bottom: Probability::ZERO,
             cautious: 0,
             idle_packet: Bytes::new(100),
-            ns1_compat: false,
+            // ns-3 has this the other way round, and its `Ns1Compat` is false (`RedQueueDisc::DoEnqueue`).
+            ns1_compat: ns3,
             classes: Vec::new(),
         }
     }
