@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn presets_are_right() {
-        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
             assert_eq!(ConnectionOptions::preset(dialect).check(), Ok(()), "{dialect}");
         }
     }

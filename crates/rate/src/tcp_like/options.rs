@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn presets_are_in_range() {
-        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
             let options = TcpLikeOptions::preset(dialect);
             options.check().unwrap();
             let text = serde_json::to_string(&options).unwrap();
