@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OnWay {
     pub(crate) packet: Handle,
+    arrival: Moment,
     /// When its transmission ends.
     pub(crate) end: Instant,
     /// Whether its arrival is in the caller's event queue.
@@ -16,8 +17,8 @@ pub(crate) struct OnWay {
 
 #[derive(Debug, Default)]
 pub(crate) struct Overtaking {
-    /// By arrival, then in the order of transmission.
-    on_way: BTreeMap<(Moment, u64), OnWay>,
+    /// By the instant of arrival, and within that in the order of transmission: to arrive with another is not to overtake it.
+    on_way: BTreeMap<(Instant, u64), OnWay>,
     transmitted: u64,
     /// RFC 4737 section 3.3: one more than the largest number that has arrived (`NextExp`).
     expected: u64,
@@ -27,19 +28,19 @@ impl Overtaking {
     /// A packet is transmitted until `end` and arrives then. `pending` is whether the next arrival is in the caller's event queue, and will be whether
     /// the next one then is.
     pub(crate) fn insert(&mut self, packet: Handle, end: Instant, arrival: Moment, pending: &mut bool) {
-        let key = (arrival, self.transmitted);
+        let key = (arrival.at, self.transmitted);
         self.transmitted += 1;
         match self.on_way.first_entry() {
             // An event of its own, before that of the one that was next, which stays.
             Some(mut next) if key < *next.key() => next.get_mut().pending = std::mem::take(pending),
             _ => {}
         }
-        self.on_way.insert(key, OnWay { packet, end, pending: false });
+        self.on_way.insert(key, OnWay { packet, arrival, end, pending: false });
     }
 
     /// When the next packet arrives; [`UNSETTLED`] if there is none.
     pub(crate) fn next_arrival(&self) -> Moment {
-        self.on_way.first_key_value().map_or(UNSETTLED, |((arrival, _), _)| *arrival)
+        self.on_way.first_key_value().map_or(UNSETTLED, |(_, next)| next.arrival)
     }
 
     /// The packet that arrives next, and its number in the order of transmission.

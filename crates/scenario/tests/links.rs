@@ -168,7 +168,10 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
             "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
             "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
         ),
-        ("reverse = true", "link[0].reverse: this must be a table with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper"),
+        (
+            "reverse = true",
+            "link[0].reverse: this must be a table with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper",
+        ),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");

@@ -225,7 +225,9 @@ proptest! {
         let mut also = run(&two, (Ns2Trace::new(&one), PacketTrace::new(&two)));
         prop_assert!(also.observer.1.take().unwrap() == packets);
         let lines = String::from_utf8(also.observer.0.take()).unwrap();
-        agree(&one, &lines, &rows(&Table::read(&packets)), one.duration.as_nanos() as i64);
+        if one.links.iter().all(|link| link.duplicate.is_none()) {
+            agree(&one, &lines, &rows(&Table::read(&packets)), one.duration.as_nanos() as i64);
+        }
         let mut watched = run(&one, Counter::default());
         prop_assert_eq!(everything(&mut watched), whole);
         let seen = &watched.observer;

@@ -50,27 +50,42 @@ impl Twins {
 }
 
 impl<O: Observer> Network<O> {
+    /// Whether a packet may come twice.
+    #[inline(always)]
+    pub(crate) fn copies(&self) -> bool {
+        self.copies
+    }
+
     /// Puts a packet on a link, and behind it a copy if the link makes one.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_with_copy(&mut self, now: Moment, number: usize, handle: Handle) {
-        let port = &mut self.ports[number];
-        if !self.commons[port.link.common as usize].copies() {
-            return self.put(now, number, handle);
-        }
-        if self.packets.alive() >= MOST_PACKETS {
-            self.overflowed.get_or_insert(now.at);
-            return self.put(now, number, handle);
-        }
-        port.meter.duplicated(&self.measured, now.at);
+        let common = self.ports[number].link.common as usize;
         // As it came: what the queue marks is the other.
-        let packet = self.packets.get(handle).clone();
-        self.twins.copied(packet.uid);
-        self.ended.copied += 1;
-        let copy = self.packets.insert(packet);
-        for packet in [handle, copy] {
-            self.put(now, number, packet);
+        let copy = self.commons[common].copies().then(|| self.packets.get(handle).clone());
+        if let Some(copy) = &copy {
+            self.twins.copied(copy.uid);
         }
+        self.put_out_of_the_way(now, number, handle);
+        let Some(copy) = copy else { return };
+        if self.packets.alive() >= MOST_PACKETS {
+            self.twins.others(copy.uid);
+            self.overflowed.get_or_insert(now.at);
+            return;
+        }
+        let meter = &mut self.ports[number].meter;
+        meter.duplicated(&self.measured, now.at);
+        if let Some(flows) = meter.by_flow_mut() {
+            flows.copied(copy.flow);
+        }
+        self.ended.copied += 1;
+        let copy = self.packets.insert(copy);
+        self.put_out_of_the_way(now, number, copy);
+    }
+
+    #[inline(never)]
+    fn put_out_of_the_way(&mut self, now: Moment, number: usize, handle: Handle) {
+        self.put(now, number, handle);
     }
 
     /// A packet has reached its end where another copy of it was before.
