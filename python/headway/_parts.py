@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Times: TypeAlias = str | Sequence[str] | Mapping[str, Value]
 
 # Keys whose tables have a kind.
-_KINDS = frozenset({"queue", "loss", "transport", "send_queue", "source", "attack"})
+_KINDS = frozenset({"queue", "loss", "jitter", "reorder", "transport", "send_queue", "source", "attack"})
 
 
 class Part(Mapping[str, "Value"]):
@@ -88,6 +88,10 @@ class Link(Part):
         by_flow: bool | None = None,
         dialect: str | None = None,
         policer: Mapping[str, Value] | None = None,
+        shaper: Mapping[str, Value] | None = None,
+        jitter: Mapping[str, Value] | None = None,
+        reorder: Mapping[str, Value] | None = None,
+        duplicate: Mapping[str, Value] | None = None,
         reverse: Mapping[str, Value] | None = None,
         changes: Sequence[Mapping[str, Value]] | None = None,
     ) -> None:

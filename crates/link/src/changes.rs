@@ -6,7 +6,6 @@
 
 use headway_units::{Bytes, Duration, Instant, OptionError, Rate};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What changes at an instant.
@@ -81,6 +80,12 @@ impl LinkChanges {
         outages
     }
 
+    /// The delays, since when, of a link that begins with `first`.
+    pub(crate) fn delays(&self, first: Duration) -> Vec<(Instant, Duration)> {
+        let later = self.0.iter().filter_map(|change| Some((Instant::ZERO + change.at, change.delay?)));
+        [(Instant::ZERO, first)].into_iter().chain(later).collect()
+    }
+
     /// In order of time.
     #[must_use]
     pub fn as_slice(&self) -> &[LinkChange] {
@@ -97,19 +102,13 @@ pub(crate) struct Changing {
     rate: Rate,
     /// What the last nanosecond of the last transmission had room for and did not use, in bits times 1e9.
     spare: u128,
-    /// Delays, since when.
-    delays: Vec<(Instant, Duration)>,
-    /// When the packets that have been transmitted and have not arrived had left.
-    ends: VecDeque<Instant>,
-    last_arrival: Instant,
 }
 
 impl Changing {
-    pub(crate) fn new(rate: Rate, delay: Duration, changes: &Arc<LinkChanges>) -> Self {
-        let later = changes.0.iter().filter_map(|change| Some((Instant::ZERO + change.at, change.delay?)));
-        let delays = [(Instant::ZERO, delay)].into_iter().chain(later).collect();
-        let changes = Arc::clone(changes);
-        Self { changes, seen: 0, rate, spare: 0, delays, ends: VecDeque::new(), last_arrival: Instant::ZERO }
+    /// A rate with these changes; with none of them it is constant.
+    pub(crate) fn new(rate: Rate, changes: Option<&Arc<LinkChanges>>) -> Self {
+        let changes = changes.map_or_else(|| Arc::new(LinkChanges(Vec::new())), Arc::clone);
+        Self { changes, seen: 0, rate, spare: 0 }
     }
 
     /// When the next change of the rate comes, and what it is then.
@@ -141,30 +140,11 @@ impl Changing {
             if needs <= until {
                 self.spare = needs.saturating_mul(rate).saturating_sub(left);
                 let end = Instant::from_nanos(at.as_nanos().saturating_add(u64::try_from(needs).unwrap_or(u64::MAX)));
-                self.ends.push_back(end);
                 return end;
             }
             left -= until * rate;
             at = Instant::from_nanos(at.as_nanos() + until as u64);
         }
-    }
-
-    /// When a packet arrives that has left at `end`: not before the one that left before it.
-    pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
-        let known = self.delays.partition_point(|(since, _)| *since <= end);
-        let delay = self.delays.get(known.saturating_sub(1)).map_or(Duration::ZERO, |(_, delay)| *delay);
-        self.last_arrival = self.last_arrival.max(end + delay);
-        self.last_arrival
-    }
-
-    /// The first packet of those that have left has arrived.
-    pub(crate) fn arrived(&mut self) {
-        self.ends.pop_front();
-    }
-
-    /// When those have left that have not arrived, in order.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = Instant> + '_ {
-        self.ends.iter().copied()
     }
 }
 
@@ -192,7 +172,7 @@ mod tests {
             delay: delay.map(ms),
         };
         let changes = LinkChanges::new(changes.iter().map(change).collect()).unwrap();
-        Changing::new(mbps(rate), ms(10), &Arc::new(changes))
+        Changing::new(mbps(rate), Some(&Arc::new(changes)))
     }
 
     /// 1000 B are 8 ms at 1 Mb/s.
@@ -208,14 +188,6 @@ mod tests {
         // One that comes in an outage waits for its end.
         let mut link = changing(1, &[(20, Some(0), None), (30, Some(4), None)]);
         assert_eq!(link.transmit(at(25), false, size), at(32));
-    }
-
-    #[test]
-    fn a_shorter_delay_overtakes_nothing() {
-        let mut link = changing(8, &[(5, None, Some(30)), (8, None, Some(1))]);
-        for (end, arrives) in [(4, 14), (5, 35), (7, 37), (8, 37), (9, 37), (36, 37), (37, 38)] {
-            assert_eq!(link.arrival(at(end)), at(arrives), "{end}");
-        }
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 use crate::capacity::CapacityTrace;
 use crate::changes::LinkChanges;
+use crate::duplicate::{Duplicate, DuplicateOptions};
+use crate::jitter::JitterOptions;
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
 use crate::queue::{Arrival, Backlog, Decision, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
+use crate::reorder::{self, ReorderOptions};
+use crate::shaper::ShaperOptions;
 use crate::unmarked::Unmarked;
 use crate::varying::Varying;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
@@ -34,6 +38,14 @@ pub struct Config {
     pub loss: Option<LossOptions>,
     /// What is dropped before the queue for its rate.
     pub policer: Option<PolicerOptions>,
+    /// What delays transmissions for its rate. Packets above its burst are dropped.
+    pub shaper: Option<ShaperOptions>,
+    /// How much longer than `delay` packets take.
+    pub jitter: Option<JitterOptions>,
+    /// Which of them overtake others.
+    pub reorder: Option<ReorderOptions>,
+    /// Which packets come twice; who drives the link asks [`Common::copies`].
+    pub duplicate: Option<DuplicateOptions>,
     /// Forces an event at the end of each transmission even where none is needed.
     pub two_events: bool,
     /// Who comes first of what is alike to the last bit.
@@ -44,11 +56,19 @@ impl Config {
     /// Whether links of this configuration may share a [`Common`]: neither their queue nor what is around it remembers anything.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
-        let bare = self.loss.is_none() && self.policer.is_none() && self.capacity.is_none() && self.changes.is_none();
+        let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
+        let varies = self.capacity.is_some() || self.changes.is_some() || self.shaper.is_some();
+        let bare = bare && !varies && self.jitter.is_none() && self.reorder.is_none();
         match &self.queue {
             QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
             _ => false,
         }
+    }
+
+    /// Whether packets may overtake one another on their way: such a link takes two events.
+    #[must_use]
+    pub fn overtakes(&self) -> bool {
+        reorder::overtakes(self.jitter.as_ref(), self.reorder.as_ref())
     }
 }
 
@@ -95,6 +115,7 @@ pub struct Common {
 struct Takers {
     loss: Option<(Loss, Place, Random)>,
     policer: Option<Policer>,
+    duplicate: Option<Duplicate>,
 }
 
 /// A link's random stream.
@@ -106,7 +127,7 @@ impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, overhead, queue, loss, policer, two_events, ties, .. } = config;
+        let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, two_events, ties, .. } = config;
         let facts = LinkFacts { rate: *rate, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
@@ -115,23 +136,25 @@ impl Common {
             (loss, place, random(seed, name, "loss"))
         });
         let policer = policer.as_ref().map(Policer::new);
-        let any = loss.is_some() || policer.is_some();
+        let duplicate = duplicate.as_ref().map(|options| Duplicate::new(options, random(seed, name, "duplicate")));
+        let any = loss.is_some() || policer.is_some() || duplicate.is_some();
+        let mtu = mtu.iter().chain(config.shaper.as_ref().map(|shaper| &shaper.burst)).min();
         let holds = queue.decides_at_departure();
         let mut common = Self {
             rate: *rate,
             delay: *delay,
-            varying: Varying::new(config).map(Box::new),
+            varying: Varying::new(config, seed, name).map(Box::new),
             mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
             overhead: overhead.count(),
             ties: *ties,
-            two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival(),
+            two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival() || config.overtakes(),
             paces: [nothing; 2],
             discipline: Discipline::new(queue, facts),
             holds,
             decisions: VecDeque::new(),
             queue_random: random(seed, name, "queue"),
             refused_s: 0.0,
-            takers: any.then(|| Box::new(Takers { loss, policer })),
+            takers: any.then(|| Box::new(Takers { loss, policer, duplicate })),
             order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
             unmarked: queue.unmarked().map(Box::new),
         };
@@ -159,6 +182,25 @@ impl Common {
         self.two_events
     }
 
+    /// Whether packets may overtake one another: the next arrival is then not that of the first that waits, which may come before it.
+    #[must_use]
+    pub fn overtakes(&self) -> bool {
+        self.varying.as_ref().is_some_and(|varying| varying.overtaking.is_some())
+    }
+
+    /// Whether any packet ever comes twice.
+    #[must_use]
+    pub fn duplicates(&self) -> bool {
+        self.takers.as_ref().is_some_and(|takers| takers.duplicate.is_some())
+    }
+
+    /// Whether the packet that comes now comes twice: to be asked once of each before it is offered, and not of a copy, which is to be offered right
+    /// behind it.
+    pub fn copies(&mut self) -> bool {
+        let duplicate = self.takers.as_mut().and_then(|takers| takers.duplicate.as_mut());
+        duplicate.is_some_and(Duplicate::copies)
+    }
+
     /// What a packet of this size takes.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u32) -> &Pace {
@@ -175,8 +217,7 @@ impl Common {
 
     /// Where the rate varies: when a packet has left that is first from `start` on, and when it arrives.
     pub(crate) fn opportunity(&mut self, start: Instant, waited: bool, bytes: u32) -> Option<(Instant, Instant)> {
-        let on_wire = u64::from(bytes) + self.overhead;
-        Some(self.varying.as_mut()?.transmit(start, waited, on_wire))
+        Some(self.varying.as_mut()?.transmit(start, waited, bytes, self.overhead))
     }
 
     fn new_pace(&self, bytes: u32) -> Pace {

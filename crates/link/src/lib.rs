@@ -6,15 +6,23 @@
 //! [`Pool`]; what links of one kind have in common is a [`Common`]. A [`Host`] is where receiving takes time.
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod capacity;
 mod changes;
 mod common;
+mod correlated;
+mod duplicate;
 mod host;
+pub mod jitter;
 mod link;
 pub mod loss;
+mod overtaking;
 mod policer;
 mod pool;
+mod propagation;
 pub mod queue;
+pub mod reorder;
+mod shaper;
 mod sublist;
 mod unmarked;
 mod varying;
@@ -22,9 +30,13 @@ mod varying;
 pub use capacity::{CapacityTrace, CapacityTraceError};
 pub use changes::{LinkChange, LinkChanges};
 pub use common::{Common, Config};
+pub use duplicate::DuplicateOptions;
 pub use host::{Host, HostOptions};
+pub use jitter::JitterOptions;
 pub use link::{Delivery, Link, Offer, Transmission};
 pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
 pub use queue::{Decision, QueueOptions};
+pub use reorder::ReorderOptions;
+pub use shaper::ShaperOptions;

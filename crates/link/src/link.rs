@@ -1,4 +1,4 @@
-//! One direction of a link: loss, policer, queue, transmitter, propagation.
+//! One direction of a link: loss, policer, queue, shaper, transmitter, propagation.
 //!
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
@@ -47,7 +47,7 @@ pub struct Link {
     pub common: u32,
     /// Whether the end of its transmission is in the event queue: the caller's note.
     pub departure_pending: bool,
-    /// Whether its next arrival is in the event queue: the caller's note.
+    /// Whether its next arrival is in the event queue: the caller's note. A packet that overtakes the next one clears it, and its arrival is an event more.
     pub arrival_pending: bool,
     /// Whether anything has been transmitted yet.
     begun: bool,
@@ -268,11 +268,13 @@ impl Link {
         let size = slot.item.size();
         let (start, end, arrival) = self.transmit(common, history, now, idle, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
-        match pool.slot_mut(self.last) {
-            Some(before) => (before.next, before.next_arrival) = (packet, arrival),
-            None => (self.first, self.first_arrival) = (packet, arrival),
+        if !self.may_overtake(common, packet, end, arrival) {
+            match pool.slot_mut(self.last) {
+                Some(before) => (before.next, before.next_arrival) = (packet, arrival),
+                None => (self.first, self.first_arrival) = (packet, arrival),
+            }
+            (self.last, self.last_begun) = (packet, packet);
         }
-        (self.last, self.last_begun) = (packet, packet);
         let size = Bytes::new(u64::from(size));
         on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
     }
@@ -310,7 +312,9 @@ impl Link {
             }
             None => {
                 self.first = packet;
-                self.first_arrival = arrival;
+                if settled.is_some() {
+                    self.first_arrival = arrival;
+                }
             }
         }
         self.last = packet;
@@ -445,12 +449,35 @@ impl Link {
         let size = slot.item.size();
         let (start, end, arrival) = self.transmit(common, history, now, idle, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
-        match pool.slot_mut(before) {
-            Some(before) => before.next_arrival = arrival,
-            None => self.first_arrival = arrival,
+        if !self.may_overtake(common, packet, end, arrival) {
+            match pool.slot_mut(before) {
+                Some(before) => before.next_arrival = arrival,
+                None => self.first_arrival = arrival,
+            }
         }
         let size = Bytes::new(u64::from(size));
         on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
+    }
+
+    /// Two events: where packets may overtake one another, one whose transmission begins leaves the list, which has only what waits.
+    #[inline]
+    fn may_overtake(&mut self, common: &mut Common, packet: Handle, end: Instant, arrival: Moment) -> bool {
+        common.varying.is_some() && self.leave_list(common, packet, end, arrival)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_list(&mut self, common: &mut Common, packet: Handle, end: Instant, arrival: Moment) -> bool {
+        let Some(overtaking) = common.varying.as_mut().and_then(|varying| varying.overtaking.as_mut()) else {
+            return false;
+        };
+        (self.first, self.last_begun) = (self.first_waiting, Handle::NONE);
+        if self.last == packet {
+            self.last = Handle::NONE;
+        }
+        overtaking.insert(packet, end, arrival, &mut self.arrival_pending);
+        self.first_arrival = overtaking.next_arrival();
+        true
     }
 
     /// Two events: takes out the packet that has `ahead` waiting packets before it.
@@ -509,6 +536,39 @@ impl Link {
         if self.first_arrival > now {
             return None;
         }
+        if common.varying.is_some() {
+            return self.arrive_varying(common, pool, now);
+        }
+        let packet = self.take_first(pool)?;
+        if common.loses_behind(now.at) {
+            return Some(Delivery::Lost(packet));
+        }
+        Some(Delivery::Arrived(packet))
+    }
+
+    /// The same where the delay varies.
+    #[cold]
+    #[inline(never)]
+    fn arrive_varying<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
+        let lost = common.loses_behind(now.at);
+        let varying = common.varying.as_mut()?;
+        let Some(overtaking) = &mut varying.overtaking else {
+            varying.propagation.arrived();
+            let packet = self.take_first(pool)?;
+            return Some(if lost { Delivery::Lost(packet) } else { Delivery::Arrived(packet) });
+        };
+        let (packet, number) = overtaking.arrive(&mut self.arrival_pending)?;
+        self.first_arrival = overtaking.next_arrival();
+        Some(match lost {
+            true => Delivery::Lost(packet),
+            false if overtaking.is_reordered(number) => Delivery::Reordered(packet),
+            false => Delivery::Arrived(packet),
+        })
+    }
+
+    /// Takes the first packet off the list, which has arrived.
+    #[inline(always)]
+    fn take_first<T: Item>(&mut self, pool: &mut Pool<T>) -> Option<Handle> {
         let packet = self.first;
         let slot = pool.slot(packet)?;
         self.first = slot.next;
@@ -523,13 +583,7 @@ impl Link {
         if packet == self.last {
             self.last = Handle::NONE;
         }
-        if let Some(varying) = &mut common.varying {
-            varying.arrived();
-        }
-        if common.loses_behind(now.at) {
-            return Some(Delivery::Lost(packet));
-        }
-        Some(Delivery::Arrived(packet))
+        Some(packet)
     }
 
     /// Lets the transmissions end that end before `now`.

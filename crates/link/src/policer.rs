@@ -3,9 +3,8 @@
 //! The bucket holds `burst` bytes of tokens at most, at the start too, and fills at `rate` all the time. A packet that finds its own size in tokens takes
 //! them and passes; another one is dropped and takes none. So over any time t at most `burst` + `rate` t passes, and nothing waits (`tc police`;
 //! RFC 2475 section 2.3.3.4). Nothing is coloured: the meters of RFC 2697 and RFC 2698 are something else.
-//!
-//! Tokens are counted in 1e-9 bit, of which a rate in whole bit/s gains whole ones each nanosecond: nothing is ever rounded.
 
+use crate::bucket::{self, Bucket};
 use headway_units::{Bytes, Instant, OptionError, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -19,67 +18,29 @@ pub struct PolicerOptions {
     pub burst: Bytes,
 }
 
-/// What Ethernet carries, where a link has no MTU of its own.
-const LARGEST_PACKET: Bytes = Bytes::new(1500);
-/// A full bucket is below 2^64 tokens.
-const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
-const TOKENS_A_BYTE: u64 = 8_000_000_000;
-
 impl PolicerOptions {
     /// Ranges that the types do not already keep, for a link with that MTU.
     ///
     /// # Errors
     /// Names the key, what is wrong with it and what would be right.
     pub fn check(&self, mtu: Option<Bytes>) -> Result<(), OptionError> {
-        if self.rate.is_zero() {
-            return Err(OptionError::new(
-                "rate",
-                "a policer of 0bps passes nothing for long: write a rate such as \"2Mbps\"",
-            ));
-        }
-        let least = mtu.unwrap_or(LARGEST_PACKET);
-        if self.burst < least {
-            let message = format!(
-                "a packet of {least} would never pass a burst of {}: write {least} at least, or a smaller mtu for the link",
-                self.burst
-            );
-            return Err(OptionError::new("burst", message));
-        }
-        if self.burst > LARGEST_BURST {
-            return Err(OptionError::new("burst", format!("{} is out of range: at most {LARGEST_BURST}", self.burst)));
-        }
-        Ok(())
+        bucket::check("policer", self.rate, self.burst, mtu)
     }
 }
 
 /// A running policer.
 #[derive(Debug)]
-pub(crate) struct Policer {
-    /// Tokens a nanosecond.
-    rate: u64,
-    /// Tokens of a full bucket.
-    most: u64,
-    tokens: u64,
-    /// When `tokens` was so.
-    at: Instant,
-}
+pub(crate) struct Policer(Bucket);
 
 impl Policer {
     /// Full, at time zero.
     pub(crate) fn new(options: &PolicerOptions) -> Self {
-        let most = options.burst.count().saturating_mul(TOKENS_A_BYTE);
-        Self { rate: options.rate.bits_per_second(), most, tokens: most, at: Instant::ZERO }
+        Self(Bucket::new(options.rate, options.burst))
     }
 
     /// Whether the packet that comes at `now` passes.
     pub(crate) fn passes(&mut self, bytes: u32, now: Instant) -> bool {
-        // What saturates is more than a full bucket.
-        let gained = self.rate.saturating_mul(now.since(self.at).as_nanos());
-        self.tokens = self.tokens.saturating_add(gained).min(self.most);
-        self.at = now;
-        let Some(left) = self.tokens.checked_sub(u64::from(bytes).saturating_mul(TOKENS_A_BYTE)) else { return false };
-        self.tokens = left;
-        true
+        self.0.take(bytes, now)
     }
 }
 

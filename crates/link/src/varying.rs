@@ -1,47 +1,59 @@
-//! A link whose transmissions do not all take size / rate.
+//! A link whose transmissions do not all take size / rate, or whose packets do not all take its delay.
 
 use crate::capacity::Capacity;
 use crate::changes::Changing;
 use crate::common::Config;
-use headway_units::{Bytes, Duration, Instant};
+use crate::overtaking::Overtaking;
+use crate::propagation::Propagation;
+use crate::shaper::Shaper;
+use headway_units::{Bytes, Instant};
 
 /// How its transmissions end instead, and when packets arrive.
 #[derive(Debug)]
-pub(crate) enum Varying {
-    /// At opportunities that were measured.
-    Measured(Capacity, Duration),
-    /// At a rate that changes, as the delay may.
+pub(crate) struct Varying {
+    shaper: Option<Shaper>,
+    speed: Speed,
+    pub(crate) propagation: Propagation,
+    /// The packets on their way, where they may overtake one another; else they are in the link's list.
+    pub(crate) overtaking: Option<Overtaking>,
+}
+
+#[derive(Debug)]
+enum Speed {
+    /// Opportunities that were measured.
+    Measured(Capacity),
+    /// A rate that changes, or does not.
     Changing(Changing),
 }
 
 impl Varying {
     /// What a link of this configuration has; most have none.
-    pub(crate) fn new(config: &Config) -> Option<Self> {
-        if let Some(trace) = &config.capacity {
-            return Some(Self::Measured(Capacity::new(trace), config.delay));
+    pub(crate) fn new(config: &Config, seed: u64, name: &str) -> Option<Self> {
+        let Config { capacity, changes, shaper, jitter, reorder, .. } = config;
+        if capacity.is_none() && changes.is_none() && shaper.is_none() && jitter.is_none() && reorder.is_none() {
+            return None;
         }
-        let changes = config.changes.as_ref()?;
-        Some(Self::Changing(Changing::new(config.rate, config.delay, changes)))
+        let speed = match capacity {
+            Some(trace) => Speed::Measured(Capacity::new(trace)),
+            None => Speed::Changing(Changing::new(config.rate, changes.as_ref())),
+        };
+        Some(Self {
+            shaper: shaper.as_ref().map(Shaper::new),
+            speed,
+            propagation: Propagation::new(config, seed, name),
+            overtaking: config.overtakes().then(Overtaking::default),
+        })
     }
 
     /// When a packet has left and arrives that is first from `start` on: at the instant of the last transmission's end if it `waited` for that.
-    pub(crate) fn transmit(&mut self, start: Instant, waited: bool, on_wire: u64) -> (Instant, Instant) {
-        match self {
-            Self::Measured(capacity, delay) => {
-                let end = capacity.transmit(start, waited, on_wire);
-                (end, end + *delay)
-            }
-            Self::Changing(changing) => {
-                let end = changing.transmit(start, waited, Bytes::new(on_wire));
-                (end, changing.arrival(end))
-            }
-        }
-    }
-
-    /// The first packet of those that have left has arrived.
-    pub(crate) fn arrived(&mut self) {
-        if let Self::Changing(changing) = self {
-            changing.arrived();
-        }
+    pub(crate) fn transmit(&mut self, start: Instant, waited: bool, bytes: u32, overhead: u64) -> (Instant, Instant) {
+        let begin = self.shaper.as_mut().map_or(start, |shaper| shaper.begins(start, bytes));
+        let waited = waited && begin == start;
+        let on_wire = u64::from(bytes) + overhead;
+        let end = match &mut self.speed {
+            Speed::Measured(capacity) => capacity.transmit(begin, waited, on_wire),
+            Speed::Changing(changing) => changing.transmit(begin, waited, Bytes::new(on_wire)),
+        };
+        (end, self.propagation.arrival(end))
     }
 }

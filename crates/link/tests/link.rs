@@ -3,8 +3,9 @@
 
 use headway_link::queue::{codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
 use headway_link::{
-    Common, Config, Decision, Delivery, Item, Link, LossOptions, Offer, PolicerOptions, Pool, QueueOptions,
-    Transmission, loss,
+    Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange, LinkChanges,
+    LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperOptions, Transmission, jitter, loss,
+    reorder,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -21,6 +22,10 @@ fn config(rate: &str, queue: QueueOptions) -> Config {
         queue,
         loss: None,
         policer: None,
+        shaper: None,
+        jitter: None,
+        reorder: None,
+        duplicate: None,
         capacity: None,
         changes: None,
         two_events: false,
@@ -91,6 +96,7 @@ struct Seen {
     marks: Vec<u32>,
     delivered: Vec<(Instant, u32)>,
     lost: Vec<u32>,
+    reordered: Vec<u32>,
     waiting: Vec<(u64, u64)>,
 }
 
@@ -125,6 +131,10 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
         if arrival == Some(now) {
             match link.arrive(&mut common, &mut pool, now) {
                 Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, pool.get(packet).id)),
+                Some(Delivery::Reordered(packet)) => {
+                    seen.delivered.push((now.at, pool.get(packet).id));
+                    seen.reordered.push(pool.get(packet).id);
+                }
                 Some(Delivery::Lost(packet)) => seen.lost.push(pool.get(packet).id),
                 None => unreachable!(),
             }
@@ -387,6 +397,105 @@ fn the_policer_stands_between_the_channel_and_the_queue() {
     let seen = drive(&config, &[0; 6].map(|at| (ms(at), 1000)));
     let full = [3, 4].map(|id| (id, DropCause::QueueFull));
     assert_eq!(seen.drops, [&[(0, DropCause::Channel)], &full[..], &[(5, DropCause::Policer)]].concat());
+}
+
+/// RFC 2475 section 2.3.3.3. 1 Mb/s and 2000 B on a link of 8 Mb/s and 10 ms: packets of 1000 B take 1 ms, and tokens for one 8 ms. Two go at once; the third
+/// has 1 of 8 ms of tokens when it leaves the queue at 2 ms, which it does at once: it is in the transmitter. What is above the burst would never go.
+#[test]
+fn a_shaper_delays_what_is_above_its_rate() {
+    for two_events in [false, true] {
+        let mut config = Config { two_events, ..config("8Mbps", droptail(2)) };
+        config.shaper = Some(ShaperOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(2000) });
+        let seen = drive(
+            &config,
+            &[(ms(0), 1000), (ms(0), 1000), (ms(0), 1000), (ms(0), 2001), (ms(3), 1000), (ms(3), 1000), (ms(3), 1000)],
+        );
+        assert_eq!(seen.drops, [(3, DropCause::TooBig), (6, DropCause::QueueFull)]);
+        let delivered = [(11, 0), (12, 1), (19, 2), (27, 4), (35, 5)];
+        assert_eq!(seen.delivered, delivered.map(|(at, id)| (ms(at), id)));
+    }
+}
+
+/// What jitter or hold draw does not hang on the others: each has a stream of its own.
+#[test]
+fn each_impairment_has_its_own_draws() {
+    let packets: Vec<_> = (0..400).map(|n| (ms(n * 5), 1000)).collect();
+    let delays = |config: &Config| {
+        let mut delivered = drive(config, &packets).delivered;
+        delivered.sort_by_key(|(_, id)| *id);
+        let delay = |(at, id): (Instant, u32)| at.since(packets[id as usize].0).as_nanos() - 14_000_000;
+        delivered.into_iter().map(delay).collect::<Vec<_>>()
+    };
+    let plain = config("2Mbps", droptail(50));
+    let jittery = Config { jitter: Some(free_jitter(20)), ..plain.clone() };
+    let reordering = Config { reorder: Some(held_back(0.2, 15)), ..plain.clone() };
+    let both = Config { reorder: reordering.reorder.clone(), ..jittery.clone() };
+    let duplicate = Some(DuplicateOptions { probability: Probability::ONE, correlation: Probability::ZERO });
+    let all = Config { duplicate, ..both.clone() };
+    let (jitter, held) = (delays(&jittery), delays(&reordering));
+    assert!(
+        jitter.iter().any(|extra| *extra > 10_000_000)
+            && held.iter().filter(|extra| **extra == 15_000_000).count() > 50
+    );
+    let sums: Vec<u64> = jitter.iter().zip(&held).map(|(jitter, held)| jitter + held).collect();
+    assert_eq!((delays(&both), delays(&all)), (sums.clone(), sums));
+}
+
+fn free_jitter(most: u64) -> JitterOptions {
+    let most = Duration::from_millis(most);
+    JitterOptions::Uniform(jitter::uniform::Options {
+        most,
+        keeps_order: false,
+        ..jitter::uniform::Options::preset(Dialect::Rfc)
+    })
+}
+
+fn kept_jitter(mean: u64) -> JitterOptions {
+    let mean = Duration::from_millis(mean);
+    JitterOptions::Exponential(jitter::exponential::Options {
+        mean,
+        ..jitter::exponential::Options::preset(Dialect::Rfc)
+    })
+}
+
+fn held_back(probability: f64, by: u64) -> ReorderOptions {
+    let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(by));
+    ReorderOptions::HeldBack(reorder::held_back::Options {
+        probability,
+        by,
+        ..reorder::held_back::Options::preset(Dialect::Rfc)
+    })
+}
+
+fn let_ahead(probability: f64, by: u64) -> ReorderOptions {
+    let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(by));
+    ReorderOptions::LetAhead(reorder::let_ahead::Options {
+        probability,
+        by,
+        ..reorder::let_ahead::Options::preset(Dialect::Rfc)
+    })
+}
+
+fn overtaking_strategy() -> impl Strategy<Value = (Option<JitterOptions>, Option<ReorderOptions>)> {
+    prop_oneof![
+        Just((Some(free_jitter(30)), None)),
+        Just((None, Some(held_back(0.2, 12)))),
+        Just((None, Some(let_ahead(0.3, 7)))),
+        Just((Some(kept_jitter(4)), Some(held_back(0.3, 20)))),
+        Just((Some(free_jitter(9)), Some(let_ahead(0.1, 7)))),
+    ]
+}
+
+/// 4 ms of packets at 2 Mb/s, each second of which is held back by 9 ms: RFC 4737 section 3.3, by what has arrived before.
+#[test]
+fn the_reordered_are_those_that_arrive_behind_a_later_one() {
+    let ReorderOptions::HeldBack(every) = held_back(1.0, 9) else { unreachable!() };
+    let reorder = Some(ReorderOptions::HeldBack(reorder::held_back::Options { gap: 2, ..every }));
+    let config = Config { reorder, ..config("2Mbps", droptail(50)) };
+    let seen = drive(&config, &[(ms(0), 1000); 6]);
+    let order = [(14, 0), (22, 2), (27, 1), (30, 4), (35, 3), (43, 5)];
+    assert_eq!(seen.delivered, order.map(|(at, id)| (ms(at), id)));
+    assert_eq!(seen.reordered, [1, 3]);
 }
 
 fn class_strategy() -> impl Strategy<Value = Vec<red::Class>> {
@@ -678,6 +787,9 @@ proptest! {
         gaps in prop::collection::vec((0u64..5, prop_oneof![Just(250u64), Just(500), Just(1000), 40u64..1500]), 1..120),
         lossy: bool,
         policed: bool,
+        shaped: bool,
+        jittery: bool,
+        changing: bool,
         before: bool,
     ) {
         let mut now = 0;
@@ -692,6 +804,15 @@ proptest! {
         }
         one.mtu = before.then(|| Bytes::new(1200));
         one.policer = policed.then(|| PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(1500) });
+        one.shaper = shaped.then(|| ShaperOptions { rate: "1500kbps".parse().unwrap(), burst: Bytes::new(2000) });
+        one.jitter = jittery.then(|| kept_jitter(5));
+        let change = |at, rate: Option<&str>, delay: Option<u64>| LinkChange {
+            at: Duration::from_millis(at),
+            rate: rate.map(|rate| rate.parse().unwrap()),
+            delay: delay.map(Duration::from_millis),
+        };
+        let changes = vec![change(20, Some("0bps"), Some(3)), change(45, Some("1Mbps"), None), change(90, None, Some(12))];
+        one.changes = changing.then(|| std::sync::Arc::new(LinkChanges::new(changes).unwrap()));
         let two = Config { two_events: true, ..one.clone() };
         let (one, two) = (drive(&one, &packets), drive(&two, &packets));
         prop_assert_eq!(one, two);
@@ -764,6 +885,51 @@ proptest! {
         once.dedup();
         prop_assert_eq!(once.len(), seen.marks.len(), "no packet is marked twice");
         prop_assert!(seen.marks.iter().all(|mark| seen.delivered.iter().any(|(_, id)| id == mark)));
+    }
+
+    /// Packets that overtake: the queue, the transmissions and who is lost are those of a link without; each packet that is not dropped arrives once, and the
+    /// reordered are those that arrive behind a later one.
+    #[test]
+    fn packets_that_overtake_are_conserved(
+        queue in prop_oneof![queue_strategy(), held_strategy()],
+        (jitter, reorder) in overtaking_strategy(),
+        gaps in prop::collection::vec((0u64..12, prop_oneof![Just(250u64), Just(1000), 40u64..1500]), 1..150),
+        lossy: bool,
+        shaped: bool,
+        scheduled: bool,
+    ) {
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().map(|(gap, size)| { now += gap; (ms(now), *size) }).collect();
+        let moments: Vec<_> = packets.iter().map(|(at, size)| {
+            let moment = if scheduled { Moment::scheduled(at.as_secs_f64(), 0) } else { when(*at, Class::Source) };
+            (moment, *size)
+        }).collect();
+        let mut config = Config { two_events: true, ..config("1Mbps", queue) };
+        config.ties = if scheduled { Ties::Scheduled } else { Ties::Drawn };
+        config.shaper = shaped.then(|| ShaperOptions { rate: "900kbps".parse().unwrap(), burst: Bytes::new(2000) });
+        // Whole nanoseconds there too.
+        let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
+        config.changes = Some(std::sync::Arc::new(LinkChanges::new(vec![last]).unwrap()));
+        config.loss = lossy.then(|| LossOptions::Bernoulli(loss::bernoulli::Options {
+            probability: Probability::new(0.2).unwrap(),
+            place: loss::Place::AfterTransmission,
+            changes: Vec::new(),
+        }));
+        let plain = drive_moments(&config, &moments);
+        let seen = drive_moments(&Config { jitter, reorder, ..config }, &moments);
+        prop_assert_eq!((&seen.transmissions, &seen.drops, &seen.waiting), (&plain.transmissions, &plain.drops, &plain.waiting));
+        prop_assert_eq!(seen.delivered.len() + seen.lost.len() + seen.drops.len(), packets.len());
+        prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));
+        let order: Vec<u32> = seen.transmissions.iter().map(|(id, _)| *id).collect();
+        let number = |id: u32| order.iter().position(|other| *other == id).unwrap();
+        let (mut most, mut reordered) = (None, Vec::new());
+        for (_, id) in &seen.delivered {
+            if most.is_some_and(|most| number(*id) < most) {
+                reordered.push(*id);
+            }
+            most = most.max(Some(number(*id)));
+        }
+        prop_assert_eq!(seen.reordered, reordered);
     }
 
     /// Classes of which no packet is change nothing, and where all packets are marked none is dropped early: whatever is lost, the queue was full

@@ -72,6 +72,8 @@ pub struct ByFlow {
 #[derive(Clone, Debug, Default)]
 struct Counts {
     total_arrived: u64,
+    /// Copies that the link made.
+    copied: u64,
     total_dropped: u64,
     arrived: u64,
     dropped: DropCounts,
@@ -104,11 +106,17 @@ impl ByFlow {
         counts.arrived += u64::from(measured.holds(now));
     }
 
+    /// The link has made a copy of a packet of the flow, and is offered that now.
+    pub fn copied(&mut self, flow: FlowId) {
+        self.of(flow).copied += 1;
+    }
+
     /// A packet of the flow was dropped at `now`, before its transmission.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
         let counts = self.of(flow);
         counts.total_dropped += 1;
-        let waiting_and_begun = (counts.total_arrived + counts.lost_behind).saturating_sub(counts.total_dropped);
+        let waiting_and_begun =
+            (counts.total_arrived + counts.copied + counts.lost_behind).saturating_sub(counts.total_dropped);
         if counts.holes.back() != Some(&waiting_and_begun) {
             counts.holes.push_back(waiting_and_begun);
         }

@@ -75,8 +75,11 @@ pub struct FlowSummary {
     pub sent_packets: u64,
     /// Those of them that arrived.
     pub received_packets: u64,
-    /// Those of them that were lost, by cause.
+    /// Those of them that were lost, by cause: of which no copy arrived.
     pub lost_packets: DropCounts,
+    /// Copies that links made of them and that arrived, beside the first arrival of each.
+    #[serde(default, skip_serializing_if = "crate::link::is_zero")]
+    pub duplicate_packets: u64,
     /// Those of them still under way at the end.
     pub in_flight_packets: u64,
     /// Wire bits that arrived in the interval, by its length, in bit/s.
@@ -141,8 +144,8 @@ struct Timeliness {
 }
 
 /// Counts what happens to one flow's packets; about 400 bytes, and 256 more for each power of two between its shortest
-/// and its longest delay. Events come in the order of their time. The network neither copies nor invents packets: what
-/// is received or lost was sent, and ends once.
+/// and its longest delay. Events come in the order of their time. The network invents no packets: what is received or lost was sent, and ends once.
+/// What is a copy is told apart.
 ///
 /// Two cache lines for what arrives, one for what is sent and acknowledged; what few packets change is elsewhere.
 #[derive(Clone, Debug)]
@@ -172,6 +175,7 @@ struct Rest {
     timeliness: [Timeliness; MediaKind::ALL.len()],
     lost: DropCounts,
     total_lost_packets: u64,
+    duplicates: u64,
     send_queue: Option<Box<SendQueueMeter>>,
     sessions: Option<Box<SessionMeter>>,
     pages: Option<Box<PageMeter>>,
@@ -324,6 +328,20 @@ impl FlowMeter {
         self.delays.record(transit);
     }
 
+    /// A copy of `packet`, which has arrived before, arrived at `now`: its bytes came, and nothing else.
+    pub fn duplicate(&mut self, now: Instant, packet: &FlowPacket) {
+        let from = self.measured.from;
+        self.total_received_bytes += u64::from(packet.wire_bytes);
+        if now < from {
+            self.earlier_bytes = self.total_received_bytes;
+        } else if let Some(bin) = self.bins.add(now.since(from), packet.wire_bytes) {
+            self.rest().closed_bins.add(bin);
+        }
+        if packet.sent_at >= from {
+            self.rest().duplicates += 1;
+        }
+    }
+
     /// `packet` will never arrive, because of `cause`.
     pub fn lost(&mut self, packet: &FlowPacket, cause: DropCause) {
         let counts = packet.sent_at >= self.measured.from;
@@ -385,6 +403,7 @@ impl FlowMeter {
             sent_packets: self.sent,
             received_packets: received,
             lost_packets: rest.lost,
+            duplicate_packets: rest.duplicates,
             in_flight_packets: self.sent.saturating_sub(received + lost),
             throughput_bps: rate(self.total_received_bytes - self.earlier_bytes),
             goodput_bps: rate(self.goodput_bytes),

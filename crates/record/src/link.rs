@@ -36,6 +36,12 @@ pub struct LinkSummary {
     pub dropped_packets: DropCounts,
     /// Packets that it marked (ECN CE).
     pub marked_packets: u64,
+    /// Copies of packets that it made; they are not among the offered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicated_packets: u64,
+    /// Packets that came out behind a later one (RFC 4737 section 3.3).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reordered_packets: u64,
     /// Time average of the packets that wait, without the one in service.
     pub mean_queue_packets: f64,
     /// Time average of the bytes that wait, without those of the packet in service.
@@ -49,6 +55,11 @@ pub struct LinkSummary {
     /// The flows that came there, in the order of the scenario, if the link counts by flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<LinkFlowSummary>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// RED's average as a step function of time.
@@ -81,6 +92,8 @@ struct Rest {
     waiting_packet_nanos: u128,
     waiting_byte_nanos: u128,
     marked: u64,
+    duplicated: u64,
+    reordered: u64,
     dropped: DropCounts,
     total_dropped_packets: u64,
     /// Arrivals before what is measured.
@@ -153,6 +166,18 @@ impl LinkMeter {
     pub fn marked(&mut self, measured: &Measured, now: Instant) {
         let measures = measured.holds(now);
         self.rest().marked += u64::from(measures);
+    }
+
+    /// A copy of a packet was made at `now`, which is offered next.
+    pub fn duplicated(&mut self, measured: &Measured, now: Instant) {
+        let measures = measured.holds(now);
+        self.rest().duplicated += u64::from(measures);
+    }
+
+    /// A packet came out at `now` behind a later one.
+    pub fn reordered(&mut self, measured: &Measured, now: Instant) {
+        let measures = measured.holds(now);
+        self.rest().reordered += u64::from(measures);
     }
 
     /// `packets` wait (without the one in service) right after an arrival at `now`.
@@ -244,6 +269,8 @@ impl LinkMeter {
             arrived_packets: if self.measures { self.arrived - rest.arrived_before } else { 0 },
             dropped_packets: rest.dropped,
             marked_packets: rest.marked,
+            duplicated_packets: rest.duplicated,
+            reordered_packets: rest.reordered,
             mean_queue_packets: mean(rest.waiting_packet_nanos as f64),
             mean_queue_bytes: mean(rest.waiting_byte_nanos as f64),
             peak_queue_packets: u64::from(self.peak),

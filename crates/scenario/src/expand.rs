@@ -10,11 +10,15 @@ use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{
-    AttackerTable, Events, FlowTable, Instead, LinkTable, LinksTable, NodeTable, ScenarioTable, StartTable,
+    AttackerTable, Events, FlowTable, Instead, LinkTable, LinksTable, NodeTable, ReverseTable, ScenarioTable,
+    StartTable,
 };
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
-use headway_link::{CapacityTrace, LinkChange, LinkChanges, LossOptions};
+use headway_link::{
+    CapacityTrace, DuplicateOptions, JitterOptions, LinkChange, LinkChanges, LossOptions, PolicerOptions,
+    ReorderOptions, ShaperOptions, reorder,
+};
 use headway_media::SendQueueOptions;
 use headway_units::{Dialect, Duration, Instant, Rate, Ties};
 use std::collections::BTreeSet;
@@ -131,8 +135,18 @@ fn links(
         let loss_back = Instead::or(reverse.and_then(|reverse| reverse.loss.as_ref()), loss.clone(), |loss| {
             loss_of(reader, &path.key("reverse").key("loss"), &loss.options, traces)
         });
-        let policer_back =
-            Instead::or(reverse.and_then(|reverse| reverse.policer.as_ref()), table.policer, |policer| *policer);
+        let around = Around {
+            loss,
+            policer: table.policer,
+            shaper: table.shaper,
+            jitter: table.jitter.as_ref().map(|jitter| jitter.options.clone()),
+            reorder: table.reorder.as_ref().map(|reorder| reorder.options.clone()),
+            duplicate: table.duplicate,
+        };
+        let around_back = around.back(reverse, loss_back);
+        if table.events == Some(Events::One) && (around.overtakes() || around_back.overtakes()) {
+            reader.wrong(&path.key("events"), "packets that overtake others take two events: leave events out");
+        }
         let speed = capacity_of(reader, &path.key("capacity"), table.capacity.as_deref(), traces)
             .or(table.rate.map(|rate| (rate, None)));
         let path_back = path.key("reverse").key("capacity");
@@ -153,9 +167,10 @@ fn links(
         }
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let there = (a, b, &speed, &changes, &loss, table.policer);
-            let ways = [there, (b, a, &speed_back, &changes_back, &loss_back, policer_back)];
-            for (from, to, (rate, capacity), changes, loss, policer) in ways.into_iter().take(directions) {
+            let there = (a, b, &speed, &changes, &around);
+            let ways = [there, (b, a, &speed_back, &changes_back, &around_back)];
+            for (from, to, (rate, capacity), changes, around) in ways.into_iter().take(directions) {
+                let Around { loss, policer, shaper, jitter, reorder, duplicate } = around.clone();
                 let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
@@ -173,8 +188,12 @@ fn links(
                     mtu: table.mtu,
                     overhead: table.overhead,
                     queue: Arc::clone(&queue),
-                    loss: loss.clone(),
+                    loss,
                     policer,
+                    shaper,
+                    jitter,
+                    reorder,
+                    duplicate,
                     two_events,
                     by_flow: table.by_flow,
                 });
@@ -182,6 +201,38 @@ fn links(
         }
     }
     Some(links)
+}
+
+/// What a direction has around its queue.
+#[derive(Clone)]
+struct Around {
+    loss: Option<Arc<LossOptions>>,
+    policer: Option<PolicerOptions>,
+    shaper: Option<ShaperOptions>,
+    jitter: Option<JitterOptions>,
+    reorder: Option<ReorderOptions>,
+    duplicate: Option<DuplicateOptions>,
+}
+
+impl Around {
+    /// What the way back has, with that loss.
+    fn back(&self, reverse: Option<&ReverseTable>, loss: Option<Arc<LossOptions>>) -> Self {
+        let there = self.clone();
+        let Some(reverse) = reverse else { return Self { loss, ..there } };
+        Self {
+            loss,
+            policer: Instead::or(reverse.policer.as_ref(), there.policer, |policer| *policer),
+            shaper: Instead::or(reverse.shaper.as_ref(), there.shaper, |shaper| *shaper),
+            jitter: Instead::or(reverse.jitter.as_ref(), there.jitter, |jitter| jitter.options.clone()),
+            reorder: Instead::or(reverse.reorder.as_ref(), there.reorder, |reorder| reorder.options.clone()),
+            duplicate: Instead::or(reverse.duplicate.as_ref(), there.duplicate, |duplicate| *duplicate),
+        }
+    }
+
+    /// Whether packets may overtake one another.
+    fn overtakes(&self) -> bool {
+        reorder::overtakes(self.jitter.as_ref(), self.reorder.as_ref())
+    }
 }
 
 /// What the channel loses, with the trace that it names; if that cannot be read, it is told.

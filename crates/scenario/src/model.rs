@@ -5,7 +5,10 @@ use crate::dscp::FlowDscp;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::loss::{Loss, Place};
-use headway_link::{CapacityTrace, HostOptions, LinkChanges, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{
+    CapacityTrace, DuplicateOptions, HostOptions, JitterOptions, LinkChanges, LossOptions, PolicerOptions,
+    QueueOptions, ReorderOptions, ShaperOptions,
+};
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate, Ties};
 use std::sync::Arc;
@@ -68,6 +71,14 @@ pub struct Link {
     pub loss: Option<Arc<LossOptions>>,
     /// What is dropped before the queue for its rate.
     pub policer: Option<PolicerOptions>,
+    /// What delays transmissions for its rate.
+    pub shaper: Option<ShaperOptions>,
+    /// How much longer than `delay` packets take.
+    pub jitter: Option<JitterOptions>,
+    /// Which packets overtake others.
+    pub reorder: Option<ReorderOptions>,
+    /// Which packets come twice.
+    pub duplicate: Option<DuplicateOptions>,
     /// Whether the link must be simulated with a departure event of its own, besides the arrival.
     pub two_events: bool,
     /// Whether the record counts by flow there.
@@ -110,6 +121,10 @@ impl Link {
             queue: (*self.queue).clone(),
             loss: self.loss.as_deref().cloned(),
             policer: self.policer,
+            shaper: self.shaper,
+            jitter: self.jitter.clone(),
+            reorder: self.reorder.clone(),
+            duplicate: self.duplicate,
             two_events: self.two_events,
             ties,
         }

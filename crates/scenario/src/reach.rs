@@ -108,6 +108,10 @@ mod tests {
             queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap().into(),
             loss: None,
             policer: None,
+            shaper: None,
+            jitter: None,
+            reorder: None,
+            duplicate: None,
             two_events: false,
             by_flow: false,
         }

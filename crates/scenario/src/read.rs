@@ -212,6 +212,10 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     };
     let loss = open.options("loss", dialect, &VOCABULARY.loss);
     let policer = crate::policer::read(&mut open, mtu);
+    let shaper = crate::shaper::read(&mut open, mtu);
+    let jitter = open.options("jitter", dialect, &VOCABULARY.jitter);
+    let reorder = open.options("reorder", dialect, &VOCABULARY.reorder);
+    let duplicate = crate::duplicate::read(&mut open);
     let reverse = crate::reverse::read(&mut open, dialect, mtu, (rate, delay));
     if capacity.is_none() {
         rate?;
@@ -232,6 +236,10 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         queue: queue?,
         loss,
         policer,
+        shaper,
+        jitter,
+        reorder,
+        duplicate,
         reverse,
     })
 }

@@ -25,6 +25,10 @@ pub(crate) fn read(
         capacity,
         loss: instead(&mut table, "loss", |table| table.options("loss", dialect, &VOCABULARY.loss)),
         policer: instead(&mut table, "policer", |table| crate::policer::read(table, mtu)),
+        shaper: instead(&mut table, "shaper", |table| crate::shaper::read(table, mtu)),
+        jitter: instead(&mut table, "jitter", |table| table.options("jitter", dialect, &VOCABULARY.jitter)),
+        reorder: instead(&mut table, "reorder", |table| table.options("reorder", dialect, &VOCABULARY.reorder)),
+        duplicate: instead(&mut table, "duplicate", crate::duplicate::read),
     })
 }
 

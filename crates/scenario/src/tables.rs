@@ -2,7 +2,10 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LinkChange, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{
+    DuplicateOptions, HostOptions, JitterOptions, LinkChange, LossOptions, PolicerOptions, QueueOptions,
+    ReorderOptions, ShaperOptions,
+};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
 use schemars::JsonSchema;
@@ -165,6 +168,18 @@ pub(crate) struct LinkTable {
     /// What is dropped before the queue for its rate, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policer: Option<PolicerOptions>,
+    /// What delays transmissions for its rate, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shaper: Option<ShaperOptions>,
+    /// How much longer than delay packets take, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jitter: Option<Chosen<JitterOptions>>,
+    /// Which packets overtake others, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reorder: Option<Chosen<ReorderOptions>>,
+    /// Which packets come twice, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duplicate: Option<DuplicateOptions>,
     /// What is otherwise on the way back, from the second end to the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<ReverseTable>,
@@ -186,6 +201,18 @@ pub(crate) struct ReverseTable {
     /// What is dropped before the queue for its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policer: Option<Instead<PolicerOptions>>,
+    /// What delays transmissions for its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shaper: Option<Instead<ShaperOptions>>,
+    /// How much longer than delay packets take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jitter: Option<Instead<Chosen<JitterOptions>>>,
+    /// Which packets overtake others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reorder: Option<Instead<Chosen<ReorderOptions>>>,
+    /// Which packets come twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duplicate: Option<Instead<DuplicateOptions>>,
 }
 
 /// Something else, or `false` for nothing.

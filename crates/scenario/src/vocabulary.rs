@@ -11,7 +11,10 @@ use crate::tables::{
 use crate::transport::Transport;
 use crate::vary::SeedsTable;
 use headway_attack::AttackOptions;
-use headway_link::{HostOptions, LossOptions, PolicerOptions, QueueOptions};
+use headway_link::{
+    DuplicateOptions, HostOptions, JitterOptions, LossOptions, PolicerOptions, QueueOptions, ReorderOptions,
+    ShaperOptions,
+};
 use headway_media::{SendQueueOptions, SourceOptions};
 use headway_units::SchemaRegistry;
 use schemars::JsonSchema;
@@ -29,6 +32,8 @@ pub(crate) struct Vocabulary {
     pub(crate) clock: Keys,
     pub(crate) link: Keys,
     pub(crate) policer: Keys,
+    pub(crate) shaper: Keys,
+    pub(crate) duplicate: Keys,
     pub(crate) reverse: Keys,
     pub(crate) flow: Keys,
     pub(crate) attacker: Keys,
@@ -39,6 +44,8 @@ pub(crate) struct Vocabulary {
     pub(crate) dscp: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
+    pub(crate) jitter: KindKeys,
+    pub(crate) reorder: KindKeys,
     pub(crate) transport: KindKeys,
     pub(crate) send_queue: KindKeys,
     pub(crate) source: KindKeys,
@@ -53,6 +60,8 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     clock: keys_of::<ClockOptions>(),
     link: keys_of::<LinkTable>(),
     policer: keys_of::<PolicerOptions>(),
+    shaper: keys_of::<ShaperOptions>(),
+    duplicate: keys_of::<DuplicateOptions>(),
     reverse: keys_of::<ReverseTable>(),
     flow: keys_of::<FlowTable>(),
     attacker: keys_of::<AttackerTable>(),
@@ -63,6 +72,8 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     dscp: keys_of::<KindsTable>(),
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),
+    jitter: keys_of_kinds::<JitterOptions>(),
+    reorder: keys_of_kinds::<ReorderOptions>(),
     transport: keys_of_kinds::<Transport>(),
     send_queue: keys_of_kinds::<SendQueueOptions>(),
     source: keys_of_kinds::<SourceOptions>(),

@@ -168,7 +168,10 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
             "reverse = { loss = { kind = \"trace\", file = \"x\" } }",
             "link[0].reverse.loss.file: \"x\" is no loss trace: line 1",
         ),
-        ("reverse = true", "link[0].reverse: this must be a table with the keys capacity, changes, loss, policer"),
+        (
+            "reverse = true",
+            "link[0].reverse: this must be a table with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper",
+        ),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");
@@ -249,4 +252,53 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         let error = with(keys).unwrap_err();
         assert!(error.contains(why), "{keys}:\n{error}");
     }
+}
+
+const IMPAIRED: &str = r#""10ms"
+shaper = { rate = "1Mbps", burst = "15kB" }
+jitter = { kind = "normal", mean = "3ms", deviation = "1ms", correlation = 0.25 }
+reorder = { kind = "held-back", probability = "1%", by = "5ms" }
+duplicate = { probability = "2%" }"#;
+
+/// Each way, but for what `reverse` says, and the same when it is read again.
+#[test]
+fn what_delays_reorders_and_copies_is_there_each_way() {
+    let links = |more: &str| {
+        let loaded = changed("\"10ms\"", &format!("{IMPAIRED}\n{more}")).unwrap();
+        let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+        assert_eq!(again.scenario, loaded.scenario);
+        loaded.scenario.links
+    };
+    let links_of = links("");
+    let of = |link: &headway_scenario::Link| (link.shaper, link.jitter.clone(), link.reorder.clone(), link.duplicate);
+    assert_eq!(of(&links_of[0]), of(&links_of[1]));
+    assert!(links_of[0].shaper.is_some() && links_of[0].duplicate.is_some() && links_of[0].reorder.is_some());
+    let none = links("reverse = { shaper = false, jitter = false, reorder = false, duplicate = false }");
+    assert_eq!((of(&none[0]), of(&none[1])), (of(&links_of[0]), (None, None, None, None)));
+    let other = links("reverse = { jitter = { kind = \"uniform\", most = \"4ms\" }, duplicate = { probability = 1 } }");
+    assert_eq!(other[1].shaper, other[0].shaper);
+    assert!(other[1].jitter != other[0].jitter && other[1].duplicate != other[0].duplicate);
+}
+
+#[test]
+fn what_is_wrong_with_it_is_told_with_its_place() {
+    for (from, to, expected) in [
+        ("\"15kB\"", "\"1kB\"", "link[0].shaper.burst: a packet of 1.5kB would never pass a burst of 1kB"),
+        ("\"1Mbps\"", "\"0bps\"", "link[0].shaper.rate: a shaper of 0bps passes nothing for long"),
+        ("\"normal\"", "\"weibull\"", "link[0].jitter.kind: unknown jitter \"weibull\""),
+        ("deviation = \"1ms\", ", "", "link[0].jitter.deviation: a jitter of 0s is none"),
+        ("= 0.25", "= 1", "link[0].jitter.correlation: with a correlation of 1 nothing would ever change"),
+        ("by = \"5ms\"", "gap = 0, by = \"5ms\"", "link[0].reorder.gap: of 0 packets in a row none can be one"),
+        (", by = \"5ms\"", "", "link[0].reorder.by: packets of which none takes longer stay in order"),
+        ("probability = \"2%\"", "", "link[0].duplicate: the key \"probability\" is missing"),
+        ("\"2%\"", "0", "link[0].duplicate.probability: no packet would come twice"),
+        ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: packets that overtake others take two events"),
+        ("\"2%\" }", "\"2%\", gap = 2 }", "link[0].duplicate: unknown key \"gap\""),
+    ] {
+        let error = changed("\"10ms\"", &IMPAIRED.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+    // Jitter that keeps order, copies and a shaper take no event more.
+    let ordered = IMPAIRED.lines().filter(|line| !line.starts_with("reorder")).collect::<Vec<_>>().join("\n");
+    changed("\"10ms\"", &format!("{ordered}\nevents = \"one\"")).unwrap();
 }

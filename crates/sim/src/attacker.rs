@@ -40,8 +40,8 @@ pub(crate) struct Attacker {
     flow: FlowId,
     routes: AttackerRoutes,
     timer: Timer,
-    /// Packets held back, by when they go on and their number.
-    held: BTreeMap<(Instant, u64), Handle>,
+    /// Packets held back, by when they go on, their number, and their place, as copies have one number.
+    held: BTreeMap<(Instant, u64, usize), Handle>,
     counted: AttackerSummary,
 }
 
@@ -123,7 +123,7 @@ impl Attacker {
                 self.counted.delayed_packets += 1;
                 let packet = network.packet_mut(handle);
                 packet.place = onward;
-                self.held.insert((now.at + delay, packet.uid), handle);
+                self.held.insert((now.at + delay, packet.uid, handle.place()), handle);
             }
             Fate::Taken => {
                 self.counted.taken_packets += 1;
@@ -200,7 +200,7 @@ impl Attacker {
     }
 
     fn arm<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        let held = self.held.first_key_value().map(|(&(at, _), _)| at);
+        let held = self.held.first_key_value().map(|(&(at, ..), _)| at);
         let due = held.into_iter().chain(self.attack.poll_timeout()).min().map(|at| at.max(now.at));
         let owner = Owner { class: Class::Attacker, number: self.number, salt: self.salt };
         self.timer.arm(now, due, owner, &mut network.events);

@@ -194,7 +194,7 @@ impl Flow {
             let packet = network.packet(handle);
             let goodput = self.transport.deliver(now.at, packet.sent, packet);
             if goodput > 0 {
-                let complete = self.completed_by(packet);
+                let complete = self.completed_by(packet, network.copies());
                 self.count_frames(now.at, complete, network);
             }
             if network.judges() {
@@ -233,11 +233,11 @@ impl Flow {
 
     /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
     #[inline(always)]
-    fn completed_by(&mut self, packet: &Packet) -> Option<WrittenFrame> {
+    fn completed_by(&mut self, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
         match &packet.body {
             Body::Tcp(_) => self.transport.poll_frame(),
-            // Nobody makes copies of it.
-            Body::Datagram(Datagram { data, .. }) if data.fragment?.is_whole() => Some(data.frame()),
+            // Where nobody makes copies of it.
+            Body::Datagram(Datagram { data, .. }) if !copies && data.fragment?.is_whole() => Some(data.frame()),
             body => {
                 let data = body.data().filter(|data| data.fragment.is_some())?;
                 self.frames.get_or_insert_default().insert(data)

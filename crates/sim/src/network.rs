@@ -5,6 +5,7 @@ mod fates;
 mod fetch;
 mod hosts;
 mod judged;
+mod twins;
 
 use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
@@ -17,6 +18,7 @@ use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
 use hosts::Hosts;
 use judged::Judged;
 use std::sync::Arc;
+use twins::Twins;
 
 /// One direction of a link with its meter: two cache lines, of which an arrival touches the first.
 #[derive(Debug)]
@@ -84,11 +86,16 @@ pub(crate) struct Network<O> {
     overflowed: Option<Instant>,
     /// Whether the end of a transmission is an event on any link.
     departures: bool,
+    /// Whether any link copies packets.
+    copies: bool,
+    twins: Twins,
 }
 
 /// How many packets have ended, and how.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ended {
+    /// Copies that links have made.
+    copied: u64,
     delivered: u64,
     dropped: u64,
 }
@@ -116,6 +123,8 @@ impl<O: Observer> Network<O> {
         let dscp: Vec<_> = scenario.flows.iter().map(|flow| flow.dscp).collect();
         Self {
             departures: commons.iter().any(Common::two_events),
+            copies: commons.iter().any(Common::duplicates),
+            twins: Twins::default(),
             events: EventQueue::new(scenario.ties),
             observer,
             flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(&measured)).collect(),
@@ -174,13 +183,24 @@ impl<O: Observer> Network<O> {
     /// Offers the packet to the link that its route names next.
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
+        let Port { meter, .. } = &mut self.ports[number];
+        meter.arrived(&self.measured, now.at);
+        if meter.counts_by_flow() {
+            arrived_of_flow(meter, &self.measured, now.at, self.packets.get(handle));
+        }
+        if self.copies {
+            self.offer_with_copy(now, number, handle);
+        } else {
+            self.put(now, number, handle);
+        }
+    }
+
+    /// Puts a packet on a link.
+    #[inline(always)]
+    fn put(&mut self, now: Moment, number: usize, handle: Handle) {
         let Port { link, meter } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
         let measured = &*self.measured;
-        meter.arrived(measured, now.at);
-        if meter.counts_by_flow() {
-            arrived_of_flow(meter, measured, now.at, self.packets.get(handle));
-        }
         if O::HOPS {
             // Who looks at the queue shall see it as it is.
             link.settle(common, &mut self.packets, now);
@@ -298,6 +318,10 @@ impl<O: Observer> Network<O> {
         self.schedule_arrival(number);
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
+            Delivery::Reordered(handle) => {
+                self.ports[number].meter.reordered(&self.measured, now.at);
+                handle
+            }
             Delivery::Lost(handle) => {
                 self.drop(now.at, number, handle, DropCause::Channel, LinkEvent::Drop);
                 return None;
@@ -355,6 +379,9 @@ impl<O: Observer> Network<O> {
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let packet = self.packets.get(handle);
+        if self.copies && self.twins.arrives(packet.uid) {
+            return self.arrived_again(now, handle);
+        }
         if packet.forward {
             let received = flow_packet(packet);
             self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);

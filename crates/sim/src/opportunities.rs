@@ -37,7 +37,8 @@ impl Opportunities {
     fn arrives(&mut self, now: Instant, packet: &Packet) {
         let index = self.uids.binary_search(&packet.uid).ok();
         if let Some(opportunity) = index.and_then(|index| self.all.get_mut(index)) {
-            opportunity.arrives = Some(now);
+            // Of copies the first.
+            opportunity.arrives.get_or_insert(now);
         }
     }
 }
@@ -60,7 +61,9 @@ impl Observer for Opportunities {
         }
         let (starts, ends) = self.ends.get(link).copied().unwrap_or_default();
         match event {
-            LinkEvent::Enqueue | LinkEvent::Lost if starts && self.all.len() < MOST_PACKETS => {
+            LinkEvent::Enqueue | LinkEvent::Lost
+                if starts && self.all.len() < MOST_PACKETS && self.uids.last() != Some(&packet.uid) =>
+            {
                 self.uids.push(packet.uid);
                 self.all.push(Opportunity { at: now, arrives: None });
             }

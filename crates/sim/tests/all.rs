@@ -19,6 +19,7 @@ mod fairness;
 mod fingerprints;
 mod frames;
 mod hosts;
+mod impaired;
 mod liveness;
 mod loss_filters;
 mod ns2_calibration_tcp;

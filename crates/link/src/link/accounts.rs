@@ -2,8 +2,8 @@
 
 use super::Link;
 use crate::common::Common;
+use crate::overtaking::Overtaking;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
-use crate::varying::Varying;
 use headway_units::{Bytes, Instant, Moment};
 use std::collections::VecDeque;
 
@@ -63,13 +63,20 @@ impl Link {
         now: Instant,
     ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
         let delay = common.delay;
-        // Where the delay changes, an arrival does not say when the packet left.
-        let mut ends = match common.varying.as_deref() {
-            Some(Varying::Changing(changing)) => Some(changing.ends().collect::<VecDeque<_>>()),
-            _ => None,
-        };
+        // Where the delay varies, an arrival does not say when the packet left.
+        let varying = common.varying.as_deref();
+        let mut ends = varying.map(|varying| varying.propagation.ends().collect::<VecDeque<_>>());
         let mut arrival = self.first_arrival;
-        list(pool, self.first)
+        // Where packets may overtake one another, the list has none of these.
+        let (overtaking, first) = match overtaking(common) {
+            Some(overtaking) => (overtaking.on_way().collect(), Handle::NONE),
+            None => (Vec::new(), self.first),
+        };
+        let overtaking = overtaking.into_iter().filter(move |on_way| on_way.end > now).filter_map(|on_way| {
+            let slot = pool.slot(on_way.packet)?;
+            Some((on_way.packet, slot.since, on_way.end, Bytes::new(u64::from(slot.item.size()))))
+        });
+        let in_order = list(pool, first)
             .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
             .filter(|(_, arrival, _)| *arrival != UNSETTLED)
             .filter_map(move |(packet, arrival, slot)| {
@@ -78,14 +85,21 @@ impl Link {
                     None => arrival.at.checked_sub(delay),
                 }?;
                 (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
-            })
+            });
+        overtaking.chain(in_order)
     }
 
     /// All packets on the link: waiting, in transmission, propagating.
     pub fn on_link<'a, T>(&self, common: &Common, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + use<'a, T> {
         let lists = common.discipline.heads().into_iter().chain([self.first]);
-        lists.flat_map(move |from| list(pool, from)).map(|(packet, _)| packet)
+        let on_way: Vec<_> =
+            overtaking(common).into_iter().flat_map(Overtaking::on_way).map(|on_way| on_way.packet).collect();
+        lists.flat_map(move |from| list(pool, from)).map(|(packet, _)| packet).chain(on_way)
     }
+}
+
+fn overtaking(common: &Common) -> Option<&Overtaking> {
+    common.varying.as_ref()?.overtaking.as_ref()
 }
 
 fn list<T>(pool: &Pool<T>, from: Handle) -> impl Iterator<Item = (Handle, &Slot<T>)> {

@@ -49,6 +49,8 @@ pub struct Transmission {
 pub enum Delivery {
     /// A packet.
     Arrived(Handle),
+    /// A packet that another has overtaken: reordered by RFC 4737 section 3.3.
+    Reordered(Handle),
     /// A packet that the channel has lost on the way.
     Lost(Handle),
 }

@@ -59,7 +59,7 @@ pub enum ProxyError {
 }
 
 /// A datagram on the link.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Datagram {
     client: ClientId,
     door: usize,

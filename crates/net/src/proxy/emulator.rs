@@ -101,6 +101,10 @@ pub struct Shown {
 pub struct WayCounts {
     /// Came to the link.
     pub arrived_packets: u64,
+    /// Copies of them that the link has made.
+    pub duplicated_packets: u64,
+    /// Of those that reached the far end, behind a later one (RFC 4737 section 3.3).
+    pub reordered_packets: u64,
     /// Reached the far end.
     pub delivered_packets: u64,
     /// IP bytes of those that did.
@@ -148,7 +152,7 @@ pub struct Emulator<T> {
     measured: Arc<Measured>,
 }
 
-impl<T: Default> Emulator<T> {
+impl<T: Default + Clone> Emulator<T> {
     /// An idle link at time zero: the way to the server, then the way back, each with its name in the scenario. The names and the seed give the
     /// random streams.
     #[must_use]
@@ -196,6 +200,19 @@ impl<T: Default> Emulator<T> {
         let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
         direction.counts.arrived_packets += 1;
         direction.meter.arrived(measured, self.now);
+        let copy = direction.common.copies().then(|| packet.clone());
+        if copy.is_some() {
+            direction.counts.duplicated_packets += 1;
+            direction.meter.duplicated(measured, self.now);
+        }
+        for packet in [Some(packet), copy].into_iter().flatten() {
+            self.offer(moment, way, packet);
+        }
+    }
+
+    /// A packet comes to the link, or a copy of it.
+    fn offer(&mut self, moment: Moment, way: Way, packet: Packet<T>) {
+        let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
         let costs = cost(packet.size);
         if self.held + costs > MOST_HELD {
             direction.counts.no_room_packets += 1;
@@ -237,11 +254,16 @@ impl<T: Default> Emulator<T> {
         Some(departure)
     }
 
-    /// When the next packet reaches the far end.
+    /// When the next packet reaches the far end, or not after that: where packets overtake others, also when something else happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         // What is on a link has the arrival of its first settled: who ends its transmission before that can wait till then.
-        let next = self.ways.iter().filter_map(|way| way.link.next_arrival()).map(|at| at.at).min();
+        let next = self.ways.iter().filter_map(|Direction { link, common, .. }| {
+            // Who may overtake has to be transmitted first.
+            let departure = if common.overtakes() { link.next_departure(common) } else { None };
+            link.next_arrival().into_iter().chain(departure).map(|at| at.at).min()
+        });
+        let next = next.min();
         self.due.front().map(|due| due.at).or(next)
     }
 
@@ -312,9 +334,14 @@ impl<T: Default> Emulator<T> {
 
     /// A packet is at the far end.
     fn arrive(&mut self, at: Moment, way: Way) {
-        let Direction { link, common, counts, .. } = &mut self.ways[way as usize];
-        match link.arrive(common, &mut self.packets, at) {
-            Some(Delivery::Arrived(handle)) => {
+        let Direction { link, common, counts, meter } = &mut self.ways[way as usize];
+        let delivery = link.arrive(common, &mut self.packets, at);
+        if let Some(Delivery::Reordered(_)) = &delivery {
+            counts.reordered_packets += 1;
+            meter.reordered(&self.measured, at.at);
+        }
+        match delivery {
+            Some(Delivery::Arrived(handle) | Delivery::Reordered(handle)) => {
                 let packet = std::mem::take(self.packets.get_mut(handle));
                 self.packets.remove(handle);
                 counts.delivered_packets += 1;
@@ -386,6 +413,10 @@ mod tests {
             queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap(),
             loss: None,
             policer: None,
+            shaper: None,
+            jitter: None,
+            reorder: None,
+            duplicate: None,
             capacity: None,
             changes: None,
             two_events: false,

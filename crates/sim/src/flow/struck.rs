@@ -66,7 +66,7 @@ impl Flow {
             RawEnd::Nobody => Verdict::Rejected,
         };
         if goodput > 0 {
-            let complete = self.completed_by(packet);
+            let complete = self.completed_by(packet, network.copies());
             self.count_frames(now.at, complete, network);
         }
         network.delivered(now.at, handle, goodput);

@@ -6,11 +6,13 @@ use headway_link::Link;
 use headway_record::{ByFlow, LinkLabel, LinkSummary};
 use headway_units::{FlowId, Instant, Moment};
 
-/// All packets of a run, data and acknowledgements: `sent = delivered + dropped + in_flight`.
+/// All packets of a run, data and acknowledgements: `sent + copied = delivered + dropped + in_flight`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conservation {
     /// Injected by the flows' ends.
     pub sent: u64,
+    /// Copies of them that links have made.
+    pub copied: u64,
     /// Handed to the other end.
     pub delivered: u64,
     /// Dropped by a link or a host, or taken away by an attacker.
@@ -84,6 +86,7 @@ impl<O: Observer> Network<O> {
         debug_assert_eq!(self.packets.alive(), on_links + elsewhere, "a packet that is nowhere is freed");
         Conservation {
             sent: self.next_uid,
+            copied: self.ended.copied,
             delivered: self.ended.delivered,
             dropped: self.ended.dropped,
             in_flight: (on_links + elsewhere) as u64,

@@ -112,7 +112,7 @@ fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     hops
 }
 
-/// Every row is a hop of the trace, and every hop of the trace is a row.
+/// Every row is a hop of the trace, and every hop of the trace is a row. No link copies packets: copies have one number.
 pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
     for row in rows {

@@ -1,0 +1,136 @@
+//! Links that delay, reorder, copy and shape packets.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use crate::common;
+
+use common::{run, scenario, shipped};
+use headway_record::Summary;
+use headway_sim::Record;
+
+/// 1 Mb/s of 1000 B from a to b, 12500 packets in 100 s, over a link of 8 Mb/s and 10 ms, where each takes 11 ms and meets no other.
+fn udp(keys: &str) -> Record<()> {
+    let text = format!(
+        r#"
+        duration = "100s"
+        [[link]]
+        between = ["a", "b"]
+        rate = "8Mbps"
+        delay = "10ms"
+        {keys}
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        stop = "99s"
+        transport = {{ kind = "udp" }}
+        source = {{ kind = "cbr", rate = "1Mbps", size = "1000B", lifetime = "1s" }}
+        "#
+    );
+    run(&scenario(&text), ())
+}
+
+const SENT: u64 = 12_375;
+
+fn delay(summary: &Summary) -> (f64, f64) {
+    let delay = summary.flows[0].one_way_delay_s.as_ref().unwrap();
+    (delay.mean * 1e3, delay.max * 1e3)
+}
+
+/// A mean of 5 ms, with a standard error of 5 / sqrt(12375): within five of them, where nothing meets its predecessor: the gaps are 8 ms.
+#[test]
+fn jitter_adds_what_its_law_says_and_keeps_order() {
+    assert_eq!(delay(&udp("").summary), (11.0, 11.0));
+    let uniform = |keys: &str| udp(&format!("jitter = {{ kind = \"uniform\", most = \"8ms\"{keys} }}")).summary;
+    for keys in ["", ", keeps_order = false", ", correlation = 0.5"] {
+        let summary = uniform(keys);
+        let (mean, max) = delay(&summary);
+        let worth = if keys.contains("correlation") { 3.0 } else { 1.0 };
+        let error = 8.0 / 12f64.sqrt() * (worth / SENT as f64).sqrt();
+        assert!((mean - 15.0).abs() < 5.0 * error && (18.5..19.0).contains(&max), "{keys}: {mean} {max}");
+        assert_eq!((summary.flows[0].received_packets, summary.links[0].reordered_packets), (SENT, 0));
+    }
+    // Where packets meet, what keeps order has none reordered.
+    let jitter = |keys: &str| udp(&format!("jitter = {{ kind = \"exponential\", mean = \"10ms\"{keys} }}")).summary;
+    let (kept, free) = (jitter(""), jitter(", keeps_order = false"));
+    assert_eq!(kept.links[0].reordered_packets, 0);
+    assert!(free.links[0].reordered_packets > SENT / 10);
+    assert!(delay(&kept).0 > delay(&free).0 && delay(&free).0 > 20.0, "a packet waits for those before it");
+}
+
+/// RFC 4737 section 3.3: each fifth packet is held back by 20 ms, two gaps and a half, and so is overtaken by two: a fifth is reordered, but for the last. Held back by 7 ms
+/// it is overtaken by none. Where each fifth is let ahead by 20 ms instead, the two before it are reordered.
+#[test]
+fn reordered_are_those_that_are_overtaken() {
+    let reordered = |keys: &str| {
+        let summary = udp(&format!("reorder = {{ {keys} }}\nreverse = {{ reorder = false }}")).summary;
+        assert_eq!((summary.flows[0].received_packets, summary.links[1].reordered_packets), (SENT, 0));
+        summary.links[0].reordered_packets
+    };
+    assert_eq!(reordered(r#"kind = "held-back", probability = 1, gap = 5, by = "20ms""#), SENT / 5 - 1);
+    assert_eq!(reordered(r#"kind = "held-back", probability = 1, gap = 5, by = "7ms""#), 0);
+    assert_eq!(reordered(r#"kind = "let-ahead", gap = 5, by = "20ms""#), 2 * SENT / 5);
+}
+
+/// All come twice: the copy takes the link's time and its room in the queue, and the flow has each packet once. Of copies of which one finds no room, the
+/// packet has come; and where the channel takes a half, a quarter of the packets is lost, which is both.
+#[test]
+fn a_copy_takes_room_and_time_and_counts_once() {
+    let record = udp("duplicate = { probability = 1 }");
+    let (flow, link) = (&record.summary.flows[0], &record.summary.links[0]);
+    assert_eq!((flow.received_packets, flow.duplicate_packets, flow.sent_packets), (SENT, SENT, SENT));
+    assert_eq!((link.arrived_packets, link.duplicated_packets, link.peak_queue_packets), (SENT, SENT, 1));
+    assert_eq!((link.utilisation * 1e4).round(), (2.0 * SENT as f64 / 1e5 * 1e4).round());
+    assert_eq!(delay(&record.summary), (11.0, 11.0));
+    assert!(
+        (flow.throughput_bps - 2.0 * flow.goodput_bps * 1000.0 / 972.0).abs() < 1.0,
+        "{} {}",
+        flow.throughput_bps,
+        flow.goodput_bps
+    );
+    assert!(flow.on_time_ratio.values().all(|on_time| *on_time == 1.0));
+    let sum = record.conservation;
+    assert_eq!((sum.sent, sum.copied, sum.delivered), (SENT, SENT, 2 * SENT));
+    let lossy = udp("duplicate = { probability = 1 }\nloss = { kind = \"bernoulli\", probability = 0.5, place = \"after-transmission\" }").summary;
+    let (flow, link) = (&lossy.flows[0], &lossy.links[0]);
+    let lost = flow.lost_packets.total();
+    assert_eq!(
+        (flow.received_packets + lost, link.dropped_packets.total()),
+        (SENT, 2 * SENT - flow.received_packets - flow.duplicate_packets)
+    );
+    // Five standard deviations of a binomial count.
+    assert!((lost as f64 - SENT as f64 / 4.0).abs() < 5.0 * (SENT as f64 * 3.0 / 16.0).sqrt(), "{lost}");
+}
+
+/// RFC 2475 section 2.3.3.3: 1 Mb/s through a shaper of 500 kb/s. Half of it comes, a packet each 16 ms behind the burst of three; nothing is dropped while
+/// there is room, and what waits grows.
+#[test]
+fn a_shaper_delays_and_the_queue_drops() {
+    let shaper = r#"shaper = { rate = "500kbps", burst = "3000B" }"#;
+    let roomy = udp(&format!("{shaper}\nqueue = {{ kind = \"droptail\", limit = \"10000packets\" }}")).summary;
+    // The bucket's three, and one for each 16 ms of the 99.989 s till the last that arrives begins.
+    assert_eq!((roomy.flows[0].received_packets, roomy.flows[0].lost_packets.total()), (3 + 6249, 0));
+    let narrow = udp(&format!("{shaper}\nqueue = {{ kind = \"droptail\", limit = \"10packets\" }}")).summary;
+    // Ten wait and one is in the transmitter for its tokens: 11 of 16 ms at most, and 11 ms of way.
+    assert!(narrow.flows[0].lost_packets.total() > SENT / 3 && narrow.links[0].peak_queue_packets == 10);
+    assert!((160.0..=187.0).contains(&delay(&narrow).1), "{:?}", delay(&narrow));
+    // Below the rate nothing is delayed.
+    let below = udp(r#"shaper = { rate = "1001kbps", burst = "3000B" }"#).summary;
+    assert_eq!(delay(&below), (11.0, 11.0));
+}
+
+/// What the shipped scenario says of itself.
+#[test]
+fn the_shipped_link_does_what_it_says() {
+    let record = run(&shipped("impaired.toml"), ());
+    let [there, back] = &record.summary.links[..] else { panic!("a link has two directions") };
+    assert_eq!((back.duplicated_packets, back.reordered_packets), (0, 0));
+    let part = |count: u64| count as f64 / there.arrived_packets as f64;
+    assert!((0.003..0.007).contains(&part(there.duplicated_packets)), "{}", there.duplicated_packets);
+    assert!((0.005..0.011).contains(&part(there.reordered_packets)), "{}", there.reordered_packets);
+    let bits: f64 = record.summary.flows.iter().map(|flow| flow.throughput_bps).sum();
+    assert!(bits < 4e6 + 6e3 * 8.0 / 60.0 && bits > 3.7e6, "{bits}");
+    for flow in &record.summary.flows {
+        assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
+        assert!(flow.duplicate_packets > 0, "{}", flow.name);
+    }
+}
