@@ -428,7 +428,7 @@ fn each_impairment_has_its_own_draws() {
     };
     let plain = config("2Mbps", droptail(50));
     let jittery = Config { jitter: Some(free_jitter(20)), ..plain.clone() };
-    let reordering = Config { reorder: Some(held_back(0.2, 15)), ..plain.clone() };
+    let reordering = Config { reorder: Some(held_back(0.2, 15)), ..plain };
     let both = Config { reorder: reordering.reorder.clone(), ..jittery.clone() };
     let duplicate = Some(DuplicateOptions { probability: Probability::ONE, correlation: Probability::ZERO });
     let all = Config { duplicate, ..both.clone() };
