@@ -2,9 +2,13 @@
 
 use super::choices::Choices;
 use headway_link::queue::{codel, drr, dualpi2, fq_codel, pie, priority};
-use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
+use headway_link::{
+    Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, Offer, Pool, QueueOptions,
+    ReorderOptions, ShaperOptions, jitter, reorder,
+};
 use headway_units::{
-    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, QueueSize, Registry, Ties,
+    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
+    Registry, Ties,
 };
 
 /// What a packet bears hangs on its flow: a sender changes neither.
@@ -40,6 +44,7 @@ struct Run {
     pool: Pool<Packet>,
     history: History,
     ties: Ties,
+    keeps_order: bool,
     now: Instant,
     most: QueueSize,
     /// RED lets one packet in above its limit in bytes.
@@ -55,7 +60,9 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some((queue, most)) = queue(&mut choices) else { return };
     let slack = if matches!(queue, QueueOptions::Red(_)) { 10_000 } else { 0 };
-    let ties = choices.one(&[Ties::Drawn, Ties::Scheduled]);
+    let around = choices.byte();
+    let ties = if around & 1 == 0 { Ties::Drawn } else { Ties::Scheduled };
+    let has = |bit: u8| around >> bit & 1 == 1;
     let config = Config {
         rate: choices.one(&["64kbps", "1Mbps", "10Mbps", "10Gbps"]).parse().expect("a rate"),
         delay: Duration::from_millis(u64::from(choices.byte())),
@@ -64,16 +71,18 @@ pub(crate) fn check(bytes: &[u8]) {
         queue,
         loss: None,
         policer: None,
-        shaper: None,
-        jitter: None,
-        reorder: None,
-        duplicate: None,
+        shaper: has(1).then(|| ShaperOptions { rate: "900kbps".parse().expect("a rate"), burst: Bytes::new(10_000) }),
+        jitter: has(2).then(|| jitter(has(3))),
+        reorder: has(4).then(|| reorder(has(5))),
+        duplicate: has(6).then(|| DuplicateOptions { probability: part(0.2), correlation: part(0.1) }),
         capacity: None,
         changes: None,
         two_events: false,
         ties,
     };
+    let keeps_order = !config.overtakes();
     let mut run = Run {
+        keeps_order,
         link: Link::new(1, "fuzz", 0),
         common: Common::new(&config, 1, "fuzz"),
         pool: Pool::default(),
@@ -104,6 +113,33 @@ pub(crate) fn check(bytes: &[u8]) {
     run.until(Instant::FAR_FUTURE);
     assert_eq!((run.came, run.link.waiting()), (run.ended, (0, 0)));
     assert_eq!(run.pool.alive(), 0);
+}
+
+fn part(of: f64) -> Probability {
+    Probability::new(of).expect("a part")
+}
+
+fn jitter(keeps_order: bool) -> JitterOptions {
+    let options = jitter::exponential::Options::preset(Dialect::Rfc);
+    JitterOptions::Exponential(jitter::exponential::Options { mean: Duration::from_millis(9), keeps_order, ..options })
+}
+
+fn reorder(ahead: bool) -> ReorderOptions {
+    let (by, probability) = (Duration::from_millis(7), part(0.2));
+    if ahead {
+        ReorderOptions::LetAhead(reorder::let_ahead::Options {
+            by,
+            probability,
+            gap: 3,
+            ..reorder::let_ahead::Options::preset(Dialect::Rfc)
+        })
+    } else {
+        ReorderOptions::HeldBack(reorder::held_back::Options {
+            by,
+            probability,
+            ..reorder::held_back::Options::preset(Dialect::Rfc)
+        })
+    }
 }
 
 fn limit(choices: &mut Choices<'_>) -> QueueSize {
@@ -206,6 +242,12 @@ fn times(limit: QueueSize, classes: u64) -> QueueSize {
 
 impl Run {
     fn offer(&mut self, flow: u8, size: u32) {
+        for _ in 0..=u8::from(self.common.copies()) {
+            self.offer_one(flow, size);
+        }
+    }
+
+    fn offer_one(&mut self, flow: u8, size: u32) {
         self.came += 1;
         let packet = self.pool.insert(Packet { number: self.came, flow, size, marked: false });
         let sum_s = self.now.as_secs_f64();
@@ -250,7 +292,7 @@ impl Run {
 
     fn drop(&mut self, packet: Handle, cause: DropCause) {
         assert!(matches!(cause, DropCause::QueueFull | DropCause::Early));
-        assert!(self.pool.get(packet).number > self.last[usize::from(self.pool.get(packet).flow)]);
+        assert!(!self.keeps_order || self.pool.get(packet).number > self.last[usize::from(self.pool.get(packet).flow)]);
         self.pool.remove(packet);
         self.ended += 1;
     }
@@ -263,10 +305,13 @@ impl Run {
             self.now = self.now.max(next.at);
             if Some(next) == arrival {
                 match self.link.arrive(&mut self.common, &mut self.pool, next) {
-                    Some(Delivery::Arrived(packet)) => {
+                    Some(delivery @ (Delivery::Arrived(packet) | Delivery::Reordered(packet))) => {
                         let Packet { number, flow, .. } = *self.pool.get(packet);
                         let last = std::mem::replace(&mut self.last[usize::from(flow)], number);
-                        assert!(last < number, "a flow's packets stay in order");
+                        if self.keeps_order {
+                            assert!(last < number, "a flow's packets stay in order");
+                            assert!(matches!(delivery, Delivery::Arrived(_)), "nothing is reordered");
+                        }
                         self.pool.remove(packet);
                         self.ended += 1;
                     }
