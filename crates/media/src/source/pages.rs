@@ -7,7 +7,7 @@
 use super::Context;
 use super::draw::{Law, exponential};
 use super::sessions::{Arrivals, Coming};
-use super::sizes::{LognormalSizes, SessionSizes, Sizes, describe_keys};
+use super::sizes::{LognormalSizes, SessionSizes, Sizes};
 use crate::write::{Write, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Options as _, Random};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub struct PagesOptions {
     feature = "schema",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
     serde(rename_all = "lowercase"),
-    schemars(transform = describe_keys)
+    schemars(transform = super::sizes::describe_keys)
 )]
 pub enum ObjectCounts {
     /// Few have most of them.

@@ -5,7 +5,7 @@
 
 use super::Context;
 use super::draw::Law;
-use super::sizes::{SessionSizes, Sizes, describe_keys};
+use super::sizes::{SessionSizes, Sizes};
 use crate::write::{Write, WriteSize};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
@@ -37,7 +37,7 @@ pub struct SessionsOptions {
     feature = "schema",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
     serde(rename_all = "lowercase"),
-    schemars(transform = describe_keys)
+    schemars(transform = super::sizes::describe_keys)
 )]
 pub enum Arrivals {
     /// An exponential time of this mean after each other, the first after the flow's start: a Poisson process. From 1 us.
