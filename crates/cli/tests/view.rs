@@ -119,7 +119,7 @@ fn a_run_under_way_is_listed_as_such() {
     let viewer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../viewer/dist/index.html");
     if !viewer.exists() {
         let refused = headway().arg("view").arg(&record).output().unwrap();
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("this is no record"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("its run was killed"));
         return;
     }
     let server = Server::start(&record);
