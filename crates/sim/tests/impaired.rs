@@ -134,3 +134,26 @@ fn the_shipped_link_does_what_it_says() {
         assert!(flow.duplicate_packets > 0, "{}", flow.name);
     }
 }
+
+/// Acknowledgements are copied and lost as data is: nothing is kept of those that have ended (an assertion of the network's).
+#[test]
+fn copies_of_acknowledgements_are_forgotten() {
+    let text = r#"
+        duration = "30s"
+        [[link]]
+        between = ["a", "b"]
+        rate = "8Mbps"
+        delay = "10ms"
+        duplicate = { probability = 0.5 }
+        loss = { kind = "bernoulli", probability = 0.02 }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        transport = { kind = "tcp-sack" }
+        source = { kind = "ftp", segments = 2000 }
+    "#;
+    let record = run(&scenario(text), ());
+    assert!(record.summary.links[1].duplicated_packets > 100);
+    assert_eq!((record.conservation.in_flight, record.summary.flows[0].in_flight_packets), (0, 0));
+}

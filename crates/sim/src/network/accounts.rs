@@ -84,6 +84,7 @@ impl<O: Observer> Network<O> {
         let on_link = |link: &Link| link.on_link(&self.commons[link.common as usize], &self.packets).count();
         let on_links = self.ports.iter().map(|port| on_link(&port.link)).sum::<usize>();
         debug_assert_eq!(self.packets.alive(), on_links + elsewhere, "a packet that is nowhere is freed");
+        debug_assert!(self.twins.len() <= self.packets.alive(), "copies of which none is under way are forgotten");
         Conservation {
             sent: self.next_uid,
             copied: self.ended.copied,

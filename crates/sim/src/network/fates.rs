@@ -89,7 +89,9 @@ impl<O: Observer> Network<O> {
     pub(crate) fn take(&mut self, now: Instant, place: Place, handle: Handle, cause: DropCause) {
         let packet = self.packets.get(handle);
         self.observer.dropped(now, place, cause, packet);
-        if packet.forward && !(self.copies && self.twins.others(packet.uid)) {
+        // Of what goes back, too, none of several is kept in mind for ever.
+        let is_one_of_several = self.copies && self.twins.others(packet.uid);
+        if packet.forward && !is_one_of_several {
             self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
             if self.judges() {
                 self.note_loss(handle, cause);

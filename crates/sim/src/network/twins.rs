@@ -21,6 +21,11 @@ struct Twin {
 }
 
 impl Twins {
+    /// Of how many packets there are copies under way.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// One more of this packet.
     fn copied(&mut self, uid: u64) {
         self.0.entry(uid).or_insert(Twin { left: 1, arrived: false }).left += 1;
@@ -115,6 +120,6 @@ mod tests {
         assert_eq!([twins.others(7), twins.arrives(7), twins.arrives(7)], [true, false, true]);
         assert_eq!([twins.others(8), twins.others(8)], [true, false]);
         assert_eq!([twins.others(9), twins.arrives(9)], [false; 2]);
-        assert!(twins.0.is_empty());
+        assert_eq!(twins.len(), 0);
     }
 }
