@@ -103,7 +103,8 @@ impl Link {
 
     /// Offers a packet. `on_start` hears of each transmission that is settled by this call. As long as at most `uncounted` packets can
     /// wait, those that have begun transmission may go on counting among them (one event): to look at each costs a cache miss.
-    #[inline]
+    // Called by itself, as two callers would have it, it costs 45 instructions more.
+    #[inline(always)]
     #[expect(
         clippy::too_many_arguments,
         reason = "what links share is passed in, each apart: the caller has it in fields of its own"
