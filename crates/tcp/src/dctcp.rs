@@ -80,23 +80,11 @@ impl Growth for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpOptions;
-    use crate::segment::SackBlocks;
-    use headway_units::{Ecn, Registry};
+    use crate::{TcpOptions, segment};
+    use headway_units::Registry;
 
     fn ack(seq: u64, ece: bool) -> Segment {
-        Segment {
-            seq,
-            sent: Instant::ZERO,
-            echo: Instant::ZERO,
-            sack: SackBlocks::default(),
-            size: 40,
-            ecn: Ecn::NotEct,
-            is_ack: true,
-            ece,
-            cwr: false,
-            retransmission: false,
-        }
+        Segment { ece, ..segment::ack(seq, &[]) }
     }
 
     fn dctcp() -> Dctcp {
