@@ -45,8 +45,6 @@ impl Marks {
 struct Answer {
     /// The segment that it answers.
     latest: u64,
-    /// Of the segments in order so many came after what it acknowledges.
-    behind: u32,
     ece: bool,
 }
 
@@ -60,7 +58,7 @@ struct Rest {
     /// what its own number covers already, as in ns-2.
     history: Blocks,
     /// To be sent before [`Sink::out`].
-    earlier: Option<Answer>,
+    earlier: Option<Segment>,
 }
 
 /// A TCP receiver. Driven as a [`crate::Sender`] is. Two cache lines: what each segment touches comes first.
@@ -117,17 +115,13 @@ impl Sink {
         }
         let seq = segment.seq;
         self.wire_bytes += u64::from(segment.size);
+        let marks = Marks::of(segment);
+        if self.rules.ecn_echo == EcnEcho::Exact {
+            self.answer_if_marks_flip(now, seq, marks);
+        }
         // RFC 7323 section 4.3: echo the segment that the last acknowledgement waits for, not one that is ahead.
         if segment.sent >= self.to_echo && seq <= self.last_acked {
             self.to_echo = segment.sent;
-        }
-        let marks = Marks::of(segment);
-        let exact = self.rules.ecn_echo == EcnEcho::Exact;
-        let flips = exact && seq != 0 && marks.congested != self.congestion_seen;
-        let waited = flips && self.due != Instant::FAR_FUTURE;
-        let next_before = self.next;
-        if waited {
-            self.due = Instant::FAR_FUTURE;
         }
         let had_gap = !self.beyond.is_empty();
         let duplicate = seq < self.next || self.beyond.holding(seq).is_some();
@@ -148,11 +142,6 @@ impl Sink {
             }
         }
 
-        if waited {
-            let behind = (self.next - next_before).try_into().unwrap_or(u32::MAX);
-            let answer = Answer { latest: next_before.saturating_sub(1), behind, ece: self.congestion_seen };
-            self.rest.get_or_insert_default().earlier = Some(answer);
-        }
         let Some(delay) = self.rules.delayed_ack else {
             self.acknowledge(seq, marks);
             return;
@@ -162,7 +151,7 @@ impl Sink {
         if !in_order {
             self.quick = self.quick.max(self.rules.quick_acks_after_gap);
         }
-        if in_order && !flips && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
+        if in_order && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
             (self.due, self.waiting) = (now + delay, marks);
             return;
         }
@@ -186,12 +175,20 @@ impl Sink {
 
     /// The next acknowledgement to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        let earlier = self.rest.as_mut().and_then(|rest| rest.earlier.take());
-        let Answer { latest, behind, ece } = earlier.or_else(|| self.out.take())?;
+        if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
+            return Some(earlier);
+        }
+        let Answer { latest, ece } = self.out.take()?;
         let sack = self.report(latest);
+        Some(self.acknowledgement(now, sack, ece))
+    }
+
+    /// One of all that has come in order.
+    #[inline(always)]
+    fn acknowledgement(&self, now: Instant, sack: SackBlocks, ece: bool) -> Segment {
         let blocks = self.rules.sack_block_size.count() as u32 * sack.len() as u32;
-        Some(Segment {
-            seq: self.next - u64::from(behind),
+        Segment {
+            seq: self.next,
             sent: now,
             echo: self.to_echo,
             size: self.rules.ack_size.count() as u32 + blocks,
@@ -201,7 +198,7 @@ impl Sink {
             ece,
             cwr: false,
             retransmission: false,
-        })
+        }
     }
 
     /// Data segments received, each number once, without the SYN.
@@ -230,6 +227,23 @@ impl Sink {
         self.next
     }
 
+    /// RFC 8257 section 3.2: a segment that is marked where those before it were not, or the other way round, is answered at once. What waited is
+    /// answered before it, as it was marked.
+    #[cold]
+    #[inline(never)]
+    fn answer_if_marks_flip(&mut self, now: Instant, seq: u64, marks: Marks) {
+        if seq == 0 || marks.congested == self.congestion_seen {
+            return;
+        }
+        self.quick = self.quick.max(1);
+        if self.due != Instant::FAR_FUTURE {
+            (self.due, self.last_acked) = (Instant::FAR_FUTURE, self.next);
+            // Nothing waits where there is a gap: no blocks to report.
+            let answer = self.acknowledgement(now, SackBlocks::default(), self.congestion_seen);
+            self.rest.get_or_insert_default().earlier = Some(answer);
+        }
+    }
+
     /// Answers the segment `latest`, and with it the one that was waiting.
     fn acknowledge(&mut self, latest: u64, marks: Marks) {
         let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
@@ -246,7 +260,7 @@ impl Sink {
             }
         };
         self.last_acked = self.next;
-        self.out = Some(Answer { latest, behind: 0, ece });
+        self.out = Some(Answer { latest, ece });
     }
 
     /// SACK blocks (RFC 2018 section 4): first the one that holds `latest`, then those of earlier acknowledgements.

@@ -538,6 +538,23 @@ fn dctcp_at_the_sink() {
     assert_eq!(sink.poll_transmit(due).map(|ack| (ack.seq, ack.ece)), Some((12, true)));
 }
 
+/// RFC 7323 section 4.3: each of the two acknowledgements of a change of marks echoes the first segment that it covers.
+#[test]
+fn what_dctcp_answers_echoes_its_own_segment() {
+    let mut sink = Sink::new(&options("tcp-dctcp", |_| {}));
+    let mut come = |seq, ecn| {
+        let sent = Instant::ZERO + Duration::from_millis(10 * (seq + 1));
+        let now = sent + Duration::from_millis(50);
+        sink.handle(now, &Segment { is_ack: false, ece: seq == 0, ecn, size: 1500, sent, ..ack(seq) });
+        std::iter::from_fn(|| sink.poll_transmit(now))
+            .map(|ack| ack.echo.since(Instant::ZERO).as_nanos() / 10_000_000 - 1)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(come(0, Ecn::NotEct), [0]);
+    assert_eq!([come(1, Ecn::Ect0), come(2, Ecn::Ect0)], [vec![], vec![1]], "RFC 7323: the first of the two");
+    assert_eq!([come(3, Ecn::Ect0), come(4, Ecn::Ce)], [vec![], vec![3, 4]]);
+}
+
 /// ns-2's `overhead_`: what an acknowledgement releases waits a random time up to it, and then goes at once.
 #[test]
 fn random_overhead_delays_each_release() {
