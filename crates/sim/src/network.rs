@@ -57,6 +57,28 @@ fn arrived_of_flow(meter: &mut LinkMeter, measured: &Measured, now: Instant, pac
     }
 }
 
+/// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
+#[inline]
+fn schedule_departure(link: &mut Link, common: &Common, number: usize, events: &mut EventQueue) {
+    if !link.departure_pending
+        && let Some(at) = link.next_departure(common)
+    {
+        link.departure_pending = true;
+        events.push(at, Actor::new(Class::Departure, number));
+    }
+}
+
+/// Puts the next arrival at a link's far end into the queue, where it is not there yet.
+#[inline]
+fn schedule_arrival(link: &mut Link, number: usize, events: &mut EventQueue) {
+    if !link.arrival_pending
+        && let Some(at) = link.next_arrival()
+    {
+        link.arrival_pending = true;
+        events.push(at, Actor::new(Class::Arrival, number));
+    }
+}
+
 /// The most packets that may be under way at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
 /// They take about 800 MB.
 pub(crate) const MOST_PACKETS: usize = 1 << 22;
@@ -183,24 +205,25 @@ impl<O: Observer> Network<O> {
     /// Offers the packet to the link that its route names next.
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
-        let Port { meter, .. } = &mut self.ports[number];
-        meter.arrived(&self.measured, now.at);
-        if meter.counts_by_flow() {
-            arrived_of_flow(meter, &self.measured, now.at, self.packets.get(handle));
-        }
         if self.copies {
             self.offer_with_copy(now, number, handle);
         } else {
-            self.put(now, number, handle);
+            self.put(now, number, handle, false);
         }
     }
 
-    /// Puts a packet on a link.
+    /// Puts a packet on a link. A copy that the link has made itself does not arrive at it.
     #[inline(always)]
-    fn put(&mut self, now: Moment, number: usize, handle: Handle) {
+    fn put(&mut self, now: Moment, number: usize, handle: Handle, copy: bool) {
         let Port { link, meter } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
         let measured = &*self.measured;
+        if !copy {
+            meter.arrived(measured, now.at);
+            if meter.counts_by_flow() {
+                arrived_of_flow(meter, measured, now.at, self.packets.get(handle));
+            }
+        }
         if O::HOPS {
             // Who looks at the queue shall see it as it is.
             link.settle(common, &mut self.packets, now);
@@ -240,6 +263,10 @@ impl<O: Observer> Network<O> {
             meter.red_average(measured, now.at, average);
             self.observer.average(now.at, number, average);
         }
+        if self.departures {
+            schedule_departure(link, common, number, &mut self.events);
+        }
+        schedule_arrival(link, number, &mut self.events);
         if offer == Offer::Decided {
             self.decided(now.at, number);
             if O::WATCHES
@@ -249,35 +276,6 @@ impl<O: Observer> Network<O> {
             }
         } else if offer != Offer::Accepted {
             self.not_just_accepted(now.at, number, handle, offer);
-        }
-        self.schedule_departure(number);
-        self.schedule_arrival(number);
-    }
-
-    /// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
-    #[inline]
-    fn schedule_departure(&mut self, number: usize) {
-        if !self.departures {
-            return;
-        }
-        let link = &mut self.ports[number].link;
-        if !link.departure_pending
-            && let Some(at) = link.next_departure(&self.commons[link.common as usize])
-        {
-            link.departure_pending = true;
-            self.events.push(at, Actor::new(Class::Departure, number));
-        }
-    }
-
-    /// Puts the next arrival at a link's far end into the queue, where it is not there yet.
-    #[inline]
-    fn schedule_arrival(&mut self, number: usize) {
-        let link = &mut self.ports[number].link;
-        if !link.arrival_pending
-            && let Some(at) = link.next_arrival()
-        {
-            link.arrival_pending = true;
-            self.events.push(at, Actor::new(Class::Arrival, number));
         }
     }
 
@@ -305,8 +303,9 @@ impl<O: Observer> Network<O> {
                 }
             }
         }
-        self.schedule_departure(number);
-        self.schedule_arrival(number);
+        let link = &mut self.ports[number].link;
+        schedule_departure(link, &self.commons[link.common as usize], number, &mut self.events);
+        schedule_arrival(link, number, &mut self.events);
     }
 
     /// A packet reaches the far end of a link: it is passed on, or returned if that was its last.
@@ -315,7 +314,7 @@ impl<O: Observer> Network<O> {
         let link = &mut self.ports[number].link;
         link.arrival_pending = false;
         let delivery = link.arrive(&mut self.commons[link.common as usize], &mut self.packets, now);
-        self.schedule_arrival(number);
+        schedule_arrival(link, number, &mut self.events);
         let handle = match delivery? {
             Delivery::Arrived(handle) => handle,
             Delivery::Reordered(handle) => {

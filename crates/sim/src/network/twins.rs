@@ -71,7 +71,7 @@ impl<O: Observer> Network<O> {
         if let Some(copy) = &copy {
             self.twins.copied(copy.uid);
         }
-        self.put_out_of_the_way(now, number, handle);
+        self.put_out_of_the_way(now, number, handle, false);
         let Some(copy) = copy else { return };
         if self.packets.alive() >= MOST_PACKETS {
             self.twins.others(copy.uid);
@@ -85,12 +85,12 @@ impl<O: Observer> Network<O> {
         }
         self.ended.copied += 1;
         let copy = self.packets.insert(copy);
-        self.put_out_of_the_way(now, number, copy);
+        self.put_out_of_the_way(now, number, copy, true);
     }
 
     #[inline(never)]
-    fn put_out_of_the_way(&mut self, now: Moment, number: usize, handle: Handle) {
-        self.put(now, number, handle);
+    fn put_out_of_the_way(&mut self, now: Moment, number: usize, handle: Handle, copy: bool) {
+        self.put(now, number, handle, copy);
     }
 
     /// A packet has reached its end where another copy of it was before.
