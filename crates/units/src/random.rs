@@ -6,30 +6,33 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// A random stream: xoshiro256++ (Blackman and Vigna 2018), seeded from a hash of the scenario's seed and the
 /// component's name, so that adding a component changes no other component's draws.
 #[derive(Clone, Debug)]
-pub struct Random(Xoshiro256PlusPlus);
+pub struct Random {
+    stream: Xoshiro256PlusPlus,
+    /// What is drawn before it, the last first.
+    given: Vec<u64>,
+}
 
 impl Random {
     /// The stream of the component called `name` in the scenario seeded with `seed`.
     #[must_use]
     pub fn new(seed: u64, name: &str) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed)))
+        let seed = xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed);
+        Self { stream: Xoshiro256PlusPlus::seed_from_u64(seed), given: Vec::new() }
     }
 
-    /// A stream whose first draw is these bits, for what is to decide as something else did that drew them. No other draw of it is random.
+    /// A stream whose first draws are these bits, for what is to decide as something else did that drew them.
     #[must_use]
-    pub fn that_draws(bits: u64) -> Self {
-        // xoshiro256++ gives rotl(s0 + s3, 23) + s0.
-        let words = [bits, 1, 0, bits.wrapping_neg()];
-        let mut state = [0; 32];
-        for (bytes, word) in state.chunks_exact_mut(8).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        Self(Xoshiro256PlusPlus::from_seed(state))
+    pub fn that_draws(bits: &[u64]) -> Self {
+        Self { given: bits.iter().rev().copied().collect(), ..Self::new(0, "behind what was given") }
     }
 
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        match self.given.pop() {
+            Some(bits) => bits,
+            None => self.stream.next_u64(),
+        }
     }
 
     /// Uniform in [0, 1), in steps of 2^-53.
@@ -71,10 +74,11 @@ mod tests {
     const PINNED: [u64; 3] = [11_433_583_059_640_526_338, 5_370_337_445_826_704_386, 5_555_887_030_792_245_914];
 
     #[test]
-    fn the_first_draw_may_be_given() {
-        for bits in [0, 1, 1 << 63, PINNED[0], u64::MAX] {
-            assert_eq!(Random::that_draws(bits).bits(), bits);
-        }
+    fn the_first_draws_may_be_given() {
+        let given = [0, 1, 1 << 63, PINNED[0], u64::MAX];
+        let mut random = Random::that_draws(&given);
+        assert_eq!(given.map(|_| random.bits()), given);
+        assert_ne!(random.bits(), random.bits());
     }
 
     #[test]
