@@ -1,14 +1,14 @@
 //! What must hold for a link with a queue of any kind, whatever comes to it and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
-use headway_link::queue::{codel, drr, dualpi2, fq_codel, pie, priority};
+use headway_link::queue::{cake, codel, drr, dualpi2, fq_codel, pie, priority};
 use headway_link::{
     Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, Offer, Pool, QueueOptions,
     ReorderOptions, ShaperOptions, jitter, reorder,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
-    Registry, Ties,
+    Rate, Registry, Ties,
 };
 
 /// What a packet bears hangs on its flow: a sender changes neither.
@@ -31,6 +31,9 @@ impl Item for Packet {
     }
     fn flow(&self) -> u64 {
         u64::from(self.flow)
+    }
+    fn way(&self) -> (usize, bool) {
+        (usize::from(self.flow), self.flow & 32 == 0)
     }
 }
 
@@ -81,10 +84,12 @@ pub(crate) fn check(bytes: &[u8]) {
         ties,
     };
     let keeps_order = !config.overtakes();
+    let mut common = Common::new(&config, 1, "fuzz");
+    common.know_hosts(&(0..32).map(|flow| (flow % 3, 3 + flow % 2)).collect());
     let mut run = Run {
         keeps_order,
         link: Link::new(1, "fuzz", 0),
-        common: Common::new(&config, 1, "fuzz"),
+        common,
         pool: Pool::default(),
         history: History::default(),
         ties,
@@ -222,6 +227,26 @@ fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
             let class = |value| Some(priority::Class { dscp: vec![Dscp::new(value)?], limit: None });
             options.classes = vec![class(46)?, class(34)?];
             most = times(most, 3);
+        }
+        QueueOptions::Cake(options) => {
+            options.limit = most;
+            (options.target, options.interval) = (millis(choices), millis(choices));
+            (options.first_waits, options.mtu) = (flag(0), Bytes::new(256 + u64::from(choices.byte()) * 16));
+            options.bandwidth = flag(1).then(|| Rate::from_bits_per_second(1000 << (choices.byte() & 31)));
+            options.tins = choices.one(&[
+                cake::Tins::Diffserv3,
+                cake::Tins::Diffserv4,
+                cake::Tins::Diffserv8,
+                cake::Tins::Precedence,
+            ]);
+            options.isolation = choices.one(&[
+                cake::Isolation::TripleIsolate,
+                cake::Isolation::DualSrchost,
+                cake::Isolation::DualDsthost,
+                cake::Isolation::Flows,
+                cake::Isolation::Hosts,
+                cake::Isolation::Flowblind,
+            ]);
         }
     }
     match queue.check() {

@@ -1,15 +1,16 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the traffic class (the byte of DSCP and ECN; 0 if nothing is said) and, of a queue that is `asked`, the 64 bits that it draws if
-//! it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
+//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the traffic class (the byte of DSCP and ECN; 0 if nothing is said) and, of a queue that is `asked`, the 64 bits of each that it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
 //! in their order; packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS
 //!        departures draws NUMBER                                (what the queue of a link draws, a line each, for another to draw the same)
 //!
+//! Flows 0 and 1 come from one host, 2 and 3 from another, and so on; all go to one.
+//!
 //! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. The queue is that of a link of RATE, or stands alone and is `asked` for a packet
 //! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
 
-use headway_link::queue::{Arrival, Backlog, Discipline, LinkFacts, Verdict};
+use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
 use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
 use headway_units::{
     Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Random, Rate, Registry, SchemaRegistry, Ties,
@@ -40,12 +41,15 @@ impl Item for Packet {
     fn flow(&self) -> u64 {
         self.flow
     }
+    fn way(&self) -> (usize, bool) {
+        (self.flow as usize, true)
+    }
 }
 
 /// A line of the input.
 enum Line {
     Comes(Instant, Packet, Option<Random>),
-    Asked(Instant),
+    Asked(Instant, Option<Random>),
 }
 
 fn lines(text: &str) -> Vec<Line> {
@@ -54,15 +58,18 @@ fn lines(text: &str) -> Vec<Line> {
         let fields: Vec<_> = line.split_whitespace().collect();
         let field = |place: usize| fields[place].parse::<u64>().expect("a number");
         let at = Instant::from_nanos(field(0));
-        if fields[1..] == ["-"] {
-            return Line::Asked(at);
+        let drawn = |from: usize| {
+            let bits: Vec<_> = (from..fields.len()).map(field).collect();
+            (!bits.is_empty()).then(|| Random::that_draws(&bits))
+        };
+        if fields[1] == "-" {
+            return Line::Asked(at, drawn(2));
         }
         let class = fields.get(3).map_or(0, |class| class.parse::<u8>().expect("from 0 to 255"));
         let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(class & 3)];
         let dscp = Dscp::new(class >> 2).expect("six bits");
-        let drawn = (fields.len() > 4).then(|| Random::that_draws(field(4)));
         number += 1;
-        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn }, drawn)
+        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn }, drawn(4))
     };
     text.lines().map(line).collect()
 }
@@ -117,10 +124,11 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
         ties: Ties::Drawn,
     };
     let (mut link, mut common) = (Link::new(seed, "link", 0), Common::new(&config, seed, "link"));
+    common.know_hosts(&hosts());
     let (mut pool, mut history) = (Pool::default(), History::default());
     let arrivals = lines.into_iter().map(|line| match line {
         Line::Comes(at, packet, _) => (at, packet),
-        Line::Asked(_) => panic!("a link is not asked: give `asked` for its rate"),
+        Line::Asked(..) => panic!("a link is not asked: give `asked` for its rate"),
     });
     let mut arrivals = arrivals.peekable();
     loop {
@@ -162,15 +170,29 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     }
 }
 
+/// Of the first flows.
+fn hosts() -> Hosts {
+    (0..64).map(|flow| (flow / 2, 64)).collect()
+}
+
+/// CAKE has a stream of its own.
+fn draw_from(queue: &mut Discipline, drawn: Option<&Random>) {
+    if let (Discipline::Cake(cake), Some(drawn)) = (queue, drawn) {
+        cake.draw_from(drawn.clone());
+    }
+}
+
 /// The queue alone. Something is always in transmission, so that nothing is let in beyond the limit.
 fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
     let facts = LinkFacts { rate: Rate::from_bits_per_second(1), delay: Duration::ZERO };
     let (mut queue, mut random) = (Discipline::new(queue, facts), Random::new(seed, "queue"));
+    queue.know_hosts(&hosts());
     let (mut pool, mut told) = (Pool::default(), VecDeque::new());
     for line in lines {
         let at = match line {
             Line::Comes(at, packet, mut drawn) => {
                 let arrival = Arrival { size: Bytes::new(u64::from(packet.size)), ecn: packet.ecn, dscp: packet.dscp };
+                draw_from(&mut queue, drawn.as_ref());
                 let (packets, bytes) = queue.waiting();
                 let backlog = Backlog { packets, bytes, idle: false, idle_s: 0.0 };
                 let packet = pool.insert(packet);
@@ -186,7 +208,10 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
                 told.drain(..).for_each(|decision| tell(at, decision, &mut pool));
                 continue;
             }
-            Line::Asked(at) => at,
+            Line::Asked(at, drawn) => {
+                draw_from(&mut queue, drawn.as_ref());
+                at
+            }
         };
         let left = queue.dequeue(at, &mut pool, &mut told);
         told.drain(..).for_each(|decision| tell(at, decision, &mut pool));

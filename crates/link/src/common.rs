@@ -7,7 +7,7 @@ use crate::jitter::JitterOptions;
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
 use crate::pool::Handle;
-use crate::queue::{Arrival, Backlog, Decision, Discipline, LinkFacts, QueueOptions, Verdict, droptail};
+use crate::queue::{Arrival, Backlog, Decision, Discipline, Hosts, LinkFacts, QueueOptions, Verdict, droptail};
 use crate::reorder::{self, ReorderOptions};
 use crate::shaper::ShaperOptions;
 use crate::unmarked::Unmarked;
@@ -160,6 +160,11 @@ impl Common {
         };
         common.paces = [common.new_pace(0); 2];
         common
+    }
+
+    /// Tells a queue that is fair to hosts who talks to whom: before the first packet comes. Without it each flow has hosts of its own.
+    pub fn know_hosts(&mut self, hosts: &Hosts) {
+        self.discipline.know_hosts(hosts);
     }
 
     /// Whether [`poll_decision`](Self::poll_decision) has something to tell.

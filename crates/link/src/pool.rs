@@ -19,6 +19,10 @@ pub trait Item {
     fn flow(&self) -> u64 {
         0
     }
+    /// Its place in a table of [`Hosts`](crate::queue::Hosts), and whether it goes from the first of the two to the second. In no table if nothing is said.
+    fn way(&self) -> (usize, bool) {
+        (usize::MAX, true)
+    }
 }
 
 /// Which slot of a [`Pool`].

@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
+use headway_link::queue::{cake, codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
 use headway_link::{
     Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange, LinkChanges,
     LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperOptions, Transmission, jitter, loss,
@@ -614,7 +614,35 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
 
 /// Small limits and short times, so that queues decide often.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
-    prop_oneof![codel_strategy(), pie_strategy(), fq_codel_strategy(), dualpi2_strategy(), by_class_strategy()]
+    prop_oneof![
+        codel_strategy(),
+        pie_strategy(),
+        fq_codel_strategy(),
+        dualpi2_strategy(),
+        by_class_strategy(),
+        cake_strategy()
+    ]
+}
+
+fn cake_strategy() -> impl Strategy<Value = QueueOptions> {
+    use cake::{Isolation, Tins};
+    let tins = prop::sample::select(vec![Tins::Besteffort, Tins::Precedence, Tins::Diffserv3, Tins::Diffserv8]);
+    let isolation =
+        prop::sample::select(vec![Isolation::Flowblind, Isolation::Hosts, Isolation::Flows, Isolation::TripleIsolate]);
+    (limit_strategy(), tins, isolation, 1u64..50, 1u64..200, any::<[bool; 2]>()).prop_map(
+        |(limit, tins, isolation, target, interval, [shaped, first_waits])| {
+            QueueOptions::Cake(cake::Options {
+                limit,
+                tins,
+                isolation,
+                first_waits,
+                bandwidth: shaped.then(|| "2Mbps".parse().unwrap()),
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(interval),
+                mtu: Bytes::new(300),
+            })
+        },
+    )
 }
 
 fn fq_codel_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -736,6 +764,7 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
         QueueOptions::Pie(options) => options.limit,
         QueueOptions::FqCodel(options) => options.limit,
         QueueOptions::DualPi2(options) => options.limit.unwrap(),
+        QueueOptions::Cake(options) => options.limit,
         // Of each of three classes.
         QueueOptions::Drr(drr::Options { limit, .. }) | QueueOptions::Priority(priority::Options { limit, .. }) => {
             match limit {

@@ -155,13 +155,18 @@ fn wrong_values_are_told_what_would_be_right() {
         ),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
+            "{ kind = \"cake\", bandwidth = \"1bps\" }",
+            "link[0].queue.bandwidth: must be at least 1kbps; without it",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"20packets\" }",
             "\"droptail\"",
             "link[0].queue: the queue is a table, such as { kind =",
         ),
         (
             "kind = \"droptail\", ",
             "",
-            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority"#,
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake"#,
         ),
         ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
         ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
@@ -247,7 +252,7 @@ fn a_link_whose_queue_changes_its_mind_needs_two_events() {
     let front = "\"droptail\", drop = \"front\",";
     assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].two_events);
     // Those that decide at departure do in any case.
-    for kind in ["codel", "pie", "fq-codel", "dualpi2", "drr", "priority"] {
+    for kind in ["codel", "pie", "fq-codel", "dualpi2", "drr", "priority", "cake"] {
         assert!(changed("\"droptail\",", &format!("\"{kind}\",")).unwrap().scenario.links[0].two_events, "{kind}");
     }
     let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");

@@ -142,6 +142,8 @@ impl<O: Observer> Network<O> {
             Port { link: Link::new(scenario.seed, &link.name, common), meter }
         };
         let ports = scenario.links.iter().map(port).collect();
+        let hosts = scenario.flows.iter().map(|flow| (flow.from as u32, flow.to as u32)).collect();
+        commons.iter_mut().for_each(|common| common.know_hosts(&hosts));
         let dscp: Vec<_> = scenario.flows.iter().map(|flow| flow.dscp).collect();
         Self {
             departures: commons.iter().any(Common::two_events),

@@ -55,6 +55,9 @@ impl headway_link::Item for Packet {
         };
         (u64::from(self.flow.0) << 15) | (u64::from(session) << 1) | u64::from(self.forward)
     }
+    fn way(&self) -> (usize, bool) {
+        (self.flow.0 as usize, self.forward)
+    }
 }
 
 impl Body {

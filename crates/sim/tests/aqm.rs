@@ -127,6 +127,21 @@ fn fq_codel_drops_the_flood() {
     assert!(rates.iter().all(|rate| *rate > 1.0), "{rates:?}");
 }
 
+/// CAKE is fair to hosts: one with a download gets what one with eight gets, and the telephone goes first. Told apart by flows alone, it gets a ninth.
+#[test]
+fn cake_is_fair_to_hosts() {
+    let text = text("cake.toml").replace("\"60s\"", "\"30s\"");
+    for (isolation, least, most) in [("dual-dsthost", 0.4, 0.55), ("flows", 0.1, 0.12), ("triple-isolate", 0.1, 0.12)] {
+        let summary = summary(&text.replace("dual-dsthost", isolation));
+        let [tablet, telephone] = &summary.flows[8..] else { panic!("{:?}", summary.flows.len()) };
+        let share = tablet.throughput_bps / 20e6;
+        assert!((least..most).contains(&share), "{isolation}: {share}");
+        assert_eq!(telephone.lost_packets.total(), 0);
+        assert!(telephone_p95(&summary) < 22.5, "{isolation}: {}", telephone_p95(&summary));
+        assert!(summary.links[0].utilisation > 0.98, "{}", summary.links[0].utilisation);
+    }
+}
+
 #[test]
 fn dualpi2_keeps_the_classic_queue_short() {
     is_short("dualpi2.toml", "dualpi2", 80.0);

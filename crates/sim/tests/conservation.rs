@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 17] = [
+const QUEUES: [&str; 19] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -31,6 +31,8 @@ const QUEUES: [&str; 17] = [
     r#"{ kind = "dualpi2", dialect = "linux", limit = "30kB", scheduler = "ts-fifo", alpha = 2, beta = 20 }"#,
     r#"{ kind = "drr", limit = "6packets", quantum = "300B", classes = [{ dscp = ["ef"], quantum = "900B", limit = "2kB" }] }"#,
     r#"{ kind = "priority", limit = "8kB", classes = [{ dscp = ["ef", "af41"], limit = "3packets" }] }"#,
+    r#"{ kind = "cake", limit = "9packets", target = "2ms", interval = "10ms", tins = "diffserv4" }"#,
+    r#"{ kind = "cake", dialect = "linux", limit = "20kB", target = "1ms", interval = "30ms", bandwidth = "1Mbps", tins = "diffserv8", isolation = "dual-srchost" }"#,
 ];
 const LOSSES: [&str; 3] = [
     "",

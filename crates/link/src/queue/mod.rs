@@ -1,12 +1,13 @@
 //! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
-//! (CoDel, PIE, FQ-CoDel,
-//! DualPI2, DRR, priority).
+//! (CoDel, PIE, FQ-CoDel, DualPI2, DRR, priority, CAKE).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
 //! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
 //! several, and may drop or mark some of them each time that one leaves or comes ([`Decision`]).
 
 mod by_class;
+pub mod cake;
+mod cobalt;
 pub mod codel;
 pub mod droptail;
 pub mod drr;
@@ -22,6 +23,7 @@ use crate::pool::{Handle, Item, Pool};
 use crate::unmarked::Unmarked;
 use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, OptionError, QueueSize, Random, Rate, registry};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 registry! {
     /// Which packets a queue takes.
@@ -37,6 +39,7 @@ registry! {
     "dualpi2" => DualPi2(dualpi2::Options, Box<dualpi2::DualPi2>),
     "drr" => Drr(drr::Options, Box<drr::Drr>),
     "priority" => Priority(priority::Options, Box<priority::Priority>),
+    "cake" => Cake(cake::Options, Box<cake::Cake>),
 }
 
 /// `each!` of those that hold their packets.
@@ -50,9 +53,13 @@ macro_rules! holding {
             Discipline::DualPi2($queue) => $body,
             Discipline::Drr($queue) => $body,
             Discipline::Priority($queue) => $body,
+            Discipline::Cake($queue) => $body,
         }
     };
 }
+
+/// Of each flow the host that it comes from and the one that it goes to, by the number that an item's [`way`](Item::way) says.
+pub type Hosts = Arc<[(u32, u32)]>;
 
 /// What the discipline must know of its link.
 #[derive(Clone, Copy, Debug)]
@@ -187,6 +194,14 @@ impl Discipline {
             QueueOptions::DualPi2(options) => Self::DualPi2(Box::new(dualpi2::DualPi2::new(options, facts))),
             QueueOptions::Drr(options) => Self::Drr(Box::new(drr::Drr::new(options))),
             QueueOptions::Priority(options) => Self::Priority(Box::new(priority::Priority::new(options))),
+            QueueOptions::Cake(options) => Self::Cake(Box::new(cake::Cake::new(options))),
+        }
+    }
+
+    /// Tells who talks to whom, if the discipline is fair to hosts.
+    pub fn know_hosts(&mut self, hosts: &Hosts) {
+        if let Self::Cake(cake) = self {
+            cake.know_hosts(hosts);
         }
     }
 

@@ -33,4 +33,7 @@ impl Item for Packet {
     fn flow(&self) -> u64 {
         self.flow
     }
+    fn way(&self) -> (usize, bool) {
+        (self.flow as usize, true)
+    }
 }

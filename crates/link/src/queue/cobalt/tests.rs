@@ -1,0 +1,88 @@
+use super::*;
+
+const LAW: Law = Law { target: 5_000_000, interval: 100_000_000, mtu_time: 0 };
+
+fn decide(control: &mut Control, at_ms: f64, waited_ms: u64, is_ecn: bool, drawn: u32) -> Fate {
+    let now = Instant::from_nanos((at_ms * 1e6).round() as u64);
+    let mut random = Random::that_draws(&[u64::from(drawn) << 32]);
+    control.decide(&LAW, now, Duration::from_millis(waited_ms), is_ecn, &mut random)
+}
+
+/// The control law of CoDel: drops come interval / sqrt(count) apart, from an interval behind the first packet that waited too long. In Linux the first of a
+/// queue is due at once.
+#[test]
+fn drops_come_ever_faster() {
+    for (first_waits, first) in [(true, 100.0), (false, 0.1)] {
+        let mut control = Control::new(first_waits);
+        let mut drops = Vec::new();
+        assert_eq!(decide(&mut control, 999.9, 1, false, 0), Fate::Passes);
+        for tenth in 0..5000 {
+            let at = 1000.0 + f64::from(tenth) / 10.0;
+            if decide(&mut control, at, 10, false, 0) == Fate::Dropped {
+                drops.push(at - 1000.0);
+            }
+        }
+        let mut due = first;
+        for (drop, count) in drops.iter().zip(2_u32..) {
+            assert!((drop - due).abs() < 0.25, "{count}: {drop} {due}");
+            due += 100.0 / f64::from(count).sqrt();
+        }
+        assert!(drops.len() >= 9, "{drops:?}");
+    }
+}
+
+/// "Below target" undoes what was counted, step by step, where CoDel forgets at once.
+#[test]
+fn below_the_target_the_count_falls() {
+    let mut control = Control::new(true);
+    let mut count = 0;
+    for tenth in 0..4000 {
+        let at = 1000.0 + f64::from(tenth) / 10.0;
+        count += u32::from(decide(&mut control, at, 10, true, 0) == Fate::Marked);
+    }
+    assert!(count > 5);
+    assert_eq!(decide(&mut control, 1400.0, 1, true, 0), Fate::Passes);
+    assert!(!control.is_at_rest(Instant::from_millis(1400)));
+    // Each step takes longer than the one before.
+    for at in 1401..2500 {
+        assert_eq!(decide(&mut control, f64::from(at), 1, true, 0), Fate::Passes);
+    }
+    control.found_empty(&LAW, Instant::from_millis(2600));
+    control.found_empty(&LAW, Instant::from_millis(2700));
+    assert!(control.is_at_rest(Instant::from_millis(2900)));
+}
+
+/// BLUE: 1/256 more for an overflow, at most once a target; 1/4096 less for each time that the queue was empty, at most once a target. It drops what is
+/// ECN-capable, too.
+#[test]
+fn blue_drops_by_chance_what_does_not_listen() {
+    let mut control = Control::new(true);
+    let at = Instant::from_millis;
+    for now in [1000, 1004, 1006] {
+        control.overflowed(&LAW, at(now));
+    }
+    let below = |parts: u32| parts - 1;
+    let p = 2 << 24;
+    assert_eq!(decide(&mut control, 1006.0, 0, true, below(p)), Fate::Dropped);
+    assert_eq!(decide(&mut control, 1006.0, 0, true, p), Fate::Passes);
+    (0..3).for_each(|_| control.found_empty(&LAW, at(1012)));
+    assert_eq!(decide(&mut control, 1012.0, 0, true, p - (1 << 20)), Fate::Passes);
+    assert_eq!(decide(&mut control, 1012.0, 0, true, below(p - (1 << 20))), Fate::Dropped);
+    (0..31).for_each(|step| control.found_empty(&LAW, at(1018 + 6 * step)));
+    assert_eq!(decide(&mut control, 3000.0, 0, true, 0), Fate::Passes, "it has forgotten");
+}
+
+/// At low rates no wait below four packet times counts.
+#[test]
+fn four_packets_are_no_queue() {
+    let law = Law { mtu_time: 12_000_000, ..LAW };
+    let mut control = Control::new(true);
+    let mut random = Random::new(1, "any");
+    let mut passes = |waited| {
+        (0..1000).all(|at| {
+            let waited = Duration::from_millis(waited);
+            control.decide(&law, Instant::from_millis(at), waited, false, &mut random) == Fate::Passes
+        })
+    };
+    assert_eq!((passes(48), passes(49)), (true, false));
+}
