@@ -5,7 +5,7 @@ import random
 SIZES = [1500, 1500, 1500, 1000, 576, 40]
 
 
-def drawn(seed, byte_ns, packets=20_000):
+def drawn(seed, byte_ns, packets=20_000, sizes=SIZES):
     """(ns, flow, bytes) of each packet, where the link takes so many ns for a byte. Instants are whole multiples of that."""
     draw = random.Random(seed)
     now, found, load = byte_ns, [], 1.0
@@ -14,7 +14,7 @@ def drawn(seed, byte_ns, packets=20_000):
             load = draw.uniform(0.5, 1.5)
         flow = draw.choices(range(4), [8, 4, 2, 1])[0]
         for _ in range(draw.choice([1, 1, 1, 2, 10])):
-            size = draw.choice(SIZES)
+            size = draw.choice(sizes)
             found.append((now, flow, size))
             now += byte_ns * max(1, round(size / load * draw.expovariate(1)))
     return found

@@ -1,5 +1,6 @@
 """What the kernel's trace and a capture tell of one queue discipline: what came, when it was asked, and what it did."""
 
+import collections
 import re
 import struct
 import sys
@@ -32,8 +33,8 @@ class Played:
         self.odd = []
         # The packets that wait, by their addresses; the calls that are under way and that came last, and whether the clock was read in it.
         self._numbers, self._asked, self._last, self._read, self._came = {}, None, None, True, 0
-        # What was drawn, by the number of the packet that came, and where; [(ns, place among the calls)] of PIE's updates.
-        self._drawn, self._place, self._updates = {}, None, []
+        # What was drawn, 64 bits each, by the place of the call; where PIE draws to; [(ns, place among the calls)] of PIE's updates.
+        self._drawn, self._place, self._updates = collections.defaultdict(list), None, []
         for line in path.open():
             found = LINE.search(line)
             if found:
@@ -57,8 +58,9 @@ class Played:
         self.calls.append(self._asked)
 
     def _on_clock(self, _ns, rest):
-        """The clock, where the discipline itself reads it: at first, as fq_codel reads it again for its next queue if it drops all of one."""
-        if not self._read:
+        """The clock, where the discipline itself reads it. When it is asked at first, as fq_codel reads it again for its next queue if it drops all of one; when a packet
+        comes at last, as CAKE reads it again where that makes it drop another, and what counts then is when it did."""
+        if not self._read or not self._asked:
             (self._asked or self._last)[0], self._read = int(rest.rsplit("=", 1)[1]), True
 
     def _on_leaves(self, _ns, rest):
@@ -83,7 +85,13 @@ class Played:
         """What is drawn is read where the caller's stack ends, behind the address that it returns to."""
         if self._place != 8:
             self.odd.append("what was drawn is not where the trace looked for it")
-        self._drawn[self._came - 1] = self._pointer(rest, "bits")
+        self._drawn[len(self.calls) - 1].append(self._pointer(rest, "bits"))
+
+    def _on_drawn16(self, _ns, rest):
+        self._drawn[len(self.calls) - 1].append(int(rest.rsplit("=", 1)[1]) << 48)
+
+    def _on_drawn32(self, _ns, rest):
+        self._drawn[len(self.calls) - 1].append(int(rest.rsplit("=", 1)[1]) << 32)
 
     def _on_update(self, ns, _rest):
         self._updates.append((ns, len(self.calls)))
@@ -101,6 +109,16 @@ class Played:
                 done += 1
             call[0] = min(call[0] // PSCHED_NS * PSCHED_NS - begun, (done + 1) * period - PSCHED_NS)
 
+    def forget_refusals(self):
+        """Leaves out where a discipline that shapes was asked before its time, though packets waited: there it does nothing."""
+        waiting, kept = 0, []
+        for place, call in enumerate(self.calls):
+            if call[1] is not None or call[2] or not waiting:
+                kept.append((call, self._drawn[place]))
+            waiting += (call[1] is not None) - sum(what in "-d" for what, _ in call[2])
+        self.calls = [call for call, _ in kept]
+        self._drawn = collections.defaultdict(list, enumerate(drawn for _, drawn in kept))
+
     def _mark(self, captured):
         """Puts in what was marked, as the capture tells: by PIE when it came, by the others before it left."""
         left = [call for call in self.calls if call[2] and call[2][-1][0] == "-"]
@@ -114,11 +132,13 @@ class Played:
 
     def asked(self):
         """The lines that `departures` takes, for a queue that is asked when the kernel's was."""
-        return "".join(f"{ns} -\n" if number is None else f"{ns} {self._packet(number)}\n" for ns, number, _ in self.calls)
+        return "".join(" ".join(map(str, [ns, *self._packet(number), *self._drawn[place]])) + "\n" for place, (ns, number, _) in enumerate(self.calls))
 
     def _packet(self, number):
+        if number is None:
+            return ["-"]
         _, flow, size, traffic_class = self.given[number]
-        return f"{flow} {size + ETHERNET} {traffic_class} {self._drawn.get(number, '')}"
+        return [flow, size + ETHERNET, traffic_class]
 
     def events(self):
         """What the kernel did, as `departures` prints it."""
