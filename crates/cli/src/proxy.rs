@@ -131,22 +131,26 @@ fn live(before: &Report, now: &Report) -> String {
 /// All that is told at the end.
 pub(crate) fn table(report: &Report) -> String {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let way = |name: &str, counts: &WayCounts| {
-        let numbers = [
-            counts.arrived_packets,
-            counts.delivered_packets,
-            counts.dropped_packets.total(),
-            counts.marked_packets,
-            counts.held_packets,
-            counts.delivered_bytes,
-        ];
-        std::iter::once(name.to_owned()).chain(numbers.map(|number| number.to_string())).collect()
+    let both = [&report.to_server, &report.to_client];
+    let column = |title: &str, count: fn(&WayCounts) -> u64| (title.to_owned(), both.map(count));
+    let mut columns = vec![
+        column("came", |counts| counts.arrived_packets),
+        column("left", |counts| counts.delivered_packets),
+        column("dropped", |counts| counts.dropped_packets.total()),
+        column("marked", |counts| counts.marked_packets),
+        column("copied", |counts| counts.duplicated_packets),
+        column("reordered", |counts| counts.reordered_packets),
+        column("on the link", |counts| counts.held_packets),
+        column("left\nB", |counts| counts.delivered_bytes),
+    ];
+    // What few links do.
+    columns.retain(|(title, counts)| !matches!(&title[..], "copied" | "reordered") || *counts != [0; 2]);
+    let titles = std::iter::once("way".to_owned()).chain(columns.iter().map(|(title, _)| title.clone())).collect();
+    let way = |name: &str, place: usize| {
+        let numbers = columns.iter().map(|(_, counts)| counts[place].to_string());
+        std::iter::once(name.to_owned()).chain(numbers).collect::<Vec<_>>()
     };
-    let ways = number_table(
-        1,
-        texts(&["way", "came", "left", "dropped", "marked", "on the link", "left\nB"]),
-        vec![way("to the server", &report.to_server), way("to the clients", &report.to_client)],
-    );
+    let ways = number_table(1, titles, vec![way("to the server", 0), way("to the clients", 1)]);
     let error = |name: &str, error: &Option<headway_record::DelaySummary>| {
         let us = |seconds: f64| format!("{:.1}", 1e6 * seconds);
         error.map(|error| vec![name.to_owned(), us(error.p50), us(error.p99), us(error.max)])

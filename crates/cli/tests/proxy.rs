@@ -77,6 +77,22 @@ fn a_run_ends_with_its_report() {
     assert!(last["release_error_s"]["max"].as_f64().unwrap() >= 0.0);
 }
 
+/// What few links do has a column where it was done: a datagram each way, and its copy.
+#[test]
+fn copies_are_in_the_table() {
+    let running =
+        Running::new(&["--rate", "10Mbps", "--set", "link[0].duplicate={ probability = 1 }", "--bound", "3600s"]);
+    running.exchange();
+    let (status, out, said) = running.end("-INT");
+    assert_eq!(status, Some(0), "{said}");
+    let columns = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let titles = out.lines().map(columns).find(|titles| titles.first().is_some_and(|first| first == "way")).unwrap();
+    assert_eq!(titles[1..6], ["came", "left", "dropped", "marked", "copied"], "{out}");
+    assert!(!out.contains("reordered"), "{out}");
+    let to_server = out.lines().find(|line| line.starts_with("to the server")).map(columns).unwrap();
+    assert_eq!((&to_server[3][..], &to_server[7][..]), ("1", "1"), "{out}");
+}
+
 /// No datagram leaves within a nanosecond of its instant.
 #[test]
 fn a_run_that_was_too_late_says_so() {
