@@ -58,9 +58,9 @@ class Played:
         self.calls.append(self._asked)
 
     def _on_clock(self, _ns, rest):
-        """The clock, where the discipline itself reads it. When it is asked at first, as fq_codel reads it again for its next queue if it drops all of one; when a packet
-        comes at last, as CAKE reads it again where that makes it drop another, and what counts then is when it did."""
-        if not self._read or not self._asked:
+        """The clock, where the discipline itself reads it: at first, as fq_codel reads it again for its next queue if it drops all of one. CAKE reads it again where an
+        arrival makes it drop another packet, and that counts: when a packet came that waits so long makes no difference."""
+        if not self._read or "(cake_enqueue+" in rest:
             (self._asked or self._last)[0], self._read = int(rest.rsplit("=", 1)[1]), True
 
     def _on_leaves(self, _ns, rest):
