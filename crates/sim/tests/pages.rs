@@ -55,6 +55,34 @@ fn a_page_takes_its_transfers_one_behind_the_other() {
     }
 }
 
+/// Delayed acknowledgements do not hold up what has come: a FIN is answered at once (`answer_fin`).
+#[test]
+fn a_page_does_not_wait_for_delayed_acknowledgements() {
+    let source = r#"arrivals = { at = ["1s"] }, parsing_time = "0s", main = { constant = "1kB" }, embedded = { constant = "1kB" }, objects = { constant = 6 }"#;
+    let took = |fin: bool| {
+        let text = format!(
+            r#"
+            duration = "5s"
+            [[link]]
+            between = ["a", "c"]
+            rate = "100Mbps"
+            delay = "15ms"
+            queue = {{ kind = "droptail", limit = "1000packets" }}
+            [[flow]]
+            name = "web"
+            from = "a"
+            to = "c"
+            transport = {{ kind = "tcp-cubic", answer_fin = {fin} }}
+            source = {{ kind = "pages", {source} }}
+            "#
+        );
+        pages(&run(&scenario(&text), ()).summary.flows[0]).completion_s.unwrap().max
+    };
+    // Two waves, each of a SYN there and back and a segment there and back.
+    assert!((took(true) - 4.0 * 0.03).abs() < 0.002, "{}", took(true));
+    assert!((took(false) - took(true) - 2.0 * 0.2).abs() < 0.002, "{}", took(false));
+}
+
 /// A page is of the interval in which it is asked for. What is asked for at the stop or later never is, and its page stays open.
 #[test]
 fn pages_count_where_they_begin_and_end_at_the_stop() {

@@ -127,6 +127,8 @@ pub struct Rules {
     pub quick_acks: u32,
     /// The same after a segment out of order.
     pub quick_acks_after_gap: u32,
+    /// The last segment of a session, which has the FIN, is answered at once, as stacks do.
+    pub answer_fin: bool,
     /// A repeated last segment may be acknowledged late like a new one (ns-2's DelAck sink does).
     pub delay_duplicates: bool,
 

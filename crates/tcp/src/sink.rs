@@ -167,6 +167,13 @@ impl Sink {
         }
     }
 
+    /// The peer has sent its last segment, with which a FIN comes: what waits is answered now, if the options say so.
+    pub fn handle_fin(&mut self) {
+        if self.rules.answer_fin && self.due != Instant::FAR_FUTURE {
+            self.acknowledge(self.next.saturating_sub(1), self.waiting);
+        }
+    }
+
     /// When to call [`Sink::handle_timeout`], unless something else happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {

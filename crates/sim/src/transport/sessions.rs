@@ -36,7 +36,7 @@ pub(crate) struct Sessions {
     /// The sending ends of the open sessions.
     senders: BTreeMap<u32, Sending>,
     /// The receiving ends of these, and of those that have not been complete for long.
-    sinks: BTreeMap<u32, Sink>,
+    sinks: BTreeMap<u32, Receiving>,
     sender_deadlines: Deadlines,
     sink_deadlines: Deadlines,
     /// Who may have something to send now: something has just happened to each.
@@ -64,6 +64,13 @@ struct Sending {
     write: u64,
 }
 
+/// Its receiving end, and how many segments it gets.
+#[derive(Debug)]
+struct Receiving {
+    sink: Sink,
+    segments: u64,
+}
+
 impl Sessions {
     /// Opens a connection for a session of this size, if there may be another.
     fn open(&mut self, now: Instant, size: Bytes) -> Option<()> {
@@ -74,9 +81,10 @@ impl Sessions {
         let number = self.arrived;
         let mut sender = Sender::new(&self.options, Random::new(self.random.bits(), "session"));
         let payload = sender.payload_size().count().max(1);
-        sender.write(now, size.count().div_ceil(payload).max(1));
+        let segments = size.count().div_ceil(payload).max(1);
+        sender.write(now, segments);
         self.senders.insert(number, Sending { sender, arrived: now, size, write: self.taken });
-        self.sinks.insert(number, Sink::new(&self.options));
+        self.sinks.insert(number, Receiving { sink: Sink::new(&self.options), segments });
         self.talking.push_back(number);
         Some(())
     }
@@ -211,16 +219,19 @@ impl Carrier for Sessions {
 
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
-        let Some(sink) = self.sinks.get_mut(&tcp.session) else { return 0 };
+        let Some(Receiving { sink, segments }) = self.sinks.get_mut(&tcp.session) else { return 0 };
         self.answering.push_back(tcp.session);
         let before = sink.received_payload().count();
         sink.handle(now, &tcp.stamped(packet, sent));
+        if sink.received_segments() >= *segments {
+            sink.handle_fin();
+        }
         (sink.received_payload().count() - before) as u32
     }
 
     fn handle_receiver_timeout(&mut self, now: Instant) {
         while let Some(number) = self.sink_deadlines.take_due(now) {
-            if let Some(sink) = self.sinks.get_mut(&number) {
+            if let Some(Receiving { sink, .. }) = self.sinks.get_mut(&number) {
                 sink.handle_timeout(now);
                 self.answering.push_back(number);
             }
@@ -229,7 +240,7 @@ impl Carrier for Sessions {
 
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
         while let Some(number) = self.answering.front().copied() {
-            if let Some(sink) = self.sinks.get_mut(&number) {
+            if let Some(Receiving { sink, .. }) = self.sinks.get_mut(&number) {
                 if let Some(segment) = sink.poll_transmit(now) {
                     return Some(Envelope::of_session(number, &segment));
                 }
