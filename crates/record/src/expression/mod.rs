@@ -85,13 +85,30 @@ impl Numbers {
     #[must_use]
     pub fn new(summary: &Summary) -> Self {
         // Plain structs and string keys are JSON; a summary that were none would have no number.
-        Self(serde_json::to_value(summary).unwrap_or(Value::Null))
+        Self::from(serde_json::to_value(summary).unwrap_or(Value::Null))
     }
 }
 
+/// Counts that a summary leaves out where they are 0: here they are 0.
+const LEFT_OUT: [(&str, &[&str], &str); 5] = [
+    ("links", &[], "duplicated_packets"),
+    ("links", &[], "reordered_packets"),
+    ("flows", &[], "duplicate_packets"),
+    ("flows", &["sessions"], "refused"),
+    ("flows", &["pages"], "refused"),
+];
+
 /// A summary's JSON.
 impl From<Value> for Numbers {
-    fn from(summary: Value) -> Self {
+    fn from(mut summary: Value) -> Self {
+        for (list, keys, count) in LEFT_OUT {
+            for one in summary.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                let place = keys.iter().try_fold(one, |place, key| place.get_mut(key));
+                if let Some(Value::Object(place)) = place {
+                    place.entry(count).or_insert(0.into());
+                }
+            }
+        }
         Self(summary)
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 fn record() -> Numbers {
     let delay = json!({ "mean": 0.25, "p95": 0.5 });
-    Numbers(json!({
+    Numbers::from(json!({
         "name": "x",
         "interval": { "from": 5.0, "to": 25.0 },
         "flows": [
@@ -35,6 +35,10 @@ fn numbers_of_a_record() {
         ("sum(link[a->b].dropped_packets)", Some(7.0)),
         ("link[a->b].dropped_packets.early", Some(3.0)),
         ("flow[ftp[1]].timeouts * 2", Some(14.0)),
+        // A summary leaves out what there is none of: there are 0 of these.
+        ("link[a->b].duplicated_packets + link[a->b].reordered_packets", Some(0.0)),
+        ("sum(flow[*].duplicate_packets)", Some(0.0)),
+        ("flow[ftp[1]].sessions.refused", Some(0.0)),
         ("flow[ftp[1]].sessions.completion_s_by_size.up_to_10kB.p99", Some(0.5)),
         // No session of that size in this run.
         ("flow[ftp[1]].sessions.completion_s_by_size.above_10MB.p99", None),
