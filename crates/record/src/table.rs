@@ -116,6 +116,9 @@ pub fn flow_table(summary: &Summary) -> String {
         let unsent = |flow: &FlowSummary| flow.unsent_packets() as f64;
         columns.insert(3, Column::sum("unsent", "packets", 0, unsent));
     }
+    if flows.iter().any(|flow| flow.duplicate_packets > 0) {
+        columns.push(Column::sum("copies", "packets", 0, |flow: &FlowSummary| flow.duplicate_packets as f64));
+    }
     if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
         columns.push(in_time(flows));
     }
@@ -178,6 +181,12 @@ pub fn link_table(summary: &Summary) -> String {
     ];
     if links.iter().any(|link| link.marked_packets > 0) {
         columns.push(Column::sum("marked", "packets", 0, |link: &LinkSummary| link.marked_packets as f64));
+    }
+    if links.iter().any(|link| link.duplicated_packets > 0) {
+        columns.push(Column::sum("copied", "packets", 0, |link: &LinkSummary| link.duplicated_packets as f64));
+    }
+    if links.iter().any(|link| link.reordered_packets > 0) {
+        columns.push(Column::sum("reordered", "packets", 0, |link: &LinkSummary| link.reordered_packets as f64));
     }
     if links.iter().any(|link| link.mean_red_average.is_some()) {
         columns.push(Column::level("RED avg", "packets", 2, |link: &LinkSummary| link.mean_red_average));
