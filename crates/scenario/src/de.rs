@@ -1,6 +1,6 @@
 //! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
 
-use crate::document::{Data, Origin, Table, Value};
+use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
 use crate::suggest::{hint, quoted};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
@@ -149,7 +149,9 @@ impl<'de> Deserializer<'de> for &Value {
                 }
                 Ok(read)
             }
-            Data::Table(table) => visitor.visit_map(Keys { entries: table.range::<str, _>(..), current: None }),
+            Data::Table(table) => {
+                visitor.visit_map(Keys { entries: table.range::<str, _>(..), current: None, is_law: false })
+            }
         }
     }
 
@@ -173,7 +175,11 @@ impl<'de> Deserializer<'de> for &Value {
             Data::Table(table) if chosen(table).is_some() => {
                 let name = chosen(table).map_or("", String::as_str);
                 let entries = table.range::<str, _>((Bound::Included(name), Bound::Included(name)));
-                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys { entries, current: None }))
+                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys {
+                    entries,
+                    current: None,
+                    is_law: true,
+                }))
             }
             Data::Table(table) => {
                 let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
@@ -212,23 +218,34 @@ impl<'de> serde::de::SeqAccess<'de> for &mut Elements<'_> {
 }
 
 struct Keys<'a> {
-    entries: std::collections::btree_map::Range<'a, String, crate::document::Entry>,
-    current: Option<(&'a String, &'a Value)>,
+    entries: std::collections::btree_map::Range<'a, String, Entry>,
+    current: Option<(&'a String, &'a Entry)>,
+    /// Whether it is one table that says by its key what it is, such as a law by its name: who writes it writes all of it, and nothing of a preset's is kept
+    /// that happens to be of the same name.
+    is_law: bool,
 }
 
 impl<'de> serde::de::MapAccess<'de> for Keys<'_> {
     type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
-        self.current = self.entries.next().map(|(key, entry)| (key, &entry.value));
+        self.current = self.entries.next();
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(key.as_str().into_deserializer()).map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
-        let Some((key, value)) = self.current.take() else {
+        let Some((key, Entry { key: origin, value })) = self.current.take() else {
             return Err(serde::de::Error::custom("a value was asked for before its key"));
         };
-        seed.deserialize(value).map_err(|fault| fault.below(Step::Key(key.clone())))
+        let read = match &value.data {
+            Data::Table(table) if self.is_law && *origin != Origin::Preset => {
+                let written = table.iter().filter(|(_, entry)| entry.key != Origin::Preset);
+                let written = written.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+                seed.deserialize(&Value { origin: value.origin.clone(), data: Data::Table(written) })
+            }
+            _ => seed.deserialize(value),
+        };
+        read.map_err(|fault| fault.below(Step::Key(key.clone())))
     }
 }

@@ -135,8 +135,12 @@ pub(crate) fn preset(value: serde_json::Value) -> Option<Value> {
 /// Lays the keys of `written` over those of `base`, also within tables that both have.
 pub(crate) fn lay_over(base: &mut Table, written: &Table) {
     for (key, entry) in written {
-        match (base.get_mut(key).map(|below| &mut below.value.data), &entry.value.data) {
-            (Some(Data::Table(below)), Data::Table(above)) => lay_over(below, above),
+        match (base.get_mut(key), &entry.value.data) {
+            (Some(Entry { key: origin, value: Value { data: Data::Table(below), .. } }), Data::Table(above)) => {
+                // It is written, if not all that is in it.
+                *origin = entry.key.clone();
+                lay_over(below, above);
+            }
             _ => {
                 base.insert(key.clone(), entry.clone());
             }

@@ -66,7 +66,7 @@ fn sessions_need_a_tcp_and_one_law_each() {
     }
 }
 
-/// A law that is written takes the place of the preset's; keys of the preset's own law are laid over it.
+/// A law that is written takes the place of the preset's, also where that is of the same name: no limit stays that nobody has written.
 #[test]
 fn pages_take_other_laws_in_place_of_those_of_the_preset() {
     let told = |keys: &str| {
@@ -83,12 +83,23 @@ fn pages_take_other_laws_in_place_of_those_of_the_preset() {
     let constant = pages("main = { constant = \"9kB\" }, objects = { constant = 0 }");
     assert_eq!(constant.main, SessionSizes::Constant(Bytes::new(9000)));
     assert_eq!(constant.objects, ObjectCounts::Constant(0));
-    let SessionSizes::Lognormal(ours) = pages("main = { lognormal = { mean = \"20kB\" } }").main else { panic!() };
-    let SessionSizes::Lognormal(usual) = preset.main else { panic!() };
-    assert_eq!(ours, LognormalSizes { mean: Bytes::new(20_000), ..usual });
+    let own = pages("main = { lognormal = { mean = \"3MB\", deviation = \"1MB\" } }").main;
+    let (mean, deviation) = (Bytes::new(3_000_000), Bytes::new(1_000_000));
+    assert_eq!(own, SessionSizes::Lognormal(LognormalSizes { mean, deviation, minimum: None, maximum: None }));
     for (keys, expected) in [
         ("main = { constant = \"9kB\", exponential = \"9kB\" }", "flow[0].source.main: 3 keys do not say which it is"),
-        ("main = { lognormal = { mean = \"20kB\", minimum = \"1GB\" } }", "flow[0].source.main: hardly any size"),
+        (
+            "main = { lognormal = { mean = \"20kB\", deviation = \"1kB\", minimum = \"1GB\" } }",
+            "flow[0].source.main: hardly any size",
+        ),
+        (
+            "main = { lognormal = { mean = \"20kB\" } }",
+            "flow[0].source.main.lognormal: the key \"deviation\" is missing",
+        ),
+        (
+            "objects = { pareto = { minimum = 60, shape = 2 } }",
+            "flow[0].source.objects.pareto: the key \"maximum\" is missing",
+        ),
         (
             "users = 2, arrivals = { every = \"1s\" }",
             "flow[0].source.users: pages come by arrivals or when users have read",
