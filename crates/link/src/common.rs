@@ -128,7 +128,9 @@ impl Common {
     #[must_use]
     pub fn new(config: &Config, seed: u64, name: &str) -> Self {
         let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, two_events, ties, .. } = config;
-        let facts = LinkFacts { rate: *rate, delay: *delay };
+        // Behind a shaper the queue is served no faster than it lets.
+        let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
+        let facts = LinkFacts { rate: served, delay: *delay };
         let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
             let loss = Loss::new(loss);

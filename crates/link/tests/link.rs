@@ -776,6 +776,18 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
     }
 }
 
+/// What a link sends in 250 ms is what its shaper lets through in that time (RFC 9332 appendix A: the limit of DualPI2 that is none).
+#[test]
+fn a_limit_in_time_goes_by_the_shaper() {
+    let queue = || QueueOptions::DualPi2(dualpi2::Options::preset(Dialect::Rfc));
+    let shaper = ShaperOptions { rate: "2Mbps".parse().unwrap(), burst: Bytes::new(1500) };
+    let packets = vec![(ms(0), 1000); 300];
+    let shaped = drive(&Config { shaper: Some(shaper), ..config("1Gbps", queue()) }, &packets);
+    let slow = drive(&config("2Mbps", queue()), &packets);
+    assert!(slow.drops.len() > 200, "{}", slow.drops.len());
+    assert!(shaped.drops.len().abs_diff(slow.drops.len()) <= 2, "{} {}", shaped.drops.len(), slow.drops.len());
+}
+
 /// RFC 8290 section 4.2: a transmitter that falls idle has asked the queue and got nothing, so that flow 0, whose packet left long ago, is new again at 101 ms, and
 /// goes before flow 4, which comes at 102 ms. What is larger than the MTU does not come.
 #[test]

@@ -57,6 +57,17 @@ fn where_nothing_is_wrong_nothing_is_found() {
     assert_eq!(found(QUEUE, &flow("media", media), "10s").1, []);
 }
 
+/// A share is of what a link passes on for longer than a burst: who gets all that a shaper or a policer lets through starves not.
+#[test]
+fn a_share_is_no_more_than_a_shaper_lets() {
+    for bucket in
+        ["shaper = { rate = \"60kbps\", burst = \"3kB\" }", "policer = { rate = \"60kbps\", burst = \"15kB\" }"]
+    {
+        let (_, found) = found(&format!("{QUEUE}\n{bucket}"), &flow("download", DOWNLOAD), "30s");
+        assert!(found.iter().all(|finding| !finding.text.contains("fair share")), "{bucket}: {found:#?}");
+    }
+}
+
 /// From 10 to 20 s a constant rate takes all of the link: TCP starves until a timer that was backed off runs out behind it (RFC 6298, section 5.5),
 /// and the text says when and why.
 #[test]

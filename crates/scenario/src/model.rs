@@ -96,6 +96,15 @@ impl Link {
         }
     }
 
+    /// The most that it passes on from one instant to another for longer than a burst, in bit/s: no more than its policer and its shaper let.
+    #[must_use]
+    pub fn lasting_rate(&self, from: Instant, to: Instant) -> f64 {
+        let buckets =
+            [self.policer.as_ref().map(|policer| policer.rate), self.shaper.as_ref().map(|shaper| shaper.rate)];
+        let buckets = buckets.into_iter().flatten().map(|rate| rate.bits_per_second() as f64);
+        buckets.fold(self.mean_rate(from, to), f64::min)
+    }
+
     /// The delay of what leaves at this instant.
     #[must_use]
     pub fn delay_at(&self, at: Instant) -> Duration {

@@ -64,7 +64,7 @@ pub type Hosts = Arc<[(u32, u32)]>;
 /// What the discipline must know of its link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkFacts {
-    /// Transmission rate.
+    /// At which its packets leave: the shaper's, if it has one that is slower.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: headway_units::Duration,

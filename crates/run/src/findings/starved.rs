@@ -78,7 +78,7 @@ fn fair_share(scenario: &Scenario, ways: &[Way], way: &Way, since: Instant, at: 
     let of_link = |&link: &usize| {
         let crosses = |(flow, way): &(&Flow, &Way)| is_active(flow, way, at) && way.links.contains(&link);
         let flows = scenario.flows.iter().zip(ways).filter(crosses).count().max(1);
-        (scenario.links[link].mean_rate(since, at) / flows as f64, link)
+        (scenario.links[link].lasting_rate(since, at) / flows as f64, link)
     };
     way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -134,7 +134,7 @@ fn why(evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
 /// Who took the link meanwhile.
 fn beside(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &Flow, stretch: &Stretch) -> Vec<String> {
     let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
-    let capacity = scenario.links[stretch.link].mean_rate(from, to);
+    let capacity = scenario.links[stretch.link].lasting_rate(from, to);
     let others = scenario.flows.iter().zip(ways);
     let others = others.filter(|(other, way)| other.name != flow.name && way.links.contains(&stretch.link));
     let took = others.filter_map(|(other, _)| {
