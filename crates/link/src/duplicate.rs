@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateOptions {
-    /// Probability that a packet does; above 0.
+    /// Probability that a packet does.
     pub probability: Probability,
     /// How much of a packet's draw comes from that of the packet before; below 1.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -29,10 +29,6 @@ impl DuplicateOptions {
     /// # Errors
     /// Names the key, what is wrong with it and what would be right.
     pub fn check(&self) -> Result<(), OptionError> {
-        if self.probability == Probability::ZERO {
-            let message = "no packet would come twice: write one such as \"1%\", or leave duplicate out";
-            return Err(OptionError::new("probability", message));
-        }
         correlated::check(self.correlation)
     }
 }
@@ -68,6 +64,8 @@ mod tests {
         let copies = (0..100_000).filter(|_| duplicate.copies()).count();
         assert!(copies.abs_diff(3000) < 270, "{copies}");
         let none = DuplicateOptions { probability: Probability::ZERO, ..options };
-        assert_eq!(none.check().unwrap_err().key, "probability");
+        none.check().unwrap();
+        let mut none = Duplicate::new(&none, Random::new(5, "duplicate"));
+        assert!((0..1000).all(|_| !none.copies()), "a sweep may begin at none");
     }
 }

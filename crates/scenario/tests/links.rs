@@ -291,7 +291,6 @@ fn what_is_wrong_with_it_is_told_with_its_place() {
         ("by = \"5ms\"", "gap = 0, by = \"5ms\"", "link[0].reorder.gap: of 0 packets in a row none can be one"),
         (", by = \"5ms\"", "", "link[0].reorder.by: packets of which none takes longer stay in order"),
         ("probability = \"2%\"", "", "link[0].duplicate: the key \"probability\" is missing"),
-        ("\"2%\"", "0", "link[0].duplicate.probability: no packet would come twice"),
         ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: packets that overtake others take two events"),
         ("\"2%\" }", "\"2%\", gap = 2 }", "link[0].duplicate: unknown key \"gap\""),
     ] {

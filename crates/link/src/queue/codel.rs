@@ -119,8 +119,18 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         check_limit(self.limit)?;
+        check_threshold(self.ce_threshold, self.ce_threshold_marks)?;
         check_times(self.target, self.interval, self.tick)
     }
+}
+
+/// What the threshold alone shall mark is left to nobody without one.
+pub(super) fn check_threshold(threshold: Option<Duration>, marks: CeThresholdMarks) -> Result<(), OptionError> {
+    if marks == CeThresholdMarks::L4s && threshold.is_none() {
+        let message = "\"l4s\" takes what is ECT(1) or CE from CoDel, and leaves it to ce_threshold: write that, too, such as \"1ms\"";
+        return Err(OptionError::new("ce_threshold_marks", message));
+    }
+    Ok(())
 }
 
 pub(super) fn check_times(target: Duration, interval: Duration, tick: Duration) -> Result<(), OptionError> {

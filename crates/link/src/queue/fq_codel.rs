@@ -166,6 +166,7 @@ impl headway_units::Options for Options {
         if !(1..=1 << 16).contains(&self.drop_batch) {
             return wrong("drop_batch", "must be from 1 to 65536");
         }
+        codel::check_threshold(self.ce_threshold, self.ce_threshold_marks)?;
         codel::check_times(self.target, self.interval, self.tick)
     }
 }
