@@ -28,7 +28,6 @@ struct OneOfMany {
 }
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let seed = options.seed.map(|seed| format!("seed={seed}"));
     let text = ScenarioText::read(&options.scenario, options.overrides.iter().chain(&seed))?;
     let runs = plan(&text.file, &text.text, &text.overrides, &[]).map_err(Failure::scenario)?.runs.len();
@@ -45,6 +44,8 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let (files, traces) = (files.taken(), options.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
+    // What is read may be a pipe that nobody writes to: until here a signal ends the program.
+    interrupt::listen();
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let (summary, findings) =
         if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
@@ -56,6 +57,7 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
     let sweep = Arc::new(Sweep::read(text, &[], true, &progress)?);
+    interrupt::listen();
     let out = folder(options.out.as_deref(), sweep.name());
     let threads = Threads { jobs: options.jobs, traces: options.traces.clone(), again: options.again };
     let swept = sweep::run(&sweep, out.clone(), &threads, &sweep::Asked::default(), progress)?;

@@ -35,7 +35,6 @@ pub(crate) struct Swept {
 }
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let text = ScenarioText::read(&options.scenario, &options.overrides)?;
     let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
     let varies_as_written: Vec<&String> = options.varies.iter().chain(&seeds).collect();
@@ -45,6 +44,8 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let metrics = metrics.collect::<Result<_, _>>().map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
     let progress = Progress::of_runs(options.quiet);
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
+    // As in `headway run`: not before what may be a pipe is read.
+    interrupt::listen();
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     // A run of the same scenario has its record in out/NAME.
     let out = folder(options.out.as_deref(), &format!("{}-sweep", sweep.name()));

@@ -237,6 +237,22 @@ fn signal(child: &std::process::Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
+/// A named pipe that nobody writes to is waited for, and the first signal ends that.
+#[cfg(unix)]
+#[test]
+fn who_waits_for_a_pipe_can_be_stopped() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("trace");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in ["run", "sweep"] {
+        let mut child = headway(&[command, pipe.to_str().unwrap()]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal(&child, "-TERM");
+        assert_eq!(child.wait().unwrap().signal(), Some(15), "{command}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_stopped_leaves_a_valid_partial_record() {
