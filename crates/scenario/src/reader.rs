@@ -26,6 +26,11 @@ impl<'a> Reader<'a> {
         self.problems.value(self.root, path, message);
     }
 
+    /// The table at `path` lacks `key`.
+    fn missing(&mut self, path: &Path, key: &str, example: &str) {
+        self.wrong(path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+    }
+
     /// A table with no other keys than `known`.
     pub(crate) fn open(&mut self, value: &'a Value, path: &Path, known: &Keys) -> Option<Open<'_, 'a>> {
         let Some(table) = value.table() else {
@@ -126,6 +131,10 @@ impl<'a> Reader<'a> {
         let off = Off::take(&mut written, keys);
         let options = self.over_preset(kind, &preset, &written, &off, path)?;
         if let Err(error) = options.check() {
+            if let (Some(example), false) = (&error.example, written.contains_key(error.key)) {
+                self.missing(path, error.key, example);
+                return None;
+            }
             let path = error.tables.iter().fold(path.clone(), |path, table| path.key(table));
             self.wrong(&path.key(error.key), error.message);
             return None;
@@ -288,6 +297,6 @@ impl<'a> Open<'_, 'a> {
 
     pub(crate) fn missing(&mut self, key: &str, example: &str) {
         let path = self.path.clone();
-        self.reader.wrong(&path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+        self.reader.missing(&path, key, example);
     }
 }
