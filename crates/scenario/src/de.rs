@@ -1,11 +1,12 @@
 //! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
 
-use crate::document::{Data, Origin, Table, Value};
+mod example;
+
+use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
 use crate::suggest::{hint, quoted};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use std::fmt;
-use std::ops::Bound;
 
 /// What is wrong with a value, and where below the value that was read.
 #[derive(Debug)]
@@ -117,7 +118,6 @@ fn plain(expected: &dyn Expected) -> String {
         "a sequence" => "an array".to_owned(),
         "a map" => "a table".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
-        other if other.starts_with("enum ") => "one of the words that this key takes, in quotes".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -169,17 +169,18 @@ impl<'de> Deserializer<'de> for &Value {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match &self.data {
-            Data::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            Data::Table(table) if chosen(table).is_some() => {
-                let name = chosen(table).map_or("", String::as_str);
-                let entries = table.range::<str, _>((Bound::Included(name), Bound::Included(name)));
-                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys { entries, current: None }))
+            Data::Text(text) => visitor.visit_enum(Choice { name: text, content: None }),
+            Data::Table(table) if let Some((name, entry)) = chosen(table) => {
+                visitor.visit_enum(Choice { name, content: Some(&entry.value) })
             }
             Data::Table(table) => {
                 let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
                 Err(Fault::new(message))
             }
-            _ => self.deserialize_any(visitor),
+            _ => {
+                let message = format!("{} is not {}", as_written(self), example::of_choice(words, visitor));
+                Err(Fault { is_list: self.array().is_some(), ..Fault::new(message) })
+            }
         }
     }
 
@@ -189,10 +190,71 @@ impl<'de> Deserializer<'de> for &Value {
     }
 }
 
+/// What stands where a word or a table should.
+fn as_written(value: &Value) -> String {
+    match &value.data {
+        Data::Text(text) => found_as_written(&Unexpected::Str(text)),
+        Data::Integer(number) => number.to_string(),
+        Data::Float(number) => number.to_string(),
+        Data::Boolean(value) => value.to_string(),
+        Data::Datetime(text) => format!("the date {text}"),
+        Data::Array(_) => "an array".to_owned(),
+        Data::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// One of several: a word by itself, or the only key of a table, with what stands behind it.
+struct Choice<'a> {
+    name: &'a str,
+    content: Option<&'a Value>,
+}
+
+impl<'de> serde::de::EnumAccess<'de> for Choice<'_> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Fault> {
+        let name: serde::de::value::StrDeserializer<'_, Fault> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> serde::de::VariantAccess<'de> for Choice<'_> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.content {
+            None => Ok(()),
+            Some(_) => {
+                let name = quoted(self.name);
+                Err(Fault::new(format!("\"{name}\" is a word by itself: write \"{name}\" in place of the table")))
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        match self.content {
+            Some(value) => seed.deserialize(value).map_err(|fault| fault.below(Step::Key(self.name.to_owned()))),
+            None => {
+                let table = example::of_entry(self.name, seed);
+                Err(Fault::new(format!("\"{}\" needs a table: write {table}", quoted(self.name))))
+            }
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.newtype_variant_seed(example::Whole(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.newtype_variant_seed(example::Whole(visitor))
+    }
+}
+
 /// Which key of a table says what it is: the only one, or the only one that is written, over that of a preset.
-fn chosen(table: &Table) -> Option<&String> {
+fn chosen(table: &Table) -> Option<(&String, &Entry)> {
     let mut written = table.iter().filter(|(_, entry)| table.len() == 1 || entry.key != Origin::Preset);
-    written.next().filter(|_| written.next().is_none()).map(|(name, _)| name)
+    written.next().filter(|_| written.next().is_none())
 }
 
 struct Elements<'a> {
@@ -212,7 +274,7 @@ impl<'de> serde::de::SeqAccess<'de> for &mut Elements<'_> {
 }
 
 struct Keys<'a> {
-    entries: std::collections::btree_map::Range<'a, String, crate::document::Entry>,
+    entries: std::collections::btree_map::Range<'a, String, Entry>,
     current: Option<(&'a String, &'a Value)>,
 }
 

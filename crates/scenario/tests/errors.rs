@@ -137,6 +137,11 @@ fn wrong_values_are_told_what_would_be_right() {
             "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
             "link[0].events: this queue decides about packets that it has let in: its link needs events = \"two\"",
         ),
+        (
+            "20packets",
+            "20Packets",
+            r#"link[0].queue.limit: "20Packets": unknown unit "Packets" for the size of a queue; known are packets, B, kB"#,
+        ),
         ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
@@ -430,4 +435,112 @@ fn lists_are_told_where_they_stand() {
     // What stands within an array is no list of runs.
     let error = changed("[\"a\", \"b\"]", "[\"a\", [\"b\"]]").unwrap_err();
     assert!(!error.contains("[vary]"), "{error}");
+}
+
+/// What stands behind a law is told by what its type expects: an example that can be written so.
+#[test]
+fn laws_are_tables_and_their_examples_are_right() {
+    let source = |source: &str| changed("{ kind = \"ftp\" }", &format!("{{ {source} }}"));
+    let sessions = |keys: &str| source(&format!("kind = \"sessions\", {keys}"));
+    let pages = |keys: &str| source(&format!("kind = \"pages\", {keys}"));
+    let sizes = "sizes = { constant = \"1kB\" }";
+    for (told, expected) in [
+        (
+            sessions(&format!("arrivals = \"poisson\", {sizes}")),
+            r#"small.toml:15:42: flow[0].source.arrivals: "poisson" needs a table: write { poisson = "10ms" }"#,
+        ),
+        (sessions(&format!("arrivals = \"at\", {sizes}")), r#""at" needs a table: write { at = ["10ms"] }"#),
+        (
+            sessions(&format!("arrivals = \"poison\", {sizes}")),
+            r#"flow[0].source.arrivals: unknown value "poison"; did you mean "poisson"?"#,
+        ),
+        (
+            sessions("arrivals = { every = \"1s\" }, sizes = \"pareto\""),
+            r#"flow[0].source.sizes: "pareto" needs a table: write { pareto = { mean = .., minimum = .., shape = .. } }"#,
+        ),
+        (pages("main = \"constant\""), r#"source.main: "constant" needs a table: write { constant = "1000B" }"#),
+        (
+            pages("objects = \"pareto\""),
+            r#""pareto" needs a table: write { pareto = { minimum = .., shape = .., maximum = .. } }"#,
+        ),
+        (pages("objects = \"constant\""), r#""constant" needs a table: write { constant = 5 }"#),
+        (
+            pages("objects = 5"),
+            "flow[0].source.objects: 5 is not a table with one of the keys pareto, constant, such as { pareto = {",
+        ),
+        (
+            sessions(&format!("arrivals = 3, {sizes}")),
+            r#"3 is not a table with one of the keys poisson, every, at, such as { poisson = "10ms" }"#,
+        ),
+        (
+            pages("main = []"),
+            "source.main: an array is not a table with one of the keys pareto, lognormal, exponential, constant, list, such as",
+        ),
+        (
+            pages("objects = { constant = -1 }"),
+            "flow[0].source.objects.constant: -1 is out of range: write a whole number from 0 to 1000",
+        ),
+        (pages("objects = { constant = 1001 }"), "1001 is out of range: write a whole number from 0 to 1000"),
+        (
+            sessions("arrivals = { at = [\"0s\", \"1s\"] }, sizes = { list = [\"1kB\"] }"),
+            "source.sizes: 1 size for 2 arrivals: write one for each",
+        ),
+        (
+            sessions(sizes),
+            r#"flow[0].source: the key "arrivals" is missing; write it like arrivals = { poisson = "45ms" }"#,
+        ),
+    ] {
+        let error = told.unwrap_err();
+        assert!(error.contains(expected), "{expected}:\n{error}");
+    }
+    for right in ["{ poisson = \"10ms\" }", "{ at = [\"10ms\"] }"] {
+        sessions(&format!("arrivals = {right}, {sizes}")).unwrap();
+    }
+    pages("main = { constant = \"1000B\" }, objects = { constant = 5 }").unwrap();
+    // A word by itself is no table.
+    for (dialect, expected) in [
+        ("{ ns2 = 1 }", r#"dialect: "ns2" is a word by itself: write "ns2" in place of the table"#),
+        ("5", "dialect: 5 is not one of the words rfc, ns2"),
+    ] {
+        let error = changed("\"10s\"\n", &format!("\"10s\"\ndialect = {dialect}\n")).unwrap_err();
+        assert!(error.contains(expected), "{dialect}:\n{error}");
+    }
+}
+
+/// A key without which an option makes no sense is missing, where it is not written, and wrong where it is.
+#[test]
+fn keys_that_no_preset_has_are_missing() {
+    for (keys, expected) in [
+        (
+            "jitter = { kind = \"exponential\" }",
+            r#"link[0].jitter: the key "mean" is missing; write it like mean = "10ms""#,
+        ),
+        (
+            "jitter = { kind = \"exponential\", mean = \"0s\" }",
+            r#"link[0].jitter.mean: a jitter of 0s is none: leave jitter out, or write one such as "10ms""#,
+        ),
+        (
+            "jitter = { kind = \"uniform\", least = \"30ms\" }",
+            r#"link[0].jitter: the key "most" is missing; write it like most = "40ms""#,
+        ),
+        (
+            "jitter = { kind = \"uniform\", least = \"30ms\", most = \"20ms\" }",
+            r#"link[0].jitter.most: 20ms is not more than the least, 30ms: write one such as "40ms""#,
+        ),
+        (
+            "reorder = { kind = \"held-back\", by = \"5ms\" }",
+            r#"link[0].reorder: the key "probability" is missing; write it like probability = "1%""#,
+        ),
+        (
+            "reorder = { kind = \"held-back\", probability = 0, by = \"5ms\" }",
+            r#"link[0].reorder.probability: of no packets none overtakes another: write one such as "1%""#,
+        ),
+        (
+            "reorder = { kind = \"let-ahead\" }",
+            r#"link[0].reorder: the key "by" is missing; write it like by = "10ms""#,
+        ),
+    ] {
+        let error = changed("\"10ms\"", &format!("\"10ms\"\n{keys}")).unwrap_err();
+        assert!(error.contains(expected), "{keys}:\n{error}");
+    }
 }
