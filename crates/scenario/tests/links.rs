@@ -111,7 +111,10 @@ fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
     let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
     assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
     let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
-    assert!(error.contains("link[0].loss.file: a trace loss needs a file, such as \"losses.txt\""), "{error}");
+    assert!(
+        error.contains("link[0].loss: the key \"file\" is missing; write it like file = \"losses.txt\""),
+        "{error}"
+    );
 }
 
 /// The kinds of loss and the policed rates (Mb/s), there and back, of a link with these lines.
@@ -186,6 +189,7 @@ impl Files for TwoTraces {
         match path {
             "down" => Ok("1\n".to_owned()),
             "up" => Ok("2\n".to_owned()),
+            "still" => Ok("0\n0\n".to_owned()),
             _ => Ok("no\n".to_owned()),
         }
     }
@@ -207,6 +211,7 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     assert_eq!(rates(&back), [2_000_000, 6_016_000]);
     for (keys, why) in [
         ("rate = \"2Mbps\"\ncapacity = \"down\"", "leave one of the two out"),
+        ("capacity = \"still\"", "\"still\" is no capacity trace: its last line is 0"),
         ("capacity = \"other\"", "\"other\" is no capacity trace: line 1: \"no\" is no time"),
     ] {
         let error = with(keys).unwrap_err().to_string();
@@ -231,12 +236,12 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
     for (keys, why) in [
         (
             "changes = [{ at = \"2s\", rate = \"1Mbps\" }, { at = \"1s\", rate = \"2Mbps\" }]",
-            "link[0].changes: each change must come later",
+            "small.toml:7:43: link[0].changes[1]: each change must come later than the one before, and 1s is not later than 2s",
         ),
-        ("changes = [{ at = \"2s\" }]", "link[0].changes: a change without rate and delay"),
+        ("changes = [{ at = \"2s\" }]", "link[0].changes[0]: a change without rate and delay"),
         (
             "changes = [{ at = \"2s\", rate = \"0bps\" }]",
-            "link[0].changes: behind the last change nothing would ever pass",
+            "link[0].changes[0]: behind the last change nothing would ever pass",
         ),
         ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: a packet is on its way for"),
         (
@@ -246,7 +251,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
             "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
-            "link[0].reverse.changes: behind the last change",
+            "link[0].reverse.changes[0]: behind the last change",
         ),
     ] {
         let error = with(keys).unwrap_err();
