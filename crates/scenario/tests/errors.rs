@@ -3,7 +3,7 @@
 mod common;
 
 use common::{OneTrace, SMALL, changed, with};
-use headway_scenario::{NoFiles, Override, load};
+use headway_scenario::{Files, NO_TEXT, NoFiles, Override, load};
 
 /// The first line of the error.
 fn first(error: &str) -> &str {
@@ -542,5 +542,69 @@ fn keys_that_no_preset_has_are_missing() {
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{keys}")).unwrap_err();
         assert!(error.contains(expected), "{keys}:\n{error}");
+    }
+}
+
+/// Who writes a kind without its table is shown one that is right as it stands.
+#[test]
+fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
+    let with = |key: &str, value: &str| match key {
+        "source" => changed("{ kind = \"ftp\" }", value),
+        "queue" => changed("{ kind = \"droptail\", limit = \"20packets\" }", value),
+        "transport" => changed("{ kind = \"tcp-newreno\", window = \"15packets\" }", value),
+        _ => changed("\"10ms\"", &format!("\"10ms\"\n{key} = {value}")),
+    };
+    for (key, kinds) in [
+        ("jitter", &["exponential", "normal", "pareto", "uniform"][..]),
+        ("reorder", &["held-back", "let-ahead"]),
+        ("loss", &["bernoulli", "list"]),
+        ("source", &["ftp", "sessions", "pages"]),
+        ("queue", &["droptail", "red", "codel", "pie", "fq-codel", "cake"]),
+        ("transport", &["tcp-reno", "dccp"]),
+    ] {
+        for kind in kinds {
+            let error = with(key, &format!("\"{kind}\"")).unwrap_err();
+            let line =
+                error.lines().find(|line| line.contains("is a table, such as ")).unwrap_or_else(|| panic!("{error}"));
+            let (_, example) = line.split_once("such as ").unwrap();
+            assert!(example.contains(&format!("kind = \"{kind}\"")), "{error}");
+            with(key, example).unwrap_or_else(|error| panic!("{key} = {example}:\n{error}"));
+        }
+    }
+    let error = with("jitter", "\"normal\"").unwrap_err();
+    assert!(error.contains(r#"the jitter is a table, such as { kind = "normal", deviation = "10ms" }"#), "{error}");
+    // Which of several ways is meant nobody knows.
+    let error = with("loss", "\"gilbert-elliott\"").unwrap_err();
+    assert!(error.contains(r#"such as { kind = "gilbert-elliott", .. }"#), "{error}");
+}
+
+/// A recording is no text, which a command makes a text of; what a link plays is told what its text would be.
+#[test]
+fn what_is_no_text_is_told_by_what_it_should_be() {
+    struct Recording;
+    impl Files for Recording {
+        fn read(&self, _: &str, _: u64) -> Result<String, String> {
+            Err(NO_TEXT.to_owned())
+        }
+    }
+    for (from, to, expected) in [
+        (
+            "{ kind = \"ftp\" }",
+            "{ kind = \"trace\", file = \"x.mp4\" }",
+            "cannot read \"x.mp4\": it is no text; of a recording a trace is made: ffprobe -v error",
+        ),
+        (
+            "rate = \"2Mbps\"",
+            "capacity = \"x\"",
+            "cannot read \"x\": it is no text; a capacity trace has lines of milliseconds, such as 12",
+        ),
+        (
+            "\"10ms\"",
+            "\"10ms\"\nloss = { kind = \"trace\", file = \"x\" }",
+            "cannot read \"x\": it is no text; a loss trace has packets, such as 00100, or steps",
+        ),
+    ] {
+        let error = load("small.toml", &SMALL.replace(from, to), &[], &Recording).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
     }
 }

@@ -39,7 +39,7 @@ impl OptionError {
         Self { key, tables: Vec::new(), message: message.into(), example: None }
     }
 
-    /// The same with a value that is right, which ends the message: "write one such as 5".
+    /// The same with a value that is right, which ends the message: `write one` becomes `write one such as 5`.
     #[must_use]
     pub fn such_as(mut self, example: impl Into<String>) -> Self {
         let example = example.into();
