@@ -4,7 +4,7 @@ mod example;
 
 use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
-use crate::suggest::{hint, quoted};
+use crate::suggest::{hint, quoted, so_many};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use std::fmt;
 
@@ -70,7 +70,7 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(format!("{found} values are the wrong number: write {}", plain(expected)))
+        Self::new(format!("an array of {} is none that fits: write {}", so_many(found, "value"), plain(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -143,8 +143,9 @@ impl<'de> Deserializer<'de> for &Value {
                 let read = visitor.visit_seq(&mut elements)?;
                 // Of an array of fixed length no more is asked for: what nobody reads would be dropped without a word.
                 if elements.values.len() > 0 {
+                    let found = so_many(values.len(), "value");
                     let message =
-                        format!("{} values are the wrong number: write an array of {}", values.len(), elements.index);
+                        format!("an array of {found} is none that fits: write an array of {}", elements.index);
                     return Err(Fault::new(message));
                 }
                 Ok(read)

@@ -182,7 +182,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "to = \"b\"\nstart = { uniform = [\"1s\", \"1s\"] }",
             "flow[0].start.uniform: 1s is not before 1s",
         ),
-        ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times do not match 1 flows"),
+        ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times for 1 flow: write one for each"),
         (
             "tcp-newreno\", window = \"15packets\"",
             "tfrc\", controller = { idle = \"linux\" }",
@@ -394,17 +394,17 @@ fn an_array_with_more_values_than_are_read_is_refused() {
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"4s\"] }",
-            "small.toml:14:21: flow[0].start.uniform: 3 values are the wrong number: write an array of 2",
+            "small.toml:14:21: flow[0].start.uniform: an array of 3 values is none that fits: write an array of 2",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"nonsense\"] }",
-            "flow[0].start.uniform: 3 values are the wrong number",
+            "flow[0].start.uniform: an array of 3 values is none that fits",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\"] }",
-            "flow[0].start.uniform: 1 values are the wrong number",
+            "flow[0].start.uniform: an array of 1 value is none that fits",
         ),
     ] {
         let error = changed(from, to).unwrap_err();
