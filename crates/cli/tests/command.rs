@@ -240,6 +240,7 @@ fn signal(child: &std::process::Child, name: &str) {
 /// A named pipe that nobody writes to is waited for, and the first signal ends that.
 #[cfg(unix)]
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the program is let come to the pipe")]
 fn who_waits_for_a_pipe_can_be_stopped() {
     use std::os::unix::process::ExitStatusExt;
     let folder = tempfile::tempdir().unwrap();

@@ -24,9 +24,12 @@ pub enum CapacityTraceError {
     /// Longer than [`CapacityTrace::LARGEST_TEXT`].
     #[error("a capacity trace of {0} is too long: at most 64MiB are read")]
     TooLong(Bytes),
-    /// No opportunity in it, or none after its beginning.
+    /// No opportunity in it.
     #[error("there is nothing in it: expected lines of milliseconds, such as 12, the last of them above 0")]
     Empty,
+    /// None after its beginning: it would begin again at once, for ever.
+    #[error("its last line is 0: that line says how long the trace lasts, so write one above 0, such as 12")]
+    NoLength,
     /// Not a number of milliseconds.
     #[error("line {line}: \"{text:.40}\" is no time: write whole milliseconds up to 1000000000, such as 12")]
     Time {
@@ -56,7 +59,7 @@ impl CapacityTrace {
     /// Reads a trace: a time in ms a line.
     ///
     /// # Errors
-    /// At the first line that is no time, or comes before the one above it; if there is nothing in it, or too much.
+    /// At the first line that is no time, or comes before the one above it; if there is nothing in it, or too much, or the last is 0.
     pub fn parse(text: &str) -> Result<Self, CapacityTraceError> {
         let length = Bytes::new(text.len() as u64);
         if length > Self::LARGEST_TEXT {
@@ -78,7 +81,11 @@ impl CapacityTrace {
             last = millis;
             opportunities.push(millis * 1_000_000);
         }
-        if last == 0 { Err(CapacityTraceError::Empty) } else { Ok(Self { opportunities }) }
+        match last {
+            0 if opportunities.is_empty() => Err(CapacityTraceError::Empty),
+            0 => Err(CapacityTraceError::NoLength),
+            _ => Ok(Self { opportunities }),
+        }
     }
 
     /// What it lets through in the mean.
@@ -211,7 +218,7 @@ mod tests {
     fn what_is_no_trace_is_told_by_its_line() {
         for (text, why) in [
             ("", "there is nothing in it"),
-            ("0\n0\n", "there is nothing in it"),
+            ("0\n0\n", "its last line is 0: that line says how long the trace lasts, so write one above 0"),
             ("1\nx\n", "line 2: \"x\" is no time"),
             ("1\n-2\n", "line 2: \"-2\" is no time"),
             ("1\n+2\n", "line 2: \"+2\" is no time"),

@@ -4,7 +4,7 @@
 //! zero nothing goes: an outage, behind which the packet in transmission goes on where it was. A packet has the delay of the instant at which its
 //! transmission ends, but none overtakes another: one that would arrive before its predecessor arrives with it.
 
-use headway_units::{Bytes, Duration, Instant, OptionError, Rate};
+use headway_units::{Bytes, Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -26,21 +26,61 @@ pub struct LinkChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkChanges(Vec<LinkChange>);
 
+/// Why changes are none that a link can go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkChangesError {
+    /// This one does not come later than the one before.
+    #[error("each change must come later than the one before, and {at} is not later than {before}")]
+    Order {
+        /// Which one, counted from 0.
+        index: usize,
+        /// When it comes.
+        at: Duration,
+        /// When the one before comes.
+        before: Duration,
+    },
+    /// This one has neither rate nor delay.
+    #[error("a change without rate and delay changes nothing: write one of them, or leave it out")]
+    Nothing {
+        /// Which one, counted from 0.
+        index: usize,
+    },
+    /// The last rate, which this one has, is zero: what waits would wait for ever.
+    #[error("behind the last change nothing would ever pass: end an outage with another rate")]
+    Outage {
+        /// Which one, counted from 0.
+        index: usize,
+    },
+}
+
+impl LinkChangesError {
+    /// Which change is wrong, counted from 0.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        match *self {
+            Self::Order { index, .. } | Self::Nothing { index } | Self::Outage { index } => index,
+        }
+    }
+}
+
 impl LinkChanges {
     /// These changes.
     ///
     /// # Errors
-    /// One is not later than the one before, or changes nothing, or the last rate is zero, so that what waits would wait for ever.
-    pub fn new(changes: Vec<LinkChange>) -> Result<Self, OptionError> {
-        let wrong = |why: &str| Err(OptionError::new("changes", why));
-        if changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
-            return wrong("each change must come later than the one before");
+    /// The first one that is not later than the one before, or else that changes nothing; or the last rate is zero, so that what waits would wait
+    /// for ever.
+    pub fn new(changes: Vec<LinkChange>) -> Result<Self, LinkChangesError> {
+        if let Some(before) = changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
+            let index = before + 1;
+            return Err(LinkChangesError::Order { index, at: changes[index].at, before: changes[before].at });
         }
-        if changes.iter().any(|change| change.rate.is_none() && change.delay.is_none()) {
-            return wrong("a change without rate and delay changes nothing: write one of them, or leave it out");
+        if let Some(index) = changes.iter().position(|change| change.rate.is_none() && change.delay.is_none()) {
+            return Err(LinkChangesError::Nothing { index });
         }
-        if changes.iter().rev().find_map(|change| change.rate).is_some_and(Rate::is_zero) {
-            return wrong("behind the last change nothing would ever pass: end an outage with another rate");
+        if let Some(index) = changes.iter().rposition(|change| change.rate.is_some())
+            && changes[index].rate.is_some_and(Rate::is_zero)
+        {
+            return Err(LinkChangesError::Outage { index });
         }
         Ok(Self(changes))
     }
@@ -197,12 +237,19 @@ mod tests {
             rate: rate.map(mbps),
             delay: delay.map(ms),
         };
-        for (changes, why) in [
-            (vec![change(2, Some(1), None), change(2, Some(2), None)], "later than the one before"),
-            (vec![change(2, None, None)], "changes nothing"),
-            (vec![change(2, Some(0), None), change(3, None, Some(1))], "nothing would ever pass"),
+        for (changes, why, index) in [
+            (
+                vec![change(1, Some(1), None), change(3, Some(1), None), change(2, Some(2), None)],
+                "2ms is not later than 3ms",
+                2,
+            ),
+            (vec![change(2, Some(1), None), change(2, Some(2), None)], "2ms is not later than 2ms", 1),
+            (vec![change(2, None, None)], "changes nothing", 0),
+            (vec![change(2, Some(0), None), change(3, None, Some(1))], "nothing would ever pass", 0),
         ] {
-            assert!(LinkChanges::new(changes).unwrap_err().to_string().contains(why), "{why}");
+            let error = LinkChanges::new(changes).unwrap_err();
+            assert_eq!(error.index(), index, "{why}");
+            assert!(error.to_string().contains(why), "{error}");
         }
         assert!(LinkChanges::new(Vec::new()).is_ok());
     }

@@ -28,7 +28,7 @@ mod unmarked;
 mod varying;
 
 pub use capacity::{CapacityTrace, CapacityTraceError};
-pub use changes::{LinkChange, LinkChanges};
+pub use changes::{LinkChange, LinkChanges, LinkChangesError};
 pub use common::{Common, Config};
 pub use duplicate::DuplicateOptions;
 pub use host::{Host, HostOptions};

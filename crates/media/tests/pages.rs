@@ -1,8 +1,8 @@
 //! Pages: their laws, what waits for what, and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests, all of it")]
 
-use headway_media::{Context, PageEvent, Pages, Source, SourceOptions, Write, WriteSize};
-use headway_units::{Dialect, Duration, Instant, Random, Registry, SchemaRegistry};
+use headway_media::{Context, ObjectCounts, PageEvent, Pages, PagesOptions, Source, SourceOptions, Write, WriteSize};
+use headway_units::{Dialect, Duration, Instant, Options as _, Random, Registry, SchemaRegistry};
 use serde_json::{Value, json};
 
 fn options(table: &Value) -> SourceOptions {
@@ -266,7 +266,6 @@ fn what_makes_no_sense_is_refused() {
             json!({ "main": { "lognormal": { "mean": "1kB", "deviation": "1kB", "minimum": "2kB", "maximum": "1kB" } } }),
             "main",
         ),
-        (json!({ "objects": { "constant": 1001 } }), "objects"),
         (json!({ "objects": { "pareto": { "minimum": 0, "shape": 1.1, "maximum": 55 } } }), "objects"),
         (json!({ "objects": { "pareto": { "minimum": 2, "shape": 0.0, "maximum": 55 } } }), "objects"),
         (json!({ "objects": { "pareto": { "minimum": 2, "shape": 1.1, "maximum": 2 } } }), "objects"),
@@ -278,4 +277,12 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(options(&table).check().unwrap_err().key, key, "{table}");
     }
     options(&json!({})).check().unwrap();
+    // The range is told where the number is read, and to who makes the options otherwise.
+    for objects in [json!(1001), json!(-1)] {
+        let table = json!({ "objects": { "constant": objects } });
+        let error = SourceOptions::deserialize("pages", table).unwrap_err().to_string();
+        assert!(error.contains("from 0 to 1000"), "{error}");
+    }
+    let many = PagesOptions { objects: ObjectCounts::Constant(1001), ..PagesOptions::preset(Dialect::Rfc) };
+    assert_eq!(many.check().unwrap_err().key, "objects");
 }

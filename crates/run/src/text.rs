@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::files::read;
-use headway_scenario::{Files, Override};
+use headway_scenario::{Files, NO_TEXT, Override};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,23 +47,11 @@ impl Files for Beside {
             return Ok(text.to_string());
         }
         let bytes = read(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
-        let text = String::from_utf8(bytes).map_err(|_| format!("it is no text; {}", trace_of(path)))?;
         // Some recordings begin like text.
-        if text.contains('\0') {
-            return Err(format!("it is no text; {}", trace_of(path)));
-        }
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(NO_TEXT)?;
         self.known().insert(path.to_owned(), text.as_str().into());
         Ok(text)
     }
-}
-
-/// How a recording becomes a text: the command of docs/src/sources.md.
-fn trace_of(path: &str) -> String {
-    let quoted = path.replace('\'', "'\\''");
-    format!(
-        "of a recording a trace is made: ffprobe -v error -show_entries \
-         packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact '{quoted}' > trace.txt"
-    )
 }
 
 /// The text that the bytes are; `Err` says at which line and column they are none, and what would be right.

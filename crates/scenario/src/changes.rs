@@ -23,7 +23,8 @@ pub(crate) fn read(
         open.wrong("changes", format!("there are {} of them: at most {MOST}, or write a capacity", changes.len()));
     }
     if let Some(why) = LinkChanges::new(changes.clone()).err() {
-        open.wrong("changes", why.message);
+        let at = open.path.key("changes").index(why.index());
+        open.reader.wrong(&at, why.to_string());
     }
     let (mut rate, mut delay) = (rate, delay);
     for (index, change) in changes.iter().enumerate() {

@@ -1,11 +1,13 @@
 //! Reads typed values from the tree: serde's side of it, with sentences for errors and the way to what is wrong.
 
+mod example;
+
 use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
-use crate::suggest::{hint, quoted};
+use crate::suggest::{hint, quoted, so_many};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
+use std::borrow::Cow;
 use std::fmt;
-use std::ops::Bound;
 
 /// What is wrong with a value, and where below the value that was read.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(format!("{found} values are the wrong number: write {}", plain(expected)))
+        Self::new(format!("an array of {} is none that fits: write {}", so_many(found, "value"), plain(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -117,7 +119,6 @@ fn plain(expected: &dyn Expected) -> String {
         "a sequence" => "an array".to_owned(),
         "a map" => "a table".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
-        other if other.starts_with("enum ") => "one of the words that this key takes, in quotes".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -143,15 +144,14 @@ impl<'de> Deserializer<'de> for &Value {
                 let read = visitor.visit_seq(&mut elements)?;
                 // Of an array of fixed length no more is asked for: what nobody reads would be dropped without a word.
                 if elements.values.len() > 0 {
+                    let found = so_many(values.len(), "value");
                     let message =
-                        format!("{} values are the wrong number: write an array of {}", values.len(), elements.index);
+                        format!("an array of {found} is none that fits: write an array of {}", elements.index);
                     return Err(Fault::new(message));
                 }
                 Ok(read)
             }
-            Data::Table(table) => {
-                visitor.visit_map(Keys { entries: table.range::<str, _>(..), current: None, is_law: false })
-            }
+            Data::Table(table) => visitor.visit_map(Keys { entries: table.range::<str, _>(..), current: None }),
         }
     }
 
@@ -171,21 +171,18 @@ impl<'de> Deserializer<'de> for &Value {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match &self.data {
-            Data::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            Data::Table(table) if chosen(table).is_some() => {
-                let name = chosen(table).map_or("", String::as_str);
-                let entries = table.range::<str, _>((Bound::Included(name), Bound::Included(name)));
-                visitor.visit_enum(serde::de::value::MapAccessDeserializer::new(Keys {
-                    entries,
-                    current: None,
-                    is_law: true,
-                }))
+            Data::Text(text) => visitor.visit_enum(Choice { name: text, content: None }),
+            Data::Table(table) if let Some((name, entry)) = chosen(table) => {
+                visitor.visit_enum(Choice { name, content: Some(written(entry)) })
             }
             Data::Table(table) => {
                 let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
                 Err(Fault::new(message))
             }
-            _ => self.deserialize_any(visitor),
+            _ => {
+                let message = format!("{} is not {}", as_written(self), example::of_choice(words, visitor));
+                Err(Fault { is_list: self.array().is_some(), ..Fault::new(message) })
+            }
         }
     }
 
@@ -195,10 +192,82 @@ impl<'de> Deserializer<'de> for &Value {
     }
 }
 
+/// What stands where a word or a table should.
+fn as_written(value: &Value) -> String {
+    match &value.data {
+        Data::Text(text) => found_as_written(&Unexpected::Str(text)),
+        Data::Integer(number) => number.to_string(),
+        Data::Float(number) => number.to_string(),
+        Data::Boolean(value) => value.to_string(),
+        Data::Datetime(text) => format!("the date {text}"),
+        Data::Array(_) => "an array".to_owned(),
+        Data::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// One of several: a word by itself, or the only key of a table, with what stands behind it.
+struct Choice<'a> {
+    name: &'a str,
+    content: Option<Cow<'a, Value>>,
+}
+
+/// Who writes a law writes all of it: nothing is kept of a preset's that happens to be of the same name.
+fn written(Entry { key, value }: &Entry) -> Cow<'_, Value> {
+    let Data::Table(table) = &value.data else { return Cow::Borrowed(value) };
+    if *key == Origin::Preset {
+        return Cow::Borrowed(value);
+    }
+    let written = table.iter().filter(|(_, entry)| entry.key != Origin::Preset);
+    let data = Data::Table(written.map(|(key, entry)| (key.clone(), entry.clone())).collect());
+    Cow::Owned(Value { origin: value.origin.clone(), data })
+}
+
+impl<'de> serde::de::EnumAccess<'de> for Choice<'_> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Fault> {
+        let name: serde::de::value::StrDeserializer<'_, Fault> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> serde::de::VariantAccess<'de> for Choice<'_> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.content {
+            None => Ok(()),
+            Some(_) => {
+                let name = quoted(self.name);
+                Err(Fault::new(format!("\"{name}\" is a word by itself: write \"{name}\" in place of the table")))
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        match self.content {
+            Some(value) => seed.deserialize(&*value).map_err(|fault| fault.below(Step::Key(self.name.to_owned()))),
+            None => {
+                let table = example::of_entry(self.name, seed);
+                Err(Fault::new(format!("\"{}\" needs a table: write {table}", quoted(self.name))))
+            }
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.newtype_variant_seed(example::Whole(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.newtype_variant_seed(example::Whole(visitor))
+    }
+}
+
 /// Which key of a table says what it is: the only one, or the only one that is written, over that of a preset.
-fn chosen(table: &Table) -> Option<&String> {
+fn chosen(table: &Table) -> Option<(&String, &Entry)> {
     let mut written = table.iter().filter(|(_, entry)| table.len() == 1 || entry.key != Origin::Preset);
-    written.next().filter(|_| written.next().is_none()).map(|(name, _)| name)
+    written.next().filter(|_| written.next().is_none())
 }
 
 struct Elements<'a> {
@@ -219,33 +288,22 @@ impl<'de> serde::de::SeqAccess<'de> for &mut Elements<'_> {
 
 struct Keys<'a> {
     entries: std::collections::btree_map::Range<'a, String, Entry>,
-    current: Option<(&'a String, &'a Entry)>,
-    /// Whether it is one table that says by its key what it is, such as a law by its name: who writes it writes all of it, and nothing of a preset's is kept
-    /// that happens to be of the same name.
-    is_law: bool,
+    current: Option<(&'a String, &'a Value)>,
 }
 
 impl<'de> serde::de::MapAccess<'de> for Keys<'_> {
     type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
-        self.current = self.entries.next();
+        self.current = self.entries.next().map(|(key, entry)| (key, &entry.value));
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(key.as_str().into_deserializer()).map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
-        let Some((key, Entry { key: origin, value })) = self.current.take() else {
+        let Some((key, value)) = self.current.take() else {
             return Err(serde::de::Error::custom("a value was asked for before its key"));
         };
-        let read = match &value.data {
-            Data::Table(table) if self.is_law && *origin != Origin::Preset => {
-                let written = table.iter().filter(|(_, entry)| entry.key != Origin::Preset);
-                let written = written.map(|(key, entry)| (key.clone(), entry.clone())).collect();
-                seed.deserialize(&Value { origin: value.origin.clone(), data: Data::Table(written) })
-            }
-            _ => seed.deserialize(value),
-        };
-        read.map_err(|fault| fault.below(Step::Key(key.clone())))
+        seed.deserialize(value).map_err(|fault| fault.below(Step::Key(key.clone())))
     }
 }

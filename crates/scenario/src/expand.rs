@@ -8,7 +8,7 @@ use crate::model::{Attacker, Flow, Link, Scenario, Start};
 use crate::names::{Named, Names};
 use crate::path::Path;
 use crate::reader::Reader;
-use crate::suggest::{hint, quoted};
+use crate::suggest::{hint, quoted, so_many};
 use crate::tables::{
     AttackerTable, Events, FlowTable, Instead, LinkTable, LinksTable, NodeTable, ReverseTable, ScenarioTable,
     StartTable,
@@ -315,7 +315,8 @@ fn flows(
         if let StartTable::Each(starts) = &table.start
             && starts.len() != replicas
         {
-            let message = format!("{} times do not match {replicas} flows: write one for each", starts.len());
+            let (times, flows) = (so_many(starts.len(), "time"), so_many(replicas, "flow"));
+            let message = format!("{times} for {flows}: write one for each");
             reader.wrong(&path.key("start"), message);
             continue;
         }

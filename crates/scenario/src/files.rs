@@ -10,12 +10,15 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// Why a file that is there and is no text was not read: what the scenario says it is decides what would be right.
+pub const NO_TEXT: &str = "it is no text";
+
 /// Where the files that a scenario names come from.
 pub trait Files {
     /// The text of the file at `path`, which is as the scenario writes it: relative to the scenario's own place.
     ///
     /// # Errors
-    /// A sentence part that says why there is none, such as `"there is no such file"`. A text longer than `limit` bytes
+    /// A sentence part that says why there is none, such as `"there is no such file"` or [`NO_TEXT`]. A text longer than `limit` bytes
     /// must be refused without being read whole.
     fn read(&self, path: &str, limit: u64) -> Result<String, String>;
 }
@@ -56,7 +59,7 @@ impl<'a> Traces<'a> {
         if let Some(known) = self.media.get(file) {
             return known.clone();
         }
-        let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", Trace::parse);
+        let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", || trace_of(file), Trace::parse);
         known(&mut self.media, reader, path, file, trace)
     }
 
@@ -65,7 +68,8 @@ impl<'a> Traces<'a> {
         if let Some(known) = self.losses.get(file) {
             return known.clone();
         }
-        let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", LossTrace::parse);
+        let right = || "a loss trace has packets, such as 00100, or steps, such as 12.5,0.1".to_owned();
+        let trace = self.fresh(file, LossTrace::LARGEST_TEXT, "loss trace", right, LossTrace::parse);
         known(&mut self.losses, reader, path, file, trace)
     }
 
@@ -74,7 +78,8 @@ impl<'a> Traces<'a> {
         if let Some(known) = self.capacities.get(file) {
             return known.clone();
         }
-        let trace = self.fresh(file, CapacityTrace::LARGEST_TEXT, "capacity trace", CapacityTrace::parse);
+        let right = || "a capacity trace has lines of milliseconds, such as 12".to_owned();
+        let trace = self.fresh(file, CapacityTrace::LARGEST_TEXT, "capacity trace", right, CapacityTrace::parse);
         known(&mut self.capacities, reader, path, file, trace)
     }
 
@@ -83,13 +88,26 @@ impl<'a> Traces<'a> {
         file: &str,
         largest: Bytes,
         what: &str,
+        right: impl FnOnce() -> String,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, String> {
         let limit = largest.count().min(self.left);
-        let text = self.files.read(file, limit).map_err(|why| format!("cannot read \"{}\": {why}", quoted(file)))?;
+        let text = self.files.read(file, limit).map_err(|why| {
+            let right = if why == NO_TEXT { format!("; {}", right()) } else { String::new() };
+            format!("cannot read \"{}\": {why}{right}", quoted(file))
+        })?;
         self.left = self.left.saturating_sub(text.len() as u64);
         parse(&text).map_err(|error| format!("\"{}\" is no {what}: {error}", quoted(file)))
     }
+}
+
+/// How a recording becomes a trace: the command of docs/src/sources.md.
+fn trace_of(file: &str) -> String {
+    let quoted = file.replace('\'', "'\\''");
+    format!(
+        "of a recording a trace is made: ffprobe -v error -show_entries \
+         packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact '{quoted}' > trace.txt"
+    )
 }
 
 /// Tells what is wrong, and remembers that it was told.

@@ -26,6 +26,11 @@ impl<'a> Reader<'a> {
         self.problems.value(self.root, path, message);
     }
 
+    /// The table at `path` lacks `key`.
+    fn missing(&mut self, path: &Path, key: &str, example: &str) {
+        self.wrong(path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+    }
+
     /// A table with no other keys than `known`.
     pub(crate) fn open(&mut self, value: &'a Value, path: &Path, known: &Keys) -> Option<Open<'_, 'a>> {
         let Some(table) = value.table() else {
@@ -86,8 +91,10 @@ impl<'a> Reader<'a> {
         let what = R::WHAT;
         let Some(table) = value.table() else {
             // Whoever writes a kind by itself is shown how it is written.
-            let written = R::KINDS.iter().find(|kind| value.text() == Some(kind)).unwrap_or(&R::KINDS[0]);
-            self.wrong(path, format!("the {what} is a table, such as {{ kind = \"{written}\" }}"));
+            let meant =
+                |kind: &&&'static str| value.text() == Some(written::<R>(kind).map_or(**kind, |(stem, _)| stem));
+            let kind = R::KINDS.iter().find(meant).unwrap_or(&R::KINDS[0]);
+            self.wrong(path, format!("the {what} is a table, such as {}", example_of::<R>(kind, dialect)));
             return None;
         };
         let Some(entry) = table.get("kind") else {
@@ -126,6 +133,10 @@ impl<'a> Reader<'a> {
         let off = Off::take(&mut written, keys);
         let options = self.over_preset(kind, &preset, &written, &off, path)?;
         if let Err(error) = options.check() {
+            if let (Some(example), false) = (&error.example, written.contains_key(error.key)) {
+                self.missing(path, error.key, example);
+                return None;
+            }
             let path = error.tables.iter().fold(path.clone(), |path, table| path.key(table));
             self.wrong(&path.key(error.key), error.message);
             return None;
@@ -166,21 +177,12 @@ impl<'a> Reader<'a> {
         off: &Off,
         path: &Path,
     ) -> Option<R> {
-        let preset = serde_json::to_value(preset).ok().and_then(document::preset);
-        let Some(Value { data: Data::Table(mut preset), .. }) = preset else {
+        let Some(mut preset) = preset_table(preset) else {
             self.wrong(path, format!("the preset of \"{kind}\" is no table: this is a mistake of the program"));
             return None;
         };
-        for key in ["kind"].into_iter().chain(R::NUMBERED.map(|(_, key)| key)) {
-            preset.remove(key);
-        }
         off.remove_from(&mut preset);
-        let read = |written: &Table| {
-            let mut merged = preset.clone();
-            document::lay_over(&mut merged, written);
-            let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
-            de::read_with(|deserializer| R::deserialize(kind, deserializer), &value)
-        };
+        let read = |written: &Table| laid_over::<R>(kind, &preset, written);
         let fault = match read(written) {
             Ok(options) => return Some(options),
             Err(fault) => fault,
@@ -213,6 +215,44 @@ fn drop_unknown(table: &mut Table, known: &Keys) {
             drop_unknown(within, &key.table);
         }
     }
+}
+
+/// The keys of a preset, without those that say which kind it is of.
+fn preset_table<R: SchemaRegistry>(preset: &R) -> Option<Table> {
+    let preset = serde_json::to_value(preset).ok().and_then(document::preset);
+    let Some(Value { data: Data::Table(mut preset), .. }) = preset else { return None };
+    for key in ["kind"].into_iter().chain(R::NUMBERED.map(|(_, key)| key)) {
+        preset.remove(key);
+    }
+    Some(preset)
+}
+
+/// What is written, read over the preset of its kind.
+fn laid_over<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table) -> Result<R, Fault> {
+    let mut merged = preset.clone();
+    document::lay_over(&mut merged, written);
+    let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
+    de::read_with(|deserializer| R::deserialize(kind, deserializer), &value)
+}
+
+/// A table of this kind, with the keys that its preset lacks; `..` for what has no example.
+fn example_of<R: SchemaRegistry>(kind: &'static str, dialect: Dialect) -> String {
+    let mut example = match (written::<R>(kind), R::NUMBERED) {
+        (Some((stem, number)), Some((_, key))) => format!("kind = \"{stem}\", {key} = {number}"),
+        _ => format!("kind = \"{kind}\""),
+    };
+    let preset = R::preset(kind, dialect).and_then(|preset| preset_table(&preset)).unwrap_or_default();
+    let mut keys = Table::new();
+    while let Some(lacking) = laid_over::<R>(kind, &preset, &keys).ok().and_then(|options| options.check().err()) {
+        let value = lacking.example.as_ref().and_then(|text| document::parse_value(text, &Origin::Preset).ok());
+        let (Some(text), Some(value), false) = (&lacking.example, value, keys.contains_key(lacking.key)) else {
+            example.push_str(", ..");
+            break;
+        };
+        example.push_str(&format!(", {} = {text}", lacking.key));
+        keys.insert(lacking.key.to_owned(), document::Entry { key: Origin::Preset, value });
+    }
+    format!("{{ {example} }}")
 }
 
 /// How a numbered kind is written: its word and its number.
@@ -288,6 +328,6 @@ impl<'a> Open<'_, 'a> {
 
     pub(crate) fn missing(&mut self, key: &str, example: &str) {
         let path = self.path.clone();
-        self.reader.wrong(&path, format!("the key \"{key}\" is missing; write it like {key} = {example}"));
+        self.reader.missing(&path, key, example);
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{OneTrace, SMALL, changed, with};
-use headway_scenario::{NoFiles, Override, load};
+use headway_scenario::{Files, NO_TEXT, NoFiles, Override, load};
 
 /// The first line of the error.
 fn first(error: &str) -> &str {
@@ -137,6 +137,11 @@ fn wrong_values_are_told_what_would_be_right() {
             "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
             "link[0].events: this queue decides about packets that it has let in: its link needs events = \"two\"",
         ),
+        (
+            "20packets",
+            "20Packets",
+            r#"link[0].queue.limit: "20Packets": unknown unit "Packets" for the size of a queue; known are packets, B, kB"#,
+        ),
         ("20packets", "0packets", "link[0].queue.limit: a queue of 0 packets passes nothing"),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
@@ -177,7 +182,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "to = \"b\"\nstart = { uniform = [\"1s\", \"1s\"] }",
             "flow[0].start.uniform: 1s is not before 1s",
         ),
-        ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times do not match 1 flows"),
+        ("to = \"b\"", "to = \"b\"\nstart = [\"1s\", \"2s\"]", "flow[0].start: 2 times for 1 flow: write one for each"),
         (
             "tcp-newreno\", window = \"15packets\"",
             "tfrc\", controller = { idle = \"linux\" }",
@@ -389,17 +394,17 @@ fn an_array_with_more_values_than_are_read_is_refused() {
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"4s\"] }",
-            "small.toml:14:21: flow[0].start.uniform: 3 values are the wrong number: write an array of 2",
+            "small.toml:14:21: flow[0].start.uniform: an array of 3 values is none that fits: write an array of 2",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"nonsense\"] }",
-            "flow[0].start.uniform: 3 values are the wrong number",
+            "flow[0].start.uniform: an array of 3 values is none that fits",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\"] }",
-            "flow[0].start.uniform: 1 values are the wrong number",
+            "flow[0].start.uniform: an array of 1 value is none that fits",
         ),
     ] {
         let error = changed(from, to).unwrap_err();
@@ -430,4 +435,176 @@ fn lists_are_told_where_they_stand() {
     // What stands within an array is no list of runs.
     let error = changed("[\"a\", \"b\"]", "[\"a\", [\"b\"]]").unwrap_err();
     assert!(!error.contains("[vary]"), "{error}");
+}
+
+/// What stands behind a law is told by what its type expects: an example that can be written so.
+#[test]
+fn laws_are_tables_and_their_examples_are_right() {
+    let source = |source: &str| changed("{ kind = \"ftp\" }", &format!("{{ {source} }}"));
+    let sessions = |keys: &str| source(&format!("kind = \"sessions\", {keys}"));
+    let pages = |keys: &str| source(&format!("kind = \"pages\", {keys}"));
+    let sizes = "sizes = { constant = \"1kB\" }";
+    for (told, expected) in [
+        (
+            sessions(&format!("arrivals = \"poisson\", {sizes}")),
+            r#"small.toml:15:42: flow[0].source.arrivals: "poisson" needs a table: write { poisson = "10ms" }"#,
+        ),
+        (sessions(&format!("arrivals = \"at\", {sizes}")), r#""at" needs a table: write { at = ["10ms"] }"#),
+        (
+            sessions(&format!("arrivals = \"poison\", {sizes}")),
+            r#"flow[0].source.arrivals: unknown value "poison"; did you mean "poisson"?"#,
+        ),
+        (
+            sessions("arrivals = { every = \"1s\" }, sizes = \"pareto\""),
+            r#"flow[0].source.sizes: "pareto" needs a table: write { pareto = { mean = .., minimum = .., shape = .. } }"#,
+        ),
+        (pages("main = \"constant\""), r#"source.main: "constant" needs a table: write { constant = "1000B" }"#),
+        (
+            pages("objects = \"pareto\""),
+            r#""pareto" needs a table: write { pareto = { minimum = .., shape = .., maximum = .. } }"#,
+        ),
+        (pages("objects = \"constant\""), r#""constant" needs a table: write { constant = 5 }"#),
+        (
+            pages("objects = 5"),
+            "flow[0].source.objects: 5 is not a table with one of the keys pareto, constant, such as { pareto = {",
+        ),
+        (
+            sessions(&format!("arrivals = 3, {sizes}")),
+            r#"3 is not a table with one of the keys poisson, every, at, such as { poisson = "10ms" }"#,
+        ),
+        (
+            pages("main = []"),
+            "source.main: an array is not a table with one of the keys pareto, lognormal, exponential, constant, list, such as",
+        ),
+        (
+            pages("objects = { constant = -1 }"),
+            "flow[0].source.objects.constant: -1 is out of range: write a whole number from 0 to 1000",
+        ),
+        (pages("objects = { constant = 1001 }"), "1001 is out of range: write a whole number from 0 to 1000"),
+        (
+            sessions("arrivals = { at = [\"0s\", \"1s\"] }, sizes = { list = [\"1kB\"] }"),
+            "source.sizes: 1 size for 2 arrivals: write one for each",
+        ),
+        (
+            sessions(sizes),
+            r#"flow[0].source: the key "arrivals" is missing; write it like arrivals = { poisson = "45ms" }"#,
+        ),
+    ] {
+        let error = told.unwrap_err();
+        assert!(error.contains(expected), "{expected}:\n{error}");
+    }
+    for right in ["{ poisson = \"10ms\" }", "{ at = [\"10ms\"] }"] {
+        sessions(&format!("arrivals = {right}, {sizes}")).unwrap();
+    }
+    pages("main = { constant = \"1000B\" }, objects = { constant = 5 }").unwrap();
+    // A word by itself is no table.
+    for (dialect, expected) in [
+        ("{ ns2 = 1 }", r#"dialect: "ns2" is a word by itself: write "ns2" in place of the table"#),
+        ("5", "dialect: 5 is not one of the words rfc, ns2"),
+    ] {
+        let error = changed("\"10s\"\n", &format!("\"10s\"\ndialect = {dialect}\n")).unwrap_err();
+        assert!(error.contains(expected), "{dialect}:\n{error}");
+    }
+}
+
+/// A key without which an option makes no sense is missing, where it is not written, and wrong where it is.
+#[test]
+fn keys_that_no_preset_has_are_missing() {
+    for (keys, expected) in [
+        (
+            "jitter = { kind = \"exponential\" }",
+            r#"link[0].jitter: the key "mean" is missing; write it like mean = "10ms""#,
+        ),
+        (
+            "jitter = { kind = \"exponential\", mean = \"0s\" }",
+            r#"link[0].jitter.mean: a jitter of 0s is none: leave jitter out, or write one such as "10ms""#,
+        ),
+        (
+            "jitter = { kind = \"uniform\", least = \"30ms\" }",
+            r#"link[0].jitter: the key "most" is missing; write it like most = "40ms""#,
+        ),
+        (
+            "jitter = { kind = \"uniform\", least = \"30ms\", most = \"20ms\" }",
+            r#"link[0].jitter.most: 20ms is not more than the least, 30ms: write one such as "40ms""#,
+        ),
+        (
+            "reorder = { kind = \"held-back\", by = \"5ms\" }",
+            r#"link[0].reorder: the key "probability" is missing; write it like probability = "1%""#,
+        ),
+        (
+            "reorder = { kind = \"held-back\", probability = 0, by = \"5ms\" }",
+            r#"link[0].reorder.probability: of no packets none overtakes another: write one such as "1%""#,
+        ),
+        (
+            "reorder = { kind = \"let-ahead\" }",
+            r#"link[0].reorder: the key "by" is missing; write it like by = "10ms""#,
+        ),
+    ] {
+        let error = changed("\"10ms\"", &format!("\"10ms\"\n{keys}")).unwrap_err();
+        assert!(error.contains(expected), "{keys}:\n{error}");
+    }
+}
+
+/// Who writes a kind without its table is shown one that is right as it stands.
+#[test]
+fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
+    let with = |key: &str, value: &str| match key {
+        "source" => changed("{ kind = \"ftp\" }", value),
+        "queue" => changed("{ kind = \"droptail\", limit = \"20packets\" }", value),
+        "transport" => changed("{ kind = \"tcp-newreno\", window = \"15packets\" }", value),
+        _ => changed("\"10ms\"", &format!("\"10ms\"\n{key} = {value}")),
+    };
+    for (key, kinds) in [
+        ("jitter", &["exponential", "normal", "pareto", "uniform"][..]),
+        ("reorder", &["held-back", "let-ahead"]),
+        ("loss", &["bernoulli", "list"]),
+        ("source", &["ftp", "sessions", "pages"]),
+        ("queue", &["droptail", "red", "codel", "pie", "fq-codel", "cake"]),
+        ("transport", &["tcp-reno", "dccp"]),
+    ] {
+        for kind in kinds {
+            let error = with(key, &format!("\"{kind}\"")).unwrap_err();
+            let line =
+                error.lines().find(|line| line.contains("is a table, such as ")).unwrap_or_else(|| panic!("{error}"));
+            let (_, example) = line.split_once("such as ").unwrap();
+            assert!(example.contains(&format!("kind = \"{kind}\"")), "{error}");
+            with(key, example).unwrap_or_else(|error| panic!("{key} = {example}:\n{error}"));
+        }
+    }
+    let error = with("jitter", "\"normal\"").unwrap_err();
+    assert!(error.contains(r#"the jitter is a table, such as { kind = "normal", deviation = "10ms" }"#), "{error}");
+    // Which of several ways is meant nobody knows.
+    let error = with("loss", "\"gilbert-elliott\"").unwrap_err();
+    assert!(error.contains(r#"such as { kind = "gilbert-elliott", .. }"#), "{error}");
+}
+
+/// A recording is no text, which a command makes a text of; what a link plays is told what its text would be.
+#[test]
+fn what_is_no_text_is_told_by_what_it_should_be() {
+    struct Recording;
+    impl Files for Recording {
+        fn read(&self, _: &str, _: u64) -> Result<String, String> {
+            Err(NO_TEXT.to_owned())
+        }
+    }
+    for (from, to, expected) in [
+        (
+            "{ kind = \"ftp\" }",
+            "{ kind = \"trace\", file = \"x.mp4\" }",
+            "cannot read \"x.mp4\": it is no text; of a recording a trace is made: ffprobe -v error",
+        ),
+        (
+            "rate = \"2Mbps\"",
+            "capacity = \"x\"",
+            "cannot read \"x\": it is no text; a capacity trace has lines of milliseconds, such as 12",
+        ),
+        (
+            "\"10ms\"",
+            "\"10ms\"\nloss = { kind = \"trace\", file = \"x\" }",
+            "cannot read \"x\": it is no text; a loss trace has packets, such as 00100, or steps",
+        ),
+    ] {
+        let error = load("small.toml", &SMALL.replace(from, to), &[], &Recording).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
 }

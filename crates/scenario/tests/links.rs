@@ -111,7 +111,10 @@ fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
     let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
     assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
     let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
-    assert!(error.contains("link[0].loss.file: a trace loss needs a file, such as \"losses.txt\""), "{error}");
+    assert!(
+        error.contains("link[0].loss: the key \"file\" is missing; write it like file = \"losses.txt\""),
+        "{error}"
+    );
 }
 
 /// The kinds of loss and the policed rates (Mb/s), there and back, of a link with these lines.
@@ -186,6 +189,7 @@ impl Files for TwoTraces {
         match path {
             "down" => Ok("1\n".to_owned()),
             "up" => Ok("2\n".to_owned()),
+            "still" => Ok("0\n0\n".to_owned()),
             _ => Ok("no\n".to_owned()),
         }
     }
@@ -207,6 +211,7 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     assert_eq!(rates(&back), [2_000_000, 6_016_000]);
     for (keys, why) in [
         ("rate = \"2Mbps\"\ncapacity = \"down\"", "leave one of the two out"),
+        ("capacity = \"still\"", "\"still\" is no capacity trace: its last line is 0"),
         ("capacity = \"other\"", "\"other\" is no capacity trace: line 1: \"no\" is no time"),
     ] {
         let error = with(keys).unwrap_err().to_string();
@@ -231,12 +236,12 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
     for (keys, why) in [
         (
             "changes = [{ at = \"2s\", rate = \"1Mbps\" }, { at = \"1s\", rate = \"2Mbps\" }]",
-            "link[0].changes: each change must come later",
+            "small.toml:7:43: link[0].changes[1]: each change must come later than the one before, and 1s is not later than 2s",
         ),
-        ("changes = [{ at = \"2s\" }]", "link[0].changes: a change without rate and delay"),
+        ("changes = [{ at = \"2s\" }]", "link[0].changes[0]: a change without rate and delay"),
         (
             "changes = [{ at = \"2s\", rate = \"0bps\" }]",
-            "link[0].changes: behind the last change nothing would ever pass",
+            "link[0].changes[0]: behind the last change nothing would ever pass",
         ),
         ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: a packet is on its way for"),
         (
@@ -246,7 +251,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
             "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
-            "link[0].reverse.changes: behind the last change",
+            "link[0].reverse.changes[0]: behind the last change",
         ),
     ] {
         let error = with(keys).unwrap_err();
@@ -286,10 +291,14 @@ fn what_is_wrong_with_it_is_told_with_its_place() {
         ("\"15kB\"", "\"1kB\"", "link[0].shaper.burst: a packet of 1.5kB would never pass a burst of 1kB"),
         ("\"1Mbps\"", "\"0bps\"", "link[0].shaper.rate: a shaper of 0bps passes nothing for long"),
         ("\"normal\"", "\"weibull\"", "link[0].jitter.kind: unknown jitter \"weibull\""),
-        ("deviation = \"1ms\", ", "", "link[0].jitter.deviation: a jitter of 0s is none"),
+        (
+            "deviation = \"1ms\", ",
+            "",
+            "link[0].jitter: the key \"deviation\" is missing; write it like deviation = \"10ms\"",
+        ),
         ("= 0.25", "= 1", "link[0].jitter.correlation: with a correlation of 1 nothing would ever change"),
         ("by = \"5ms\"", "gap = 0, by = \"5ms\"", "link[0].reorder.gap: of 0 packets in a row none can be one"),
-        (", by = \"5ms\"", "", "link[0].reorder.by: packets of which none takes longer stay in order"),
+        (", by = \"5ms\"", "", "link[0].reorder: the key \"by\" is missing"),
         ("probability = \"2%\"", "", "link[0].duplicate: the key \"probability\" is missing"),
         ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: packets that overtake others take two events"),
         ("\"2%\" }", "\"2%\", gap = 2 }", "link[0].duplicate: unknown key \"gap\""),

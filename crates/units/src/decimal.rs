@@ -168,6 +168,11 @@ impl Notation {
         ParseError::OutOfRange { text: shorten(text.trim()), what: self.what, range: self.range }
     }
 
+    /// Its units, for messages.
+    pub(crate) fn known(&self) -> String {
+        self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+
     /// The number, and how many base units one of its unit is.
     fn split(&self, text: &str) -> Result<(Decimal, u64), ParseError> {
         let trimmed = text.trim();
@@ -183,12 +188,11 @@ impl Notation {
                 }
                 return Err(ParseError::NoUnit { text: shown(), what: self.what, example: self.example });
             }
-            let known: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
             return Err(ParseError::UnknownUnit {
                 text: shown(),
                 unit: shorten(unit),
                 what: self.what,
-                known: known.join(", "),
+                known: self.known(),
             });
         };
         Ok((number, *factor))

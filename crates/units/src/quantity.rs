@@ -239,14 +239,21 @@ impl fmt::Display for QueueSize {
 impl FromStr for QueueSize {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        if text.contains("packet") {
-            return PACKETS.parse(text).map(Self::Packets);
-        }
-        text.parse().map(Self::Bytes).map_err(|error| match error {
-            ParseError::NoUnit { text, .. } => {
-                ParseError::NoUnit { text, what: "the size of a queue", example: "\"20packets\" or \"30kB\"" }
+        const WHAT: &str = "the size of a queue";
+        const EXAMPLE: &str = "\"20packets\" or \"30kB\"";
+        let size = if text.contains("packet") {
+            PACKETS.parse(text).map(Self::Packets)
+        } else {
+            text.parse().map(Self::Bytes)
+        };
+        // Whichever of the two it was taken for, it may be written as the other one too.
+        size.map_err(|error| match error {
+            ParseError::NotANumber { text, .. } => ParseError::NotANumber { text, what: WHAT, example: EXAMPLE },
+            ParseError::NoUnit { text, .. } => ParseError::NoUnit { text, what: WHAT, example: EXAMPLE },
+            ParseError::UnknownUnit { text, unit, .. } => {
+                ParseError::UnknownUnit { text, unit, what: WHAT, known: format!("packets, {}", BYTES.known()) }
             }
-            other => other,
+            ParseError::OutOfRange { .. } => error,
         })
     }
 }
@@ -381,6 +388,23 @@ mod tests {
             assert!(text.parse::<Probability>().is_err(), "{text}");
         }
         assert!(Probability::new(f64::NAN).is_none());
+    }
+
+    /// A queue is counted in packets or in bytes: who takes the wrong word for the one is told of both.
+    #[test]
+    fn the_units_of_a_queue_are_packets_too() {
+        for text in ["20Packets", "5pkts", "20p", "5packetz"] {
+            let error = text.parse::<QueueSize>().unwrap_err().to_string();
+            assert!(
+                error.contains("for the size of a queue; known are packets, B, kB, MB, GB, KiB, MiB, GiB"),
+                "{error}"
+            );
+        }
+        for text in ["20", "packets", "", "many"] {
+            let error = text.parse::<QueueSize>().unwrap_err().to_string();
+            assert!(error.contains("\"20packets\" or \"30kB\""), "{error}");
+        }
+        assert_eq!("3 packet".parse(), Ok(QueueSize::Packets(3)));
     }
 
     /// The range is that of the value, not of the number before its unit: what is printed is in it too.

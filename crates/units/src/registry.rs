@@ -29,12 +29,23 @@ pub struct OptionError {
     pub tables: Vec<&'static str>,
     /// What is wrong and what would be right, as a sentence part.
     pub message: String,
+    /// A right value as a scenario has it, where the preset has none: who leaves the key out is told to write it.
+    pub example: Option<String>,
 }
 
 impl OptionError {
     /// `key` is wrong, because of `message`.
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, tables: Vec::new(), message: message.into() }
+        Self { key, tables: Vec::new(), message: message.into(), example: None }
+    }
+
+    /// The same with a value that is right, which ends the message: `write one` becomes `write one such as 5`.
+    #[must_use]
+    pub fn such_as(mut self, example: impl Into<String>) -> Self {
+        let example = example.into();
+        self.message = format!("{} such as {example}", self.message);
+        self.example = Some(example);
+        self
     }
 
     /// The same, where the key stands in a table within the options.

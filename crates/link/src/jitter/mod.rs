@@ -25,7 +25,8 @@ const MOST: Duration = Duration::from_secs(1_000_000);
 
 fn check_positive(key: &'static str, value: Duration) -> Result<(), OptionError> {
     if value.is_zero() {
-        return Err(OptionError::new(key, "a jitter of 0s is none: write one such as \"10ms\", or leave jitter out"));
+        let message = "a jitter of 0s is none: leave jitter out, or write one";
+        return Err(OptionError::new(key, message).such_as("\"10ms\""));
     }
     if value > MOST {
         return Err(OptionError::new(key, format!("{value} is out of range: at most {MOST}")));

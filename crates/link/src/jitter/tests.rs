@@ -71,6 +71,12 @@ fn what_is_no_jitter_is_told() {
         let error = wrong(preset);
         assert!(error.message.contains("such as \"10ms\""), "{kind}: {error}");
     }
+    // The example is one that the least leaves room for.
+    let uniform = |least, most| uniform::Options { least, most, ..uniform::Options::preset(Dialect::Rfc) };
+    let error = wrong(JitterOptions::Uniform(uniform(ms(30), ms(20))));
+    assert_eq!(error.message, "20ms is not more than the least, 30ms: write one such as \"40ms\"");
+    uniform(ms(30), ms(40)).check().unwrap();
+    assert_eq!(wrong(JitterOptions::Uniform(uniform(MOST, MOST))).key, "least");
     let pareto = pareto::Options { mean: ms(10), shape: 1.0, ..pareto::Options::preset(Dialect::Rfc) };
     assert_eq!(wrong(JitterOptions::Pareto(pareto)).key, "shape");
     let long = exponential::Options { mean: ms(2_000_000_000), ..exponential::Options::preset(Dialect::Rfc) };

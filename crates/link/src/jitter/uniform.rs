@@ -1,6 +1,6 @@
 //! Uniform jitter: as likely any extra delay from the least to the most.
 
-use super::{check_positive, nanos};
+use super::{MOST, check_positive, nanos};
 use crate::correlated::{self, Correlated};
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
@@ -25,9 +25,13 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.most <= self.least {
-            let message = format!("this must be more than the least, {}: write one such as \"10ms\"", self.least);
-            return Err(OptionError::new("most", message));
+        if self.least >= MOST {
+            return Err(OptionError::new("least", format!("{} is out of range: below {MOST}", self.least)));
+        }
+        if !self.least.is_zero() && self.most <= self.least {
+            let more = MOST.min(self.least + Duration::from_millis(10));
+            let message = format!("{} is not more than the least, {}: write one", self.most, self.least);
+            return Err(OptionError::new("most", message).such_as(format!("\"{more}\"")));
         }
         check_positive("most", self.most)?;
         correlated::check(self.correlation)

@@ -25,13 +25,12 @@ pub fn overtakes(jitter: Option<&JitterOptions>, reorder: Option<&ReorderOptions
 
 fn check(probability: Probability, by: Duration, gap: u64, correlation: Probability) -> Result<(), OptionError> {
     if probability == Probability::ZERO {
-        return Err(OptionError::new("probability", "of no packets none overtakes another: write one such as \"1%\""));
+        let message = "of no packets none overtakes another: write one";
+        return Err(OptionError::new("probability", message).such_as("\"1%\""));
     }
     if by.is_zero() {
-        return Err(OptionError::new(
-            "by",
-            "packets of which none takes longer stay in order: write one such as \"10ms\"",
-        ));
+        let message = "packets of which none takes longer stay in order: write one";
+        return Err(OptionError::new("by", message).such_as("\"10ms\""));
     }
     if by > Duration::from_secs(1_000_000) {
         return Err(OptionError::new(

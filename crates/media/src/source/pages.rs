@@ -64,7 +64,32 @@ pub enum ObjectCounts {
     /// Few have most of them.
     Pareto(ParetoObjects),
     /// All alike; 0 to 1000.
-    Constant(u32),
+    Constant(#[cfg_attr(feature = "schema", serde(deserialize_with = "deserialize_objects"))] u32),
+}
+
+/// Says the range of a page's objects, which is not that of the type.
+#[cfg(feature = "schema")]
+fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    use serde::de::{Error, Unexpected, Visitor};
+
+    struct Objects;
+    impl Visitor<'_> for Objects {
+        type Value = u32;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "a whole number from 0 to {MOST_OBJECTS}, such as 5")
+        }
+        fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
+            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MOST_OBJECTS);
+            objects.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+        }
+        fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+            }
+        }
+    }
+    deserializer.deserialize_u32(Objects)
 }
 
 /// min(X, maximum) - minimum, to the nearest whole number, where P(X > x) = (minimum/x)^shape.
@@ -106,7 +131,7 @@ impl ObjectCounts {
         match self {
             Self::Pareto(pareto) => pareto.check(),
             Self::Constant(count) if *count > MOST_OBJECTS => {
-                Err(OptionError::new("objects", format!("{count} objects are no page: at most {MOST_OBJECTS}")))
+                Err(OptionError::new("objects", format!("{count} objects are no page: from 0 to {MOST_OBJECTS}")))
             }
             Self::Constant(_) => Ok(()),
         }

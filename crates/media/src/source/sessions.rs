@@ -76,21 +76,21 @@ impl SessionsOptions {
     /// Both, of options that make sense.
     fn laws(&self) -> Result<(&Arrivals, &SessionSizes), OptionError> {
         let Some(arrivals) = &self.arrivals else {
-            let message =
-                "sessions need arrivals: { poisson = \"45ms\" }, { every = \"1s\" } or { at = [\"0s\", \"1.5s\"] }";
-            return Err(OptionError::new("arrivals", message));
+            let message = "sessions need arrivals, by poisson, every or at: write them";
+            return Err(OptionError::new("arrivals", message).such_as("{ poisson = \"45ms\" }"));
         };
         let Some(sizes) = &self.sizes else {
-            let message = "sessions need sizes: { pareto = { mean = \"10kB\", shape = 1.5 } }, { exponential = \"10kB\" }, \
-                           { constant = \"10kB\" } or { list = [\"10kB\", \"500B\"] }";
-            return Err(OptionError::new("sizes", message));
+            let message = "sessions need sizes, by pareto, lognormal, exponential, constant or list: write them";
+            return Err(OptionError::new("sizes", message).such_as("{ pareto = { mean = \"10kB\", shape = 1.5 } }"));
         };
         arrivals.check()?;
         sizes.check("sizes")?;
         if let (Arrivals::At(times), SessionSizes::List(list)) = (arrivals, sizes)
             && times.len() != list.len()
         {
-            let message = format!("there are {} sizes for {} arrivals: write one for each", list.len(), times.len());
+            let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (sizes, arrivals) = (counted(list.len(), "size"), counted(times.len(), "arrival"));
+            let message = format!("{sizes} for {arrivals}: write one for each");
             return Err(OptionError::new("sizes", message));
         }
         if self.most == Some(0) {
