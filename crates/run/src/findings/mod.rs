@@ -79,7 +79,11 @@ fn count(number: u64, what: &str) -> String {
 /// A part of a whole in percent, without digits that say nothing.
 fn percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+    match percent {
+        most if most >= 9.95 => format!("{most:.0} %"),
+        least if least > 0.0 && least < 0.05 => "less than 0.1 %".to_owned(),
+        some => format!("{some:.1} %"),
+    }
 }
 
 /// A time as people say it.
