@@ -1,6 +1,6 @@
 //! CAKE's queues (T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways", IEEE LANMAN
 //! 2018; Linux `net/sched/sch_cake.c`): tins by DSCP, in each of them a queue for each flow, served so that hosts are treated alike and among them their flows,
-//! and [COBALT](super::cobalt) in each queue.
+//! and COBALT in each queue.
 //!
 //! ```text
 //! arrival    DSCP -> tin; hash -> queue, eight places a set. One without packets joins the new queues of the tin, with a turn's bytes.
