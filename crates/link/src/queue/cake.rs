@@ -171,13 +171,13 @@ impl Cake {
         // Of whom no host is known is his own.
         let (from, to) = known.map_or((flow, flow), |(from, to)| (u64::from(*from), u64::from(*to)));
         let (from, to) = if forward { (from, to) } else { (to, from) };
-        let (source, destination) = (ways::mixed(from, self.salt), ways::mixed(to, !self.salt));
+        let (source, destination) = (ways::hash(from, self.salt), ways::hash(to, !self.salt));
         let queue = match self.options.isolation {
             Isolation::Flowblind => 0,
             Isolation::Srchost => source,
             Isolation::Dsthost => destination,
             Isolation::Hosts => source ^ destination,
-            _ => ways::mixed(flow, self.salt),
+            _ => ways::hash(flow, self.salt),
         };
         (queue, source, destination)
     }

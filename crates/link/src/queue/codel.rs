@@ -124,7 +124,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// What the threshold alone shall mark is left to nobody without one.
+/// What `l4s` takes out of CoDel the threshold has to mark: there must be one.
 pub(super) fn check_threshold(threshold: Option<Duration>, marks: CeThresholdMarks) -> Result<(), OptionError> {
     if marks == CeThresholdMarks::L4s && threshold.is_none() {
         let message = "\"l4s\" takes what is ECT(1) or CE from CoDel, and leaves it to ce_threshold: write that, too, such as \"1ms\"";

@@ -13,7 +13,7 @@
 //! A flow is what an [`Item`] says it is, in place of the five fields of its headers; the hash is salted with a draw, and is not Jenkins's.
 
 use super::codel::{self, AboveFor, AfterMark, CeThresholdMarks, Control, InverseSqrt, Law};
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit, mixed};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, QueueSize, Random};
@@ -239,8 +239,7 @@ impl FqCodel {
 
     /// The queue of a flow.
     fn number(&self, flow: u64) -> u32 {
-        let mixed = (flow ^ self.salt.unwrap_or_default()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let mixed = mixed(flow, self.salt.unwrap_or_default());
         ((u128::from(mixed) * u128::from(self.options.flows)) >> 64) as u32
     }
 

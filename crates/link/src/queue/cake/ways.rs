@@ -1,14 +1,15 @@
 //! Which of the queues of a tin a flow has: as in a processor's cache, eight places for those whose hashes fall into the same set, so that two flows share a
 //! queue only if more than eight do ("Piece of CAKE", section III.C; Linux `cake_hash`).
 
+use crate::queue::mixed;
+
 /// Queues of a tin, and places for hosts.
 pub(super) const QUEUES: usize = 1024;
 const WAYS: usize = 8;
 
-/// Spreads a number over 64 bits.
-pub(super) fn mixed(number: u64, salt: u64) -> u64 {
-    let mixed = (number ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+/// Of which the lowest bits choose the set.
+pub(super) fn hash(number: u64, salt: u64) -> u64 {
+    let mixed = mixed(number, salt);
     mixed ^ (mixed >> 29)
 }
 
