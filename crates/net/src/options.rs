@@ -89,8 +89,8 @@ impl Options {
     fn with(dtls: Option<DtlsOptions>, connection: ConnectionOptions) -> Self {
         // A user who waits for a call wants to know sooner than after the three minutes of RFC 4340 section 8.1.1.
         let connection = ConnectionOptions { request_give_up: Duration::from_secs(10), ..connection };
-        let mut queue =
-            SendQueueOptions::preset("sfdps2", Dialect::default()).unwrap_or(SendQueueOptions::fifo(Dialect::default()));
+        let mut queue = SendQueueOptions::preset("sfdps2", Dialect::default())
+            .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
         queue.rules.limit = QueueSize::Packets(256);
         Self {
             dtls,
