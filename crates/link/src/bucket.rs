@@ -64,11 +64,11 @@ impl Bucket {
         true
     }
 
-    /// Takes tokens for so many bytes at the first instant from `from` on at which there are as many, and says when that is. Of more than the bucket
-    /// holds, when it is full.
+    /// Takes tokens for this many bytes at the first instant from `from` on at which the bucket holds enough of them, and returns that instant. `bytes` is
+    /// at most the burst: the link drops larger packets.
     pub(crate) fn take_from(&mut self, bytes: u32, from: Instant) -> Instant {
         self.fill(from);
-        let cost = cost(bytes).min(self.most);
+        let cost = cost(bytes);
         let lacks = cost.saturating_sub(self.tokens);
         let ready = Instant::from_nanos(from.as_nanos().saturating_add(lacks.div_ceil(self.rate.max(1))));
         self.fill(ready);
