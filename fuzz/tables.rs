@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
     fn scenario(&mut self) -> Result<()> {
         let duration = self.one(DURATIONS)?;
         self.quoted("duration", duration);
-        self.maybe("dialect", &["rfc", "ns2", "ns3", "linux"])?;
+        self.maybe("dialect", &["rfc", "ns2", "ns3", "linux", "headway-1"])?;
         self.maybe("ties", &["drawn", "scheduled"])?;
         self.maybe("measure_from", &["1ns", "1ms", "50ms", "1s"])?;
         let seed = self.u.int_in_range(0..=3)?;

@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn every_preset_is_in_range_and_survives_its_text() {
         for kind in TcpOptions::KINDS {
-            for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
+            for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
                 let options = TcpOptions::preset(kind, dialect).unwrap();
                 options.check().unwrap();
                 let mut text = serde_json::to_value(&options).unwrap();

@@ -10,7 +10,7 @@ impl Rules {
     /// What all kinds have in common under a dialect; each kind's file lays its own over it.
     pub(crate) fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }

@@ -8,7 +8,7 @@ use headway_units::{Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry
 use path::{dumbbell, run};
 use proptest::prelude::*;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
+const DIALECTS: [Dialect; 4] = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
 
 const HALVED_WINDOWS: [Option<HalvedWindow>; 4] =
     [None, Some(HalvedWindow::Ssthresh), Some(HalvedWindow::Fractional), Some(HalvedWindow::Whole)];
