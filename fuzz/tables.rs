@@ -345,6 +345,8 @@ impl Writer<'_, '_> {
         self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
         self.maybe("halving", &["window", "flight"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
+        self.maybe_bare("ecn_least_window", &["1", "2"])?;
+        self.maybe_bare("exit_recovery_least_flight", &["0", "1"])?;
         self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
         self.maybe("pipe", &["counted", "scoreboard", "fack"])?;
         self.maybe("ack_counting", &["acks", "segments"])?;
