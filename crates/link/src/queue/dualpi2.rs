@@ -317,7 +317,8 @@ impl Holds for DualPi2 {
                 (false, queue.recur(f64::max(native, p_cl)))
             } else if is_l {
                 let dropped = queue.recur(p_c);
-                (dropped, !dropped && queue.recur(p_cl))
+                // The recursion of p_CL = 1 adds 1 to a count above 0, marks and takes 1 back: every packet that is not dropped is marked.
+                (dropped, !dropped)
             } else {
                 let chosen = queue.recur(p_c);
                 let dropped = chosen && (!ecn.is_capable() || p_c >= self.base.p_c_max());
