@@ -342,7 +342,6 @@ impl Link {
     /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its
     /// end, and the arrival at the far end. The packet arrived at `since`.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "as offer")]
     fn transmit(
         &mut self,
         common: &mut Common,
@@ -382,7 +381,6 @@ impl Link {
     /// The same where the rate varies.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "as offer")]
     fn transmit_varying(
         &mut self,
         common: &mut Common,
