@@ -90,14 +90,16 @@ impl Rules {
 
     /// The RFCs, and deployed practice where it works clearly better: `docs/src/tcp/headway.md` has the evidence for each line.
     fn headway_1() -> Self {
-        Self {
-            min_rto: Duration::from_millis(200),
-            rto_floor: RtoFloor::Variance,
-            delayed_ack: Some(Duration::from_millis(40)),
-            halving: Halving::Network,
-            proportional_rate_reduction: true,
-            rack: true,
-            ..Self::rfc()
+        Self { halving: Halving::Network, proportional_rate_reduction: true, rack: true, ..Self::rfc() }
+    }
+
+    /// Shortens the timer of a recovery without SACK in dialect headway-1: such a recovery waits for its timer often. A delayed
+    /// acknowledgement must then be sooner, or it causes timeouts.
+    pub(crate) fn adjust_timer_without_sack(&mut self, dialect: Dialect) {
+        if dialect == Dialect::Headway1 {
+            self.min_rto = Duration::from_millis(200);
+            self.rto_floor = RtoFloor::Variance;
+            self.delayed_ack = Some(Duration::from_millis(40));
         }
     }
 
