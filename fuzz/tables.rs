@@ -343,7 +343,7 @@ impl Writer<'_, '_> {
         self.maybe("bandwidth_filter", &["plus", "tustin", "linux"])?;
         self.maybe("bandwidth_time_constant", &["1ms", "500ms", "1000s"])?;
         self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
-        self.maybe("halving", &["window", "flight"])?;
+        self.maybe("halving", &["window", "flight", "network"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
         self.maybe_bare("ecn_least_window", &["1", "2"])?;
         self.maybe_bare("exit_recovery_least_flight", &["0", "1"])?;

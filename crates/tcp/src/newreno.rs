@@ -11,6 +11,7 @@ use crate::reno::duplicate;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
+use headway_units::Dialect;
 
 /// Fast recovery that stays for partial acknowledgements.
 #[derive(Clone, Debug)]
@@ -20,6 +21,10 @@ pub(crate) struct NewReno {
 }
 
 impl Recovery for NewReno {
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        rules.adjust_timer_without_sack(dialect);
+    }
+
     fn new(_rules: &Rules) -> Self {
         Self { partial: false }
     }

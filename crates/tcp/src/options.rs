@@ -210,6 +210,9 @@ pub enum Halving {
     /// FlightSize, without what Limited Transmit sent (RFC 5681 section 3.1). Within one loss event a timeout never raises
     /// ssthresh.
     Flight,
+    /// The least of FlightSize, without what Limited Transmit sent, and `min(cwnd, window)`. SACKed data are part of FlightSize until they
+    /// are acknowledged in sequence, but not in the network (RFC 6675 section 5.1 leaves open what a timeout halves).
+    Network,
 }
 
 /// What cwnd becomes when a loss or a mark halves it. ssthresh is the half in whole segments, two at least.

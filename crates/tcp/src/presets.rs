@@ -10,7 +10,8 @@ impl Rules {
     /// What all kinds have in common under a dialect; each kind's file lays its own over it.
     pub(crate) fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 => Self::headway_1(),
+            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }
@@ -84,6 +85,21 @@ impl Rules {
             l4s: false,
             ecn_echo: EcnEcho::UntilHeard,
             dctcp_gain: 1.0 / 16.0,
+        }
+    }
+
+    /// The RFCs, and deployed practice where it works clearly better: `docs/src/tcp/headway.md` has the evidence for each line.
+    fn headway_1() -> Self {
+        Self { halving: Halving::Network, proportional_rate_reduction: true, rack: true, ..Self::rfc() }
+    }
+
+    /// Shortens the timer of a recovery without SACK in dialect headway-1: such a recovery waits for its timer often. A delayed
+    /// acknowledgement must then be sooner, or it causes timeouts.
+    pub(crate) fn adjust_timer_without_sack(&mut self, dialect: Dialect) {
+        if dialect == Dialect::Headway1 {
+            self.min_rto = Duration::from_millis(200);
+            self.rto_floor = RtoFloor::Variance;
+            self.delayed_ack = Some(Duration::from_millis(40));
         }
     }
 

@@ -2,7 +2,7 @@
 //! segment. Dialect rfc throughout.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-use headway_tcp::{HalvedWindow, Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_tcp::{HalvedWindow, Halving, Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use std::ops::Range;
 
@@ -249,6 +249,28 @@ fn a_timeout_after_ecn_does_not_halve_again() {
     assert!(dialogue.sender.in_flight() < 10);
     dialogue.time_out();
     assert_eq!(dialogue.windows(), (1.0, 5.0));
+}
+
+/// A timeout in a recovery in which SACK reports most of the window as received: FlightSize is still 40 segments, but the network holds
+/// a window of 20 at most. RFC 5681 to the letter keeps ssthresh at 20, half of FlightSize; `halving = "network"` leaves 10, half of what
+/// may be in the network.
+#[test]
+fn sacked_data_are_not_in_the_network_at_a_timeout() {
+    for (halving, left) in [(Halving::Flight, 20.0), (Halving::Network, 10.0)] {
+        let mut dialogue = Dialogue::new("tcp-sack", |rules| {
+            rules.initial_window = QueueSize::Packets(40);
+            rules.initial_window_bytes = None;
+            rules.initial_ssthresh = Some(QueueSize::Packets(40));
+            rules.halving = halving;
+        });
+        dialogue.receive(ack(1));
+        for end in 3..=41 {
+            dialogue.sack(1, &[2..end]);
+        }
+        assert_eq!((dialogue.windows().1, dialogue.sender.in_flight() >= 40), (20.0, true), "{halving:?}");
+        dialogue.time_out();
+        assert_eq!(dialogue.windows(), (1.0, left), "{halving:?}");
+    }
 }
 
 /// RFC 3168 section 6.1.2: a window of one segment cannot shrink. After an echo the next segment waits for the retransmission timer; if

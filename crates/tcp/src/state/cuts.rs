@@ -8,9 +8,12 @@ use crate::segment::Segment;
 impl<G: Growth> State<G> {
     /// What a loss takes its share of.
     fn halving_base(&self) -> f64 {
+        let window = (self.window.cwnd + self.inflation as f64).min(self.limit as f64);
+        let flight = self.flight().saturating_sub(u64::from(self.limited_sent)) as f64;
         match self.rules.halving {
-            Halving::Window => (self.window.cwnd + self.inflation as f64).min(self.limit as f64),
-            Halving::Flight => self.flight().saturating_sub(u64::from(self.limited_sent)) as f64,
+            Halving::Window => window,
+            Halving::Flight => flight,
+            Halving::Network => flight.min(window),
         }
     }
 
@@ -52,7 +55,7 @@ impl<G: Growth> State<G> {
         // A fast recovery sends beyond cwnd for what has left the network. That is part of FlightSize until it is
         // acknowledged in sequence, but no load: taken literally, RFC 5681 equation 4 would let a timeout in a long
         // NewReno recovery raise ssthresh several times over. Within one loss event it does not rise.
-        if self.rules.halving == Halving::Flight && self.una < self.recover {
+        if self.rules.halving != Halving::Window && self.una < self.recover {
             self.window.ssthresh = self.window.ssthresh.min(before);
         }
         self.close_to_one(cut);
