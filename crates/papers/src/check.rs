@@ -1,4 +1,4 @@
-//! A check: a number of the runs, and where it must lie. All its bounds stand in `claims.toml` before the first run.
+//! A check: a number of the runs, and where it must lie, as `claims.toml` defines it.
 
 use crate::reduce::Reduce;
 use serde::Deserialize;

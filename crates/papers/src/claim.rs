@@ -72,7 +72,7 @@ pub struct Claim {
     pub beside: Option<Explain>,
     /// The tests of a definition or of an input, as `path::function`.
     pub tests: Vec<String>,
-    /// Whether a parameter was chosen so that this very number comes out.
+    /// Whether a parameter was chosen by the paper's results and the claim does not hold without that choice.
     pub fitted: bool,
     /// Why it cannot be measured, if so.
     pub unmeasurable: Option<String>,

@@ -43,6 +43,10 @@ pub(crate) const METRICS: &[Metric] = &[
         of: |run| Some(bottleneck(run)?.mean_red_average? * red_unit(run)?),
     },
     Metric { name: "red_average_std_packets", unit: "", decimals: 3, of: red_average_std },
+    // Fig. 6: "oscillates"; Fig. 7: "small oscillations".
+    Metric { name: "queue_cov_pct", unit: "%", decimals: 2, of: queue_cov },
+    // Fig. 7: TCP alone, before the media starts.
+    Metric { name: "start_queue_packets", unit: "", decimals: 1, of: start_queue },
     // Section 4.3.1: Dq = q * 1000 B * 8 / 2 Mb/s.
     Metric { name: "queue_delay_ms", unit: "ms", decimals: 1, of: queue_delay },
     kbps("media_kbps", |run| Some(since_start(run, MEDIA)? / 1e3)),
@@ -183,6 +187,22 @@ fn red_average_std(run: &Outcome<'_>) -> Option<f64> {
     Some(std(&values(samples(run, LINK, series::RED_AVERAGE)?)) * red_unit(run)?)
 }
 
+/// Returns the coefficient of variation of the samples after slow start.
+fn cov_pct(samples: &[f64]) -> f64 {
+    100.0 * std(samples) / mean(samples)
+}
+
+fn queue_cov(run: &Outcome<'_>) -> Option<f64> {
+    Some(cov_pct(&values(samples(run, LINK, series::QUEUE)?)))
+}
+
+/// Returns the largest sample until the media starts.
+fn start_queue(run: &Outcome<'_>) -> Option<f64> {
+    let media = run.scenario.flows.iter().find(|flow| flow.name == MEDIA)?.start.earliest();
+    let samples = run.series?.samples(LINK, series::QUEUE);
+    samples.iter().take_while(|(at, _)| *at <= media).map(|(_, value)| *value).reduce(f64::max)
+}
+
 fn queue_delay(run: &Outcome<'_>) -> Option<f64> {
     let rate = bottleneck_link(run)?.rate.bits_per_second() as f64;
     Some(bottleneck(run)?.mean_queue_packets * PACKET_BYTES * 8.0 / rate * 1e3)
@@ -220,8 +240,7 @@ fn settled(run: &Outcome<'_>, name: &str) -> Option<f64> {
 
 /// Coefficient of variation over the bins of the series.
 fn media_cov(run: &Outcome<'_>) -> Option<f64> {
-    let rates = values(samples(run, MEDIA, series::THROUGHPUT)?);
-    Some(100.0 * std(&rates) / mean(&rates))
+    Some(cov_pct(&values(samples(run, MEDIA, series::THROUGHPUT)?)))
 }
 
 /// The media's part of what both flows have of something.

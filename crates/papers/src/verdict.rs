@@ -114,7 +114,7 @@ pub struct Judgement {
     pub ci95: Option<f64>,
     /// How many runs.
     pub runs: usize,
-    /// Whether a parameter was chosen so that this very number comes out.
+    /// Whether a parameter was chosen by the paper's results and the claim does not hold without that choice.
     pub fitted: bool,
     /// Why this verdict.
     pub reason: String,

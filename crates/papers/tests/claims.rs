@@ -85,6 +85,7 @@ fn claims_and_their_classes_are_the_ledgers() {
         .filter(|line| !line.starts_with('#'))
         .skip(1)
         .map(|line| line.split_once(',').unwrap())
+        .map(|(id, rest)| (id, rest.split_once(',').unwrap().0))
         .collect();
     assert_eq!(ledger.len(), 281);
     let claims: Vec<Claim> = PAPERS.iter().flat_map(|paper| paper.claims().unwrap().claims).collect();

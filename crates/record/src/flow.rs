@@ -110,6 +110,9 @@ pub struct FlowSummary {
     /// Of a TCP: how often the retransmission timer ran out. Set by whoever knows; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
+    /// Of a TCP: whether it has data to send at the end but neither an open window nor a timer. No sender should ever be so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stuck: bool,
     /// Of a flow with a send queue, by kind: what became of the data before it was sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub send_queue: BTreeMap<MediaKind, SendQueueSummary>,
@@ -421,6 +424,7 @@ impl FlowMeter {
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,
             timeouts: None,
+            stuck: false,
             send_queue: rest.send_queue.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             connection_failure: None,
             losses_judged: None,

@@ -383,6 +383,7 @@ mod tests {
             rate_cov: Some(0.125),
             retransmitted_packets: None,
             timeouts: None,
+            stuck: false,
             late_ratio: BTreeMap::new(),
             send_queue: BTreeMap::new(),
             connection_failure: None,

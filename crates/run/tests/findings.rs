@@ -232,3 +232,31 @@ fn a_flow_that_begins_late_is_not_rough() {
     let late = media("tfrc", "start = \"10s\"\ntransport = { kind = \"tfrc\" }");
     assert_eq!(found(QUEUE, &(udp + &late), "20s").1, []);
 }
+
+/// A queue of 1000 packets at 1 Mb/s takes longer to fill than 5 s: slow start has not ended. The path holds 1 Mb/s for 40 ms, which is 3
+/// packets. What is measured from the beginning has its start-up by intent.
+#[test]
+fn a_download_in_start_up_is_found() {
+    let deep = "queue = { kind = \"droptail\", limit = \"1000packets\" }";
+    let (summary, measured_late) = found(deep, &flow("download", DOWNLOAD), "20s\"\nmeasure_from = \"5s");
+    let finding = only(&measured_late, "still in start-up");
+    assert_eq!((finding.subject.as_str(), finding.severity), ("download", Severity::Note));
+    assert_eq!(finding.time_from_s, 5.0);
+    assert!(finding.text.contains("threshold was 10000 packets, the path holds 3;"), "{finding:?}");
+    assert!(summary.flows.iter().all(|flow| !flow.stuck));
+    let (_, measured_from_the_start) = found(deep, &flow("download", DOWNLOAD), "20s");
+    assert!(
+        measured_from_the_start.iter().all(|finding| !finding.text.contains("start-up")),
+        "{measured_from_the_start:#?}"
+    );
+}
+
+/// What no sender should do is found if one does it all the same.
+#[test]
+fn a_sender_without_a_window_and_a_timer_is_found() {
+    let (mut summary, nothing) = found(QUEUE, &flow("download", DOWNLOAD), "5s");
+    assert!(nothing.iter().all(|finding| !finding.text.contains("stopped forever")), "{nothing:#?}");
+    summary.flows[0].stuck = true;
+    let found = findings(&Folder(tempfile::tempdir().unwrap().path().to_owned()), &summary).unwrap();
+    assert_eq!(only(&found, "neither an open window nor a timer").severity, Severity::Problem);
+}

@@ -63,3 +63,21 @@ fn counters_begin_with_the_measurement() {
     assert!(whole.flows[0].retransmitted_packets.unwrap() > 10);
     assert!(late.flows[0].retransmitted_packets.unwrap() <= late.flows[0].sent_packets);
 }
+
+/// One download behind PIE, 10 Mb/s and 40 ms there and back (33 packets), for the first 20 s. In dialect rfc NewReno keeps the ssthresh of its
+/// first slow start through its timeouts, waits for a second each, and leaves half of the link. Dialect headway-1 follows deployed practice;
+/// a Linux sender uses 85 % there.
+#[test]
+fn start_up_behind_pie_does_not_last() {
+    for kind in ["tcp-newreno", "tcp-sack", "tcp-cubic"] {
+        let utilisation = [1, 2, 3].map(|seed| {
+            let text = format!(
+                "seed = {seed}\nduration = \"20s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
+                 queue = {{ kind = \"pie\", limit = \"400packets\" }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                 transport = {{ kind = \"{kind}\", dialect = \"headway-1\" }}\nsource = {{ kind = \"ftp\" }}\n"
+            );
+            run(&scenario(&text), ()).summary.links[0].utilisation
+        });
+        assert!(utilisation.iter().all(|part| *part > 0.85), "{kind}: {utilisation:?}");
+    }
+}

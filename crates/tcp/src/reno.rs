@@ -12,12 +12,17 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
+use headway_units::Dialect;
 
 /// Fast recovery that the first new acknowledgement ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno;
 
 impl Recovery for Reno {
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        rules.adjust_timer_without_sack(dialect);
+    }
+
     fn new(_rules: &Rules) -> Self {
         Self
     }

@@ -10,12 +10,17 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
+use headway_units::Dialect;
 
 /// No fast recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Tahoe;
 
 impl Recovery for Tahoe {
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        rules.adjust_timer_without_sack(dialect);
+    }
+
     fn new(_rules: &Rules) -> Self {
         Self
     }

@@ -93,7 +93,7 @@ fn overview(page: &mut String, papers: &[Reported<'_>]) {
     }
     page.push_str(
         "</dl>\n<p class=\"note\">A claim is derivable (it follows from what the paper says), needs-assumption (on a parameter that the paper does not \
-         say) or contradictory (to physics or to the paper itself). It is fitted if a parameter was chosen so that this very number comes out. \
+         say) or contradictory (to physics or to the paper itself). It is fitted if a parameter was chosen by the paper's results and it does not hold without that choice. \
          Intervals are of 95 % (Student).</p></header>\n",
     );
 }

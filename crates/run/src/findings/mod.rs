@@ -12,7 +12,9 @@ mod late;
 mod outage;
 mod smoother;
 mod standing;
+mod start_up;
 mod starved;
+mod stuck;
 mod unsent;
 
 pub use between::findings_between;
@@ -48,8 +50,10 @@ pub struct Finding {
 }
 
 /// In the order in which what they find is told.
-const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 9] = [
+const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 11] = [
     failed::find,
+    stuck::find,
+    start_up::find,
     outage::find,
     starved::find,
     unsent::find,

@@ -84,6 +84,7 @@ impl<O: Observer> Simulation<'_, O> {
                     let before = flow.counted_before;
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
+                    summary.stuck = flow.transport.tcp().is_some_and(headway_tcp::Sender::is_stuck);
                 }
                 summary.connection_failure = flow.transport.failure();
                 summary.losses_judged = self.network.judged_summary(flow.id);

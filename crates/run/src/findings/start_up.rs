@@ -1,0 +1,72 @@
+//! Flows that are still in start-up when the measurement begins.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity, time};
+use headway_media::SourceOptions;
+use headway_record::metric;
+use headway_scenario::{Scenario, Transport};
+use headway_sim::Way;
+use headway_units::{Duration, Instant};
+
+/// One sample of a window: when, cwnd and ssthresh, in packets.
+type Sample = (Instant, f64, f64);
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
+    let begins = Instant::ZERO + Duration::from_secs_f64(evidence.summary.interval.from);
+    let mut found = Vec::new();
+    for (flow, way) in scenario.flows.iter().zip(ways) {
+        let greedy = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
+        let Transport::Tcp(options) = &*flow.transport else { continue };
+        if !greedy || way.start >= begins {
+            continue;
+        }
+        let samples = samples(evidence, &flow.name);
+        let (before, after) = samples.split_at(samples.partition_point(|sample| sample.0 <= begins));
+        let Some(&now) = before.last() else { continue };
+        let segment_bits = options.rules.segment.count() as f64 * 8.0;
+        let product = bottleneck(scenario, way, begins) * round_trip(scenario, way, begins) / segment_bits;
+        let in_start_up = |sample: &Sample| sample.1 < sample.2 && sample.2 > product;
+        let never_left = before.iter().all(|sample| sample.1 < sample.2);
+        if !never_left && !in_start_up(&now) {
+            continue;
+        }
+        let left = after.iter().find(|sample| !in_start_up(sample)).map(|sample| sample.0.as_secs_f64());
+        let from = evidence.summary.interval.from;
+        let until = left.map_or_else(String::new, |at| format!(" until {}", time(at)));
+        found.push(Finding {
+            time_from_s: from,
+            time_to_s: left.unwrap_or(evidence.summary.interval.to),
+            severity: Severity::Note,
+            subject: flow.name.clone(),
+            text: format!(
+                "{} was still in start-up when the measurement began{until}: its slow-start threshold was {:.0} packets, the path \
+                 holds {product:.0}; a later measure_from leaves start-up out",
+                flow.name, now.2,
+            ),
+        });
+    }
+    found
+}
+
+/// The windows of a flow over time.
+fn samples(evidence: &Evidence<'_>, flow: &str) -> Vec<Sample> {
+    let cwnd = evidence.series.samples(flow, metric::CWND);
+    let ssthresh = evidence.series.samples(flow, metric::SSTHRESH);
+    cwnd.iter().zip(ssthresh).map(|(cwnd, ssthresh)| (cwnd.0, cwnd.1, ssthresh.1)).collect()
+}
+
+/// The rate of the narrowest link of a path so far, in bit/s.
+fn bottleneck(scenario: &Scenario, way: &Way, until: Instant) -> f64 {
+    way.links.iter().map(|&link| scenario.links[link].lasting_rate(way.start, until)).fold(f64::INFINITY, f64::min)
+}
+
+/// The propagation delay of a path, there and back, in s. A link without a reverse direction counts twice.
+fn round_trip(scenario: &Scenario, way: &Way, at: Instant) -> f64 {
+    let of_link = |&link: &usize| {
+        let there = &scenario.links[link];
+        let back = scenario.links.iter().find(|back| (back.from, back.to) == (there.to, there.from)).unwrap_or(there);
+        (there.delay_at(at) + back.delay_at(at)).as_secs_f64()
+    };
+    way.links.iter().map(of_link).sum()
+}
