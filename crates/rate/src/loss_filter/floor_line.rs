@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// RFC 5905 section 7.2, MAXFREQ: no clock is off by more than 500 ppm, in either direction. Within that, both signs are told.
+    /// No clock is off by more than 500 ppm (see `STEEPEST`), in either direction. Within that range both signs are measured.
     #[test]
     fn a_slope_is_a_clocks_up_to_500_ppm() {
         for gains in [0, 40, 100, 400, 500, 600, 5000] {
