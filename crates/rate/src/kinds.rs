@@ -139,6 +139,9 @@ impl SenderHalf for Sender {
     fn poll_timeout(&self) -> Option<Instant> {
         each_sender!(self, sender => sender.poll_timeout())
     }
+    fn measures_silence(&self, now: Instant, number: u64) -> bool {
+        each_sender!(self, sender => sender.measures_silence(now, number))
+    }
     fn status(&self) -> Status {
         each_sender!(self, sender => sender.status())
     }

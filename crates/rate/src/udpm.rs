@@ -18,7 +18,7 @@ use crate::contract::{
     Status,
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
-use crate::toolbox::Pacer;
+use crate::toolbox::{Pacer, SHORTEST_SILENCE};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate};
 
 /// Options of `udpm`.
@@ -44,6 +44,8 @@ pub struct UdpmOptions {
     pub round_trip: RoundTrip,
     /// How often a round may halve the scale.
     pub halve: Halve,
+    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    pub silent_samples: bool,
 }
 
 /// When the receiver decides.
@@ -114,6 +116,7 @@ impl Options for UdpmOptions {
                 Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => RoundTrip::Measured,
             },
             halve: Halve::Once,
+            silent_samples: dialect != Dialect::Headway1,
         }
     }
 
@@ -169,6 +172,10 @@ pub struct UdpmSender {
     heard: u64,
     pacer: Pacer,
     rtt_ns: Option<f64>,
+    reported_at: Option<Instant>,
+    /// The number behind the newest packet, and the first packet after the last silence.
+    next: u64,
+    fresh_from: u64,
     setbacks: Setbacks,
 }
 
@@ -176,7 +183,17 @@ impl UdpmSender {
     pub(crate) fn new(options: &UdpmOptions, context: SenderContext) -> Self {
         let pacer = Pacer::new(Duration::ZERO);
         let rtt_ns = context.rtt.map(|rtt| smoothed(None, rtt));
-        Self { options: options.clone(), scale: 0, heard: 0, pacer, rtt_ns, setbacks: Setbacks::default() }
+        let options = options.clone();
+        let setbacks = Setbacks::default();
+        Self { options, scale: 0, heard: 0, pacer, rtt_ns, reported_at: None, next: 0, fresh_from: 0, setbacks }
+    }
+
+    /// Returns whether nothing has been announced for four rounds and four round trips: then the path is silent.
+    fn is_silent(&self, now: Instant) -> bool {
+        let round_trip = self.rtt_ns.map_or(Duration::ZERO, whole);
+        let round = if self.options.decide == Decide::Interval { self.options.interval } else { round_trip };
+        let longest = (round.max(round_trip) * 4).max(SHORTEST_SILENCE);
+        self.reported_at.is_some_and(|last| now.since(last) > longest)
     }
 }
 
@@ -190,6 +207,7 @@ impl SenderHalf for UdpmSender {
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
+        self.next = sending.number.saturating_add(1);
         if sending.data {
             self.pacer.on_send(now, Pacer::gap_s(sending.size, self.options.rate(self.scale)));
         }
@@ -197,8 +215,12 @@ impl SenderHalf for UdpmSender {
         Stamp { rtt: self.rtt_ns.map(whole), own: Own::new(&[self.scale]).unwrap_or(Own::NONE), ..Stamp::default() }
     }
 
-    fn on_feedback(&mut self, _: Instant, feedback: &Feedback<'_>) {
-        if let Some(sample) = feedback.rtt_sample {
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if self.is_silent(now) {
+            self.fresh_from = self.next;
+        }
+        self.reported_at = Some(now);
+        if let Some(sample) = feedback.rtt_sample.filter(|_| !self.measures_silence(now, feedback.acknowledged)) {
             self.rtt_ns = Some(smoothed(self.rtt_ns, sample));
         }
         if let Report::Own(own) = feedback.report
@@ -210,6 +232,10 @@ impl SenderHalf for UdpmSender {
             self.setbacks.loss_events += u64::from(scale < self.scale);
             (self.scale, self.heard) = (scale, feedback.acknowledged);
         }
+    }
+
+    fn measures_silence(&self, now: Instant, number: u64) -> bool {
+        !self.options.silent_samples && (number < self.fresh_from || self.is_silent(now))
     }
 
     fn status(&self) -> Status {

@@ -32,6 +32,7 @@ mod packet_trace;
 mod pages;
 mod perfetto_trace;
 mod policer;
+mod recovery;
 mod resend;
 mod send_queues;
 mod sender_only;

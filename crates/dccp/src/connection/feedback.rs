@@ -8,7 +8,7 @@ use super::heard::Heard;
 use super::honesty::Verdict;
 use super::state::State;
 use crate::{Feature, Packet, PacketType, Reset, ResetCode};
-use headway_units::{Ecn, Instant};
+use headway_units::{Duration, Ecn, Instant};
 use std::ops::ControlFlow;
 
 /// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
@@ -111,6 +111,12 @@ impl Connection {
         let window = self.windows.local_window;
         self.windows.unacknowledged() >= window - window / 8
             && self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW)
+    }
+
+    /// Returns the longest wait before a Change is repeated. Data may soon wait for a wider Sequence Window, and for no other feature.
+    pub(super) fn longest_change_wait(&self) -> Duration {
+        let widens = self.negotiation.is_changing(Side::Local, Feature::SEQUENCE_WINDOW);
+        if widens { self.options.longest_change_wait } else { Duration::MAX }
     }
 
     /// The sender may have another Ack Ratio in mind.

@@ -5,7 +5,7 @@ use super::honesty::{Claim, Honesty, Verdict};
 use super::told::{Fate, Told};
 use crate::ccid::{Room, Said};
 use crate::{Arrivals, DropCode, Elapsed, Timestamp};
-use headway_rate::{Acknowledged, Arrival, Next, Outbound, Sender, Setbacks, Stamp, Status};
+use headway_rate::{Acknowledged, Arrival, Next, Outbound, Sender, Setbacks, Stamp, Status, Trip};
 use headway_units::{Bytes, Duration, Entropy, Instant, Seq48};
 
 /// Packets for which there is room from the beginning, if the window has as many.
@@ -203,8 +203,10 @@ impl Forward {
         default_rtt: Duration,
         lost_acks: impl FnOnce() -> u64,
     ) -> Outcome {
-        let rtt_sample = self.measure(now, ack, heard);
-        self.rtt_sample = rtt_sample.or(self.rtt_sample);
+        let trip = self.measure(now, ack, heard);
+        let rtt_sample = trip.map(|trip| trip.sample);
+        // A send queue that took a silence for the way would find everything late.
+        self.rtt_sample = rtt_sample.filter(|_| trip.is_some_and(|trip| !trip.silent)).or(self.rtt_sample);
         self.controller.on_lost_acks(u64::from(ack.marked));
         if heard.slow_receiver {
             self.controller.on_slow_receiver();
@@ -278,7 +280,7 @@ impl Forward {
     }
 
     /// The time since the acknowledged packet went, less what its receiver held it back.
-    fn measure(&mut self, now: Instant, ack: &Ack, heard: &Heard) -> Option<Duration> {
+    fn measure(&mut self, now: Instant, ack: &Ack, heard: &Heard) -> Option<Trip> {
         // A Timestamp that comes back tells of the packet that it went on.
         let echoed = heard.echo.and_then(|(echo, elapsed)| {
             let (_, at) = self.stamped.take_if(|(timestamp, _)| *timestamp == echo)?;
@@ -291,7 +293,7 @@ impl Forward {
         let says = Acknowledged { number: ack.number, held, at_once: ack.at_once, echoed, distrusted };
         let trip = self.controller.measure(now, &says)?;
         self.honesty.on_round_trip(trip.sample);
-        Some(trip.sample)
+        Some(trip)
     }
 
     /// Data Dropped: counts packets that are newly said to have found no room in the receiver's buffer. Whether it says for the first time

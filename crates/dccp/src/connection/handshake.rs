@@ -53,7 +53,8 @@ impl Connection {
         if server.negotiation.is_open() {
             // The Response's Changes: who kept nothing has set no timer for them.
             let rtt = server.rtt();
-            server.timers.set(Timer::Change, now + server.pending.changes_went(true, rtt));
+            let longest = server.longest_change_wait();
+            server.timers.set(Timer::Change, now + server.pending.changes_went(true, rtt, longest));
         }
         server.agree();
         Some(server)

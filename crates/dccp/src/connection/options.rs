@@ -77,6 +77,9 @@ pub struct ConnectionOptions {
     pub time_wait: Duration,
     /// A round trip, as long as none is measured (section 3.4).
     pub default_rtt: Duration,
+    /// The longest wait before a Change of the Sequence Window without an answer is repeated, or a round trip if that is longer (section
+    /// 6.6.3). Each repetition waits twice as long as the one before it.
+    pub longest_change_wait: Duration,
     /// How long Data Dropped waits for a packet to ride on (section 11.3).
     pub delayed_ack: Duration,
     /// The least time between two reports of a receiver under CCID 3 or 4; absent: none. Where the round trip is below the gap between
@@ -194,6 +197,7 @@ impl Options for ConnectionOptions {
             keep_alive: None,
             time_wait: Duration::from_secs(240),
             default_rtt: Duration::from_millis(200),
+            longest_change_wait: Duration::from_secs(64),
             delayed_ack: Duration::from_millis(200),
             report_gap: None,
             tail_ack: None,
@@ -211,7 +215,9 @@ impl Options for ConnectionOptions {
             refusals_per_second: 1024,
         };
         match dialect {
-            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => rfc,
+            Dialect::Rfc | Dialect::Ns3 => rfc,
+            // Data waits for a wider Sequence Window: after an outage, its Change must not wait for as long as the outage lasted.
+            Dialect::Headway1 => Self { longest_change_wait: Duration::from_millis(200), ..rfc },
             // ns-2.35 tcl/lib/ns-default.tcl: initial_rtx_to_, resp_to_.
             Dialect::Ns2 => Self {
                 send_ccids: vec![2, 3],

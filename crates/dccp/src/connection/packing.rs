@@ -42,6 +42,7 @@ impl Connection {
     ) -> usize {
         let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
         let rtt = self.rtt();
+        let longest = self.longest_change_wait();
         let header = kind.header_len(true);
         let limit =
             self.opening.response_limit().unwrap_or(self.mtu.packet().max(header + data + self.least_options()));
@@ -76,7 +77,7 @@ impl Connection {
         let confirms = kind.has_ack();
         let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
         if written.changes {
-            self.timers.set(Timer::Change, now + self.pending.changes_went(written.new_changes, rtt));
+            self.timers.set(Timer::Change, now + self.pending.changes_went(written.new_changes, rtt, longest));
         }
         // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
         if confirms && written.complete && state != State::PartOpen {

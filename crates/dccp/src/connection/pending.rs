@@ -85,8 +85,8 @@ impl Pending {
 
     /// Changes have gone: how long they wait. New ones wait for two round trips, "not less than one round-trip time", since the answer may
     /// wait for a packet to ride on; repeated ones twice as long as before.
-    pub(super) fn changes_went(&mut self, new: bool, rtt: Duration) -> Duration {
-        self.change_wait = (if new { rtt } else { self.change_wait } * 2).min(LONGEST_WAIT);
+    pub(super) fn changes_went(&mut self, new: bool, rtt: Duration, longest: Duration) -> Duration {
+        self.change_wait = (if new { rtt } else { self.change_wait } * 2).min(longest.max(rtt)).min(LONGEST_WAIT);
         self.change_wait
     }
     /// A packet is wanted for negotiation's sake, `soonest` then: at most one a round trip (section 6.6.1). When it goes is the answer.

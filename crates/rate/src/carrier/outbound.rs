@@ -69,6 +69,8 @@ pub struct Trip {
     pub sample: Duration,
     /// The carrier's mean, an eighth of it for the newest.
     pub smoothed: Duration,
+    /// The sample includes a silence of the path. The mean ignores it.
+    pub silent: bool,
 }
 
 impl<S: SenderHalf> Outbound<S> {
@@ -194,12 +196,20 @@ impl<S: SenderHalf> Outbound<S> {
             return None;
         }
         self.measured = self.measured.max(number.saturating_add(1));
+        let silent = self.measures_silence(now, number);
         let smoothed = match self.smoothed {
+            Some(mean) if silent => mean,
             Some(mean) => mean * (SMOOTHING - 1) / SMOOTHING + sample / SMOOTHING,
             None => sample,
         };
         self.smoothed = Some(smoothed);
-        Some(Trip { sample, smoothed })
+        Some(Trip { sample, smoothed, silent })
+    }
+
+    /// Returns whether the round trip of this packet includes a silence of the path.
+    #[must_use]
+    pub fn measures_silence(&self, now: Instant, number: u64) -> bool {
+        self.controller.as_ref().is_some_and(|controller| controller.measures_silence(now, number))
     }
 
     /// The carrier's smoothed round trip.

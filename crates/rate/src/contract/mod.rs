@@ -51,6 +51,12 @@ pub trait SenderHalf {
         None
     }
 
+    /// Returns whether the round trip of a packet includes a silence, so that it does not measure the path (Karn's rule, RFC 6298
+    /// section 3). A report at `now` names it.
+    fn measures_silence(&self, _now: Instant, _number: u64) -> bool {
+        false
+    }
+
     /// What it holds now.
     fn status(&self) -> Status;
 

@@ -28,6 +28,8 @@ pub struct SpacingOptions {
     pub when_limited: WhenLimited,
     /// Round trips without a report after which the gap doubles, as for a loss; 0: it never does, and a sender that nobody hears goes on.
     pub silence: u8,
+    /// However long a silence lasts, it is one loss: the first report after it leaves twice the gap from before it, at most.
+    pub silence_is_one_loss: bool,
 }
 
 /// What a loss behind a deliberate shortening does.
@@ -107,6 +109,7 @@ impl Options for SpacingOptions {
             round_trip: SpacingRtt::Base,
             when_limited: if ns2 { WhenLimited::Shorten } else { WhenLimited::Hold },
             silence: if ns2 { 0 } else { 4 },
+            silence_is_one_loss: dialect == Dialect::Headway1,
         }
     }
 

@@ -46,6 +46,11 @@ pub struct SpacingSender {
     last_sent: Option<Instant>,
     /// When silence is taken for loss.
     silent_at: Option<Instant>,
+    silence_is_one_loss: bool,
+    /// The gap with which a silence began, once doubled, in s.
+    before_silence_s: Option<f64>,
+    /// The first packet after the last silence.
+    fresh_from: u64,
     setbacks: Setbacks,
 }
 
@@ -72,6 +77,9 @@ impl SpacingSender {
             reported_at: None,
             last_sent: None,
             silent_at: None,
+            silence_is_one_loss: options.silence_is_one_loss,
+            before_silence_s: None,
+            fresh_from: 0,
             setbacks: Setbacks::default(),
         }
     }
@@ -182,7 +190,10 @@ impl SenderHalf for SpacingSender {
         }
         let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
         self.setbacks.loss_events += u64::from(congested);
-        if !setting_up {
+        if let Some(gap_s) = self.before_silence_s.take().filter(|_| self.silence_is_one_loss) {
+            self.rule.on_idle(self.next, gap_s);
+            self.fresh_from = self.next;
+        } else if !setting_up {
             let may_shorten = self.may_shorten(now, rtt_s);
             let tx_s = self.tx_s(self.packet_size);
             self.rule.on_report(&Told { congested, middle, next: self.next, may_shorten, rtt_s, tx_s });
@@ -203,11 +214,16 @@ impl SenderHalf for SpacingSender {
             self.silent_at = None;
             self.setbacks.timeouts += 1;
             self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
+            self.before_silence_s.get_or_insert(self.rule.gap_s());
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.set_up.or(self.silent_at)
+    }
+
+    fn measures_silence(&self, _: Instant, number: u64) -> bool {
+        self.silence_is_one_loss && (self.before_silence_s.is_some() || number < self.fresh_from)
     }
 
     fn status(&self) -> Status {

@@ -56,6 +56,13 @@ pub struct TcpLikeOptions {
     /// all, that neither opens the window nor holds the timer.
     pub timeout_forgets: bool,
 
+    /// The first report after a silence restarts the flow: slow start from the initial window, without an end.
+    pub silence_restarts: bool,
+    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    pub silent_samples: bool,
+    /// Each timeout of a silence doubles the next (RFC 6298 section 5.5); false: only after a minute of it.
+    pub silence_backs_off: bool,
+
     /// What moves the Ack Ratio.
     pub ack_ratio: AckRatioRule,
     /// Ack Ratio 2 is always allowed (RFC 4341 section 6.1.2), however small the window: two packets or the receiver's
@@ -121,7 +128,8 @@ pub enum AckRatioRule {
 impl Options for TcpLikeOptions {
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 => Self::rfc().recovering(),
+            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }
@@ -187,11 +195,19 @@ impl TcpLikeOptions {
             sample_once_a_window: true,
             sending_restarts_timer: false,
             timeout_forgets: true,
+            silence_restarts: false,
+            silent_samples: true,
+            silence_backs_off: true,
             ack_ratio: AckRatioRule::Losses,
             ack_ratio_of_two: true,
             delayed_ack: Some(Duration::from_millis(200)),
             immediate_acks: true,
         }
+    }
+
+    /// `rfc` with the rules for silences of [`Silence`](crate::toolbox::Silence).
+    fn recovering(self) -> Self {
+        Self { silence_restarts: true, silent_samples: false, silence_backs_off: false, ..self }
     }
 
     /// ns-2.35, Agent/DCCP/TCPlike: tcl/lib/ns-default.tcl and dccp/dccp_tcplike.cc.

@@ -50,6 +50,12 @@ impl Window {
         self.credit = 0;
     }
 
+    /// A silence is over: the path may be another.
+    pub(super) fn restart(&mut self, now: Instant) {
+        (self.cwnd, self.ssthresh, self.credit) = (self.initial, u64::MAX, 0);
+        (self.full, self.used) = (now, 0);
+    }
+
     pub(super) fn on_timeout(&mut self) {
         self.ssthresh = (self.cwnd / 2).max(self.min_ssthresh);
         self.cwnd = 1;

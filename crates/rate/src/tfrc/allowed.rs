@@ -124,6 +124,11 @@ impl Allowed {
         }
     }
 
+    /// The next report is the first one again: a silence separates what was known from now.
+    pub(crate) fn restart(&mut self) {
+        (self.fed_back, self.seen_loss, self.expired) = (false, false, false);
+    }
+
     /// The rate that paces, where slow start is spread over packets and still rising.
     pub(crate) fn rising(&self, round: u32) -> Option<f64> {
         let spread = self.slow_start == SlowStart::Spread && round > 2 && !self.seen_loss;

@@ -69,6 +69,12 @@ impl Average {
         }
     }
 
+    /// Forgets what was discounted: other intervals follow.
+    pub(crate) fn restart(&mut self) {
+        self.discounts.clear();
+        self.last = 1.0;
+    }
+
     /// p of `intervals`, the newest and open one first; zero if none is closed. `open_counts` is false for an open
     /// interval that is still short (RFC 4828 section 3).
     pub(crate) fn loss_event_rate(&mut self, intervals: &[Interval], open_counts: bool) -> f64 {

@@ -108,6 +108,11 @@ impl CounterRtt {
         })
     }
 
+    /// A silence is no round trip: measures from the next packet on.
+    pub(crate) fn skip_silence(&mut self) {
+        self.firsts.clear();
+    }
+
     /// In s.
     pub(crate) fn rtt(&self) -> Option<f64> {
         self.smoothed

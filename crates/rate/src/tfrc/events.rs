@@ -18,6 +18,10 @@ pub(crate) struct Arrival {
     /// The sender's R in s; zero if unknown.
     pub(crate) r: f64,
     pub(crate) round: u32,
+    /// Losses were rare so far: consecutive ones are a single event.
+    pub(crate) rare: bool,
+    /// A long gap before it restarts the history.
+    pub(crate) restarts: bool,
 }
 
 /// Missing packets between two that came, or one marked packet.
@@ -40,6 +44,8 @@ pub(crate) struct Hole {
     pub(crate) marked: bool,
     /// A filter says that no congestion did it: it does not count.
     pub(crate) excused: bool,
+    /// It is one event, however long it lasted.
+    pub(crate) whole: bool,
 }
 
 impl Hole {
@@ -77,6 +83,7 @@ impl Hole {
             declared: false,
             marked: true,
             excused: false,
+            whole: false,
         }
     }
 }
@@ -115,7 +122,7 @@ impl Events {
         while from <= hole.last {
             let Some(event) = self.list.back_mut() else {
                 self.begin(hole, from);
-                if rule != LossEvents::ArrivalTime {
+                if rule != LossEvents::ArrivalTime || hole.whole {
                     self.grow(hole, from);
                     return;
                 }
@@ -127,6 +134,7 @@ impl Events {
             };
             let start = match rule {
                 LossEvents::WindowCounter => (hole.counter.saturating_sub(event.counter) > 4).then_some(from),
+                LossEvents::ArrivalTime if hole.whole => (hole.time(from) > event.at + hole.r).then_some(from),
                 LossEvents::SendTime if hole.round <= event.round => None,
                 LossEvents::SendTime | LossEvents::ArrivalTime => hole.after(from, event.at + hole.r),
             };
@@ -138,7 +146,7 @@ impl Events {
                 event.last = start - 1;
                 event.dropped = event.dropped.saturating_add(start - from);
             }
-            if rule != LossEvents::ArrivalTime {
+            if rule != LossEvents::ArrivalTime || hole.whole {
                 self.begin(hole, start);
                 self.grow(hole, start);
                 return;

@@ -9,6 +9,7 @@ use super::options::{LossEvents, OpenInterval, TfrcOptions};
 use crate::contract::Judgement;
 use crate::loss_filter::{Filter, LossFilter, Seen};
 use crate::report::LossInterval;
+use crate::toolbox::{SHORTEST_SILENCE, UNANSWERED};
 use std::collections::VecDeque;
 
 /// Runs of lost and marked packets that may still change.
@@ -28,6 +29,8 @@ pub(crate) struct Change {
     pub(crate) new_event: bool,
     /// A loss has turned out to be none.
     pub(crate) filled: bool,
+    /// All losses are forgotten.
+    pub(crate) restarted: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +188,11 @@ impl LossHistory {
         let gap = packet.number - highest.number - 1;
         // NDP Count: the nearest of the missing ones carried no data, so that their loss is no congestion.
         let without_data = packet.ndp_count.min(gap);
+        let silence = (4.0 * packet.r).max(SHORTEST_SILENCE.as_secs_f64());
+        if packet.restarts && gap - without_data >= UNANSWERED as u64 && packet.at - highest.at >= silence {
+            self.restart_at(highest, packet);
+            return Change { restarted: true, ..Change::default() };
+        }
         if gap > without_data {
             self.holes.push_back(Hole {
                 first: highest.number + 1,
@@ -199,6 +207,7 @@ impl LossHistory {
                 declared: false,
                 marked: false,
                 excused: false,
+                whole: packet.rare,
             });
         }
         self.non_data = self.non_data.saturating_add(without_data);
@@ -215,6 +224,20 @@ impl LossHistory {
         });
         self.count_above(packet.number);
         Change { new_event: self.is_pending() && self.declare(false), ..Change::default() }
+    }
+
+    /// Forgets all losses: a silence separates the packet from what was before it.
+    fn restart_at(&mut self, highest: Highest, packet: &Arrival) {
+        self.holes.clear();
+        (self.settled, self.events) = (Events::default(), Events::default());
+        (self.first, self.non_data) = (packet.number, u64::from(!packet.data));
+        let steps = if packet.data { u64::from(packet.ccval.wrapping_sub(highest.counter as u8) % 16) } else { 0 };
+        self.highest = Some(Highest {
+            number: packet.number,
+            at: packet.at,
+            latest: (packet.number, packet.at),
+            counter: highest.counter.saturating_add(steps),
+        });
     }
 
     /// A packet that is not the newest.
@@ -249,7 +272,8 @@ impl LossHistory {
         }
         self.count_above(packet.number);
         let new_event = self.declare(true);
-        Change { duplicate: false, new_event, filled: !new_event && self.events.list.len() < events }
+        let filled = !new_event && self.events.list.len() < events;
+        Change { new_event, filled, ..Change::default() }
     }
 
     /// A packet that has come counts as marked after all. What its window counter was, and how many packets without data came before

@@ -2,6 +2,7 @@
 
 use crate::contract::Need;
 use crate::loss_filter::{LossFilterKind, UddjOptions};
+use crate::toolbox::PROBE_INTERVAL;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate};
 
 /// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
@@ -102,6 +103,18 @@ pub struct TfrcOptions {
     pub dither: f64,
     /// Faster Restart after idle and data-limited times (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
+
+    /// The first report after a silence restarts the flow: slow start from `W_init` in a round trip, without the losses
+    /// from before it.
+    pub silence_restarts: bool,
+    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    pub silent_samples: bool,
+    /// The longest gap between packets during a silence of up to a minute, or a round trip if that is longer; absent: the
+    /// gap follows from the rate.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub probe_interval: Option<Duration>,
+    /// Consecutive losses may be several loss events, although no report could leave between them.
+    pub events_in_a_gap: bool,
 
     /// The s of the equation, for small packets (RFC 4828 section 3); to be set lower if the path's MSS is; absent: as
     /// `segment` says.
@@ -384,7 +397,8 @@ pub enum Paced {
 impl Options for TfrcOptions {
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 => Self::rfc().recovering(),
+            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }
@@ -409,6 +423,7 @@ impl Options for TfrcOptions {
         positive("reports_per_rtt", self.reports_per_rtt > 0)?;
         positive("packets_per_ack", self.packets_per_ack > 0)?;
         positive("tcp_tick", !self.tcp_tick.is_zero())?;
+        positive("probe_interval", self.probe_interval.is_none_or(|gap| !gap.is_zero()))?;
         positive("max_rate", self.max_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))?;
@@ -477,10 +492,25 @@ impl TfrcOptions {
             counter_keeps_up: true,
             dither: 0.0,
             faster_restart: false,
+            silence_restarts: false,
+            silent_samples: true,
+            probe_interval: None,
+            events_in_a_gap: true,
             nominal_segment: None,
             header: Bytes::new(0),
             min_interval: Duration::ZERO,
             short_intervals: false,
+        }
+    }
+
+    /// `rfc` with the rules for silences of [`silence`](crate::toolbox::Silence).
+    fn recovering(self) -> Self {
+        Self {
+            silence_restarts: true,
+            silent_samples: false,
+            probe_interval: Some(PROBE_INTERVAL),
+            events_in_a_gap: false,
+            ..self
         }
     }
 

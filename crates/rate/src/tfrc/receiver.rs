@@ -11,6 +11,7 @@ use super::segment::SegmentSize;
 use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf, Timing};
 use crate::loss_filter::Seen;
 use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
+use crate::toolbox::{HEALTHY_LOSS, REPORTS_BETWEEN, SHORTEST_SILENCE};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
 /// R in s as long as nothing has measured it (RFC 4340 section 3.4).
@@ -40,6 +41,8 @@ pub struct TfrcReceiver {
     last_x_recv: f64,
     reports: Reports,
     intervals: Vec<LossInterval>,
+    /// A silence restarts the loss history. From Loss Intervals, the sender computes p, and sees silences by itself.
+    may_restart: bool,
     /// The intervals that were averaged last, to be used again.
     averaged: Vec<Interval>,
 }
@@ -60,6 +63,8 @@ struct Reports {
     /// The timer expired without anything to report.
     missed: bool,
     loss_since: bool,
+    /// Since the loss history was restarted.
+    since_restart: u32,
 }
 
 impl TfrcReceiver {
@@ -82,6 +87,7 @@ impl TfrcReceiver {
             last_x_recv: 0.0,
             reports: Reports::default(),
             intervals: Vec::new(),
+            may_restart: options.silence_restarts,
             averaged: Vec::new(),
             options: options.clone(),
         }
@@ -199,7 +205,17 @@ impl TfrcReceiver {
             at,
             r: self.r().unwrap_or(0.0),
             round: self.timing.map_or(0, |timing| timing.round),
+            rare: self.p <= HEALTHY_LOSS && !self.options.events_in_a_gap,
+            restarts: self.p <= HEALTHY_LOSS && self.may_restart,
         }
+    }
+
+    /// A silence separates what has arrived from what was before it. It says nothing about the path after it.
+    fn restart(&mut self) {
+        (self.first_interval, self.greatest_x_recv) = (0.0, 0.0);
+        self.average.restart();
+        self.reports.since_restart = 0;
+        self.may_restart = false;
     }
 
     /// Adds the packet to the history; says what that changed.
@@ -290,6 +306,9 @@ impl ReceiverHalf for TfrcReceiver {
         let had_losses = self.history.as_ref().is_some_and(LossHistory::has_losses);
         let highest = self.history.as_ref().and_then(LossHistory::highest);
         let change = self.add(now, packet);
+        if change.restarted {
+            self.restart();
+        }
         if change.duplicate || !packet.data {
             self.on_loss(now, change, had_losses);
             return;
@@ -301,6 +320,11 @@ impl ReceiverHalf for TfrcReceiver {
             self.options.feedback != FeedbackClock::WindowCounterSettled || !history.is_pending()
         };
         if newest && let Some(history) = self.history.as_ref().filter(|history| whole(history)) {
+            let longest = Duration::from_secs_f64(4.0 * self.counter_rtt.rtt().unwrap_or(0.0)).max(SHORTEST_SILENCE);
+            if !self.options.silent_samples && self.reports.last_arrival.is_some_and(|last| now.since(last) >= longest)
+            {
+                self.counter_rtt.skip_silence();
+            }
             self.counter_rtt.on_packet(now, history.counter());
         }
         let window = self.r().unwrap_or(0.0);
@@ -350,6 +374,10 @@ impl ReceiverHalf for TfrcReceiver {
         let x_recv = if first { 0.0 } else { self.x_recv(now) };
         self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
         self.last_x_recv = x_recv;
+        self.reports.since_restart = self.reports.since_restart.saturating_add(1);
+        self.may_restart = self.options.silence_restarts
+            && self.form == LossForm::EventRate
+            && self.reports.since_restart >= REPORTS_BETWEEN;
         let new_loss_event = std::mem::take(&mut self.reports.loss_since);
         let history = self.history.as_ref()?;
         self.reports.last = Some(now);

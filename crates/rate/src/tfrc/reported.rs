@@ -11,9 +11,13 @@ use super::average::{Average, INTERVALS, Interval};
 use super::options::TfrcOptions;
 use super::sent::SentLog;
 use crate::report::LossInterval;
+use crate::toolbox::HEALTHY_LOSS;
+use std::collections::VecDeque;
 
 /// Events at most into which reported ones fall apart and which are remembered.
 const PARTS: usize = 64;
+/// Numbers remembered of the newest reports and lossy parts.
+const NAMED: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Reported {
@@ -25,6 +29,16 @@ pub(crate) struct Reported {
     spare_intervals: Vec<Interval>,
     spare_short: Vec<(u64, bool)>,
     newest: Option<u64>,
+    /// Losses of packets below do not count: a silence separates them from now.
+    counts_from: u64,
+    /// Losses in a row make one event, although they lasted longer.
+    whole_gaps: bool,
+    /// Packets that reports named, the newest last.
+    named: VecDeque<u64>,
+    /// Lossy parts, by their first packet, that began while losses were rare.
+    rare: VecDeque<u64>,
+    /// What the last report made of p.
+    p: f64,
     /// What the last report said: a receiver need not repeat what it knows to have arrived.
     known: Vec<Interval>,
     /// Packets with which further events begin within reported ones, in their order.
@@ -49,6 +63,13 @@ pub(crate) struct Reading {
     pub(crate) new_event: bool,
 }
 
+fn push_bounded(list: &mut VecDeque<u64>, number: u64) {
+    if list.len() == NAMED {
+        list.pop_front();
+    }
+    list.push_back(number);
+}
+
 impl Reported {
     /// `keeps_losses`: what was told as lost stays lost.
     pub(crate) fn new(options: &TfrcOptions, keeps_losses: bool) -> Self {
@@ -59,6 +80,11 @@ impl Reported {
             spare_intervals: Vec::new(),
             spare_short: Vec::new(),
             newest: None,
+            counts_from: 0,
+            whole_gaps: !options.events_in_a_gap,
+            named: VecDeque::new(),
+            rare: VecDeque::new(),
+            p: 0.0,
             known: Vec::new(),
             parts: Vec::new(),
             keeps_losses,
@@ -67,6 +93,15 @@ impl Reported {
             received: (0.0, 0.0),
             made_up_early: false,
         }
+    }
+
+    /// Forgets all losses of packets below `from`.
+    pub(crate) fn restart(&mut self, from: u64) {
+        self.average.restart();
+        (self.newest, self.counts_from) = (None, from);
+        self.known.clear();
+        self.told.clear();
+        (self.window, self.received) = (0.0, (0.0, 0.0));
     }
 
     /// So many packets were allowed in a round trip until now, and so many received; to these an interval of this length is the
@@ -89,6 +124,9 @@ impl Reported {
         sent: &SentLog,
         r: f64,
     ) -> Reading {
+        if self.whole_gaps && self.named.back().is_none_or(|last| *last < acknowledged) {
+            push_bounded(&mut self.named, acknowledged);
+        }
         let mut end = acknowledged.saturating_add(1).saturating_sub(u64::from(skip));
         let highest = end;
         let mut intervals = std::mem::take(&mut self.spare_intervals);
@@ -106,11 +144,13 @@ impl Reported {
         for one in reported {
             let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
             let sequence = end - start;
-            if one.lossy == 0 {
+            let before = self.counts_from > 0 && start.saturating_add(one.lossy.into()) <= self.counts_from;
+            if one.lossy == 0 || before {
                 to_the_beginning = true;
                 // The first of all: its length is synthetic, and zero as long as nothing was lost.
-                if one.data > 0 && !intervals.is_empty() {
-                    intervals.push(self.first(one.data.into(), joined));
+                if (one.data > 0 || before) && !intervals.is_empty() {
+                    let told = if before { 0.0 } else { one.data.into() };
+                    intervals.push(self.first(told, joined));
                 }
                 break;
             }
@@ -186,6 +226,7 @@ impl Reported {
         let new_event = newest > self.newest;
         if newest.is_none() {
             self.spare_intervals = intervals;
+            self.p = 0.0;
             return Reading { p: 0.0, new_event: false };
         }
         self.newest = newest;
@@ -196,6 +237,7 @@ impl Reported {
         }
         let p = self.average.loss_event_rate(&intervals, open_counts);
         self.spare_intervals = intervals;
+        self.p = p;
         Reading { p, new_event }
     }
 
@@ -236,6 +278,16 @@ impl Reported {
 
     /// Where further events begin among the losses in `start..end`, the newest first (section 9.2).
     fn part(&mut self, start: u64, end: u64, sent: &SentLog) -> Vec<u64> {
+        // Without a packet that arrived between them, the receiver could not report the first of these losses before the last.
+        // Where losses are frequent, several in a row are chance.
+        if self.whole_gaps {
+            if self.p <= HEALTHY_LOSS && self.newest.is_none_or(|newest| newest < start) {
+                push_bounded(&mut self.rare, start);
+            }
+            if self.rare.contains(&start) && !self.named.iter().any(|named| (start..end).contains(named)) {
+                return Vec::new();
+            }
+        }
         let from = self.parts.partition_point(|part| *part <= start);
         let mut to = self.parts.partition_point(|part| *part < end);
         let mut parts = self.parts.get(from..to).unwrap_or_default().to_vec();

@@ -70,6 +70,12 @@ impl RoundTrip {
         self.note();
     }
 
+    /// A silence is over: the path may be another. As the first sample of a flow does, a longer one replaces R.
+    pub(crate) fn on_first_sample(&mut self, r_sample: f64) {
+        self.fed_back &= self.r.is_some_and(|r| r_sample <= r);
+        self.on_sample(r_sample);
+    }
+
     pub(crate) fn r(&self) -> Option<f64> {
         self.r
     }

@@ -11,6 +11,7 @@ use super::segment::SegmentSize;
 use super::sent::{Sent, SentLog};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Losses, Report, TfrcReport};
+use crate::toolbox::{HEALTHY_LOSS, SHORTEST_SILENCE, Silence, UNANSWERED};
 use headway_units::{Duration, Instant, Probability, Rate};
 use std::collections::VecDeque;
 
@@ -54,6 +55,13 @@ pub struct TfrcSender {
     reported_at: Option<Instant>,
     since_report: f64,
     limited: Limited,
+    silence: Silence,
+    /// No round trip has been measured since the last silence.
+    resumed: bool,
+    /// The longest gap between packets, in s: that between probes during a silence.
+    longest_gap: f64,
+    /// The number behind the newest packet.
+    next: u64,
     setbacks: Setbacks,
 }
 
@@ -114,6 +122,10 @@ impl TfrcSender {
             reported_at: None,
             since_report: f64::INFINITY,
             limited: Limited::default(),
+            silence: Silence::default(),
+            resumed: false,
+            longest_gap: f64::INFINITY,
+            next: 0,
             setbacks: Setbacks::default(),
             options: options.clone(),
         };
@@ -164,7 +176,7 @@ impl TfrcSender {
             Paced::Bytes => self.last_size,
             Paced::Packets | Paced::Segments => self.segment.s(),
         };
-        Gap { t_ipi: taken / self.x_inst(), r: self.rtt.r() }
+        Gap { t_ipi: (taken / self.x_inst()).min(self.longest_gap), r: self.rtt.r() }
     }
 
     fn set_nofeedback(&mut self, now: Instant, x: f64) {
@@ -181,6 +193,32 @@ impl TfrcSender {
         let wait = least.max(2.0 * self.segment.s().max(taken) / x).max(LEAST_WAIT);
         self.nofeedback = Some(now + Duration::from_secs_f64(wait));
         self.sent_since_timer = false;
+    }
+
+    /// Takes the silence for an outage if several packets have gone without an answer for too long, on a path that lost few
+    /// packets before.
+    fn begin_silence(&mut self, now: Instant) {
+        if self.allowed.p() <= HEALTHY_LOSS
+            && let (UNANSWERED.., Some(first)) = self.sent.unnamed()
+            && let Some(r) = self.rtt.r().filter(|_| self.fed_back)
+            && now.since(first) >= Duration::from_secs_f64(4.0 * r).max(SHORTEST_SILENCE)
+        {
+            self.silence.begin(now);
+        }
+        self.longest_gap = match self.options.probe_interval {
+            Some(gap) if self.silence.is_probed(now) => self.rtt.r().unwrap_or(0.0).max(gap.as_secs_f64()),
+            _ => f64::INFINITY,
+        };
+    }
+
+    /// The first report after a silence: the flow starts again, as RFC 5348 section 4.2 starts one.
+    fn end_silence(&mut self) {
+        self.longest_gap = f64::INFINITY;
+        self.resumed = true;
+        if self.options.silence_restarts {
+            self.reported.restart(self.next);
+            self.allowed.restart();
+        }
     }
 
     /// The equation's answer, less what headers take (RFC 4828 section 3).
@@ -277,6 +315,7 @@ impl SenderHalf for TfrcSender {
         }
         self.sent_since_timer = true;
         self.last_sent = Some(now);
+        self.next = sending.number.saturating_add(1);
         let counter = self.counter.on_send(now, self.rtt.r());
         self.sent.add(Sent { number: sending.number, at: now, counter, bytes: self.bytes });
         let [rtt, t_rto] = self.rtt.stamp();
@@ -299,7 +338,18 @@ impl SenderHalf for TfrcSender {
         self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
         self.urgent = false;
-        self.rtt.on_sample(r_sample);
+        if self.silence.end(self.next) {
+            self.end_silence();
+        }
+        if self.options.silent_samples {
+            self.rtt.on_sample(r_sample);
+        } else if !self.silence.covers(feedback.acknowledged) {
+            if std::mem::take(&mut self.resumed) {
+                self.rtt.on_first_sample(r_sample);
+            } else {
+                self.rtt.on_sample(r_sample);
+            }
+        }
         let r = self.rtt.r().unwrap_or(r_sample);
         let (p, new_loss) = self.read(feedback, &report);
         if new_loss {
@@ -339,6 +389,7 @@ impl SenderHalf for TfrcSender {
         }
         // Who has sent nothing waits for nothing.
         self.setbacks.timeouts += u64::from(self.sent_since_timer);
+        self.begin_silence(now);
         self.allowed.on_timeout(&self.moment(now));
         self.urgent = true;
         self.round = self.round.saturating_add(1);
@@ -350,6 +401,10 @@ impl SenderHalf for TfrcSender {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.nofeedback
+    }
+
+    fn measures_silence(&self, _: Instant, number: u64) -> bool {
+        !self.options.silent_samples && self.silence.covers(number)
     }
 
     fn status(&self) -> Status {

@@ -93,6 +93,11 @@ impl SentLog {
         Some(Named { newest, mean_size: (packets > 0.0).then(|| bytes as f64 / packets) })
     }
 
+    /// How many data packets no report has named, and when the first of them went.
+    pub(crate) fn unnamed(&self) -> (usize, Option<Instant>) {
+        (self.packets.len().saturating_sub(1), self.packets.get(1).map(|sent| sent.at))
+    }
+
     /// Packets without data in `from..to`; `None` if that is not remembered.
     pub(crate) fn count_without_data(&self, from: u64, to: u64) -> Option<u64> {
         (from >= self.complete_from).then(|| self.count_below(to).saturating_sub(self.count_below(from)))

@@ -213,7 +213,9 @@ impl AgentSender {
         self.outbound.on_report(now, report.acknowledged, Some(sample), says);
         let one_way = self.clocks_agree.then(|| sent.since(report.echo) - report.held);
         let trip = RoundTrip { sample, smoothed: self.status().rtt, one_way };
-        self.queue.on_round_trip(&trip);
+        if !self.outbound.measures_silence(now, report.acknowledged) {
+            self.queue.on_round_trip(&trip);
+        }
         if let (true, ReportNumbers::Arrivals(runs)) = (self.queue.resends(), &report.numbers) {
             self.queue.on_arrivals(now, report.acknowledged, runs);
         }

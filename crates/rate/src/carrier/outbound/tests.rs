@@ -145,7 +145,7 @@ fn round_trips_are_smoothed() {
     let held = Some(Duration::from_millis(20));
     let trip = outbound.measure(ms(100), &Acknowledged { number: 0, held, ..Acknowledged::default() });
     let of = |sample, smoothed| {
-        Some(Trip { sample: Duration::from_millis(sample), smoothed: Duration::from_millis(smoothed) })
+        Some(Trip { sample: Duration::from_millis(sample), smoothed: Duration::from_millis(smoothed), silent: false })
     };
     assert_eq!(trip, of(80, 80));
     let at_once = Acknowledged { number: 1, at_once: true, ..Acknowledged::default() };

@@ -69,6 +69,8 @@ proptest! {
                     if on_the_way.len() > delay {
                         let (newest, arrivals) = on_the_way.remove(delay);
                         talk.report(newest - FIRST, &arrivals);
+                        // A report that ends a silence empties the pipe.
+                        since = since.max(talk.sender.pipe_start);
                         said.extend((forgotten.max(FIRST)..=newest).filter(|n| arrivals.as_bytes()[(n - FIRST) as usize] == b'+'));
                     }
                 }

@@ -13,7 +13,18 @@ fn history(rule: LossEvents) -> LossHistory {
 }
 
 fn packet(number: u64, at: f64) -> Arrival {
-    Arrival { number, data: true, marked: false, ndp_count: 0, ccval: 0, at, r: 0.05, round: 0 }
+    Arrival {
+        number,
+        data: true,
+        marked: false,
+        ndp_count: 0,
+        ccval: 0,
+        at,
+        r: 0.05,
+        round: 0,
+        rare: false,
+        restarts: false,
+    }
 }
 
 fn starts(history: &LossHistory) -> Vec<u64> {

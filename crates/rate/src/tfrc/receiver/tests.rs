@@ -256,6 +256,8 @@ fn short_intervals() {
                 _ => steps + number - 40,
             };
             history.on_packet(&Arrival {
+                rare: false,
+                restarts: false,
                 number,
                 data: true,
                 marked: false,

@@ -623,3 +623,20 @@ fn reports_do_not_move_linuxs_counter() {
     assert_eq!(counters(Dialect::Rfc, 1.0), [4, 4]);
     assert_eq!(counters(Dialect::Linux, 1.0), [0, 0]);
 }
+
+/// Losses of a silence do not count, whatever the receiver repeats: nothing is left of the example of RFC 4342 section 8.6.2 once the silence ended
+/// after it. A later loss begins a new history.
+#[test]
+fn a_silence_restarts_reported_losses() {
+    let sent = SentLog::default();
+    let mut reported = Reported::new(&TfrcOptions::preset(Dialect::Headway1), false);
+    reported.allowed(5.0, 5.0, || 25.0);
+    assert!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p > 0.0);
+    reported.restart(50);
+    assert_eq!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p, 0.0);
+    reported.allowed(5.0, 5.0, || 25.0);
+    let one = |lossless| LossInterval { lossless, lossy: 1, data: lossless + 1, dropped: 1 };
+    let later = reported.read(64, 0, &[one(3), one(10), EXAMPLE[2]], &sent, 0.08);
+    // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25.
+    assert!(later.new_event && (later.p - 2.0 / (11.0 + 25.0)).abs() < 1e-12, "{later:?}");
+}
