@@ -10,6 +10,7 @@ mod failed;
 mod frames;
 mod late;
 mod outage;
+mod phase;
 mod smoother;
 mod standing;
 mod starved;
@@ -48,10 +49,11 @@ pub struct Finding {
 }
 
 /// In the order in which what they find is told.
-const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 9] = [
+const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 10] = [
     failed::find,
     outage::find,
     starved::find,
+    phase::find,
     unsent::find,
     late::find,
     frames::find,
