@@ -2,7 +2,7 @@
 //! test that replays `fuzz/corpus`.
 
 use headway_media::{Context, Source, SourceOptions, Trace};
-use headway_units::{Bytes, Dialect, Instant, Random, Registry};
+use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
 use std::sync::Arc;
 
 /// Any bytes as a text.
@@ -22,6 +22,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut options = SourceOptions::preset("trace", Dialect::Rfc).expect("a kind of this crate");
     if let SourceOptions::Trace(options) = &mut options {
         options.file = "trace.txt".into();
+        options.frame_interval = (!trace.is_timed()).then(|| Duration::from_millis(40));
     }
     let context =
         Context { start: Instant::ZERO, stop: None, random: Random::new(1, "fuzz"), trace: Some(Arc::new(trace)) };

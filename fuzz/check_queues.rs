@@ -4,7 +4,7 @@ use super::choices::Choices;
 use headway_link::queue::{cake, codel, drr, dualpi2, fq_codel, pie, priority};
 use headway_link::{
     Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, Offer, Pool, QueueOptions,
-    ReorderOptions, ShaperOptions, jitter, reorder,
+    ReorderOptions, ShaperChange, ShaperOptions, jitter, reorder,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -74,7 +74,7 @@ pub(crate) fn check(bytes: &[u8]) {
         queue,
         loss: None,
         policer: None,
-        shaper: has(1).then(|| ShaperOptions { rate: "900kbps".parse().expect("a rate"), burst: Bytes::new(10_000) }),
+        shaper: has(1).then(|| shaper(has(7))),
         jitter: has(2).then(|| jitter(has(3))),
         reorder: has(4).then(|| reorder(has(5))),
         duplicate: has(6).then(|| DuplicateOptions { probability: part(0.2), correlation: part(0.1) }),
@@ -118,6 +118,13 @@ pub(crate) fn check(bytes: &[u8]) {
     run.until(Instant::FAR_FUTURE);
     assert_eq!((run.came, run.link.waiting()), (run.ended, (0, 0)));
     assert_eq!(run.pool.alive(), 0);
+}
+
+fn shaper(changes: bool) -> ShaperOptions {
+    let rate = |text: &str| text.parse().expect("a rate");
+    let change = |(at, to)| ShaperChange { at: Duration::from_millis(at), rate: rate(to) };
+    let changes = [(20, "0bps"), (70, "5Mbps"), (700, "200kbps")].map(change).into_iter().filter(|_| changes);
+    ShaperOptions { rate: rate("900kbps"), burst: Bytes::new(10_000), changes: changes.collect() }
 }
 
 fn part(of: f64) -> Probability {

@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
     fn scenario(&mut self) -> Result<()> {
         let duration = self.one(DURATIONS)?;
         self.quoted("duration", duration);
-        self.maybe("dialect", &["rfc", "ns2", "ns3", "linux"])?;
+        self.maybe("dialect", &["rfc", "ns2", "ns3", "linux", "headway-1"])?;
         self.maybe("ties", &["drawn", "scheduled"])?;
         self.maybe("measure_from", &["1ns", "1ms", "50ms", "1s"])?;
         let seed = self.u.int_in_range(0..=3)?;
@@ -345,6 +345,8 @@ impl Writer<'_, '_> {
         self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
         self.maybe("halving", &["window", "flight"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
+        self.maybe_bare("ecn_least_window", &["1", "2"])?;
+        self.maybe_bare("exit_recovery_least_flight", &["0", "1"])?;
         self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
         self.maybe("pipe", &["counted", "scoreboard", "fack"])?;
         self.maybe("ack_counting", &["acks", "segments"])?;

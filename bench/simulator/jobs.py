@@ -45,7 +45,7 @@ def media(job, seconds):
     """Each client calls and downloads."""
     flow = '[[flow]]\nname = "{}"\nfrom = "client"\nto = "server"\nstart = {{ uniform = ["0s", "500ms"] }}\ntransport = {{ {} }}\nsource = {{ {} }}\n'
     return "".join([
-        f'name = "{job.name}"\nduration = "{seconds}s"\nrecord.series = "100ms"\n[[node]]\nname = "client"\ncount = {job.clients}\n',
+        f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "rfc"\nrecord.series = "100ms"\n[[node]]\nname = "client"\ncount = {job.clients}\n',
         link(["client", "gateway"], 20, 3, '"droptail", limit = "1000packets"'),
         link(["gateway", "server"], 2 * job.clients, 10, '"fq-codel"'),
         flow.format("call", 'kind = "dccp", ccid = 3', CALL), 'send_queue = { kind = "sfdps2" }\n',

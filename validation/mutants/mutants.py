@@ -27,7 +27,7 @@ OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "surv
 # What tests read beside their own crate.
 SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "docs/src/scenario.md", "fuzz", "papers", "scenarios",
           "validation/mutants/limits"]
-CRATES = ["units", "link", "tcp", "media", "bound", "rate", "dccp", "attack", "record", "scenario", "sim", "papers", "cli"]
+CRATES = ["units", "link", "tcp", "media", "bound", "rate", "dccp", "attack", "record", "scenario", "sim", "run", "papers", "net", "cli"]
 # A crate's mutants are judged by its own tests, and by these programs of crates that use it: where its numbers are held against something from
 # outside. What takes minutes by itself is left out of all.
 DEPENDENTS = {"units": {"link": ["headway_link", "link"], "tcp": ["golden", "ns2", "rfc"]},
@@ -59,6 +59,13 @@ def code(entry):
     line = (ROOT / entry["file"]).read_text().splitlines()[start["line"] - 1]
     first, last = start["column"] - 1, end["column"] - 1
     return (line[:first] + "«" + line[first:last] + "»" + line[last:]).strip()
+
+
+def within(everything, prefixes):
+    """The mutants of files whose paths start with one of these prefixes; a crate that no prefix names keeps all of its mutants."""
+    named = {prefix.split("/")[1] for prefix in prefixes if prefix.startswith("crates/") and prefix.count("/") > 1}
+    return [mutant for mutant in everything
+            if mutant["crate"] not in named or any(mutant["file"].startswith(prefix) for prefix in prefixes)]
 
 
 def draw(everything, size, seed):
@@ -200,7 +207,7 @@ def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
         f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": str(HERE / "limits")}
     tests = [word for judge in judges(crate) for word in ("--test-package", f"headway-{judge}")]
     # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
-    arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--gitignore", "true", "--package", f"headway-{crate}", *tests,
+    arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--shuffle", "--gitignore", "true", "--package", f"headway-{crate}", *tests,
                  "--all-features", "--output", str(folder), "--jobs", "1", "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300",
                  "--no-times", "--colors", "never", "--cargo-arg=--tests"]
     report = made / "outcomes.json"

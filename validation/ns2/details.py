@@ -1,7 +1,7 @@
 """Rules that random paths hardly meet: Headway beside ns-2.35, packet by packet, as in paths.py.
 
 Lists of lost packets (a lost SYN among them), windows halved in whole segments down to none, packets that RED marks and then
-drops because its queue is full, constant rates that are set anew, and stops at which a packet is due.
+drops because its queue is full, a RED that marks or drops every packet above a step (`mark_p_`), constant rates that are set anew, and stops at which a packet is due.
 """
 
 import paths
@@ -31,6 +31,9 @@ def cases():
         for whole in ({}, {"precisionReduce": 0}):
             yield {**PATH, "what": "marked", "flows": [tcp(kind, ecn=1, windowInit=20, **whole)], "lost": {1: LOST},
                    "limits": [10000, 6, 50, 10000], "red": {"threshold": 3, "weight": "1", "ecn": True}}
+        for mark_p in ("2.0", "1.0"):
+            yield {**PATH, "what": "step", "flows": [{**tcp(kind, ecn=1), "window": 1000}], "limits": [10000, 200, 50, 10000],
+                   "red": {"threshold": 20, "weight": "1", "ecn": True, "mark_p": mark_p}}
     for more in ({}, {"delay": "0.1"}, {"segments": 300, "window": 7}):
         yield {**PATH, "what": "vegas", "flows": [{**tcp("tcp-vegas"), **more}], "lost": {0: [0, *LOST]}}
     yield {**PATH, "what": "rates", "flows": [cbr("1600", 1000, "0.1", "9", [("1", "2500"), ("3.003", "400"), ("6", "800")])]}

@@ -113,17 +113,21 @@ def draw_red(draw, case):
 
 
 def thresholds(red):
-    """The two thresholds, and whether it marks as Tcl and TOML write it."""
-    return red["threshold"], f"{red['threshold']}.000001" if red["ecn"] else red["threshold"], str(red["ecn"]).lower()
+    """The two thresholds, and whether it marks and is gentle as Tcl and TOML write it. With `mark_p` it is a step, where every packet is chosen."""
+    ecn = str(red["ecn"]).lower()
+    if "mark_p" in red:
+        return red["threshold"], red["threshold"], ecn, "false"
+    return red["threshold"], f"{red['threshold']}.000001" if red["ecn"] else red["threshold"], ecn, ecn
 
 
 def run_ns(case, folder):
     """The trace that ns-2 makes, and the phases of its TCP clocks in ticks."""
     red = ""
     if case["red"]:
-        least, most, ecn = thresholds(case["red"])
+        least, most, ecn, gentle = thresholds(case["red"])
+        mark_p = f"mark_p_ {case['red']['mark_p']}" if "mark_p" in case["red"] else "use_mark_p_ false"
         red = (f"thresh_ {least} maxthresh_ {most} q_weight_ {case['red']['weight']} queue_in_bytes_ false bytes_ false "
-               f"mean_pktsize_ 500 linterm_ 1 gentle_ {ecn} use_mark_p_ false setbit_ {ecn}")
+               f"mean_pktsize_ 500 linterm_ 1 gentle_ {gentle} {mark_p} setbit_ {ecn}")
     flows = []
     for flow in case["flows"]:
         if flow["kind"] == "udp":
@@ -202,10 +206,10 @@ def scenario(case, phases):
     for number, (one, other) in enumerate([(0, 1), (1, 2), (2, 3), (4, 1)]):
         queue = f'{{ kind = "droptail", limit = "{case["limits"][number]}packets" }}'
         if number == 1 and case["red"]:
-            least, most, ecn = thresholds(case["red"])
+            least, most, ecn, gentle = thresholds(case["red"])
             queue = (f'{{ kind = "red", limit = "{case["limits"][1]}packets", min_threshold = "{least}packets", '
                      f'max_threshold = "{most}packets", queue_weight = {case["red"]["weight"]}, in_bytes = false, weigh_size = false, '
-                     f'mean_packet = "500B", max_probability = 1, gentle = {ecn}, mark_limit = false, ecn = {ecn} }}')
+                     f'mean_packet = "500B", max_probability = 1, gentle = {gentle}, mark_limit = {case["red"].get("mark_p", "false")}, ecn = {ecn} }}')
         for ends, its_queue in [((one, other), queue), ((other, one), '{ kind = "droptail", limit = "10000packets" }')]:
             text.append(f'[[link]]\nbetween = ["n{ends[0]}", "n{ends[1]}"]\none_way = true\nrate = "{case["rates"][number]}kbps"\n'
                         f'delay = "{case["delays"][number]}ms"\nqueue = {its_queue}\n')

@@ -41,7 +41,7 @@ fn an_acknowledgement_may_be_a_hundred_packets_old() {
 /// What has its initial value is not asked for. Linux's `net.dccp.default.seq_window` is 100, too.
 #[test]
 fn nobody_asks_for_what_is_so_already() {
-    for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+    for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
         let preset = ConnectionOptions::preset(dialect);
         let request = Dialogue::client(&preset).next(0);
         assert!(request.starts_with("Request 0") && !request.contains("SequenceWindow"), "{dialect}: {request}");

@@ -4,6 +4,7 @@
 //! bit/s gains whole ones each nanosecond: nothing is ever rounded.
 
 use headway_units::{Bytes, Instant, OptionError, Rate};
+use std::collections::VecDeque;
 
 /// What Ethernet carries, where a link has no MTU of its own.
 const LARGEST_PACKET: Bytes = Bytes::new(1500);
@@ -35,6 +36,8 @@ pub(crate) fn check(what: &str, rate: Rate, burst: Bytes, mtu: Option<Bytes>) ->
 pub(crate) struct Bucket {
     /// Tokens a nanosecond.
     rate: u64,
+    /// Other rates, each from an instant on, in order of time. Those that are over are removed.
+    changes: VecDeque<(Instant, u64)>,
     /// Tokens of a full bucket.
     most: u64,
     tokens: u64,
@@ -44,12 +47,23 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     /// Full, at time zero.
-    pub(crate) fn new(rate: Rate, burst: Bytes) -> Self {
+    pub(crate) fn new(rate: Rate, burst: Bytes, changes: impl Iterator<Item = (Instant, Rate)>) -> Self {
         let most = burst.count().saturating_mul(TOKENS_A_BYTE);
-        Self { rate: rate.bits_per_second(), most, tokens: most, at: Instant::ZERO }
+        let changes = changes.map(|(at, rate)| (at, rate.bits_per_second())).collect();
+        Self { rate: rate.bits_per_second(), changes, most, tokens: most, at: Instant::ZERO }
     }
 
+    /// Adds what the rates gain until `now`.
     fn fill(&mut self, now: Instant) {
+        while let Some((at, rate)) = self.changes.front().copied().filter(|(at, _)| *at <= now) {
+            self.gain(at);
+            self.rate = rate;
+            self.changes.pop_front();
+        }
+        self.gain(now);
+    }
+
+    fn gain(&mut self, now: Instant) {
         // What saturates is more than a full bucket.
         let gained = self.rate.saturating_mul(now.since(self.at).as_nanos());
         self.tokens = self.tokens.saturating_add(gained).min(self.most);
@@ -64,16 +78,24 @@ impl Bucket {
         true
     }
 
-    /// Takes tokens for so many bytes at the first instant from `from` on at which there are as many, and says when that is. Of more than the bucket
-    /// holds, when it is full.
+    /// Takes tokens for this many bytes at the first instant from `from` on at which the bucket holds enough of them, and returns that instant. `bytes` is
+    /// at most the burst: the link drops larger packets.
     pub(crate) fn take_from(&mut self, bytes: u32, from: Instant) -> Instant {
         self.fill(from);
-        let cost = cost(bytes).min(self.most);
-        let lacks = cost.saturating_sub(self.tokens);
-        let ready = Instant::from_nanos(from.as_nanos().saturating_add(lacks.div_ceil(self.rate.max(1))));
-        self.fill(ready);
-        self.tokens = self.tokens.saturating_sub(cost);
-        ready
+        let cost = cost(bytes);
+        loop {
+            let lacks = cost.saturating_sub(self.tokens);
+            let takes = if lacks == 0 || self.rate > 0 { lacks.div_ceil(self.rate.max(1)) } else { u64::MAX };
+            let ready = Instant::from_nanos(self.at.as_nanos().saturating_add(takes));
+            if let Some((at, _)) = self.changes.front().copied().filter(|(at, _)| *at < ready) {
+                self.fill(at);
+                continue;
+            }
+            // The packet begins within the last nanosecond, and the bucket gains until that is over: it is not full then, though the packet may have needed all of it.
+            self.tokens = self.tokens.saturating_add(self.rate.saturating_mul(takes)).saturating_sub(cost);
+            self.at = ready;
+            return ready;
+        }
     }
 }
 

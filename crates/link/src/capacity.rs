@@ -49,8 +49,10 @@ pub enum CapacityTraceError {
 }
 
 impl CapacityTrace {
-    /// What one opportunity takes: Mahimahi's MTU.
+    /// What one opportunity takes: Mahimahi's `PACKET_SIZE`, the largest packet that its TUN device hands over.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
+    /// The header that a TUN device puts before each packet (`struct tun_pi`: flags and protocol). `mm-link` counts it.
+    pub const HEADER: Bytes = Bytes::new(4);
     /// The longest text that is read, 64 MiB: a quarter of an hour of 100 Mb/s.
     pub const LARGEST_TEXT: Bytes = Bytes::new(64 << 20);
     /// Eleven days.

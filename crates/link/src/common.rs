@@ -3,6 +3,7 @@
 use crate::capacity::CapacityTrace;
 use crate::changes::LinkChanges;
 use crate::duplicate::{Duplicate, DuplicateOptions};
+use crate::in_flight::InFlight;
 use crate::jitter::JitterOptions;
 use crate::loss::{Loss, LossOptions, Place};
 use crate::policer::{Policer, PolicerOptions};
@@ -57,6 +58,7 @@ impl Config {
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
+        let bare = bare && InFlight::new(&self.queue).is_none();
         let varies = self.capacity.is_some() || self.changes.is_some() || self.shaper.is_some();
         let bare = bare && !varies && self.jitter.is_none() && self.reorder.is_none();
         match &self.queue {
@@ -115,6 +117,7 @@ pub struct Common {
 struct Takers {
     loss: Option<(Loss, Place, Random)>,
     policer: Option<Policer>,
+    in_flight: Option<InFlight>,
     duplicate: Option<Duplicate>,
 }
 
@@ -139,7 +142,8 @@ impl Common {
         });
         let policer = policer.as_ref().map(Policer::new);
         let duplicate = duplicate.as_ref().map(|options| Duplicate::new(options, random(seed, name, "duplicate")));
-        let any = loss.is_some() || policer.is_some() || duplicate.is_some();
+        let in_flight = InFlight::new(queue);
+        let any = loss.is_some() || policer.is_some() || in_flight.is_some() || duplicate.is_some();
         let mtu = mtu.iter().chain(config.shaper.as_ref().map(|shaper| &shaper.burst)).min();
         let holds = queue.decides_at_departure();
         let mut common = Self {
@@ -156,7 +160,7 @@ impl Common {
             decisions: VecDeque::new(),
             queue_random: random(seed, name, "queue"),
             refused_s: 0.0,
-            takers: any.then(|| Box::new(Takers { loss, policer, duplicate })),
+            takers: any.then(|| Box::new(Takers { loss, policer, in_flight, duplicate })),
             order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
             unmarked: queue.unmarked().map(Box::new),
         };
@@ -222,8 +226,14 @@ impl Common {
         &self.paces[which]
     }
 
-    /// Where the rate varies: when a packet has left that is first from `start` on, and when it arrives.
-    pub(crate) fn opportunity(&mut self, start: Instant, waited: bool, bytes: u32) -> Option<(Instant, Instant)> {
+    /// Where the rate varies: when a packet has left that is first from `start` on, and when it arrives. `waited` is when it arrived if it found the
+    /// transmitter busy.
+    pub(crate) fn opportunity(
+        &mut self,
+        start: Instant,
+        waited: Option<Instant>,
+        bytes: u32,
+    ) -> Option<(Instant, Instant)> {
         Some(self.varying.as_mut()?.transmit(start, waited, bytes, self.overhead))
     }
 
@@ -285,12 +295,20 @@ impl Takers {
         if self.lose(Place::BeforeQueue, now) {
             return Some(DropCause::Channel);
         }
-        let policer = self.policer.as_mut()?;
-        (!policer.passes(bytes, now)).then_some(DropCause::Policer)
+        if let Some(policer) = &mut self.policer
+            && !policer.passes(bytes, now)
+        {
+            return Some(DropCause::Policer);
+        }
+        let in_flight = self.in_flight.as_mut()?;
+        (!in_flight.enters()).then_some(DropCause::QueueFull)
     }
 
     #[cold]
     fn behind(&mut self, now: Instant) -> bool {
+        if let Some(in_flight) = &mut self.in_flight {
+            in_flight.leaves();
+        }
         self.lose(Place::AfterTransmission, now)
     }
 

@@ -267,7 +267,7 @@ impl Link {
         let Some(packet) = packet else { return };
         let Some(slot) = pool.slot_mut(packet) else { return };
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, history, now, idle, size);
+        let (start, end, arrival) = self.transmit(common, history, now, idle, slot.since, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         if !self.may_overtake(common, packet, end, arrival) {
             match pool.slot_mut(self.last) {
@@ -300,7 +300,7 @@ impl Link {
         (packet, bytes): (Handle, u32),
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
-        let settled = (!common.two_events).then(|| self.transmit(common, history, now, idle, bytes));
+        let settled = (!common.two_events).then(|| self.transmit(common, history, now, idle, now.at, bytes));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(slot) = pool.slot_mut(packet) else { return };
         slot.next = Handle::NONE;
@@ -340,7 +340,7 @@ impl Link {
     }
 
     /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its
-    /// end, and the arrival at the far end.
+    /// end, and the arrival at the far end. The packet arrived at `since`.
     #[inline(always)]
     fn transmit(
         &mut self,
@@ -348,10 +348,11 @@ impl Link {
         history: &mut History,
         now: Moment,
         idle: bool,
+        since: Instant,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
         if common.varying.is_some() {
-            return self.transmit_varying(common, history, now, idle, bytes);
+            return self.transmit_varying(common, history, now, idle, since, bytes);
         }
         let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
         let (rate, ties) = (common.rate, common.ties);
@@ -386,10 +387,12 @@ impl Link {
         history: &mut History,
         now: Moment,
         idle: bool,
+        since: Instant,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
         let start = if idle { now } else { self.free(common.ties) };
-        let (at, there) = common.opportunity(start.at, !idle, bytes).unwrap_or((start.at, start.at + common.delay));
+        let waited = (!idle).then_some(since);
+        let (at, there) = common.opportunity(start.at, waited, bytes).unwrap_or((start.at, start.at + common.delay));
         // Not before the start within the nanosecond.
         (self.free_s, self.begun) = (at.as_secs_f64().max(start.sum_s), true);
         let arrival_s = self.free_s + there.since(at).as_secs_f64();
@@ -448,7 +451,7 @@ impl Link {
             unmarked.leaves(packet, slot.item.dscp());
         }
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, history, now, idle, size);
+        let (start, end, arrival) = self.transmit(common, history, now, idle, slot.since, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         if !self.may_overtake(common, packet, end, arrival) {
             match pool.slot_mut(before) {

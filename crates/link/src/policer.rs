@@ -35,7 +35,7 @@ pub(crate) struct Policer(Bucket);
 impl Policer {
     /// Full, at time zero.
     pub(crate) fn new(options: &PolicerOptions) -> Self {
-        Self(Bucket::new(options.rate, options.burst))
+        Self(Bucket::new(options.rate, options.burst, std::iter::empty()))
     }
 
     /// Whether the packet that comes at `now` passes.

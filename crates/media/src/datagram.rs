@@ -27,7 +27,9 @@ impl headway_units::Options for UdpOptions {
     /// An Ethernet packet with real headers; in ns-2 `Agent/UDP`'s `packetSize_` of 1000 B, headers not counted.
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => Self { datagram: Bytes::new(1500), header: Bytes::new(28) },
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => {
+                Self { datagram: Bytes::new(1500), header: Bytes::new(28) }
+            }
             Dialect::Ns2 => Self { datagram: Bytes::new(1000), header: Bytes::new(0) },
         }
     }

@@ -118,7 +118,7 @@ fn unknown_keys_and_values_are_refused() {
 
 #[test]
 fn a_scenario_must_say_what_no_preset_can_know() {
-    for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
+    for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
         for (kind, key) in [("cbr", "size"), ("gop", "i_mean"), ("sessions", "arrivals"), ("trace", "file")] {
             let options = SourceOptions::preset(kind, dialect).unwrap();
             assert_eq!(options.check().unwrap_err().key, key);

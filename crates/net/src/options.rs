@@ -89,8 +89,8 @@ impl Options {
     fn with(dtls: Option<DtlsOptions>, connection: ConnectionOptions) -> Self {
         // A user who waits for a call wants to know sooner than after the three minutes of RFC 4340 section 8.1.1.
         let connection = ConnectionOptions { request_give_up: Duration::from_secs(10), ..connection };
-        let mut queue =
-            SendQueueOptions::preset("sfdps2", Dialect::Rfc).unwrap_or(SendQueueOptions::fifo(Dialect::Rfc));
+        let mut queue = SendQueueOptions::preset("sfdps2", Dialect::default())
+            .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
         queue.rules.limit = QueueSize::Packets(256);
         Self {
             dtls,
@@ -121,7 +121,7 @@ impl Options {
     /// If there is none of this name, or a connection cannot give it what it needs.
     pub fn with_controller(mut self, kind: &str) -> Result<Self, OptionError> {
         let number = CCIDS.iter().find(|(known, _)| *known == kind).map(|(_, number)| *number);
-        let controller = ControllerOptions::preset(kind, Dialect::Rfc);
+        let controller = ControllerOptions::preset(kind, Dialect::default());
         let (Some(number), Some(controller)) = (number, controller) else {
             let known: Vec<&str> = CCIDS.iter().map(|(known, _)| *known).collect();
             return Err(OptionError::new("controller", format!("there is no \"{kind}\": {}", known.join(", "))));

@@ -172,6 +172,13 @@ fn every_kind_of_queue_and_loss_does_what_it_does_in_the_simulator() {
     of("delay = \"7000457ns\"\ncapacity = \"trace\"", full);
     of("delay = \"7000457ns\"\ncapacity = \"trace\"\nqueue = { kind = \"droptail\", drop = \"front\" }", full);
     let line = |keys: &str| format!("delay = \"7000457ns\"\n{keys}");
+    of(&line("queue = { kind = \"droptail\", limit = \"12packets\", counts = \"in-flight\" }"), full);
+    of(
+        &line(
+            r#"shaper = { rate = "1Mbps", burst = "20kB", changes = [{ at = "3s", rate = "300kbps" }, { at = "7s", rate = "1500kbps" }] }"#,
+        ),
+        full,
+    );
     let changes = r#"changes = [{ at = "3s", rate = "1Mbps", delay = "31ms" }, { at = "9s", rate = "2Mbps", delay = "5000457ns" }]"#;
     for rate in ["", changes, "capacity = \"trace\""] {
         of(&line(&format!("{rate}\nshaper = {{ rate = \"1Mbps\", burst = \"20kB\" }}")), full);

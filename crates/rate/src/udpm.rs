@@ -111,7 +111,7 @@ impl Options for UdpmOptions {
             interval: Duration::from_millis(100),
             round_trip: match dialect {
                 Dialect::Ns2 => RoundTrip::OneWay,
-                Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => RoundTrip::Measured,
+                Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => RoundTrip::Measured,
             },
             halve: Halve::Once,
         }

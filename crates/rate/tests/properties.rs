@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 fn controllers() -> impl Strategy<Value = ControllerOptions> {
     let kinds = prop::sample::select(vec!["tfrc", "tfrc-sp"]);
-    let dialects = prop::sample::select(vec![Dialect::Rfc, Dialect::Ns2, Dialect::Linux]);
+    let dialects = prop::sample::select(vec![Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux]);
     (kinds, dialects, prop::bool::ANY).prop_map(|(kind, dialect, restart)| {
         let mut options = ControllerOptions::preset(kind, dialect).unwrap();
         match &mut options {
@@ -206,7 +206,7 @@ proptest! {
 #[test]
 fn presets() {
     for kind in ControllerOptions::KINDS {
-        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
+        for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
             let options = ControllerOptions::preset(kind, dialect).unwrap();
             options.check().unwrap();
             let mut text = serde_json::to_value(&options).unwrap();

@@ -20,7 +20,7 @@ use headway_link::{
     ReorderOptions, ShaperOptions, reorder,
 };
 use headway_media::SendQueueOptions;
-use headway_units::{Dialect, Duration, Instant, Rate, Ties};
+use headway_units::{Bytes, Dialect, Duration, Instant, Rate, Ties};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn links(
         let around = Around {
             loss,
             policer: table.policer,
-            shaper: table.shaper,
+            shaper: table.shaper.clone(),
             jitter: table.jitter.as_ref().map(|jitter| jitter.options.clone()),
             reorder: table.reorder.as_ref().map(|reorder| reorder.options.clone()),
             duplicate: table.duplicate,
@@ -186,7 +186,11 @@ fn links(
                     changes: changes.clone(),
                     delay: table.delay,
                     mtu: table.mtu,
-                    overhead: table.overhead,
+                    overhead: table.overhead.unwrap_or(if capacity.is_some() {
+                        CapacityTrace::HEADER
+                    } else {
+                        Bytes::new(0)
+                    }),
                     queue: Arc::clone(&queue),
                     loss,
                     policer,
@@ -222,7 +226,7 @@ impl Around {
         Self {
             loss,
             policer: Instead::or(reverse.policer.as_ref(), there.policer, |policer| *policer),
-            shaper: Instead::or(reverse.shaper.as_ref(), there.shaper, |shaper| *shaper),
+            shaper: Instead::or(reverse.shaper.as_ref(), there.shaper, ShaperOptions::clone),
             jitter: Instead::or(reverse.jitter.as_ref(), there.jitter, |jitter| jitter.options.clone()),
             reorder: Instead::or(reverse.reorder.as_ref(), there.reorder, |reorder| reorder.options.clone()),
             duplicate: Instead::or(reverse.duplicate.as_ref(), there.duplicate, |duplicate| *duplicate),

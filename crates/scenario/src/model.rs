@@ -99,10 +99,9 @@ impl Link {
     /// The most that it passes on from one instant to another for longer than a burst, in bit/s: no more than its policer and its shaper let.
     #[must_use]
     pub fn lasting_rate(&self, from: Instant, to: Instant) -> f64 {
-        let buckets =
-            [self.policer.as_ref().map(|policer| policer.rate), self.shaper.as_ref().map(|shaper| shaper.rate)];
-        let buckets = buckets.into_iter().flatten().map(|rate| rate.bits_per_second() as f64);
-        buckets.fold(self.mean_rate(from, to), f64::min)
+        let policer = self.policer.as_ref().map(|policer| policer.rate.bits_per_second() as f64);
+        let shaper = self.shaper.as_ref().map(|shaper| shaper.mean_rate(from, to));
+        [policer, shaper].into_iter().flatten().fold(self.mean_rate(from, to), f64::min)
     }
 
     /// The delay of what leaves at this instant.
@@ -130,7 +129,7 @@ impl Link {
             queue: (*self.queue).clone(),
             loss: self.loss.as_deref().cloned(),
             policer: self.policer,
-            shaper: self.shaper,
+            shaper: self.shaper.clone(),
             jitter: self.jitter.clone(),
             reorder: self.reorder.clone(),
             duplicate: self.duplicate,

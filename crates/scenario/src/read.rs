@@ -198,8 +198,8 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     if mtu.is_some_and(|mtu| mtu.count() == 0) {
         open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
     }
-    let overhead: Bytes = open.optional("overhead").unwrap_or_default();
-    if overhead > MOST_OVERHEAD {
+    let overhead: Option<Bytes> = open.optional("overhead");
+    if let Some(overhead) = overhead.filter(|overhead| *overhead > MOST_OVERHEAD) {
         open.wrong("overhead", format!("{overhead} is out of range: from 0B to {MOST_OVERHEAD}"));
     }
     let events = open.optional("events");

@@ -2,8 +2,11 @@
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
-use headway_link::ShaperOptions;
+use headway_link::{ShaperChange, ShaperOptions};
 use headway_units::Bytes;
+
+/// As many as a link may have.
+const MOST_CHANGES: usize = 100_000;
 
 /// What is written of it in this table, if anything is, for a link with that MTU.
 pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<ShaperOptions> {
@@ -11,7 +14,11 @@ pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<Shape
     let path = table.path.key("shaper");
     let mut table = table.reader.open(value, &path, &VOCABULARY.shaper)?;
     let (rate, burst) = (table.required("rate", "\"1Mbps\""), table.required("burst", "\"15kB\""));
-    let options = ShaperOptions { rate: rate?, burst: burst? };
+    let changes: Vec<ShaperChange> = table.optional("changes").unwrap_or_default();
+    if changes.len() > MOST_CHANGES {
+        table.wrong("changes", format!("there are {} of them: expected {MOST_CHANGES} at most", changes.len()));
+    }
+    let options = ShaperOptions { rate: rate?, burst: burst?, changes };
     if let Err(error) = options.check(mtu) {
         table.wrong(error.key, error.message);
     }

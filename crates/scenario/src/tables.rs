@@ -147,9 +147,9 @@ pub(crate) struct LinkTable {
     /// The largest packet, headers and all, 1B at least; larger ones are dropped. Any size if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<Bytes>,
-    /// Lower-layer bytes that each packet takes besides its own, at most 64KiB.
-    #[schemars(default)]
-    pub(crate) overhead: Bytes,
+    /// Lower-layer bytes that each packet takes besides its own, at most 64KiB. If absent: 4B with capacity, as mm-link counts, else 0B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) overhead: Option<Bytes>,
     /// How many events a packet is simulated with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Events>,

@@ -500,7 +500,7 @@ fn laws_are_tables_and_their_examples_are_right() {
     // A word by itself is no table.
     for (dialect, expected) in [
         ("{ ns2 = 1 }", r#"dialect: "ns2" is a word by itself: write "ns2" in place of the table"#),
-        ("5", "dialect: 5 is not one of the words rfc, ns2"),
+        ("5", "dialect: 5 is not one of the words headway-1"),
     ] {
         let error = changed("\"10s\"\n", &format!("\"10s\"\ndialect = {dialect}\n")).unwrap_err();
         assert!(error.contains(expected), "{dialect}:\n{error}");

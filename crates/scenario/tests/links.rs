@@ -209,6 +209,12 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
     // A way back that was measured, beside one that was not.
     let back = with("rate = \"2Mbps\"\nreverse = { capacity = \"up\" }").unwrap();
     assert_eq!(rates(&back), [2_000_000, 6_016_000]);
+    // mm-link counts the 4 B of the TUN header, and only where there is a trace.
+    let overheads =
+        |loaded: &Loaded| loaded.scenario.links.iter().map(|link| link.overhead.count()).collect::<Vec<_>>();
+    assert_eq!((overheads(&both), overheads(&back)), (vec![4, 4], vec![0, 4]));
+    assert_eq!(overheads(&with("capacity = \"down\"\noverhead = \"0B\"").unwrap()), [0, 0]);
+    assert_eq!(load("r.toml", &back.resolved_toml, &[], &TwoTraces).unwrap().scenario, back.scenario);
     for (keys, why) in [
         ("rate = \"2Mbps\"\ncapacity = \"down\"", "leave one of the two out"),
         ("capacity = \"still\"", "\"still\" is no capacity trace: its last line is 0"),
@@ -275,7 +281,9 @@ fn what_delays_reorders_and_copies_is_there_each_way() {
         loaded.scenario.links
     };
     let links_of = links("");
-    let of = |link: &headway_scenario::Link| (link.shaper, link.jitter.clone(), link.reorder.clone(), link.duplicate);
+    let of = |link: &headway_scenario::Link| {
+        (link.shaper.clone(), link.jitter.clone(), link.reorder.clone(), link.duplicate)
+    };
     assert_eq!(of(&links_of[0]), of(&links_of[1]));
     assert!(links_of[0].shaper.is_some() && links_of[0].duplicate.is_some() && links_of[0].reorder.is_some());
     let none = links("reverse = { shaper = false, jitter = false, reorder = false, duplicate = false }");
@@ -285,11 +293,43 @@ fn what_delays_reorders_and_copies_is_there_each_way() {
     assert!(other[1].jitter != other[0].jitter && other[1].duplicate != other[0].duplicate);
 }
 
+/// RED's `mark_limit` takes ns-2's 2.0 and says what it takes; netem's limit is counted in packets.
+#[test]
+fn limits_of_marks_and_of_packets_in_flight() {
+    let queue = |keys: &str| changed("kind = \"droptail\", limit = \"20packets\"", keys);
+    for right in ["2", "2.0", "\"10%\"", "0.1", "false", "100"] {
+        let loaded = queue(&format!("kind = \"red\", ecn = true, mark_limit = {right}")).unwrap();
+        let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+        assert_eq!(again.scenario, loaded.scenario, "{right}");
+    }
+    for (keys, expected) in [
+        ("kind = \"red\", mark_limit = 101", "queue.mark_limit: 101 is out of range: from 0 to 100"),
+        ("kind = \"red\", mark_limit = -1", "queue.mark_limit: -1 is out of range: from 0 to 100"),
+        ("kind = \"red\", mark_limit = \"two\"", "or a number above 1 such as 2 to mark always"),
+        ("kind = \"red\", automatic_bottom = \"ns3\"", "queue.automatic_bottom"),
+        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: is counted in packets"),
+        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "queue.drop: the arriving packet is dropped"),
+    ] {
+        let error = queue(keys).unwrap_err();
+        assert!(error.contains(expected), "{keys}:\n{error}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_it_is_told_with_its_place() {
     for (from, to, expected) in [
         ("\"15kB\"", "\"1kB\"", "link[0].shaper.burst: a packet of 1.5kB would never pass a burst of 1kB"),
         ("\"1Mbps\"", "\"0bps\"", "link[0].shaper.rate: a shaper of 0bps passes nothing for long"),
+        (
+            "burst = \"15kB\"",
+            "burst = \"15kB\", changes = [{ at = \"2s\", rate = \"1Mbps\" }, { at = \"1s\", rate = \"2Mbps\" }]",
+            "link[0].shaper.changes: change 1: each change must come later than the one before, and 1s is not later than 2s",
+        ),
+        (
+            "burst = \"15kB\"",
+            "burst = \"15kB\", changes = [{ at = \"2s\", burst = \"1kB\" }]",
+            "link[0].shaper.changes",
+        ),
         ("\"normal\"", "\"weibull\"", "link[0].jitter.kind: unknown jitter \"weibull\""),
         (
             "deviation = \"1ms\", ",

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{run, scenario, shipped};
 use headway_record::Summary;
-use headway_sim::Record;
+use headway_sim::{Ns2Trace, Record};
 
 /// 1 Mb/s of 1000 B from a to b, 12500 packets in 100 s, over a link of 8 Mb/s and 10 ms, where each takes 11 ms and meets no other.
 fn udp(keys: &str) -> Record<()> {
@@ -156,4 +156,54 @@ fn copies_of_acknowledgements_are_forgotten() {
     let record = run(&scenario(text), ());
     assert!(record.summary.links[1].duplicated_packets > 100);
     assert_eq!((record.conservation.in_flight, record.summary.flows[0].in_flight_packets), (0, 0));
+}
+
+/// Linux netem, `netem_enqueue`. 24001 packets, one each 833333 ns, meet a limit of 1000 in flight for 1 s and the 1824 ns that 228 B take at 1 Gb/s. Packets 0 to 999 fill
+/// it; the first leaves at 1.000001824 s, before packet 1201, so 201 are dropped, and so on: 19 rounds of 1201 and a part of 1182 drop 19 x 201 + 182.
+#[test]
+fn netem_drops_what_exceeds_its_limit_in_flight() {
+    let summary = run(&shipped("netem-limit.toml"), ()).summary;
+    let link = &summary.links[0];
+    assert_eq!((link.arrived_packets, link.dropped_packets.total()), (24_001, 4001));
+    assert_eq!(link.dropped_packets.of(headway_units::DropCause::QueueFull), 4001);
+}
+
+/// Mahimahi's `LinkQueue`: an opportunity of 1504 B each ms takes a packet of 1500 B and the 4 B of its TUN header. Opportunities at 1 to 19990 ms deliver by 20 s, 10 ms
+/// later, and what arrives at the end of the run is not counted. Without the header 1504 of 1500 B pass in each ms.
+#[test]
+fn mahimahi_sends_a_packet_of_1500_bytes_an_opportunity() {
+    let delivered = |overhead: &str| {
+        let text = format!(
+            r#"
+            duration = "20001ms"
+            [[link]]
+            between = ["a", "b"]
+            capacity = "tests/data/one-per-ms.trace"
+            delay = "10ms"
+            {overhead}
+            queue = {{ kind = "droptail", limit = "1000000packets" }}
+            [[flow]]
+            name = "u"
+            from = "a"
+            to = "b"
+            transport = {{ kind = "udp", header = "0B" }}
+            source = {{ kind = "cbr", rate = "30Mbps", size = "1500B" }}
+            "#
+        );
+        run(&scenario(&text), ()).summary.flows[0].received_packets
+    };
+    assert_eq!(delivered(""), 19_990);
+    // 19990 x 1504 / 1500, rounded down.
+    assert_eq!(delivered("overhead = \"0B\""), 20_043);
+}
+
+/// ns-2.35 with `mark_p_ 2.0` in the network of the scenario: its trace has 71813 lines, of which 886 are packets with a mark that leave the queue, and none is a drop.
+#[test]
+fn ns2_marks_886_packets_with_mark_p_2() {
+    let scenario = shipped("red-mark-p-2.toml");
+    let mut trace = run(&scenario, Ns2Trace::new(&scenario)).observer;
+    let trace = String::from_utf8(trace.take()).unwrap();
+    let count = |what: fn(&&str) -> bool| trace.lines().filter(what).count();
+    assert_eq!(count(|line| line.starts_with('-') && line.contains("E-N ")), 886);
+    assert_eq!((count(|line| line.starts_with('d')), count(|_| true)), (0, 71_813));
 }

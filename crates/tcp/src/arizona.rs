@@ -181,7 +181,7 @@ impl Arizona {
             state.window.cwnd = state.rules.initial_window_segments() as f64;
         }
         if state.dupacks > state.rules.dupack_threshold && state.window.cwnd > self.deflated {
-            state.window.cwnd = self.deflated;
+            state.window.cwnd = self.deflated.max(state.least_window(Cut::DupAcks));
             state.window.ssthresh = 2.0;
         }
         let before = state.una;

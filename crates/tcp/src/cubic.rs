@@ -33,8 +33,8 @@ pub(crate) struct Cubic {
     w_est: f64,
     cwnd_prior: f64,
     epoch: Option<Instant>,
-    /// Since when acknowledgements did not open the window.
-    held_since: Option<Instant>,
+    /// Start of the current application-limited period.
+    limited_since: Option<Instant>,
     min_rtt: Duration,
 }
 
@@ -62,14 +62,14 @@ impl Growth for Cubic {
             w_est: 0.0,
             cwnd_prior: 0.0,
             epoch: None,
-            held_since: None,
+            limited_since: None,
             min_rtt: Duration::MAX,
         }
     }
 
     fn grow(&mut self, window: &mut Window, acked: Acked) {
         self.observe(acked);
-        if let (Some(since), Some(epoch)) = (self.held_since.take(), &mut self.epoch) {
+        if let (Some(since), Some(epoch)) = (self.limited_since.take(), &mut self.epoch) {
             *epoch += acked.now.since(since);
         }
         if window.in_slow_start()
@@ -86,12 +86,15 @@ impl Growth for Cubic {
 
     fn hold(&mut self, acked: Acked) {
         self.observe(acked);
-        self.held_since.get_or_insert(acked.now);
+    }
+
+    fn application_limited(&mut self, now: Instant) {
+        self.limited_since.get_or_insert(now);
     }
 
     fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.epoch = None;
-        self.held_since = None;
+        self.limited_since = None;
         self.step.reset(false);
         // Section 4.7: a flow whose plateau sinks makes room for a new one.
         let sinking = self.fast_convergence && cwnd < self.w_max;
@@ -111,7 +114,8 @@ impl Growth for Cubic {
     }
 
     fn resumed(&mut self, silence: Duration) {
-        if let Some(epoch) = &mut self.epoch {
+        // A silence within an application-limited period is part of it, and [`Cubic::grow`] leaves that out of t.
+        if let (None, Some(epoch)) = (self.limited_since, &mut self.epoch) {
             *epoch += silence;
         }
     }
@@ -273,11 +277,18 @@ mod tests {
         cubic.decrease(Cut::DupAcks, 100.0, 100.0);
         let mut window = Window { cwnd: 70.0, ssthresh: 70.0 };
         cubic.grow(&mut window, acked(Instant::from_secs(1), 1, rtt));
-        cubic.hold(acked(Instant::from_secs(2), 1, rtt));
-        cubic.hold(acked(Instant::from_secs(3), 1, rtt));
+        cubic.application_limited(Instant::from_secs(2));
+        cubic.application_limited(Instant::from_secs(3));
+        // A silence within that period.
+        cubic.resumed(Duration::from_secs(5));
         cubic.grow(&mut window, acked(Instant::from_secs(9), 1, rtt));
         assert_eq!(cubic.epoch, Some(Instant::from_secs(8)));
+        // A silence after a full window.
         cubic.resumed(Duration::from_secs(5));
+        assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));
+        // ECN-Echo withholds an increase, but the application is not the limit.
+        cubic.hold(acked(Instant::from_secs(14), 1, rtt));
+        cubic.grow(&mut window, acked(Instant::from_secs(16), 1, rtt));
         assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));
     }
 }

@@ -70,9 +70,13 @@ impl Fack {
         if segments > 0 {
             let may_grow = self.phase != Phase::Recovery && (!echo || state.window.in_slow_start());
             // `tcp_is_cwnd_limited`.
-            if may_grow && in_flight >= state.window.cwnd as u64 {
+            let filled = in_flight >= state.window.cwnd as u64;
+            if may_grow && filled {
                 state.grow(acked);
             } else {
+                if may_grow && !filled {
+                    state.application_limited();
+                }
                 state.hold(acked);
             }
         }

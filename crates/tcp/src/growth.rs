@@ -54,6 +54,9 @@ pub(crate) trait Growth {
     /// Sees an acknowledgement that may not open the window: in recovery, or when the application is the limit.
     fn hold(&mut self, _acked: Acked) {}
 
+    /// Is notified that the application or the receiver left a part of the window unused.
+    fn application_limited(&mut self, _now: Instant) {}
+
     /// What remains of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`; `cut` says what told of it.
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64;
 

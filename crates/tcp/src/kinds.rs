@@ -224,6 +224,11 @@ impl Sender {
     pub fn is_finished(&self) -> bool {
         each!(&self.0, flow => flow.state.una >= flow.state.end)
     }
+    /// Returns whether there is data to send but neither an open window nor a timer that could open one. No sender should ever be so.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        each!(&self.0, flow => flow.state.is_stuck())
+    }
     /// Asks the processor to fetch what an acknowledgement touches: see [`headway_prefetch`].
     #[inline]
     pub fn fetch(&self) {
@@ -253,7 +258,7 @@ mod tests {
     #[test]
     fn every_preset_is_in_range_and_survives_its_text() {
         for kind in TcpOptions::KINDS {
-            for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
+            for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
                 let options = TcpOptions::preset(kind, dialect).unwrap();
                 options.check().unwrap();
                 let mut text = serde_json::to_value(&options).unwrap();

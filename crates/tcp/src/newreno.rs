@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! partial acknowledgement of n:  resend the next missing segment; window -= n, += 1
-//! full acknowledgement:          inflation = 0; cwnd = min(ssthresh, max(FlightSize, 1) + 1) with exit_recovery_fix
+//! full acknowledgement:          inflation = 0; cwnd = min(ssthresh, max(FlightSize, 1) + 1) with exit_recovery_fix; ns-2 has FlightSize + 1
 //! ```
 
 use crate::growth::Growth;
@@ -56,8 +56,8 @@ impl NewReno {
                 state.last_cut = Cut::Recovered;
             }
             if state.rules.exit_recovery_fix {
-                let flight = (state.max - ack.seq).max(1) as f64;
-                state.window.cwnd = state.window.ssthresh.min(flight + 1.0);
+                let flight = (state.max - ack.seq).max(u64::from(state.rules.exit_recovery_least_flight));
+                state.window.cwnd = state.window.ssthresh.min(flight as f64 + 1.0);
             }
         }
         self.partial = false;

@@ -65,9 +65,11 @@ pub struct Rules {
     pub halving: Halving,
     /// What cwnd becomes when a loss halves it.
     pub halved_window: HalvedWindow,
-    /// cwnd becomes `min(ssthresh, FlightSize + 1)` at the end of NewReno's recovery (RFC 6582 step 3, option 1;
-    /// ns-2 `exit_recovery_fix_`).
+    /// cwnd becomes `min(ssthresh, max(FlightSize, least) + 1)` at the end of NewReno's recovery (RFC 6582 step 3, option 1;
+    /// ns-2 `exit_recovery_fix_`). `exit_recovery_least_flight` is the least.
     pub exit_recovery_fix: bool,
+    /// The least FlightSize that `exit_recovery_fix` counts with, in segments: 1 (RFC 6582) or 0 (ns-2).
+    pub exit_recovery_least_flight: u32,
     /// The acknowledgement that ends a fast recovery also opens the window.
     pub grow_on_exit: bool,
     /// NewReno's window shrinks by what a partial acknowledgement covers (RFC 6582 step 3).
@@ -111,6 +113,9 @@ pub struct Rules {
     /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it; there a repeated SYN
     /// carries CWR, too).
     pub ecn_on_retransmission: bool,
+    /// What a mark leaves of the window at least, in segments, 1 or 2: with 1 the sender answers a further mark by waiting for its
+    /// retransmission timer (RFC 3168 section 6.1.2); with 2 it does not slow down further (Linux).
+    pub ecn_least_window: u32,
 
     /// Whether data goes as ECT(1), which asks for the service of L4S (RFC 9331 section 4.1): only for senders that take a mark as lightly as
     /// `tcp-dctcp` does.
@@ -358,6 +363,12 @@ impl Rules {
         }
         if self.dupack_threshold == 0 {
             return fail("dupack_threshold", "0 would resend without a sign of loss: at least 1".into());
+        }
+        if self.exit_recovery_least_flight > 1 {
+            return fail("exit_recovery_least_flight", format!("{} must be 0 or 1", self.exit_recovery_least_flight));
+        }
+        if !(1..=2).contains(&self.ecn_least_window) {
+            return fail("ecn_least_window", format!("{} must be 1 or 2", self.ecn_least_window));
         }
         if self.slow_start_limit == 0 {
             return fail("slow_start_limit", "0 would never leave the initial window: at least 1".into());

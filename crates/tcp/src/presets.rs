@@ -10,7 +10,7 @@ impl Rules {
     /// What all kinds have in common under a dialect; each kind's file lays its own over it.
     pub(crate) fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }
@@ -44,6 +44,7 @@ impl Rules {
             halving: Halving::Flight,
             halved_window: HalvedWindow::Ssthresh,
             exit_recovery_fix: true,
+            exit_recovery_least_flight: 1,
             grow_on_exit: false,
             partial_window_deflation: true,
             partial_ack_timer: PartialAckTimer::Impatient,
@@ -61,6 +62,7 @@ impl Rules {
             overhead: Duration::ZERO,
             ecn: false,
             ecn_on_retransmission: false,
+            ecn_least_window: 1,
             delayed_ack: Some(Duration::from_millis(200)),
             answer_fin: true,
             quick_acks: 0,
@@ -101,6 +103,7 @@ impl Rules {
             halving: Halving::Window,
             halved_window: HalvedWindow::Fractional,
             exit_recovery_fix: false,
+            exit_recovery_least_flight: 0,
             grow_on_exit: true,
             recovery_burst: Some(QueueSize::Packets(2)),
             pipe: Pipe::Counted,
@@ -143,6 +146,7 @@ impl Rules {
             beta: 717.0 / 1024.0,
             reno_friendly_alpha_rises: false,
             hystart: true,
+            ecn_least_window: 2,
             ..Self::rfc()
         }
     }

@@ -143,12 +143,21 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let segment = self.next_segment(now);
+        debug_assert!(
+            segment.is_some() || !self.state.is_stuck(),
+            "data to send, but neither an open window nor a timer"
+        );
+        segment
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         let state = &mut self.state;
         state.now = now;
         if let Some(seq) = state.take_pending() {
             return Some(self.recovery.output(state, seq));
         }
-        if state.burst == 0 || state.release_at != Instant::FAR_FUTURE {
+        if state.burst == 0 || state.release_at != Instant::FAR_FUTURE || state.waits_for_timer {
             return None;
         }
         let seq = self.recovery.next(state)?;

@@ -6,7 +6,7 @@ mod path;
 
 use headway_tcp::{Sender, TcpOptions};
 use headway_units::{Dialect, Duration, Instant, QueueSize, Registry};
-use path::{Limit, Outcome, hop, run};
+use path::{Limit, Outcome, hop, run, run_with};
 
 fn options(dialect: Dialect) -> TcpOptions {
     TcpOptions::preset("tcp-cubic", dialect).unwrap()
@@ -76,4 +76,25 @@ fn a_short_round_trip_grows_as_reno_would() {
     let (slow, fast) = (increase(after_loss, below), increase(above, far));
     assert!((slow / (9.0 / 17.0) - 1.0).abs() < 0.005, "{slow}");
     assert!((fast - 1.0).abs() < 0.005, "{fast}");
+}
+
+/// Section 4.2: t leaves out the time in which the application was the limit, once. For 30 s an application writes little: a segment a
+/// second, with a silence before each, or one each 30 ms, without any. Both leave the window of before, and in the 5 s after it both
+/// grow as if the 30 s had not been.
+#[test]
+fn application_limited_time_is_left_out_of_t_once() {
+    let cwnd = |every: u64| {
+        let mut options = options(Dialect::Rfc);
+        options.rules_mut().restart_after_idle = headway_tcp::Restart::Keep;
+        let mut link = hop("400Mbps", "50ms", Limit::None);
+        link.lost = [3000].into();
+        let at = Instant::from_millis;
+        let slow = (6_000..36_000).step_by(usize::try_from(every).unwrap()).map(|millis| (0, at(millis), 1));
+        let later: Vec<_> = slow.chain([(0, at(36_000), u64::MAX / 2)]).collect();
+        let flows = [(options, Instant::ZERO, 40_000)];
+        let outcome = run_with(&[link], &flows, &later, Instant::ZERO, at(41_000));
+        outcome.flows[0].sender.cwnd()
+    };
+    let (with_silences, without) = (cwnd(1000), cwnd(30));
+    assert!((with_silences / without - 1.0).abs() < 0.01, "{with_silences}, {without}");
 }

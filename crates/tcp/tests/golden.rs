@@ -6,7 +6,7 @@ mod path;
 
 use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Duration, Instant, QueueSize, Registry};
-use path::{Limit, Outcome, dumbbell, hop, run};
+use path::{Limit, Outcome, dumbbell, hop, run, run_with};
 
 /// Kind, lost packets (0 is the SYN), delayed acknowledgements; cwnd/ack at 0.75, 1, 1.5, 2, 3 s; ssthresh, timeouts, resent.
 const TABLE: &str = "
@@ -63,6 +63,32 @@ fn the_golden_table() {
         let counters = sender.counters();
         let seen = [sender.ssthresh() as u64, counters.timeouts, counters.retransmitted];
         assert_eq!(seen.map(|number| number.to_string()), cells[8..11], "{row}: ssthresh, timeouts, resent");
+    }
+}
+
+/// ns-2.35's Agent/TCP/Newreno through the same link: `advance 15` at 0 s, `advance 400` at 0.56 s. The acknowledgement that ends the
+/// recovery leaves nothing in flight. Lost packet, `exit_recovery_fix_`; cwnd/ack at 0.55, 0.75, 1 and 2 s.
+#[test]
+fn exit_recovery_fix_counts_flight_size_and_one() {
+    for (lost, fix, cells) in [
+        ("9", false, "5.2/15 6.099/20 8.808/40 18.12/165"),
+        ("9", true, "2/15 4/17 7.306/32 16.56/142"),
+        ("10", true, "2/15 4/17 7.306/32 16.56/142"),
+        ("11", true, "2/15 4/17 8.143/34 17.41/152"),
+    ] {
+        let mut options = options("newreno", 100);
+        options.rules_mut().exit_recovery_fix = fix;
+        for (millis, cell) in [550, 750, 1000, 2000].into_iter().zip(cells.split(' ')) {
+            let mut link = hop("10Mbps", "50ms", Limit::Ns2(1000));
+            link.lost = [lost.parse().unwrap()].into();
+            let flow = [(options.clone(), Instant::ZERO, 15)];
+            let later = [(0, Instant::from_millis(560), 385)];
+            let outcome = run_with(&[link], &flow, &later, Instant::ZERO, Instant::from_millis(millis));
+            let sender = &outcome.flows[0].sender;
+            let (cwnd, ack) = cell.split_once('/').unwrap();
+            assert_eq!(four_digits(sender.cwnd()), cwnd.parse::<f64>().unwrap(), "{lost}: cwnd at {millis} ms");
+            assert_eq!(sender.acknowledged() - 1, ack.parse::<u64>().unwrap(), "{lost}: ack at {millis} ms");
+        }
     }
 }
 

@@ -3,21 +3,27 @@
 
 mod path;
 
-use headway_tcp::{Pipe, SackBlocks, Segment, Sender, Sink, TcpOptions, VegasRules};
+use headway_tcp::{HalvedWindow, Pipe, Restart, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use path::{dumbbell, run};
 use proptest::prelude::*;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
+const DIALECTS: [Dialect; 4] = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
+
+const HALVED_WINDOWS: [Option<HalvedWindow>; 4] =
+    [None, Some(HalvedWindow::Ssthresh), Some(HalvedWindow::Fractional), Some(HalvedWindow::Whole)];
 
 fn kinds() -> impl Strategy<Value = TcpOptions> {
     let kind = prop::sample::select(TcpOptions::KINDS);
-    (kind, prop::sample::select(&DIALECTS), 2u64..60, any::<bool>(), any::<bool>()).prop_map(
-        |(kind, dialect, window, delayed, timestamps)| {
+    let halved = prop::sample::select(&HALVED_WINDOWS);
+    (kind, prop::sample::select(&DIALECTS), 2u64..60, any::<bool>(), any::<bool>(), halved).prop_map(
+        |(kind, dialect, window, delayed, timestamps, halved)| {
             let mut options = TcpOptions::preset(kind, dialect).unwrap();
-            options.rules_mut().window = QueueSize::Packets(window);
-            options.rules_mut().delayed_ack = delayed.then(|| Duration::from_millis(100));
-            options.rules_mut().timestamps = timestamps;
+            let rules = options.rules_mut();
+            rules.window = QueueSize::Packets(window);
+            rules.delayed_ack = delayed.then(|| Duration::from_millis(100));
+            rules.timestamps = timestamps;
+            rules.halved_window = halved.unwrap_or(rules.halved_window);
             options
         },
     )
@@ -41,16 +47,21 @@ fn segment(is_ack: bool, seq: u64) -> Segment {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever is lost, the rest arrives: every segment once or more, and the sender knows it.
+    /// Whatever is lost or marked, the rest arrives: every segment once or more, and the sender knows it. No sender has data to send but
+    /// neither an open window nor a timer: that is a debug assertion.
     #[test]
     fn a_finite_transfer_ends(
         options in kinds(),
+        marked in prop::collection::btree_set(0u64..400, 0..200),
         segments in 1u64..300,
         limit in 2usize..40,
         lost in prop::collection::btree_set(0u64..400, 0..60),
     ) {
         let mut hops = dumbbell("2Mbps", "10ms", limit);
         hops[0].lost = lost;
+        let mut options = options;
+        options.rules_mut().ecn |= !marked.is_empty();
+        hops[0].marked = marked;
         // Sixty losses in a row back off to the longest timeout each time.
         let until = Instant::from_secs(60 * 130);
         let outcome = run(&hops, &[(options.clone(), Instant::ZERO, segments)], Instant::ZERO, until);
@@ -64,8 +75,8 @@ proptest! {
             counters.sent,
             flow.sink.received_segments() + 1 + flow.sink.duplicates() + outcome.drops.len() as u64
         );
-        // ns-2's Vegas deflates to nothing where it has not reduced since a timeout (ns2.rs, `vegas-window-of-none`).
-        let least = if options.kind() == "tcp-vegas" && options.rules.vegas == VegasRules::Arizona { 0.0 } else { 1.0 };
+        // ns-2's windows may have no floor, but its timer always runs (ns2.rs, `vegas-window-of-none`, `tahoe-window-of-none`).
+        let least = if options.rules.restart_after_idle == Restart::One { 0.0 } else { 1.0 };
         prop_assert!(flow.windows.iter().all(|&(_, cwnd, ssthresh)| cwnd >= least && ssthresh >= 2.0));
     }
 

@@ -2,7 +2,7 @@
 //! segment. Dialect rfc throughout.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-use headway_tcp::{Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_tcp::{HalvedWindow, Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use std::ops::Range;
 
@@ -251,8 +251,8 @@ fn a_timeout_after_ecn_does_not_halve_again() {
     assert_eq!(dialogue.windows(), (1.0, 5.0));
 }
 
-/// RFC 3168 section 6.1.2: a window of one segment cannot shrink; if its echoes go on, the timer backs off instead, and
-/// round-trip samples do not end that.
+/// RFC 3168 section 6.1.2: a window of one segment cannot shrink. After an echo the next segment waits for the retransmission timer; if
+/// the echoes continue, the timer backs off, and round-trip samples do not end that.
 #[test]
 fn ecn_at_a_window_of_one() {
     let mut dialogue = Dialogue::new("tcp-reno", |rules| rules.ecn = true);
@@ -261,11 +261,45 @@ fn ecn_at_a_window_of_one() {
     assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, 2));
     // The first echo only warns, the second belongs to the same window; then each window's echo doubles.
     for (seq, backoff) in [(2, 2), (11, 2), (12, 4), (13, 8)] {
-        dialogue.receive(Segment { ece: true, ..ack(seq) });
+        assert_eq!(dialogue.receive(Segment { ece: true, ..ack(seq) }), [] as [u64; 0], "echo at {seq}");
         assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, backoff), "echo at {seq}");
+        if seq > 2 {
+            assert_eq!(dialogue.time_out(), [seq]);
+        }
     }
-    dialogue.receive(ack(14));
+    assert_eq!(dialogue.receive(ack(14)), [14, 15]);
     assert_eq!(dialogue.sender.backoff(), 1);
+    assert_eq!(dialogue.sender.counters().timeouts, 1, "waiting is no timeout");
+}
+
+/// RFC 3168 section 6.1.2: "the value of the congestion window is bounded below by a value of one MSS", and RFC 9438 section 4.6: one
+/// after ECN-Echo, two after a loss, and ssthresh two after either. Whatever is halved how, no sender ends with a window of none.
+#[test]
+fn a_mark_leaves_one_segment_and_a_loss_two() {
+    for halved_window in [HalvedWindow::Ssthresh, HalvedWindow::Fractional, HalvedWindow::Whole] {
+        for kind in ["tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic"] {
+            let dialogue = |window| {
+                let mut dialogue = Dialogue::new(kind, |rules| {
+                    (rules.ecn, rules.halved_window) = (true, halved_window);
+                    rules.initial_window = QueueSize::Packets(window);
+                });
+                dialogue.receive(Segment { ece: true, ..ack(1) });
+                dialogue
+            };
+            let mut marked = dialogue(2);
+            marked.receive(Segment { ece: true, ..ack(3) });
+            let (cwnd, ssthresh) = marked.windows();
+            assert!((1.0..1.5).contains(&cwnd) && ssthresh == 2.0, "{kind}, {halved_window:?}: {cwnd}");
+            assert_eq!(marked.sent(), [] as [u64; 0]);
+            let mut lost = dialogue(3);
+            for end in 3..6 {
+                lost.sack(1, &[2..end]);
+            }
+            assert_eq!(lost.sender.counters().fast_recoveries, 1);
+            let (cwnd, ssthresh) = lost.windows();
+            assert!((2.0..2.5).contains(&cwnd) && ssthresh == 2.0, "{kind}, {halved_window:?}: {cwnd}");
+        }
+    }
 }
 
 /// Sends `segments` in slow start, each acknowledged by itself, until all is quiet; answers when.

@@ -7,7 +7,7 @@ use headway_tcp::{BandwidthFilter, TcpOptions, VegasRules};
 use headway_units::{Dialect, Instant, Registry};
 use path::{Hop, Limit, Outcome, dumbbell, hop, run};
 
-const DIALECTS: [Dialect; 3] = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
+const DIALECTS: [Dialect; 4] = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux];
 
 fn preset(kind: &str, dialect: Dialect) -> TcpOptions {
     let mut options = TcpOptions::preset(kind, dialect).unwrap();

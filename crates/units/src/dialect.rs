@@ -12,8 +12,12 @@ use std::str::FromStr;
     serde(rename_all = "lowercase")
 )]
 pub enum Dialect {
-    /// The RFCs as written.
+    /// Headway's own choices, version 1. Each difference from [`Dialect::Rfc`] is documented with its evidence, and a
+    /// later version does not change an earlier one. Scenarios may also write `headway`, which is the newest version.
     #[default]
+    #[cfg_attr(feature = "schema", serde(rename = "headway-1", alias = "headway"))]
+    Headway1,
+    /// The RFCs as written.
     Rfc,
     /// ns-2.35, which the papers ran.
     Ns2,
@@ -25,12 +29,13 @@ pub enum Dialect {
 
 /// The text names no dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect \"{0}\"; known are rfc, ns2, ns3, linux")]
+#[error("unknown dialect \"{0}\"; known are headway-1 (or headway), rfc, ns2, ns3, linux")]
 pub struct ParseDialectError(String);
 
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Headway1 => "headway-1",
             Self::Rfc => "rfc",
             Self::Ns2 => "ns2",
             Self::Ns3 => "ns3",
@@ -42,6 +47,7 @@ impl FromStr for Dialect {
     type Err = ParseDialectError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
+            "headway" | "headway-1" => Ok(Self::Headway1),
             "rfc" => Ok(Self::Rfc),
             "ns2" => Ok(Self::Ns2),
             "ns3" => Ok(Self::Ns3),

@@ -23,7 +23,7 @@ impl Ties {
     #[must_use]
     pub const fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => Self::Drawn,
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => Self::Drawn,
             Dialect::Ns2 => Self::Scheduled,
         }
     }

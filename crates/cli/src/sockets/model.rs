@@ -30,7 +30,7 @@ impl Model {
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
         let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
         let trace = options.file().map(read_trace).transpose()?;
-        let header = UdpOptions::preset(Dialect::Rfc).header;
+        let header = UdpOptions::preset(Dialect::default()).header;
         if let Some(largest) = options.largest_write(trace.as_deref())
             && largest.payload(header).count() == 0
         {
@@ -61,7 +61,7 @@ impl Model {
             Backlog::Endless => return backlog(u64::MAX, line),
         }
         // Sizes that count headers count those of UDP and IPv4.
-        let header = UdpOptions::preset(Dialect::Rfc).header;
+        let header = UdpOptions::preset(Dialect::default()).header;
         let payload = vec![0; LONGEST];
         let mut all = Vec::new();
         while !line.is_stopped() {

@@ -211,7 +211,7 @@ impl Options for ConnectionOptions {
             refusals_per_second: 1024,
         };
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 => rfc,
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => rfc,
             // ns-2.35 tcl/lib/ns-default.tcl: initial_rtx_to_, resp_to_.
             Dialect::Ns2 => Self {
                 send_ccids: vec![2, 3],
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn presets_are_right() {
-        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
+        for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
             assert_eq!(ConnectionOptions::preset(dialect).check(), Ok(()), "{dialect}");
         }
     }

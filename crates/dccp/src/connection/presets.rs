@@ -35,7 +35,7 @@ impl ConnectionOptions {
             report_gap: Some(Duration::from_millis(10)),
             tail_ack: Some(Duration::from_millis(50)),
             probe_mtu: true,
-            ..Self::preset(Dialect::Rfc)
+            ..Self::preset(Dialect::default())
         };
         for row in &mut options.controllers {
             row.ack_vectors = true;

@@ -22,8 +22,10 @@ pub struct Options {
 pub enum Counts {
     /// Waiting packets; `limit` of them may wait (Linux pfifo, bfifo).
     Waiting,
-    /// Waiting packets and the one in transmission (Linux netem, whose queue holds it too).
+    /// Waiting packets and the one in transmission.
     WithTransmission,
+    /// All packets on the link: those that wait, are transmitted and propagate (Linux netem).
+    InFlight,
     /// A packet is refused if it would bring the waiting to the limit, so that `limit - 1` may wait (ns-2.35
     /// queue/drop-tail.cc: `length + 1 >= limit_`).
     BelowLimit,
@@ -50,7 +52,18 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        check_limit(self.limit)
+        check_limit(self.limit)?;
+        if self.counts == Counts::InFlight {
+            if matches!(self.limit, QueueSize::Bytes(_)) {
+                let message = "is counted in packets where counts = \"in-flight\": write it like \"1000packets\"";
+                return Err(OptionError::new("limit", message));
+            }
+            if self.drop == Victim::Front {
+                let message = "the arriving packet is dropped where counts = \"in-flight\": leave drop out";
+                return Err(OptionError::new("drop", message));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -93,6 +106,8 @@ impl DropTail {
             // In bytes the packet in transmission is not known here: only its place is counted.
             Counts::WithTransmission => with_it < limit,
             Counts::BelowLimit => with_it < limit,
+            // The link refuses a packet before it is offered to the queue.
+            Counts::InFlight => true,
         }
     }
 }

@@ -11,8 +11,12 @@
 //! at each multiple of Tupdate since time zero, before whatever else happens at that instant, and made up for when a packet comes or goes.
 //!
 //! The RFC leaves the scheduler open. `wrr` is that of the authors' Linux code: L goes first, and each of its bytes that goes while C waits gains C a credit of its weight; once that is
-//! above zero C goes, which costs the rest of one for each byte. An empty queue sets it back. The appendix counts a packet that leaves as one of its queue: Th_len
-//! spares the last of L, and no more. What it says of a check at arrival is not modelled.
+//! above zero C goes, which costs the rest of one for each byte. The credit is reset in favor of L when the link becomes idle (appendix A.1, the list of what the Linux code
+//! adds): when a transmission ends and no packet waits. A queue that is empty only while its last packet is transmitted keeps its credit. The appendix counts a
+//! packet that leaves as one of its queue: Th_len spares the last of L, and no more. What it says of a check at arrival is not modelled.
+//!
+//! **p_CL is bounded by 1.** Appendix A.1 bounds p' only, so that figure 6 line 4 gives up to k. p_CL is a probability (section 2.1), and line 21 of figure 2 sets the
+//! maximum L4S marking probability p_Lmax to 1. An unbounded p_CL would make `recur` add up k - 1 for each packet of an overload, and L would be marked long after it.
 
 use super::{Arrival, Backlog, Decision, Holds, LinkFacts, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
@@ -177,7 +181,7 @@ impl Base {
         self.prevq = curq;
     }
 
-    /// The probability of marks that L is coupled with, from 0 to 1.
+    /// Returns the probability of marks that L is coupled with, bounded by p_Lmax (figure 2 line 21).
     fn p_cl(&self) -> f64 {
         (self.k * self.p).min(1.0)
     }
@@ -230,12 +234,12 @@ impl DualPi2 {
             next_update: Instant::ZERO + t_update,
             options: options.clone(),
         };
-        queue.set_back();
+        queue.reset_credit();
         queue
     }
 
-    /// The credit of an empty queue, in favour of L.
-    fn set_back(&mut self) {
+    /// Resets the credit in favor of L.
+    fn reset_credit(&mut self) {
         self.credit = MTU as f64 * (2.0 * self.options.classic_weight - 1.0);
     }
 
@@ -283,9 +287,6 @@ impl Holds for DualPi2 {
 
     fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         self.update_until(now, pool);
-        if self.waiting().0 == 0 {
-            self.set_back();
-        }
         let is_l4s = pool.slot(packet).is_some_and(|slot| matches!(slot.item.ecn(), Ecn::Ect1 | Ecn::Ce));
         let queue = if is_l4s { &mut self.l } else { &mut self.c };
         queue.list.push(packet, pool);
@@ -298,6 +299,7 @@ impl Holds for DualPi2 {
         loop {
             let (packets, bytes) = self.waiting();
             if packets == 0 {
+                self.reset_credit();
                 return None;
             }
             let is_spared = bytes < self.options.min_backlog.count();
@@ -317,7 +319,8 @@ impl Holds for DualPi2 {
                 (false, queue.recur(f64::max(native, p_cl)))
             } else if is_l {
                 let dropped = queue.recur(p_c);
-                (dropped, !dropped && queue.recur(p_cl))
+                // The recursion of p_CL = 1 adds 1 to a count above 0, marks and takes 1 back: every packet that is not dropped is marked.
+                (dropped, !dropped)
             } else {
                 let chosen = queue.recur(p_c);
                 let dropped = chosen && (!ecn.is_capable() || p_c >= self.base.p_c_max());

@@ -59,6 +59,8 @@ pub struct Options {
     pub drop_batch: u32,
     /// Half of what of the queue with most bytes is dropped then.
     pub drop_half_of: HalfOf,
+    /// Which of several queues with the most bytes loses packets.
+    pub drop_tie: DropTie,
     /// Whether CoDel counts these drops among its own (Linux).
     pub drop_counts: bool,
     /// Whether a queue that alone holds as many packets as the limit drops what comes to it, and nothing from its head (ns-3).
@@ -87,6 +89,16 @@ pub enum HalfOf {
     Packets,
     /// Its bytes (Linux, ns-3).
     Bytes,
+}
+
+/// Which of several queues with the most bytes loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropTie {
+    /// The one with the lowest number, which the hash draws (Linux).
+    LowestNumber,
+    /// The one whose first packet arrived before those of the others (ns-3).
+    Oldest,
 }
 
 /// When a queue has spent its credits.
@@ -144,6 +156,7 @@ impl headway_units::Options for Options {
             tick,
             drop_batch: 64,
             drop_half_of: if linux || ns3 { HalfOf::Bytes } else { HalfOf::Packets },
+            drop_tie: if ns3 { DropTie::Oldest } else { DropTie::LowestNumber },
             drop_counts: linux,
             limit_each: ns3,
             spent_at: SpentAt::Zero,
@@ -199,6 +212,8 @@ struct Flow {
     credits: i64,
     /// Whether it is among the new or the old.
     active: bool,
+    /// How many queues had received a packet before this one received its first.
+    age: Option<u32>,
 }
 
 /// A running FQ-CoDel queue.
@@ -211,6 +226,8 @@ pub struct FqCodel {
     salt: Option<u64>,
     /// None as long as nothing has come.
     flows: Vec<Flow>,
+    /// How many of them have ever received a packet.
+    used: u32,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u64,
@@ -229,6 +246,7 @@ impl FqCodel {
             quantum: options.quantum.count() as i64,
             salt: None,
             flows: Vec::new(),
+            used: 0,
             new: VecDeque::new(),
             old: VecDeque::new(),
             packets: 0,
@@ -245,9 +263,13 @@ impl FqCodel {
 
     /// Makes room at the expense of the queue with most bytes (section 4.1).
     fn drop_batch<T: Item>(&mut self, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
-        // Of several the one with the least number, as in Linux.
         let most = self.flows.iter().map(|flow| flow.queue.bytes()).max().unwrap_or_default();
-        let Some(flow) = self.flows.iter_mut().find(|flow| flow.queue.bytes() == most) else { return };
+        let mut fattest = self.flows.iter_mut().filter(|flow| flow.queue.bytes() == most);
+        let flow = match self.options.drop_tie {
+            DropTie::LowestNumber => fattest.next(),
+            DropTie::Oldest => fattest.min_by_key(|flow| flow.age),
+        };
+        let Some(flow) = flow else { return };
         let (packets, bytes) = flow.queue.waiting();
         let mut dropped = 0;
         loop {
@@ -294,6 +316,10 @@ impl Holds for FqCodel {
         flow.queue.push(packet, pool);
         if !flow.active {
             (flow.active, flow.credits) = (true, self.quantum);
+            if flow.age.is_none() {
+                flow.age = Some(self.used);
+                self.used += 1;
+            }
             self.new.push_back(number);
         }
         if self.packets > self.limit {

@@ -16,11 +16,13 @@
 //! one *byte*) waits; a mark is refused, and the packet dropped, from `mark_limit` on.
 
 mod classes;
+mod mark_limit;
 mod options;
 
 pub use classes::{Class, OnCongestion};
 pub(crate) use classes::{Classes, mark_at_the_head};
-pub use options::{Adaptive, Options, Victim};
+pub use mark_limit::MarkLimit;
+pub use options::{Adaptive, AutomaticBottom, Options, Victim};
 
 use super::{Arrival, Backlog, LinkFacts, Verdict};
 use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
@@ -84,10 +86,10 @@ impl Red {
             max_th,
             w_q: weight(options.queue_weight, ptc, facts.delay),
             ptc,
-            bottom: if options.bottom.value() == 0.0 {
-                f64::min(0.01, 80_000.0 / rate as f64)
-            } else {
-                options.bottom.value()
+            bottom: match (options.bottom.value(), options.automatic_bottom) {
+                (0.0, AutomaticBottom::Window) => f64::min(0.01, 80_000.0 / rate as f64),
+                (0.0, AutomaticBottom::MeanPacket) => f64::min(0.01, 8.0 * mean * 0.1 / rate as f64),
+                (bottom, _) => bottom,
             },
             max_p,
             gentle_slope: (1.0 - max_p) / max_th,
@@ -224,7 +226,7 @@ impl Red {
         }
         self.count = 0;
         self.count_bytes = 0;
-        if self.options.mark_limit.is_some_and(|limit| p_b >= limit.value()) {
+        if self.options.mark_limit.is_some_and(|limit| limit.is_reached_by(p_b)) {
             return Early::Drop;
         }
         match self.classes.of(arrival.dscp) {

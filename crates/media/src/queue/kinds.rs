@@ -81,7 +81,7 @@ impl SendQueueOptions {
     /// SFDPS paper stand for the 16 KiB of TCP's buffer.
     fn of(kind: &Kind, dialect: Dialect) -> Self {
         let limit = kind.limit.unwrap_or(match dialect {
-            Dialect::Rfc | Dialect::Ns3 => 32,
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => 32,
             Dialect::Linux => 5,
             Dialect::Ns2 => 1000,
         });

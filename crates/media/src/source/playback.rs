@@ -22,6 +22,9 @@ pub struct TraceOptions {
     /// Which of its streams are sent. The others' time passes all the same, so that two flows that share a file stay
     /// in step.
     pub streams: Streams,
+    /// From one frame to the next, from 1ns to 1000s, of a trace without times (raw H.264); of others they are in the file.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub frame_interval: Option<Duration>,
     /// How long a frame is of use after the encoder handed it over; absent, for ever.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
@@ -84,14 +87,35 @@ impl TraceOptions {
         }
     }
 
+    /// Returns how many nanoseconds one of the trace's is.
+    fn tick(&self, trace: &Trace) -> u64 {
+        self.frame_interval.filter(|_| !trace.is_timed()).map_or(1, Duration::as_nanos)
+    }
+
+    /// Checks that the times are either in the trace or in the options.
+    fn check_times(&self, trace: &Trace) -> Result<(), OptionError> {
+        let wrong = |message| Err(OptionError::new("frame_interval", message));
+        match (trace.is_timed(), self.frame_interval) {
+            (false, None) => wrong(format!(
+                "the packets of \"{}\" have no times, as those of raw H.264: write frame_interval = \"40ms\" for 25 frames a \
+                 second, or name pts_time and dts_time in ffprobe's -show_entries packet=..",
+                self.file
+            )),
+            (true, Some(_)) => {
+                wrong(format!("the packets of \"{}\" have times of their own: leave frame_interval out", self.file))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn largest_write(&self, trace: &Trace) -> Option<WriteSize> {
         self.chosen(trace).map(|frame| frame.bytes).max().map(WriteSize::Payload)
     }
 
     pub(super) fn writes_within(&self, trace: &Trace, length: Duration) -> u64 {
         let frames = self.chosen(trace).count() as u64;
-        let rounds =
-            if self.looped { (length.as_nanos() / trace.period().as_nanos().max(1)).saturating_add(1) } else { 1 };
+        let period = (trace.period() * self.tick(trace)).as_nanos().max(1);
+        let rounds = if self.looped { (length.as_nanos() / period).saturating_add(1) } else { 1 };
         frames.saturating_mul(rounds)
     }
 }
@@ -104,6 +128,7 @@ impl headway_units::Options for TraceOptions {
             file: String::new(),
             looped: false,
             streams: Streams::All,
+            frame_interval: None,
             lifetime: None,
             audio_priority: 0,
             video_priority: 1,
@@ -118,6 +143,10 @@ impl headway_units::Options for TraceOptions {
         if self.file.is_empty() {
             return Err(OptionError::new("file", "a trace source needs file, a text that ffprobe wrote"));
         }
+        let range = Duration::from_nanos(1)..=Duration::from_secs(1000);
+        if self.frame_interval.is_some_and(|interval| !range.contains(&interval)) {
+            return Err(OptionError::new("frame_interval", "must be from 1ns to 1000s"));
+        }
         check_lifetime(self.lifetime)
     }
 }
@@ -127,6 +156,8 @@ impl headway_units::Options for TraceOptions {
 pub struct Playback {
     trace: Arc<Trace>,
     options: TraceOptions,
+    /// How many nanoseconds one of the trace's is.
+    tick: u64,
     start: Instant,
     stop: Instant,
     /// How often the trace has been played to its end.
@@ -140,6 +171,7 @@ impl Playback {
         let trace = context
             .trace
             .ok_or_else(|| OptionError::new("file", format!("the trace \"{}\" was not read", options.file)))?;
+        options.check_times(&trace)?;
         if options.chosen(&trace).next().is_none() {
             let message = format!("\"{}\" has no such stream: write streams = \"all\"", options.file);
             return Err(OptionError::new("streams", message));
@@ -149,6 +181,7 @@ impl Playback {
             return Err(OptionError::new("loop", message));
         }
         let mut playback = Self {
+            tick: options.tick(&trace),
             trace,
             options: options.clone(),
             start: context.start,
@@ -176,7 +209,7 @@ impl Playback {
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let frame = self.trace.frames().get(self.next)?;
-        let due = self.start + self.trace.period() * self.round + frame.at;
+        let due = self.start + (self.trace.period() * self.round + frame.at) * self.tick;
         (due < self.stop).then_some(due)
     }
 
@@ -296,6 +329,34 @@ mod tests {
         assert_eq!(sent(&mut video), [(0, 9000), (40, 1200), (80, 9000), (120, 1200)]);
         let mut audio = play(&only(Streams::Audio), SMALL, stop).unwrap();
         assert_eq!(sent(&mut audio), [(0, 80), (20, 81), (40, 82), (80, 80), (100, 81), (120, 82)]);
+    }
+
+    /// ffprobe 5.1.9 of raw H.264: no packet has a time. At 25 frames a second one is sent each 40 ms, and the round begins again after the last.
+    #[test]
+    fn raw_h264_needs_an_interval() {
+        let line =
+            |size| format!("packet|codec_type=video|stream_index=0|pts_time=N/A|dts_time=N/A|size={size}|flags=__\n");
+        let raw = [5027, 2089, 1074].map(line).concat();
+        let error = play(&options(|_| {}), &raw, None).unwrap_err();
+        assert_eq!(error.key, "frame_interval");
+        assert!(error.message.contains("write frame_interval = \"40ms\" for 25 frames a second"), "{}", error.message);
+        let paced = |o: &mut TraceOptions| o.frame_interval = Some(Duration::from_millis(40));
+        assert_eq!(sent(&mut play(&options(paced), &raw, None).unwrap()), [(0, 5027), (40, 2089), (80, 1074)]);
+        let looped = options(|o| {
+            paced(o);
+            o.looped = true;
+        });
+        let stop = Some(Instant::from_millis(1_200));
+        let times: Vec<u64> = sent(&mut play(&looped, &raw, stop).unwrap()).iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [0, 40, 80, 120, 160]);
+        assert_eq!(looped.writes_within(&Trace::parse(&raw).unwrap(), Duration::from_millis(240)), 9);
+        let error = play(&options(paced), SMALL, None).unwrap_err();
+        assert!(
+            error.key == "frame_interval" && error.message.contains("have times of their own"),
+            "{}",
+            error.message
+        );
+        assert_eq!(options(|o| o.frame_interval = Some(Duration::ZERO)).check().unwrap_err().key, "frame_interval");
     }
 
     #[test]

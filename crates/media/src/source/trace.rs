@@ -6,12 +6,16 @@
 //! ```
 //! One line a packet (an encoded frame), `packet|key=value|key=value..`, keys in any order, unknown keys ignored; blank
 //! lines and lines that start with `#` are comments. Needed are `codec_type`, `size` and one of `dts_time` and
-//! `pts_time`; `N/A` is as good as absent.
+//! `pts_time`; `N/A` is as good as absent. A text in which no packet has a time (raw H.264) is a trace without times.
 //!
 //! **When a frame is sent.** Files hold decode order and two times: presentation (pts, when the frame was captured) and
 //! decoding (dts, evenly spaced, never after pts). A live encoder emits in decode order, and no frame before it was
 //! captured. The earliest schedule with the file's spacing is therefore dts + max(pts - dts), the maximum over the
 //! stream; without B-frames that is pts itself.
+//!
+//! **A missing dts.** Matroska stores no dts, and ffprobe cannot derive the first ones of a stream with B-frames. Decoding
+//! times are the presentation times in rising order, earlier by a constant. So the n-th packet of a stream gets the n-th
+//! smallest pts, moved by what the next packet with a dts says.
 //!
 //! **What a frame is.** A video packet flagged `K` is an I-frame. Another one is a B-frame if it is presented before a
 //! frame that was decoded earlier, else a P-frame. Without `flags` it is video of no particular type. Intra pictures that
@@ -27,6 +31,7 @@ use std::str::FromStr;
 pub struct Trace {
     frames: Vec<Frame>,
     period: Duration,
+    is_timed: bool,
 }
 
 /// One encoded frame.
@@ -65,6 +70,12 @@ pub enum TraceProblem {
     /// A packet without something that it needs.
     #[error("the packet has no {0}: name it in ffprobe's -show_entries packet=..")]
     Missing(&'static str),
+    /// A packet without a time in a file whose others have one.
+    #[error(
+        "the packet has neither dts_time nor pts_time, and others have: copy the recording to a file that gives each frame \
+         its time (ffmpeg -i FILE -c copy FILE.mp4), and print that"
+    )]
+    Untimed,
     /// A value that is not what its key says.
     #[error("{key}={value:.40} is not {expected}")]
     Wrong {
@@ -81,9 +92,24 @@ pub enum TraceProblem {
 struct Packet {
     stream: (MediaKind, u32),
     kind: MediaKind,
-    /// ns; either may lie before zero.
-    dts: i64,
+    times: Times,
     size: Bytes,
+    /// Counted from 1.
+    line: u64,
+}
+
+/// When a packet is presented and decoded, as far as that is written, in ns; either may lie before zero.
+#[derive(Clone, Copy)]
+struct Times {
+    pts: Option<i64>,
+    dts: Option<i64>,
+}
+
+impl Times {
+    /// Returns the one that is written if only one is.
+    fn presentation(self) -> Option<i64> {
+        self.pts.or(self.dts)
+    }
 }
 
 /// What the packets of one stream have in common.
@@ -91,9 +117,42 @@ struct Packet {
 struct Stream {
     /// The latest presentation so far.
     latest_pts: Option<i64>,
-    /// max(pts - dts), ns: how long the encoder holds frames back to reorder them.
-    reordering: i64,
+    /// Its packets, in order.
+    times: Vec<Times>,
 }
+
+impl Stream {
+    /// Returns when each packet is sent, in ns: dts + max(pts - dts).
+    fn sending(&self) -> impl Iterator<Item = i64> + use<> {
+        let decoding = self.decoding();
+        let presented = self.times.iter().map(|times| times.presentation().unwrap_or_default());
+        let reordering = decoding.iter().zip(presented).map(|(dts, pts)| pts - dts).max().unwrap_or_default().max(0);
+        decoding.into_iter().map(move |dts| dts + reordering)
+    }
+
+    /// Returns each packet's dts, derived where none is written.
+    fn decoding(&self) -> Vec<i64> {
+        if let Some(all) = self.times.iter().map(|times| times.dts).collect() {
+            return all;
+        }
+        let mut presented: Vec<i64> = self.times.iter().filter_map(|times| times.presentation()).collect();
+        presented.sort_unstable();
+        let shift_of = |(times, sorted): (&Times, &i64)| times.dts.map(|dts| sorted - dts);
+        // Behind the last packet with a dts its own shift holds; without any, the first packet is decoded when it is presented.
+        let mut shift = self.times.iter().zip(&presented).rev().find_map(shift_of).unwrap_or_default();
+        let mut all = Vec::with_capacity(presented.len());
+        for (times, sorted) in self.times.iter().zip(&presented).rev() {
+            shift = shift_of((times, sorted)).unwrap_or(shift);
+            let latest = LATEST.as_nanos() as i64;
+            all.push((sorted - shift).clamp(-latest, latest));
+        }
+        all.reverse();
+        all
+    }
+}
+
+/// 63 years, so that clocks which count from 1970 fit, and no sum of four times overflows.
+const LATEST: Duration = Duration::from_secs(2_000_000_000);
 
 impl Trace {
     /// The longest text that is read, 64 MiB: some eight hours of a conference.
@@ -102,8 +161,8 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// At the first line that is neither a comment nor a packet with what it needs; if there is no frame at all; if the
-    /// text is too long.
+    /// At the first line that is neither a comment nor a packet with what it needs; at the first packet without a time, if
+    /// others have one; if there is no frame at all; if the text is too long.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let length = Bytes::new(text.len() as u64);
         if length > Self::LARGEST_TEXT {
@@ -116,29 +175,46 @@ impl Trace {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let packet = packet(line, &mut streams).map_err(|problem| TraceError { line: Some(number), problem })?;
-            // An encoder that skipped a frame had nothing to send.
-            if packet.size.count() > 0 {
-                packets.push(packet);
-            }
+            packets.push(
+                packet(line, number, &mut streams).map_err(|problem| TraceError { line: Some(number), problem })?,
+            );
         }
-        Self::schedule(&packets, &streams).ok_or(TraceError { line: None, problem: TraceProblem::Empty })
+        let untimed = |packet: &&Packet| packet.times.presentation().is_none();
+        let is_timed = !packets.iter().all(|packet| untimed(&packet));
+        if let Some(packet) = packets.iter().find(untimed).filter(|_| is_timed) {
+            return Err(TraceError { line: Some(packet.line), problem: TraceProblem::Untimed });
+        }
+        Self::schedule(&packets, &streams, is_timed).ok_or(TraceError { line: None, problem: TraceProblem::Empty })
     }
 
-    fn schedule(packets: &[Packet], streams: &BTreeMap<(MediaKind, u32), Stream>) -> Option<Self> {
-        let sent = |packet: &Packet| packet.dts + streams.get(&packet.stream).map_or(0, |stream| stream.reordering);
-        let origin = packets.iter().map(sent).min()?;
-        let mut frames = Vec::with_capacity(packets.len());
+    fn schedule(packets: &[Packet], streams: &BTreeMap<(MediaKind, u32), Stream>, is_timed: bool) -> Option<Self> {
+        let mut sending: BTreeMap<_, _> = streams.iter().map(|(name, stream)| (*name, stream.sending())).collect();
+        let mut sent = Vec::with_capacity(packets.len());
+        for (packet, number) in packets.iter().zip(0..) {
+            let at = if is_timed { sending.get_mut(&packet.stream)?.next()? } else { number };
+            // An encoder that skipped a frame had nothing to send.
+            if packet.size.count() > 0 {
+                sent.push((packet, at));
+            }
+        }
+        let origin = sent.iter().map(|(_, at)| *at).min()?;
+        let mut frames = Vec::with_capacity(sent.len());
         let mut spans: BTreeMap<(MediaKind, u32), Span> = BTreeMap::new();
-        for packet in packets {
-            let at = Duration::from_nanos(sent(packet).abs_diff(origin));
+        for (packet, at) in sent {
+            let at = Duration::from_nanos(at.abs_diff(origin));
             spans.entry(packet.stream).or_insert_with(|| Span::starting(at)).add(at);
             frames.push(Frame { at, bytes: packet.size, kind: packet.kind });
         }
         // Stable: frames of one instant keep the file's order.
         frames.sort_by_key(|frame| frame.at);
         let period = spans.values().map(Span::end).max().unwrap_or_default();
-        Some(Self { frames, period })
+        Some(Self { frames, period, is_timed })
+    }
+
+    /// Returns whether its packets have times. If not, [`Frame::at`] and [`period`](Self::period) count one frame as a nanosecond.
+    #[must_use]
+    pub const fn is_timed(&self) -> bool {
+        self.is_timed
     }
 
     /// Every frame, in sending order; never empty. The first is at zero.
@@ -181,7 +257,11 @@ impl Span {
     }
 }
 
-fn packet(line: &str, streams: &mut BTreeMap<(MediaKind, u32), Stream>) -> Result<Packet, TraceProblem> {
+fn packet(
+    line: &str,
+    number_of_line: u64,
+    streams: &mut BTreeMap<(MediaKind, u32), Stream>,
+) -> Result<Packet, TraceProblem> {
     let Some(fields) = line.strip_prefix("packet|") else {
         return Err(TraceProblem::NotAPacket(line.chars().take(40).collect()));
     };
@@ -200,22 +280,22 @@ fn packet(line: &str, streams: &mut BTreeMap<(MediaKind, u32), Stream>) -> Resul
     }
     let media = media.ok_or(TraceProblem::Missing("codec_type"))?;
     let size = Bytes::new(size.ok_or(TraceProblem::Missing("size"))?);
-    let dts = dts.or(pts).ok_or(TraceProblem::Missing("dts_time or pts_time"))?;
-    let pts = pts.unwrap_or(dts);
+    let times = Times { pts, dts };
     if size > LARGEST_WRITE {
         return Err(wrong("size", &size.count().to_string(), "at most 16777216 bytes"));
     }
     let stream = streams.entry((media, index)).or_default();
-    stream.reordering = stream.reordering.max(pts - dts);
-    let reordered = stream.latest_pts.is_some_and(|latest| pts < latest);
-    stream.latest_pts = stream.latest_pts.max(Some(pts));
+    stream.times.push(times);
+    let presentation = times.presentation();
+    let reordered = presentation.is_some() && presentation < stream.latest_pts;
+    stream.latest_pts = stream.latest_pts.max(presentation);
     let kind = match (media, flags) {
         (MediaKind::Video, Some(flags)) if flags.contains('K') => MediaKind::VideoI,
         (MediaKind::Video, Some(_)) if reordered => MediaKind::VideoB,
         (MediaKind::Video, Some(_)) => MediaKind::VideoP,
         (media, _) => media,
     };
-    Ok(Packet { stream: (media, index), kind, dts, size })
+    Ok(Packet { stream: (media, index), kind, times, size, line: number_of_line })
 }
 
 fn codec_type(value: &str) -> Result<MediaKind, TraceProblem> {
@@ -233,8 +313,6 @@ fn number<N: FromStr>(key: &'static str, value: &str, expected: &'static str) ->
 
 /// Seconds as ns; `None` if ffprobe knew none.
 fn time(key: &'static str, value: &str) -> Result<Option<i64>, TraceProblem> {
-    /// 63 years, so that clocks which count from 1970 fit, and no sum of four times overflows.
-    const LATEST: Duration = Duration::from_secs(2_000_000_000);
     if value == "N/A" {
         return Ok(None);
     }

@@ -45,6 +45,14 @@ mod tests {
         Counts { came, lost }
     }
 
+    /// Older packets weigh less, received and lost ones alike: of 100 and 10 a quarter is 25 and 2.5.
+    #[test]
+    fn fading_keeps_the_rate() {
+        let mut faded = counts(100.0, 10.0);
+        faded.fade(0.25);
+        assert_eq!((faded.came, faded.lost), (25.0, 2.5));
+    }
+
     /// 1 % everywhere explains what there is. Where the base has lost nothing, all losses count. 100 where the base
     /// makes 10, with chance 10 + 3 sqrt(10 + 100/10) = 23.4: more than half is beyond it, and all count. 30: 2 (1 - 23.4/30) = 0.44 of them.
     #[test]

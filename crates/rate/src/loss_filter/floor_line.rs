@@ -97,3 +97,92 @@ fn turn(a: Point, b: Point, c: Point) -> i128 {
     let (ab, ac) = (less(b), less(c));
     ab.0 * ac.1 - ab.1 * ac.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::seen;
+    use super::*;
+
+    /// Packets each 100 ms for this many seconds, whose delays in us a function of the time in us gives, and what `each` makes of the line after them.
+    fn fed<T>(seconds: u64, delay: impl Fn(u64) -> u64, mut each: impl FnMut(u64, f64, &FloorLine) -> T) -> Vec<T> {
+        let mut line = FloorLine::default();
+        let packets = (0..seconds * 10).map(|number| (number, 100_000 * number));
+        let packet = |(number, came): (u64, u64)| {
+            // The sender's clock is ahead by nothing: what went is never before time zero.
+            let came = came + 1_000_000_000;
+            let above = line.add(&seen(number, came - delay(came - 1_000_000_000), came));
+            each(came - 1_000_000_000, above, &line)
+        };
+        packets.map(packet).collect()
+    }
+
+    /// The slope in parts per million after this many seconds.
+    fn ppm(seconds: u64, delay: impl Fn(u64) -> u64) -> f64 {
+        fed(seconds, delay, |_, _, line| line.slope() * 1e6).pop().unwrap()
+    }
+
+    fn is_near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 0.1
+    }
+
+    /// A clock that gains 50 ppm: the line is level until eight stretches of half a second are over, and then it has the slope.
+    #[test]
+    fn eight_stretches_tell_a_slope() {
+        let slopes = fed(5, |t| 100_000 + t / 20_000, |t, _, line| (t, line.slope() * 1e6));
+        for (t, slope) in slopes {
+            assert!(is_near(slope, if t < 4_000_000 { 0.0 } else { 50.0 }), "{t}: {slope}");
+        }
+    }
+
+    /// RFC 5905 section 7.2, MAXFREQ: no clock is off by more than 500 ppm, in either direction. Within that, both signs are told.
+    #[test]
+    fn a_slope_is_a_clocks_up_to_500_ppm() {
+        for gains in [0, 40, 100, 400, 500, 600, 5000] {
+            let expected = gains.min(500) as f64;
+            let rises = ppm(20, |t| 100_000 + t * gains / 1_000_000);
+            let falls = ppm(20, |t| 300_000 - t * gains / 1_000_000);
+            assert!(is_near(rises, expected) && is_near(falls, -expected), "{gains}: {rises} {falls}");
+        }
+    }
+
+    /// Moon, Skelly and Towsley: queues only add. Delays of up to 20 ms over the line leave its slope, and are what is above it.
+    #[test]
+    fn queues_do_not_tilt_the_line() {
+        let queue = |t: u64| 200 * ((t / 100_000) % 101);
+        let seen = fed(60, |t| 100_000 + t / 10_000 + queue(t), |t, above, line| (t, above, line.slope() * 1e6));
+        for (t, above, slope) in seen.into_iter().filter(|(t, ..)| *t > 30_000_000) {
+            assert!(is_near(slope, 100.0), "{t}: {slope}");
+            // Within what the clocks gain in a stretch, rounded to a microsecond.
+            assert!((above - 1000.0 * queue(t) as f64).abs() < 2000.0, "{t}: {above}");
+        }
+    }
+
+    /// Where the slope changes, the line is the edge over the mean time: that of the longer part.
+    #[test]
+    fn the_edge_over_the_mean_time_is_the_line() {
+        let kink = |at: u64| move |t: u64| 100_000 + t.abs_diff(at) / 10_000;
+        for (at, expected) in [(2_000_000, 100.0), (10_000_000, -100.0)] {
+            let found = ppm(12, kink(at));
+            assert!(is_near(found, expected), "{at}: {found}");
+        }
+    }
+
+    /// Stretches are kept for a minute. A clock that gained 100 ppm until then and nothing after is level once the last stretch of that time, which
+    /// began at 59.5 s, is the 121st before.
+    #[test]
+    fn what_is_older_than_120_stretches_is_forgotten() {
+        for (t, slope) in fed(121, |t| 100_000 + t.min(60_000_000) / 10_000, |t, _, line| (t, line.slope())) {
+            if (61_000_000..121_000_000).contains(&t) {
+                assert_eq!(slope > 0.0, t < 120_000_000, "{t}: {slope}");
+            }
+        }
+    }
+
+    /// What is below the line is the floor from then on: 5, 5.2, 4.9 and 5 ms.
+    #[test]
+    fn a_shorter_delay_is_the_floor() {
+        let delays = [5000, 5200, 4900, 5000];
+        let above = fed(1, |t| delays.get((t / 100_000) as usize).copied().unwrap_or(4900), |_, above, _| above);
+        assert_eq!(above[..5], [0.0, 200_000.0, 0.0, 100_000.0, 0.0]);
+    }
+}

@@ -90,6 +90,30 @@ mod tests {
         part
     }
 
+    /// Fewer than 64 slower packets say nothing. Slower packets without a loss explain none: all losses of the faster ones count.
+    #[test]
+    fn sixty_four_slower_packets_tell_something() {
+        for (slower, part) in [(63.0, 0.0), (64.0, 1.0), (65.0, 1.0)] {
+            let mut paces = Paces { gap_ns: 2_000_000, ..Paces::default() };
+            paces.classes[class(20_000_000)].came = slower;
+            paces.classes[class(2_000_000)].came = 100.0;
+            assert_eq!(paces.lose(), part, "{slower}");
+        }
+    }
+
+    /// A class remembers 4096 packets: with the next it holds half of them, and half of their losses.
+    #[test]
+    fn a_pace_forgets_by_half() {
+        let mut paces = Paces::default();
+        for number in 0..=4096 {
+            let held = paces.classes[0].came;
+            assert_eq!(held, number as f64);
+            paces.classes[0].lost = 8.0;
+            paces.add(&seen(number, 0, 0));
+        }
+        assert_eq!((paces.classes[0].came, paces.classes[0].lost), (2048.5, 4.0));
+    }
+
     #[test]
     fn losses_that_grow_with_the_rate_count() {
         assert_eq!(faster(2), 0.0);

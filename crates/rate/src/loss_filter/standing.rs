@@ -72,6 +72,25 @@ mod tests {
         assert!((half - 0.5).abs() < 1e-9, "{half}");
     }
 
+    /// A thousand packets at 20 and 60 ms by turns (v = 1/2) fade to the weight of 250, and 250 at 40 ms follow: half of the variance is left,
+    /// v = 1/2 sqrt(1/2) = 0.3536, and (0.5 - 0.3536) / 0.2 = 0.7322.
+    #[test]
+    fn old_packets_weigh_less_and_are_no_other_queue() {
+        let mut standing = Standing::default();
+        (0..1000).for_each(|n| standing.add(Duration::from_millis(20 + 40 * (n % 2))));
+        assert_eq!(standing.part(), 0.0);
+        standing.fade(0.25);
+        assert_eq!(standing.part(), 0.0);
+        (0..250).for_each(|_| standing.add(Duration::from_millis(40)));
+        let part = standing.part();
+        assert!((part - 0.732_233).abs() < 1e-6, "{part}");
+        // Fading by itself changes no mean and no deviation.
+        for keep in [0.5, 255.0 / 256.0] {
+            standing.fade(keep);
+            assert!((standing.part() - part).abs() < 1e-9, "{keep}: {}", standing.part());
+        }
+    }
+
     /// No queue at all does not stand.
     #[test]
     fn where_nothing_waits_nothing_stands() {

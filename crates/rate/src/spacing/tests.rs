@@ -100,6 +100,56 @@ fn psp_2_2_blames_the_decision_in_force() {
     near(&found, &[50.0, 100.0, 200.0, 190.0, 180.0, 170.0, 180.0, 360.0, 350.0]);
 }
 
+/// A report of losses, or of none, of packets around this number.
+fn report(congested: bool, middle: u64, next: u64) -> Told {
+    Told { congested, middle, next, may_shorten: true, rtt_s: RTT_S, tx_s: TX_S }
+}
+
+/// Section 2.2: a decision counts from the first packet that goes by it. A loss before that packet is of the time before the reaction, and is passed
+/// over; the loss of that packet is a new one, and doubles.
+#[test]
+fn psp_2_2_a_reaction_begins_with_its_first_packet() {
+    for (middle, gap_us) in [(0, 50.0), (99, 50.0), (100, 100.0), (101, 100.0)] {
+        let mut rule = Rule::new(&options(Damping::InForce, Shorten::Step));
+        rule.on_report(&report(true, 50, 100));
+        rule.on_report(&report(true, middle, 200));
+        near(&[rule.gap_s() * 1e6], &[gap_us]);
+    }
+}
+
+/// Section 2.2: "if loss follows a deliberate decrease, return to the previous ps". Numbers 200 and later go by the first shortening, from 50 to 40 us,
+/// 300 and later by the second, to 30 us. A loss restores the gap before the shortening by which the packet went; one of
+/// before both doubles the gap.
+#[test]
+fn psp_2_2_a_shortening_begins_with_its_first_packet() {
+    for (middle, gap_us) in [(199, 60.0), (200, 50.0), (299, 50.0), (300, 40.0), (301, 40.0)] {
+        let options = SpacingOptions { step: Duration::from_micros(10), ..options(Damping::InForce, Shorten::Step) };
+        let mut rule = Rule::new(&options);
+        rule.on_report(&report(true, 50, 100));
+        rule.on_report(&report(false, 150, 200));
+        rule.on_report(&report(false, 150, 300));
+        near(&[rule.gap_s() * 1e6], &[30.0]);
+        rule.on_report(&report(true, middle, 400));
+        near(&[rule.gap_s() * 1e6], &[gap_us]);
+    }
+}
+
+/// The same for packets that went by a decision which is no longer remembered. From 50 us the gap is shortened by 0.1 us 70 times, and 64 decisions are
+/// kept: the oldest is the seventh shortening, from 49.4 us on, number 800 the first that went by it. A loss before that is no fault of it: 43 us are
+/// doubled.
+#[test]
+fn psp_2_2_a_forgotten_decision_is_not_blamed() {
+    for (middle, gap_us) in [(150, 86.0), (799, 86.0), (800, 49.4), (899, 49.4), (900, 49.3)] {
+        let options = SpacingOptions { step: Duration::from_nanos(100), ..options(Damping::InForce, Shorten::Step) };
+        let mut rule = Rule::new(&options);
+        rule.on_report(&report(true, 0, 100));
+        (1..=70).for_each(|n| rule.on_report(&report(false, 150, 100 + 100 * n)));
+        near(&[rule.gap_s() * 1e6], &[43.0]);
+        rule.on_report(&report(true, middle, 7200));
+        near(&[rule.gap_s() * 1e6], &[gap_us]);
+    }
+}
+
 fn context() -> SenderContext {
     let mut context = SenderContext::new(Instant::ZERO, Bytes::new(1460), Random::new(1, "spacing"));
     context.header = Bytes::new(40);

@@ -121,7 +121,7 @@ pub enum AckRatioRule {
 impl Options for TcpLikeOptions {
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn presets_are_in_range() {
-        for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
+        for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
             let options = TcpLikeOptions::preset(dialect);
             options.check().unwrap();
             let text = serde_json::to_string(&options).unwrap();

@@ -384,7 +384,7 @@ pub enum Paced {
 impl Options for TfrcOptions {
     fn preset(dialect: Dialect) -> Self {
         match dialect {
-            Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => Self::rfc(),
             Dialect::Ns2 => Self::ns2(),
             Dialect::Linux => Self::linux(),
         }

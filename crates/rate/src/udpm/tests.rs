@@ -278,6 +278,39 @@ fn reordering() {
     assert_eq!(bench.said, [1, 2, 1, 0]);
 }
 
+/// A late packet fills a hole of its own round alone. Of a later round the hole has been counted: in mm-app.cc `lost` is set to 0 when a round ends.
+/// Paper section 2.2: "every packet loss for each RTT" halves, whatever arrives late from before.
+#[test]
+fn a_late_packet_of_an_earlier_round_hides_no_loss() {
+    for (late, said) in [(5, [1, 2, 1, 0]), (6, [1, 2, 1, 0]), (8, [1, 2, 1, 2])] {
+        let mut bench = Bench::new(&options());
+        bench.comes();
+        for (round, numbers) in [&[1, 2, 3, 4][..], &[7], &[9, late]].into_iter().enumerate() {
+            numbers.iter().for_each(|number| bench.packet(*number, Ecn::NotEct));
+            assert_eq!(bench.said.len(), round + 1);
+            bench.round_ends();
+        }
+        // Numbers 5 and 6 were lost in the second round, and number 8 in the third.
+        assert_eq!(bench.said, said, "{late}");
+    }
+}
+
+/// RFC 4340 section 7.7: of numbers 1 and 2, which are missing, the NDP Count of 3 takes one for a packet without data. That one fills no hole when it
+/// arrives late; the other does.
+#[test]
+fn a_late_packet_without_data_fills_no_hole() {
+    for (size, said) in [(None, [1, 0]), (Some(Bytes::new(1000)), [1, 2])] {
+        let mut bench = Bench::new(&options());
+        bench.comes();
+        let mut packet = Received::new(3, Some(Bytes::new(1000)));
+        packet.ndp_count = Some(1);
+        bench.receiver.on_packet(bench.now, &packet);
+        bench.receiver.on_packet(bench.now, &Received::new(2, size));
+        bench.round_ends();
+        assert_eq!(bench.said, said, "{size:?}");
+    }
+}
+
 /// RFC 4340 section 7.7: missing packets that carried no data of the application are no loss of it.
 #[test]
 fn packets_without_data_are_no_losses() {

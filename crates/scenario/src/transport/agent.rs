@@ -34,7 +34,7 @@ impl headway_units::Options for AgentOptions {
     /// those of an Ack with Elapsed Time, Receive Rate and Loss Event Rate.
     fn preset(dialect: Dialect) -> Self {
         let (datagram, header, feedback) = match dialect {
-            Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => (1500, 36, 60),
+            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => (1500, 36, 60),
             Dialect::Ns2 => (1032, 32, 40),
         };
         Self {

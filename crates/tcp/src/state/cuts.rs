@@ -14,16 +14,28 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Reduces ssthresh and returns what the window may come down to.
+    /// Returns the least window that a reduction leaves, in segments: two after a loss (RFC 9438 section 4.6), one or two after a mark.
+    /// ns-2 has none, but its timer runs without anything in flight and reopens the window.
+    pub(crate) fn least_window(&self, cut: Cut) -> f64 {
+        match (self.rules.restart_after_idle, cut) {
+            (Restart::One, _) => 0.0,
+            (_, Cut::Ecn) => f64::from(self.rules.ecn_least_window),
+            _ => 2.0,
+        }
+    }
+
+    /// Reduces ssthresh and returns the window that the reduction leaves.
     fn reduce(&mut self, cut: Cut) -> f64 {
         let base = self.halving_base();
         let reduced = self.growth.decrease(cut, self.window.cwnd, base);
         self.window.ssthresh = reduced.floor().max(2.0);
-        match self.rules.halved_window {
-            HalvedWindow::Ssthresh => self.window.ssthresh,
+        let least = self.least_window(cut);
+        let left = match self.rules.halved_window {
+            HalvedWindow::Ssthresh if least == 0.0 => self.window.ssthresh,
+            HalvedWindow::Ssthresh | HalvedWindow::Whole => reduced.floor(),
             HalvedWindow::Fractional => reduced,
-            HalvedWindow::Whole => reduced.floor(),
-        }
+        };
+        left.max(least)
     }
 
     /// Halves ssthresh and cwnd.
@@ -68,10 +80,13 @@ impl<G: Growth> State<G> {
             }
             let before = self.window.cwnd;
             self.halve(Cut::Ecn);
-            if self.rules.halved_window == HalvedWindow::Ssthresh {
-                // The least ssthresh is two segments, a window may be one.
+            let least = self.least_window(Cut::Ecn);
+            if least > 0.0 || self.rules.halved_window == HalvedWindow::Ssthresh {
+                // No least window raises a window.
                 self.window.cwnd = self.window.cwnd.min(before);
             }
+            // A window of one cannot shrink: the next segment waits for the timer (RFC 3168 section 6.1.2).
+            self.waits_for_timer = before <= 1.0 && least == 1.0;
             self.counters.ecn_reductions += 1;
         }
     }
@@ -79,6 +94,7 @@ impl<G: Growth> State<G> {
     /// The retransmission timer ran out (RFC 6298 steps 5.4 to 5.6).
     pub(crate) fn time_out(&mut self) {
         self.window.cwnd = self.window.cwnd.max(1.0);
+        self.waits_for_timer = false;
         if self.una == self.max {
             // Nothing in flight: the window is stale, the estimate is not. The timer needs no second expiry.
             self.recover = self.max;

@@ -78,6 +78,8 @@ pub(crate) struct State<G> {
     syn_lost: bool,
     ecn_agreed: bool,
     ecn_backoff: bool,
+    /// An ECN-Echo found a window of one segment: the next segment waits for the retransmission timer.
+    pub(crate) waits_for_timer: bool,
 }
 
 impl<G: Growth> State<G> {
@@ -116,6 +118,7 @@ impl<G: Growth> State<G> {
             syn_lost: false,
             ecn_agreed: false,
             ecn_backoff: false,
+            waits_for_timer: false,
         }
     }
 
@@ -184,6 +187,7 @@ impl<G: Growth> State<G> {
 
     /// Starts a fast retransmit: everything sent up to now belongs to this loss event.
     pub(crate) fn begin_recovery(&mut self) {
+        self.waits_for_timer = false;
         self.recover = self.max;
         self.counters.fast_recoveries += 1;
         self.restart_timer();
@@ -203,7 +207,7 @@ impl<G: Growth> State<G> {
     }
     /// After an acknowledgement of new data (RFC 6298 steps 5.2 and 5.3).
     pub(crate) fn renew_timer(&mut self) {
-        if self.una < self.max || self.rules.restart_after_idle == Restart::One {
+        if self.una < self.max || self.waits_for_timer || self.rules.restart_after_idle == Restart::One {
             self.restart_timer();
         } else {
             self.retransmit_at = Instant::FAR_FUTURE;
@@ -290,10 +294,14 @@ impl<G: Growth> State<G> {
         } else if let Some(segments) = counted.filter(|_| filled && !(self.ecn_agreed && ack.ece)) {
             self.growth.grow(&mut self.window, Acked { segments, ..acked });
         } else {
+            if !filled {
+                self.growth.application_limited(acked.now);
+            }
             self.growth.hold(acked);
         }
         if !ack.ece {
             self.ecn_backoff = false;
+            self.waits_for_timer = false;
         } else if !ack.cwr {
             self.ecn_agreed = self.rules.ecn;
         }
@@ -324,6 +332,10 @@ impl<G: Growth> State<G> {
     pub(crate) fn recovered(&mut self) {
         self.growth.recovered(&mut self.window);
     }
+    /// Notifies the growth that a part of the window is unused.
+    pub(crate) fn application_limited(&mut self) {
+        self.growth.application_limited(self.now);
+    }
     /// Tells the growth of a partial acknowledgement.
     pub(crate) fn hold(&mut self, acked: Acked) {
         self.growth.hold(acked);
@@ -341,6 +353,11 @@ impl<G: Growth> State<G> {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let next = self.retransmit_at.min(self.release_at);
         (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// Whether there is data to send but neither an open window nor a timer that could open one.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.opened && self.una < self.end && self.poll_timeout().is_none()
     }
 
     /// Whether the random delay before a release is over; starts it if there is something to delay.

@@ -313,3 +313,6 @@ impl Tin {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,3 +86,59 @@ fn four_packets_are_no_queue() {
     };
     assert_eq!((passes(48), passes(49)), (true, false));
 }
+
+/// Each bound of `sch_cake.c` at the bound itself. `cobalt_should_drop`: `over_target = sojourn > p->target && sojourn > p->mtu_time * 4`.
+#[test]
+fn a_wait_is_over_only_above_both_bounds() {
+    for (mtu_time, waited, over) in [
+        (0, 5_000_000, false),
+        (0, 5_000_001, true),
+        (1_000_000, 5_000_001, true),
+        (12_000_000, 48_000_000, false),
+        (12_000_000, 48_000_001, true),
+    ] {
+        let mut control = Control::new(true);
+        let law = Law { mtu_time, ..LAW };
+        control.decide(&law, Instant::from_secs(1), Duration::from_nanos(waited), false, &mut Random::new(1, "any"));
+        assert_eq!((control.dropping, control.count), (over, u32::from(over)), "{mtu_time} {waited}");
+    }
+}
+
+/// `drop_due = vars->count && ktime_to_ns(schedule) >= 0`, `schedule = now - drop_next`: due at `drop_next` itself.
+#[test]
+fn a_drop_is_due_when_it_was_planned() {
+    let next = 2_000_000_000;
+    for (now, fate) in [(next - 1, Fate::Passes), (next, Fate::Dropped), (next + 1, Fate::Dropped)] {
+        let mut control = Control { count: 1, dropping: true, next, ..Control::new(true) };
+        let mut random = Random::new(1, "any");
+        let found = control.decide(&LAW, Instant::from_nanos(now), Duration::from_millis(10), false, &mut random);
+        assert_eq!(found, fate, "{now}");
+    }
+}
+
+/// `ktime_to_ns(ktime_sub(now, vars->blue_timer)) > p->target`: not at the target itself, for steps up and down.
+#[test]
+fn blue_changes_after_more_than_a_target() {
+    for (later, changes) in [(4_999_999, false), (5_000_000, false), (5_000_001, true)] {
+        let begin = 1_000_000_000;
+        let mut control = Control::new(true);
+        for now in [begin, begin + later] {
+            control.overflowed(&LAW, Instant::from_nanos(now));
+        }
+        assert_eq!(control.p_drop, if changes { 2 << 24 } else { 1 << 24 }, "{later}");
+        control.blue_since = Some(begin);
+        let before = control.p_drop;
+        control.found_empty(&LAW, Instant::from_nanos(begin + later));
+        assert_eq!(before - control.p_drop, if changes { 1 << 20 } else { 0 }, "{later}");
+    }
+}
+
+/// `cake_dequeue` keeps an empty queue that has `p_drop`, `count` or `ktime_before(now, drop_next)`.
+#[test]
+fn an_empty_queue_rests_when_nothing_is_left_of_it() {
+    let next = 2_000_000_000;
+    let rest = Control { next, ..Control::new(true) };
+    let at_rest = |control: Control, now| control.is_at_rest(Instant::from_nanos(now));
+    assert_eq!([next - 1, next, next + 1].map(|now| at_rest(rest, now)), [false, true, true]);
+    assert!(!at_rest(Control { p_drop: 1, ..rest }, next) && !at_rest(Control { count: 1, ..rest }, next));
+}

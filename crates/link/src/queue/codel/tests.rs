@@ -123,6 +123,51 @@ fn section_5_5_the_drop_state_remembers() {
     }
 }
 
+/// Section 5.5: `count_ = 1; if ((delta > 1) && (now - drop_next_ < 16 * INTERVAL)) count_ = delta;`. Sixteen intervals are 1.6 s: one nanosecond
+/// less keeps the difference, 1.6 s itself does not. A difference of 1 is no rate to keep. The next drop is due INTERVAL / sqrt(count) later.
+#[test]
+fn section_5_5_sixteen_intervals_end_the_memory() {
+    const INTERVALS: u64 = 1_600_000_000;
+    for (pause, lastcount, expected) in [
+        (0, 1, 8),
+        (INTERVALS - 1, 1, 8),
+        (INTERVALS, 1, 1),
+        (INTERVALS + 1, 1, 1),
+        (INTERVALS - 1, 7, 2),
+        (INTERVALS, 7, 1),
+        (INTERVALS - 1, 8, 1),
+        (INTERVALS - 1, 9, 1),
+    ] {
+        let mut full = Full::with(10, Ecn::NotEct, |_| {});
+        let control = &mut full.codel.control;
+        let drop_next = 200_000_000;
+        (control.count, control.lastcount, control.drop_next) = (9, lastcount, drop_next);
+        control.first_above_time = Some(105_000_000);
+        let now = drop_next + pause;
+        assert_eq!(full.leave(Instant::from_nanos(now)), (1, 0), "{pause} {lastcount}");
+        let Control { count, drop_next, .. } = full.codel.control;
+        let due = now as f64 + 1e8 / f64::from(expected).sqrt();
+        assert_eq!(count, expected, "{pause} {lastcount}");
+        assert!((drop_next as f64 - due).abs() < 1.0, "{pause} {lastcount}: {drop_next} instead of {due}");
+    }
+}
+
+/// Linux, `codel_dequeue`: a difference of 1 sets the inverse root to 65535 / 65536, whatever it was; one of 2 takes a step of Newton's from what it
+/// was: of 1/3, x (3 - 2 x^2) / 2 is 25/54.
+#[test]
+fn linux_keeps_the_inverse_root_with_the_count() {
+    for (lastcount, count, expected) in [(8, 1, 65_535.0), (7, 2, 65_536.0 * 25.0 / 54.0)] {
+        let mut full = Full::with(10, Ecn::NotEct, |options| *options = Options::preset(Dialect::Linux));
+        let control = &mut full.codel.control;
+        (control.count, control.lastcount, control.drop_next) = (9, lastcount, 200_000);
+        (control.first_above_time, control.rec_inv_sqrt) = (Some(100_000), 21_845);
+        assert_eq!(full.leave(us(300_000)), (1, 0));
+        let control = full.codel.control;
+        assert_eq!(control.count, count);
+        assert!((f64::from(control.rec_inv_sqrt) - expected).abs() < 3.0, "{}", control.rec_inv_sqrt);
+    }
+}
+
 /// With ECN a mark stands for each drop, at most one a departure, and what is not ECN-capable is dropped as ever.
 #[test]
 fn marks_stand_for_drops() {

@@ -217,6 +217,41 @@ fn weighted_round_robin() {
     }
 }
 
+/// RFC 9332 appendix A.1: the WRR credit is reset in favor of L when the link is idle. A queue that is empty while its last packet is transmitted is not idle.
+#[test]
+fn appendix_a1_the_credit_is_reset_when_the_link_is_idle() {
+    let goes_first = |is_idle: bool| {
+        let mut run = Run::held_at(0.0, |options| options.classic_weight = 0.9);
+        // The credit is 1500 B (2 x 0.9 - 1) = 1200 B at first. That is above zero, so C goes, which costs 150 B while L waits.
+        run.come(ms(0), Ecn::NotEct);
+        run.come(ms(0), Ecn::Ect1);
+        assert_eq!(run.leave(ms(0)).0, Some(Ecn::NotEct), "1200 B");
+        assert_eq!(run.leave(ms(1)).0, Some(Ecn::Ect1), "1050 B, and C does not wait");
+        run.queue.credit = -1.0;
+        // Both queues are empty. When the transmission ends the link asks for a packet, unless one has come before.
+        if is_idle {
+            assert_eq!(run.leave(ms(2)).0, None);
+        }
+        run.come(ms(2), Ecn::NotEct);
+        run.come(ms(2), Ecn::Ect1);
+        run.leave(ms(2)).0
+    };
+    assert_eq!(goes_first(false), Some(Ecn::Ect1), "the credit of -1 B is kept");
+    assert_eq!(goes_first(true), Some(Ecn::NotEct), "reset to 1200 B");
+}
+
+/// RFC 9332 section 2.1 and figure 2 line 21: p_CL is at most p_Lmax = 1, so that no marks are left over when an overload ends.
+#[test]
+fn figure_2_line_21_marks_end_with_the_overload() {
+    let mut run = Run::held_at(1.0, |options| options.k = 4.0);
+    // p' = 1/2: p_CL is bounded by 1, and p_C = 1/4.
+    run.queue.base.p = 0.5;
+    let (marks, drops) = run.shares(Ecn::Ect1, 1000);
+    assert!(marks.abs_diff(750) <= 2 && drops.abs_diff(250) <= 2, "{marks} {drops}");
+    run.queue.base.p = 0.0;
+    assert_eq!(run.shares(Ecn::Ect1, 1000), (0, 0));
+}
+
 /// Appendix A.2: the head that has waited longest, and the Classic one's wait counts 50 ms less.
 #[test]
 fn time_shifted_fifo() {

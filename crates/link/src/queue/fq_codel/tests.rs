@@ -256,3 +256,27 @@ fn impossible_options_are_named() {
     assert_eq!(wrong(|options| options.drop_batch = 0), "drop_batch");
     assert_eq!(wrong(|options| options.target = Duration::ZERO), "target");
 }
+
+/// ns-3.37, `FqCoDelQueueDisc::FqCoDelDrop`: of the queues with the most bytes the first that was created loses packets. Linux takes the lowest number.
+#[test]
+fn ns3_drops_from_the_oldest_of_equal_queues() {
+    for salt in 0..20 {
+        let run = |drop_tie| {
+            let mut run = Run::new(|options| {
+                (options.limit, options.drop_batch) = (QueueSize::Packets(8), 1);
+                (options.flows, options.drop_tie) = (65_536, drop_tie);
+            });
+            run.queue.salt = Some(salt * 0x1234_5678_9abc);
+            // Flows 0, 2 and 3 have 2000 B each and the others less when packet 8 is too many. Packet n of the first four is flow n's first.
+            for flow in [0, 1, 2, 3, 0, 2, 3, 4] {
+                run.come(flow, 1000);
+            }
+            run.come(1, 500);
+            run
+        };
+        assert_eq!(run(DropTie::Oldest).dropped(), [0], "{salt}");
+        let mut lowest = run(DropTie::LowestNumber);
+        let first = [0, 2, 3].into_iter().min_by_key(|flow| lowest.queue.number(*flow)).unwrap();
+        assert_eq!(lowest.dropped(), [first as usize], "{salt}");
+    }
+}

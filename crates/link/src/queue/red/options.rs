@@ -2,6 +2,7 @@
 
 use super::super::check_limit;
 use super::classes::{self, Class};
+use super::mark_limit::MarkLimit;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold};
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +40,10 @@ pub struct Options {
     pub wait: bool,
     /// Whether ECN-capable packets are marked instead of dropped. \[setbit_\]
     pub ecn: bool,
-    /// Drop probability from which on even capable packets are dropped; absent: they are always marked, but beyond
-    /// the upper threshold (twice that if `gentle`) every packet is dropped. \[mark_p_, use_mark_p_\]
+    /// Drop probability from which on even capable packets are dropped; above 1: they are always marked. Absent: they are
+    /// marked, but beyond the upper threshold (twice that if `gentle`) every packet is dropped. \[mark_p_, use_mark_p_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark_limit: Option<Probability>,
+    pub mark_limit: Option<MarkLimit>,
     /// Which packet a full queue gives up. \[drop_tail_, drop_rand_, drop_front_\]
     pub drop: Victim,
     /// How `max_probability` follows the load. \[adaptive_, feng_adaptive_\]
@@ -55,8 +56,10 @@ pub struct Options {
     pub interval: Duration,
     /// Highest adapted probability. \[top_\]
     pub top: Probability,
-    /// Lowest adapted probability; 0 is the smaller of 0.01 and 80 kb/s over the link's rate. \[bottom_\]
+    /// Lowest adapted probability; 0 is the smaller of 0.01 and what `automatic_bottom` names. \[bottom_\]
     pub bottom: Probability,
+    /// The lowest adapted probability where `bottom` is 0.
+    pub automatic_bottom: AutomaticBottom,
     /// ns-2's experiments: 1 spares packets while the queue is far below its average, 2 spares some, 3 counts idle
     /// time in packets of `idle_packet`; 0 does none of it. \[cautious_\]
     pub cautious: u8,
@@ -93,6 +96,16 @@ pub enum Adaptive {
     Feng,
 }
 
+/// The lowest adapted probability where a scenario writes none. It is 0.01 at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AutomaticBottom {
+    /// One over the packets of 1000 B that the link sends in a round trip of 100 ms: 80 kb/s over its rate (ns-2).
+    Window,
+    /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, which multiplies by the round trip of 100 ms).
+    MeanPacket,
+}
+
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         let (ns2, ns3) = (dialect == Dialect::Ns2, dialect == Dialect::Ns3);
@@ -109,7 +122,7 @@ impl headway_units::Options for Options {
             gentle: true,
             wait: true,
             ecn: false,
-            mark_limit: ns2.then_some(probability(0.1)),
+            mark_limit: ns2.then_some(probability(0.1).into()),
             drop: Victim::Tail,
             adaptive: Adaptive::Off,
             alpha: 0.01,
@@ -117,6 +130,7 @@ impl headway_units::Options for Options {
             interval: Duration::from_millis(500),
             top: probability(0.5),
             bottom: Probability::ZERO,
+            automatic_bottom: if ns3 { AutomaticBottom::MeanPacket } else { AutomaticBottom::Window },
             cautious: 0,
             idle_packet: Bytes::new(100),
             // ns-3 has this the other way round, and its `Ns1Compat` is false (`RedQueueDisc::DoEnqueue`).

@@ -140,7 +140,7 @@ fn the_first_above_the_threshold_is_never_dropped() {
         options.gentle = false;
         options.max_threshold = Some(Threshold::Packets(5.0));
         options.queue_weight = 1.0;
-        options.mark_limit = Some(Probability::new(0.1).unwrap());
+        options.mark_limit = MarkLimit::new(0.1);
     });
     assert_eq!(arrive(&mut queue, 10, Ecn::NotEct, &mut random), Verdict::Admit);
     assert_eq!(arrive(&mut queue, 10, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::Early));
@@ -164,7 +164,7 @@ fn capable_packets_are_marked_below_the_mark_limit() {
     let mut verdicts = |avg: f64, ecn| {
         let mut queue = red(|options| {
             options.ecn = true;
-            options.mark_limit = Some(Probability::new(0.1).unwrap());
+            options.mark_limit = MarkLimit::new(0.1);
         });
         queue.above_min = true;
         let mut seen = [0u32; 3];
@@ -184,6 +184,44 @@ fn capable_packets_are_marked_below_the_mark_limit() {
     assert!(marked == 0 && dropped > 5);
     let [_, marked, dropped] = verdicts(16.0, Ecn::Ect0);
     assert!(marked == 0 && dropped > 5, "p_b is above 0.1");
+}
+
+/// ns-2.35, red.cc `drop_early`: capable packets are dropped if `mark_p_` is not above p_b. With 2.0 they never are, and nothing is forced above the upper
+/// threshold. With 1.0 every packet is dropped there.
+#[test]
+fn ns2_mark_p_of_2_marks_always() {
+    let mut random = Random::new(1, "red");
+    for (limit, expected) in [(1.0, Verdict::Drop(DropCause::Early)), (2.0, Verdict::Mark)] {
+        let mut queue = red(|options| {
+            (options.ecn, options.gentle, options.queue_weight) = (true, false, 1.0);
+            (options.min_threshold, options.max_threshold) =
+                (Some(Threshold::Packets(20.0)), Some(Threshold::Packets(20.0)));
+            options.mark_limit = MarkLimit::new(limit);
+        });
+        assert_eq!(arrive(&mut queue, 25, Ecn::Ect0, &mut random), Verdict::Admit, "the first is spared");
+        for packets in 26..40 {
+            assert_eq!(arrive(&mut queue, packets, Ecn::Ect0, &mut random), expected, "{limit}");
+            assert_eq!(arrive(&mut queue, packets, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::Early));
+        }
+    }
+    assert_eq!([-0.1, 100.1, f64::NAN].map(MarkLimit::new), [None; 3]);
+}
+
+/// ns-3.37, `RedQueueDisc::InitializeParams`: the bottom is min(0.01, 8 MeanPktSize Rtt / rate) with 500 B and 0.1 s. ns-2.35, red.cc
+/// `initialize_params`: min(0.01, 80000 / rate).
+#[test]
+fn the_automatic_bottom_is_that_of_the_dialect() {
+    for (dialect, rate, bottom) in [
+        (Dialect::Ns2, "10Mbps", 0.008),
+        (Dialect::Ns2, "1Mbps", 0.01),
+        (Dialect::Rfc, "10Mbps", 0.008),
+        (Dialect::Ns3, "10Mbps", 4e-5),
+        (Dialect::Ns3, "10kbps", 0.01),
+    ] {
+        let options = Options::preset(dialect);
+        let queue = Red::new(&options, LinkFacts { rate: rate.parse().unwrap(), delay: Duration::from_millis(20) });
+        close(queue.bottom, bottom, 1e-15);
+    }
 }
 
 /// ns-2 marks first, and then finds that there is no room.
@@ -538,7 +576,7 @@ fn marks_end_where_every_packet_is_dropped() {
             arrive_as(&mut of_classes(|_| ()), 10, name, Ecn::NotEct)
         );
         assert_eq!(arrive_as(&mut queue, 20, name, Ecn::NotEct), Verdict::Drop(DropCause::QueueFull));
-        let limited = |options: &mut Options| options.mark_limit = Probability::new(0.5);
+        let limited = |options: &mut Options| options.mark_limit = MarkLimit::new(0.5);
         assert_eq!(arrive_as(&mut of_classes(limited), 10, name, Ecn::NotEct), Verdict::Drop(DropCause::Early));
     }
     // A full queue that gives up another packet lets the newcomer in, which bears the mark.

@@ -77,7 +77,8 @@ fn streams_are_told_apart_and_fields_of_one_picture_are_not_reordered() {
     .unwrap();
     let kinds: Vec<_> = trace.frames().iter().map(|frame| (frame.bytes.count(), frame.kind)).collect();
     let (p, b) = (MediaKind::VideoP, MediaKind::VideoB);
-    assert_eq!(kinds, [(3, p), (4, b), (1, p), (2, p)]);
+    // Without a dts frames leave in the order of the file.
+    assert_eq!(kinds, [(3, p), (1, p), (2, p), (4, b)]);
 }
 
 /// 15 pictures a second, whose times ffprobe rounds to 1 us, in no order: the next is due a fifteenth later.
@@ -109,8 +110,10 @@ fn errors_name_the_line_and_what_would_be_right() {
         ("packet,video,0,0.0,0.0,1234,K_", "line 1: \"packet,video"),
         ("packet|video|0|0.0|0.0|1234|K_", "line 1: the packet has no codec_type"),
         ("packet|codec_type=video|dts_time=0", "the packet has no size"),
-        ("packet|codec_type=video|size=1", "the packet has no dts_time or pts_time"),
-        ("packet|codec_type=video|size=1|dts_time=N/A|pts_time=N/A", "the packet has no dts_time or pts_time"),
+        (
+            "packet|codec_type=video|size=1|dts_time=0\npacket|codec_type=video|size=1|dts_time=N/A",
+            "line 2: the packet has neither",
+        ),
         ("packet|codec_type=film|size=1|dts_time=0", "codec_type=film is not one of video, audio"),
         ("packet|codec_type=video|size=-1|dts_time=0", "size=-1 is not a whole number of bytes"),
         ("packet|codec_type=video|size=16777217|dts_time=0", "is not at most 16777216 bytes"),
@@ -181,4 +184,60 @@ proptest! {
             }
         }
     }
+}
+
+/// When each frame is sent, in ms after the first, and its bytes.
+fn sent(text: &str) -> Vec<(u64, u64)> {
+    let trace = Trace::parse(text).unwrap();
+    trace.frames().iter().map(|frame| (frame.at.as_nanos() / 1_000_000, frame.bytes.count())).collect()
+}
+
+/// ffprobe 5.1.9 of x264 and x265 recordings with B-frames, in .mp4 and copied to .mkv, whose first packets have no dts: the schedules are the same.
+#[test]
+fn a_missing_dts_of_matroska_gives_the_schedule_of_the_mp4() {
+    let lines = |times: &[(&str, &str, u64)]| -> String {
+        let line = |(pts, dts, size): &(&str, &str, u64)| {
+            format!("packet|codec_type=video|stream_index=0|pts_time={pts}|dts_time={dts}|size={size}|flags=__\n")
+        };
+        times.iter().map(line).collect()
+    };
+    let mp4 = lines(&[
+        ("0.000000", "-0.080000", 4989),
+        ("0.120000", "-0.040000", 2089),
+        ("0.040000", "0.000000", 1074),
+        ("0.080000", "0.040000", 923),
+        ("0.240000", "0.080000", 2095),
+        ("0.160000", "0.120000", 1218),
+    ]);
+    let mkv = mp4.replace("-0.080000", "N/A").replace("-0.040000", "N/A");
+    assert_eq!(sent(&mkv), [(0, 4989), (40, 2089), (80, 1074), (120, 923), (160, 2095), (200, 1218)]);
+    assert_eq!(Trace::parse(&mkv), Trace::parse(&mp4));
+    // Without any dts the presentation times in order are the schedule.
+    let none: String = mp4.lines().map(|line| format!("{}|flags=__\n", line.split("|dts").next().unwrap())).collect();
+    assert_eq!(none.lines().count(), 6);
+    let sized = none.replace("|flags", "|size=1|flags");
+    let at: Vec<u64> = sent(&sized).iter().map(|(at, _)| *at).collect();
+    assert_eq!(at, [0, 40, 80, 120, 160, 240], "the picture at 200 ms is not in these six");
+    // 30 pictures a second, which Matroska rounds to ms, x265 with four B-frames.
+    let hevc = lines(&[
+        ("0.000000", "N/A", 2817),
+        ("0.167000", "N/A", 310),
+        ("0.100000", "0.000000", 39),
+        ("0.033000", "0.033000", 32),
+        ("0.067000", "0.067000", 50),
+        ("0.133000", "0.100000", 27),
+    ]);
+    assert_eq!(sent(&hevc), [(0, 2817), (33, 310), (67, 39), (100, 32), (134, 50), (167, 27)]);
+}
+
+/// ffprobe 5.1.9 of a .vob: parts of frames without times between others.
+#[test]
+fn a_packet_without_a_time_among_others_is_named_by_its_line() {
+    let text = "packet|codec_type=video|stream_index=0|pts_time=0.566667|dts_time=0.500000|size=330|flags=K_\n\
+                packet|codec_type=video|stream_index=0|pts_time=N/A|dts_time=N/A|size=2497|flags=__\n";
+    assert_eq!(
+        problem(text),
+        "line 2: the packet has neither dts_time nor pts_time, and others have: copy the recording to a file that gives each \
+         frame its time (ffmpeg -i FILE -c copy FILE.mp4), and print that"
+    );
 }

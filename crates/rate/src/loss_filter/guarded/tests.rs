@@ -83,3 +83,47 @@ fn what_was_is_forgotten() {
     let (counted, all) = run(100_000, queue, |number| drawn(number).is_multiple_of(50));
     assert!(all > 500 && counted * 100 > all * 95, "{counted} of {all}");
 }
+
+/// Queues say something of which 16 packets were met, and a sixteenth of all. Both lose 1 of 4 here: where the others say something, the
+/// channel explains it all, else all losses count.
+#[test]
+fn sixteen_packets_and_a_sixteenth_of_all_tell_something() {
+    let quarter = |came: f64| Counts { came, lost: came / 4.0 };
+    for (others, own, part) in [
+        (15.0, 16.0, 1.0),
+        (16.0, 16.0, 0.0),
+        (16.0, 240.0, 0.0),
+        (16.0, 241.0, 1.0),
+        (17.0, 255.0, 0.0),
+        (17.0, 256.0, 1.0),
+    ] {
+        let mut filter = Guarded::default();
+        (filter.classes[3], filter.classes[5]) = (quarter(others), quarter(own));
+        assert_eq!(filter.part(5), part, "{others} shorter, {own} own");
+        // Longer queues that lose no more say that no queue takes part.
+        let mut filter = Guarded::default();
+        (filter.classes[3], filter.classes[5]) = (quarter(own), quarter(others));
+        assert_eq!(filter.part(3), part, "{own} own, {others} longer");
+    }
+    // Longer queues have nothing to be compared with while no packet has met a shorter one.
+    let mut filter = Guarded::default();
+    (filter.classes[3].lost, filter.classes[5].came) = (1.0, 100.0);
+    assert_eq!(filter.part(3), 1.0);
+}
+
+/// Of 256 round trips each keeps 255/256: after one packet in each of n round trips a class holds 256 (1 - (255/256)^n), and two packets in a
+/// round trip fade nothing.
+#[test]
+fn a_round_trip_keeps_255_of_256() {
+    let mut filter = Guarded::default();
+    let packets = (0..200).map(|number| (number, 20_000 * (number / 2)));
+    for (number, sent) in packets {
+        let rtt = Some(Duration::from_millis(20));
+        filter.on_packet(&Seen { rtt, ..seen(number, sent, sent + 5000) });
+    }
+    // The first two packets have no packet two before them.
+    let keep: f64 = 255.0 / 256.0;
+    let expected: f64 = (0..99).map(|round| 2.0 * keep.powi(round)).sum();
+    let held = filter.classes[0].came;
+    assert!((held - expected).abs() < 1e-9, "{held} instead of {expected}");
+}
