@@ -976,7 +976,7 @@ proptest! {
         let mut one = config(rate, queue);
         if lossy {
             one.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
-                probability: Probability::new(0.2).ok(),
+                probability: Probability::new(0.2),
                 place: if before { loss::Place::BeforeQueue } else { loss::Place::AfterTransmission },
                 changes: Vec::new(),
             }));
@@ -1090,7 +1090,7 @@ proptest! {
         let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
         config.changes = Some(std::sync::Arc::new(LinkChanges::new(vec![last]).unwrap()));
         config.loss = lossy.then(|| LossOptions::Bernoulli(loss::bernoulli::Options {
-            probability: Probability::new(0.2).ok(),
+            probability: Probability::new(0.2),
             place: loss::Place::AfterTransmission,
             changes: Vec::new(),
         }));
