@@ -38,7 +38,7 @@ def svg(cases):
         path = " ".join(f"{at:.1f},{y(ratio):.1f}" for at, ratio, _ in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(ratio - ci):.1f}" y2="{y(ratio + ci):.1f}" stroke="{colour}" stroke-width="2"/>'
-                  for at, ratio, ci in points]
+                  for at, ratio, ci in points if ci]
         label_y = TOP + 20 + 22 * number
         parts.append(f'<line x1="{WIDTH - RIGHT + 14}" x2="{WIDTH - RIGHT + 38}" y1="{label_y - 4}" y2="{label_y - 4}" stroke="{colour}" stroke-width="2"/>')
         parts.append(text(WIDTH - RIGHT + 44, label_y, f"{beside}, {queue}", "start"))

@@ -42,7 +42,7 @@ def svg(cases):
             style = f'stroke="{colour}" stroke-width="2"' + (' stroke-dasharray="6 4"' if queue == "bound" else "")
             parts.append(f'<polyline points="{path}" fill="none" {style}/>')
             parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y(percent - ci):.1f}" y2="{y(percent + ci):.1f}" stroke="{colour}" stroke-width="2"/>'
-                      for at, percent, ci in points]
+                      for at, percent, ci in points if ci]
     for number, (queue, colour) in enumerate(COLOURS.items()):
         label_x, label_y = x(1, TO) + 14, TOP + 20 + 22 * number
         dashes = ' stroke-dasharray="6 4"' if queue == "bound" else ""

@@ -83,7 +83,8 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
         figure, axes = pyplot.subplots()
         for label, points in lines:
             x, means, halves = zip(*points, strict=True) if points else ((), (), ())
-            bars = [half or 0.0 for half in halves] if any(half is not None for half in halves) else None
+            # matplotlib draws no bar where the half is no number.
+            bars = [float("nan") if half is None else half for half in halves]
             axes.errorbar(x, means, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
         axes.set_title(title or answer.metrics[metric])
         axes.set_xlabel(f"{name} ({unit})" if unit else name)

@@ -51,7 +51,11 @@ class Answer:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dict a combination: `values`, `runs`, `identical` (nothing was random), `metrics` (mean, ci95, runs)."""
+        """A dict a combination: `values`, `runs`, `identical`, `metrics` (mean, ci95, runs).
+
+        `identical` says that all seeds gave the same numbers. `ci95` is None for a single run, and for a metric that is the
+        same in all runs.
+        """
         return list(self._read["rows"])
 
     def samples(self, row: int, metric: int | str) -> dict[int, float]:
@@ -177,7 +181,7 @@ def sweep(
     values or with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's
     own `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by
     name. With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its
-    mean, up to `most`.
+    mean, up to `most`. A metric that is the same in all runs has no interval, and is reported after 10 seeds.
 
     What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
     a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is

@@ -57,6 +57,22 @@ def test_an_answer_has_a_row_a_combination_with_intervals(tmp_path):
         answer.against("rate=7Mbps")
 
 
+def test_equal_runs_have_no_interval(tmp_path):
+    steady = LOSSY.set("link[0].loss.probability", 0)
+    answer = headway.sweep(steady, VARY, seeds=3, metrics=LOSS, out=tmp_path / "out").answer
+    assert all(row["identical"] and row["metrics"][0]["ci95"] is None for row in answer.rows)
+    assert "±" not in str(answer).split("\n\n")[0]
+    assert "±" not in answer._repr_html_()
+    assert answer.to_pandas()["loss ci95"].isna().all()
+    against = answer.against("rate=1Mbps", paired=True).to_dict()["against"]
+    assert all(row["metrics"][0]["ci95"] is None for row in against["rows"])
+
+
+def test_a_key_is_set_or_varied(tmp_path):
+    with pytest.raises(headway.ScenarioError, match="is set already"):
+        headway.sweep(LOSSY.set("link[0].rate", "2Mbps"), VARY, out=tmp_path / "out")
+
+
 def test_a_dataset_is_typed_and_read_by_others(tmp_path):
     swept = headway.sweep(LOSSY, VARY, seeds=[7, 9], out=tmp_path / "out")
     flows = swept.flows.to_pandas()

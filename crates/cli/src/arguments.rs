@@ -146,10 +146,11 @@ pub(crate) struct SweepOptions {
     /// Draw distributions over the runs in place of means with intervals.
     #[arg(long, requires = "plot", conflicts_with = "boxes")]
     pub(crate) cdf: bool,
-    /// Add seeds until each interval is narrower than so much of its mean, such as `5%`.
-    #[arg(long, value_name = "SHARE", conflicts_with = "records")]
+    /// Add seeds until each 95 % interval is narrower than this share of its mean, such as `5%`. A metric that is the same in
+    /// all runs has no interval; it is reported as constant after 10 seeds.
+    #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision)]
     pub(crate) precision: Option<Probability>,
-    /// After so many seeds it is enough.
+    /// Maximum number of seeds.
     #[arg(long, value_name = "N", default_value = "1000", requires = "precision")]
     pub(crate) most: std::num::NonZeroU32,
     /// Folder for the dataset [default: out/NAME-sweep].
@@ -442,4 +443,13 @@ fn trace_format() -> impl TypedValueParser<Value = TraceFormat> {
         // The parser lets in no other names.
         TraceFormat::ALL.into_iter().find(|format| format.name() == name).unwrap_or(TraceFormat::Ns2)
     })
+}
+
+/// A share of a mean that an interval can have.
+fn precision(text: &str) -> Result<Probability, String> {
+    let share: Probability = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
+    let is_between = 0.0 < share.value() && share.value() < 1.0;
+    is_between
+        .then_some(share)
+        .ok_or_else(|| format!("{text} is out of range: write a share above 0% and below 100%, such as 5%"))
 }

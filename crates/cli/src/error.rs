@@ -19,6 +19,9 @@ pub(crate) enum Failure {
     /// Derivable claims do not hold; the text names them.
     #[error("these claims follow from their papers, and do not hold: {0}")]
     Claims(String),
+    /// Options contradict one another.
+    #[error("{0}")]
+    Usage(String),
     /// A sweep cannot be asked so.
     #[error("{0}")]
     Sweep(String),

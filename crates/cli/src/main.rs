@@ -14,6 +14,7 @@ mod progress;
 mod proxy;
 mod queues;
 mod run;
+mod sets;
 mod sockets;
 mod sweep;
 mod view;

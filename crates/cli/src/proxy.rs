@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::sets;
 use crate::sockets::{address, destination};
 use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
@@ -75,28 +76,26 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
 /// The links that the arguments describe: overrides of a scenario's, or of a link without a scenario.
 fn read(asked: &Asked) -> Result<Links, Failure> {
     let link = format!("link[{}]", asked.link.as_deref().unwrap_or("0"));
-    let mut sets = Vec::new();
-    for (key, value) in [("rate", &asked.rate), ("delay", &asked.delay)] {
-        sets.extend(value.iter().map(|value| format!("{link}.{key}={value}")));
+    let mut sets = sets::seed(asked.seed);
+    for (option, key, value) in [("--rate", "rate", &asked.rate), ("--delay", "delay", &asked.delay)] {
+        sets.extend(value.iter().map(|value| (option, format!("{link}.{key}={value}"))));
     }
-    sets.extend(
-        asked.capacity.iter().map(|file| format!("{link}.capacity=\"{}\"", file.display().to_string().escape_debug())),
-    );
-    for (key, value) in [("queue", &asked.queue), ("loss", &asked.loss)] {
+    let capacity = asked.capacity.iter().map(|file| file.display().to_string());
+    sets.extend(capacity.map(|file| ("--capacity", format!("{link}.capacity=\"{}\"", file.escape_debug()))));
+    for (option, key, value) in [("--queue", "queue", &asked.queue), ("--loss", "loss", &asked.loss)] {
         let Some(text) = value else { continue };
         let (kind, keys) = text.split_once(',').unwrap_or((text, ""));
         // A table of its own: nothing stays of what the scenario has there.
-        sets.push(format!("{link}.{key}={{ kind = \"{}\" }}", kind.trim().escape_debug()));
+        sets.push((option, format!("{link}.{key}={{ kind = \"{}\" }}", kind.trim().escape_debug())));
         for part in keys.split(',').filter(|part| !part.trim().is_empty()) {
             if !part.contains('=') {
                 let message = format!("--{key} {text}: \"{}\" has no value: write KEY=VALUE", part.trim());
                 return Err(Failure::Proxy(message));
             }
-            sets.push(format!("{link}.{key}.{}", part.trim()));
+            sets.push((option, format!("{link}.{key}.{}", part.trim())));
         }
     }
-    sets.extend(asked.seed.map(|seed| format!("seed={seed}")));
-    sets.extend(asked.overrides.iter().cloned());
+    let sets = sets::overrides(&sets, &asked.overrides)?;
     let ScenarioText { file, text, overrides, files } = match &asked.scenario {
         Some(path) => ScenarioText::read(path, &sets)?,
         None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, &sets)?,

@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::sets;
 use crate::sweep;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table, session_table};
 use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, folder_name};
@@ -28,8 +29,8 @@ struct OneOfMany {
 }
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    let seed = options.seed.map(|seed| format!("seed={seed}"));
-    let text = ScenarioText::read(&options.scenario, options.overrides.iter().chain(&seed))?;
+    let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
+    let text = ScenarioText::read(&options.scenario, &overrides)?;
     let runs = plan(&text.file, &text.text, &text.overrides, &[]).map_err(Failure::scenario)?.runs.len();
     if runs > 1 { run_many(text, options) } else { run_one(&text, options) }
 }

@@ -170,7 +170,8 @@ pub(crate) fn run(
             match answer.wider_than(relative) {
                 0 => {}
                 wide => output::note(&format!(
-                    "warning: of {} combinations {wide} have intervals wider than was asked for, with {most} seeds or more; --most says how many it may be",
+                    "warning: of {} combinations {wide} have intervals wider than asked for, or too few runs for one, with {most} seeds or \
+                     more; --most sets the maximum",
                     answer.rows.len()
                 )),
             }

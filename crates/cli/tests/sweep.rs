@@ -123,3 +123,62 @@ fn what_is_varied_and_asked_on_the_command_line_is_told_apart() {
     place.refuses(&["--vary", "link[7].rate=1Mbps"], "there is no link[7]");
     place.refuses(&["--vary", "link[0].rate=1Mpbs"], "unknown unit \"Mpbs\"");
 }
+
+/// The command of a bug report: it printed `1.213 ± 0.000` and `-0.01749 ± 0.00000*`.
+#[test]
+fn equal_runs_have_neither_an_interval_nor_a_star() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/demo.toml");
+    let place = Place::new(STUDY);
+    let shows = |more: &[&str]| {
+        let vary = "link[bottleneck].queue.kind=droptail,codel";
+        let words = ["sweep", demo, "--vary", vary, "--seeds", "5", "--against", "kind=droptail", "--out", "out"];
+        let ran = place.command(&[&words[..], more].concat()).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    for more in [&[][..], &["--paired"]] {
+        let table = shows(more);
+        let numbers: Vec<&str> =
+            table.lines().filter(|line| line.starts_with("droptail") || line.starts_with("codel")).collect();
+        assert_eq!(numbers.len(), 3, "{table}");
+        assert!(numbers.iter().all(|line| !line.contains(['±', '*'])), "{table}");
+        assert!(table.contains("all seeds gave the same numbers"), "{table}");
+    }
+    let csv = shows(&["--csv"]);
+    let (head, codel) = (csv.lines().next().unwrap(), csv.lines().nth(2).unwrap());
+    let cells: Vec<(&str, &str)> = head.split(',').zip(codel.split(',')).collect();
+    assert!(cells.iter().all(|(head, cell)| head.ends_with(" ci95") == cell.is_empty()), "{cells:?}");
+    let json: serde_json::Value = serde_json::from_str(&shows(&["--json"])).unwrap();
+    assert!(
+        json["rows"][0]["metrics"][0]["ci95"].is_null() && json["against"]["rows"][0]["metrics"][0]["ci95"].is_null()
+    );
+}
+
+#[test]
+fn tables_are_called_by_labels_that_can_be_read_back() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let values = |varied: &str, against: &str| {
+        let shown = place.shows(&["--vary", varied, "--against", against, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        (json["against"]["value"][1].clone(), json["against"]["rows"][0]["values"][0].clone())
+    };
+    let alike = "link[0].queue={kind=\"codel\"}, {kind=\"codel\", limit=\"30packets\"}";
+    assert_eq!(values(alike, "queue={kind=codel}"), ("{kind=codel}".into(), "{kind=codel,limit=30packets}".into()));
+    let named =
+        "link[0].queue={label=\"plain\", kind=\"codel\"}, {label=\"short\", kind=\"codel\", limit=\"30packets\"}";
+    assert_eq!(values(named, "queue=short"), ("short".into(), "plain".into()));
+}
+
+#[test]
+fn what_contradicts_itself_or_has_no_value_is_refused() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    place.refuses(&["--metric", "x=1/0"], "--metric 1/0: it divides by 0");
+    for share in ["0%", "0", "100%"] {
+        place.refuses(&["--precision", share], "is out of range: write a share above 0% and below 100%");
+    }
+    place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is set already");
+    place.refuses(&["--set", "seed=3", "--seeds", "2"], "a value of seed is set already");
+    let ran = place.command(&["run", "study.toml", "--seed", "1", "--set", "seed=2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && said.contains("--seed and --set seed=2 both set seed"), "{said}");
+}

@@ -368,8 +368,11 @@ fn channel_loss_takes_time_only_after_the_transmission() {
     let lossy = |place| {
         let mut config = config("2Mbps", droptail(50));
         let probability = Probability::new(1.0).unwrap();
-        config.loss =
-            Some(LossOptions::Bernoulli(loss::bernoulli::Options { probability, place, changes: Vec::new() }));
+        config.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
+            probability: Some(probability),
+            place,
+            changes: Vec::new(),
+        }));
         drive(&config, &[(ms(0), 1000), (ms(0), 1000)])
     };
     let before = lossy(loss::Place::BeforeQueue);
@@ -973,7 +976,7 @@ proptest! {
         let mut one = config(rate, queue);
         if lossy {
             one.loss = Some(LossOptions::Bernoulli(loss::bernoulli::Options {
-                probability: Probability::new(0.2).unwrap(),
+                probability: Probability::new(0.2),
                 place: if before { loss::Place::BeforeQueue } else { loss::Place::AfterTransmission },
                 changes: Vec::new(),
             }));
@@ -1087,7 +1090,7 @@ proptest! {
         let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
         config.changes = Some(std::sync::Arc::new(LinkChanges::new(vec![last]).unwrap()));
         config.loss = lossy.then(|| LossOptions::Bernoulli(loss::bernoulli::Options {
-            probability: Probability::new(0.2).unwrap(),
+            probability: Probability::new(0.2),
             place: loss::Place::AfterTransmission,
             changes: Vec::new(),
         }));

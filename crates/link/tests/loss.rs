@@ -11,7 +11,7 @@ fn as_many_are_lost_as_the_probability_says() {
     for (probability, expected, deviation) in [(0.001, 1_000, 32), (0.01, 10_000, 99), (0.1, 100_000, 300)] {
         let mut options = LossOptions::preset("bernoulli", Dialect::Rfc).unwrap();
         let LossOptions::Bernoulli(bernoulli) = &mut options else { panic!("another model") };
-        bernoulli.probability = Probability::new(probability).unwrap();
+        bernoulli.probability = Probability::new(probability);
         let (mut loss, mut random) = (Loss::new(&options), Random::new(7, "loss"));
         let lost = (0..1_000_000).filter(|_| loss.loses(Instant::ZERO, &mut random)).count();
         assert!(lost.abs_diff(expected) <= 5 * deviation, "{lost} for {expected}");

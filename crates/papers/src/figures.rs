@@ -96,8 +96,8 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     let mut sources = Vec::new();
     for (colour, line) in timeline.lines.iter().enumerate() {
         let Some(curve) = curve(line) else { continue };
-        let points = |values: &[f64], errors: &[f64]| {
-            let error = |n: usize| errors.get(n).map_or(0.0, |error| error * line.times.abs());
+        let points = |values: &[f64], errors: &[Option<f64>]| {
+            let error = |n: usize| errors.get(n).copied().flatten().map_or(0.0, |error| error * line.times.abs());
             let point = |(n, (at, value)): (usize, (&f64, &f64))| ChartPoint {
                 x: *at,
                 value: value * line.times,

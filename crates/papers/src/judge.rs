@@ -5,9 +5,8 @@ use crate::claim::{Claim, Kind};
 use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
-use crate::statistics::FEWEST_RUNS;
 use crate::verdict::{Finding, Judgement, Verdict};
-use headway_record::Estimate;
+use headway_record::FEWEST_RUNS;
 use std::collections::BTreeMap;
 
 /// What a judge knows.
@@ -28,7 +27,12 @@ impl Evidence<'_> {
         };
         let estimate = self.measured.of(check);
         let number = estimate.map(Number::from);
-        let proves = |estimate: &Estimate| estimate.runs >= FEWEST_RUNS || *estimate == Estimate::exact(estimate.mean);
+        // A single run of a cell in which nothing is drawn speaks for all.
+        let range = estimate.and_then(|estimate| match estimate.runs {
+            1 if self.measured.is_exact(check) => Some((estimate.mean, estimate.mean)),
+            runs if runs >= FEWEST_RUNS => estimate.range(),
+            _ => None,
+        });
         Finding {
             what: check.to_string(),
             bound: check.bound.to_string(),
@@ -37,10 +41,7 @@ impl Evidence<'_> {
             value: number.map(|number| number.mean),
             ci95: number.and_then(|number| number.ci95),
             runs: number.map_or(0, |number| number.runs),
-            holds: estimate
-                .filter(proves)
-                .and_then(|estimate| estimate.interval())
-                .map(|interval| check.bound.holds(interval)),
+            holds: range.map(|range| check.bound.holds(range)),
         }
     }
 

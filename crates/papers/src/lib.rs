@@ -63,7 +63,7 @@ pub use reference::{Reference, ReferenceError};
 pub use report::{ReportError, Reported, report};
 pub use results::{Agreed, Ran, Results};
 pub use scorecard::{Score, scorecard, scorecard_markdown, scorecard_plain};
-pub use statistics::{FEWEST_RUNS, kendall_tau};
+pub use statistics::kendall_tau;
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
 pub use timeline::{Curve, Traces, trace};
 pub use verdict::{Finding, Judgement, Verdict};

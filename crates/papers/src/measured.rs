@@ -50,10 +50,7 @@ impl Measured {
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;
         let samples = runs.values().map(|values| values.get(metric).copied()).collect::<Option<Vec<f64>>>()?;
-        match samples[..] {
-            [only] if self.exact.contains(cell) => Some(Estimate::exact(only)),
-            _ => Estimate::of(&samples),
-        }
+        Estimate::of(&samples)
     }
 
     /// The mean over runs of what `check` judges, its cells paired by seed; none if a run lacks the metric.
@@ -62,14 +59,19 @@ impl Measured {
         match check.reduce {
             Reduce::Share(share) => {
                 let (points, runs) = self.points(check)?;
-                Some(Estimate { mean: share.of(&points)?, ci95: Some(0.0), runs })
+                Some(Estimate { mean: share.of(&points)?, ci95: None, runs })
             }
             Reduce::SpreadRatio => {
                 let (points, runs) = self.points(check)?;
-                spread_ratio(&points).map(|(mean, half)| Estimate { mean, ci95: Some(half), runs })
+                spread_ratio(&points).map(|(mean, ci95)| Estimate { mean, ci95, runs })
             }
             _ => self.by_run(check),
         }
+    }
+
+    /// Whether nothing is drawn in any of the cells that `check` names.
+    pub(crate) fn is_exact(&self, check: &Check) -> bool {
+        check.cells.iter().all(|cell| self.exact.contains(cell))
     }
 
     /// The points of the two curves that `check` names, runs paired by seed, and the fewest runs of any; none if a run lacks the
@@ -99,7 +101,7 @@ impl Measured {
             check.reduce.of(&check.cells.iter().map(value).collect::<Option<Vec<f64>>>()?)
         };
         match check.cells.iter().find(|cell| !exact(cell)) {
-            None => reduced(0).map(Estimate::exact),
+            None => Estimate::of(&[reduced(0)?]),
             Some(drawn) => {
                 let ran = |seed: u64, cell: &String| {
                     exact(cell) || self.runs.get(cell).is_some_and(|runs| runs.contains_key(&seed))
@@ -132,7 +134,7 @@ mod tests {
             measured.add("b", seed + 1, false, Values::from([("m".to_owned(), seed as f64 + 1.0)]));
         }
         let difference = measured.of(&check(&["a", "b"])).unwrap();
-        assert_eq!((difference.mean, difference.ci95, difference.runs), (0.5, Some(0.0), 9));
+        assert_eq!((difference.mean, difference.ci95, difference.runs), (0.5, None, 9));
         assert!(measured.estimate("a", "m").unwrap().ci95.unwrap() > 2.0);
         assert_eq!(measured.of(&check(&["a", "no"])), None);
         assert_eq!(measured.estimate("a", "no"), None);
@@ -151,7 +153,7 @@ mod tests {
         let share = Reduce::Share(Share { of: ShareOf::Above, times: 1.0, where_second_below: None });
         let check = |cells: &[&str]| Check { reduce: share, ..check(cells) };
         let found = measured.of(&check(&["a", "b", "c", "d"]));
-        assert_eq!(found, Some(Estimate { mean: 0.5, ci95: Some(0.0), runs: 10 }));
+        assert_eq!(found, Some(Estimate { mean: 0.5, ci95: None, runs: 10 }));
         assert_eq!(measured.of(&check(&["a", "b", "c", "no"])), None);
     }
 
@@ -176,6 +178,6 @@ mod tests {
             measured.add("drawn", seed, false, Values::from([("m".to_owned(), 3.0)]));
         }
         assert_eq!(measured.of(&check(&["drawn", "fixed"])).unwrap().runs, 10);
-        assert_eq!(measured.of(&check(&["fixed", "fixed"])), Some(Estimate::exact(0.0)));
+        assert_eq!(measured.of(&check(&["fixed", "fixed"])), Estimate::of(&[0.0]));
     }
 }

@@ -54,11 +54,12 @@ impl Share {
     }
 
     fn holds(self, first: &[f64], second: &[f64]) -> Option<bool> {
-        let interval = |samples: &[f64]| Estimate::of(samples)?.interval();
-        let difference: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
+        let interval = |samples: &[f64]| Estimate::of(samples)?.range();
+        let pairs: Vec<(f64, f64)> = first.iter().copied().zip(second.iter().copied()).collect();
+        let difference = || Estimate::of_differences(&pairs)?.range();
         Some(match self.of {
-            ShareOf::Above => interval(&difference)?.0 > 0.0,
-            ShareOf::Below => interval(&difference)?.1 < 0.0,
+            ShareOf::Above => difference()?.0 > 0.0,
+            ShareOf::Below => difference()?.1 < 0.0,
             ShareOf::ClearlyAbove => interval(first)?.0 > interval(second)?.1,
             ShareOf::Apart => {
                 let (first, second) = (interval(first)?, interval(second)?);
@@ -86,8 +87,9 @@ fn mean(point: &[(f64, f64)]) -> f64 {
 
 /// How many times more the first curve's runs differ from each other than the second's: the geometric mean over points of
 /// the ratios of their standard deviations, and half the width of its 95 % interval (Student over the ratios'
-/// logarithms; its longer half). None if fewer than two points have both.
-pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, f64)> {
+/// logarithms; its longer half). There is no interval if all ratios are equal, and nothing if fewer than two points have
+/// both.
+pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, Option<f64>)> {
     let ratio = |point: &Point| {
         let deviation = |values: Vec<f64>| deviation(&values);
         let first = deviation(point.iter().map(|(first, _)| *first).collect())?;
@@ -96,8 +98,9 @@ pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, f64)> {
     };
     let ratios: Vec<f64> = points.iter().filter_map(ratio).collect();
     let estimate = Estimate::of(&ratios)?;
-    let (_, high) = estimate.interval()?;
-    Some((libm::exp(estimate.mean), libm::exp(high) - libm::exp(estimate.mean)))
+    let (_, high) = estimate.range()?;
+    let half = libm::exp(high) - libm::exp(estimate.mean);
+    Some((libm::exp(estimate.mean), estimate.ci95.map(|_| half)))
 }
 
 /// The root of the squared deviations' sum; none of values that are all the same. What a standard deviation divides by is the same for both
@@ -166,6 +169,7 @@ mod tests {
             point(10.0, true).into_iter().map(|(first, second)| (10.0 + (first - 10.0) * times, second)).collect()
         };
         let (ratio, half) = spread_ratio(&[wide(1.0), wide(2.0), wide(4.0)]).unwrap();
+        let half = half.unwrap();
         assert!((ratio - 2.0).abs() < 1e-12 && (half - 9.19).abs() < 0.01, "{ratio} {half}");
         assert_eq!(spread_ratio(&[wide(0.0), wide(2.0)]), None, "a curve that never varies has no ratio");
     }

@@ -22,7 +22,7 @@ pub struct ReferenceError {
 
 impl Reference {
     /// Reads lines of `cell,metric,mean,ci95,runs` below a line that says so; lines with `#` tell where they are from.
-    /// An interval may be left empty: of a single run there is none.
+    /// An interval may be left empty: a single run has none. Neither have equal runs, of which ns-2's means say 0.
     ///
     /// # Errors
     /// The first line that is none of these.
@@ -47,7 +47,7 @@ impl Reference {
                 "" => None,
                 text => Some(number(text).ok_or_else(|| wrong(line, "ci95 is no number"))?),
             };
-            let estimate = Estimate { mean, ci95: ci95.filter(|_| runs > 1), runs };
+            let estimate = Estimate { mean, ci95: ci95.filter(|ci95| runs > 1 && *ci95 > 0.0), runs };
             if rows.insert((cell.to_owned(), metric.to_owned()), estimate).is_some() {
                 return Err(wrong(line, "this cell and metric stand here twice"));
             }

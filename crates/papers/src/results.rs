@@ -8,9 +8,9 @@ use crate::measured::Measured;
 use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
-use crate::statistics::FEWEST_RUNS;
 use crate::timeline::Curve;
 use crate::verdict::{Judgement, Verdict};
+use headway_record::FEWEST_RUNS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ pub struct Ran {
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 
-/// Whether a metric of a cell agrees with ns-2's: the Welch 95 % interval of the difference lies inside the margin.
+/// Whether a metric of a cell agrees with ns-2's: the Welch 95 % interval of the difference lies inside the margin. If all
+/// runs of both gave the same values, the difference itself must.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreed {
     /// The cell.
@@ -34,8 +35,8 @@ pub struct Agreed {
     pub metric: String,
     /// Ours less ns-2's.
     pub difference: f64,
-    /// Half the width of its interval.
-    pub ci95: f64,
+    /// Half the width of its interval; none if all runs of both gave the same values.
+    pub ci95: Option<f64>,
     /// How much it may be.
     pub margin: f64,
     /// Whether it is no more.
@@ -173,15 +174,15 @@ fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Agree
             if ours.runs.min(theirs.runs) < FEWEST_RUNS {
                 return None;
             }
-            let (difference, ci95) = (ours.mean - theirs.mean, ours.welch(&theirs)?);
+            let (difference, ci95) = (ours.mean - theirs.mean, ours.welch(&theirs));
             let margin = (margin * theirs.mean).abs();
             Some(Agreed {
                 cell: cell.to_owned(),
                 metric: metric.to_owned(),
                 difference: digits(difference),
-                ci95: digits(ci95),
+                ci95: ci95.map(digits),
                 margin: digits(margin),
-                agrees: difference.abs() + ci95 <= margin,
+                agrees: difference.abs() + ci95.unwrap_or(0.0) <= margin,
             })
         })
         .collect()

@@ -1,8 +1,5 @@
 //! What is asked of means over runs, beside their [intervals](headway_record::Estimate).
 
-/// Fewer runs prove nothing.
-pub const FEWEST_RUNS: usize = 10;
-
 /// Kendall's tau-a (Kendall 1938): pairs that rise, less pairs that fall, by all pairs. 0 of fewer than two values.
 #[must_use]
 pub fn kendall_tau(values: &[f64]) -> f64 {

@@ -17,8 +17,8 @@ pub struct Curve {
     pub at_s: Vec<f64>,
     /// The mean over the runs.
     pub mean: Vec<f64>,
-    /// Half the 95 % interval of it; zero where nothing is drawn.
-    pub ci95: Vec<f64>,
+    /// Half the width of its 95 % interval; none where all runs are equal.
+    pub ci95: Vec<Option<f64>>,
     /// The run with the first seed.
     pub first: Vec<f64>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn curves<'a>(runs: impl Iterator<Item = &'a Traces> + Clone) -> BTre
             curve.at_s.push(at);
             curve.first.push(digits(*first));
             curve.mean.push(digits(estimate.mean));
-            curve.ci95.push(digits(estimate.ci95.unwrap_or(0.0)));
+            curve.ci95.push(estimate.ci95.map(digits));
         }
         (name.clone(), curve)
     };
@@ -77,6 +77,6 @@ mod tests {
         let curves = curves(runs.iter());
         let curve = &curves["a->b queue"];
         assert_eq!((&curve.at_s, &curve.mean, &curve.first), (&vec![0.0, 0.5], &vec![2.0, 5.0], &vec![1.0, 5.0]));
-        assert!((curve.ci95[0] - 12.7062).abs() < 1e-3 && curve.ci95[1] == 0.0, "{curve:?}");
+        assert!((curve.ci95[0].unwrap() - 12.7062).abs() < 1e-3 && curve.ci95[1].is_none(), "{curve:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::claim::{Class, Kind};
 use crate::number::shortest;
-use crate::statistics::FEWEST_RUNS;
+use headway_record::FEWEST_RUNS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -78,7 +78,7 @@ pub struct Finding {
     pub ns2_value: Option<f64>,
     /// Ours: the mean over runs.
     pub value: Option<f64>,
-    /// Half the width of its 95 % interval.
+    /// Half the width of its 95 % interval; none if all runs gave the same value.
     pub ci95: Option<f64>,
     /// How many runs.
     pub runs: usize,
@@ -110,7 +110,7 @@ pub struct Judgement {
     pub ns2_value: Option<f64>,
     /// Ours: that of the first check that does not hold, or of the first.
     pub value: Option<f64>,
-    /// Half the width of its 95 % interval.
+    /// Half the width of its 95 % interval; none if all runs gave the same value.
     pub ci95: Option<f64>,
     /// How many runs.
     pub runs: usize,
@@ -145,6 +145,7 @@ impl fmt::Display for Finding {
             (Some(value), Some(ci95), Some(_)) => {
                 write!(f, "{what} is {} +- {}, {not}{bound}", short(*value), short(*ci95))
             }
+            (Some(value), None, Some(_)) => write!(f, "{what} is {}, {not}{bound}", short(*value)),
             (Some(_), ..) => write!(f, "{what} has {runs} runs, and {FEWEST_RUNS} are the fewest"),
             (None, ..) => write!(f, "{what} has no value: not run, or nothing happened that it measures"),
         }

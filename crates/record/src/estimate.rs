@@ -1,5 +1,6 @@
 //! Means of runs, and how far they can be trusted.
 
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Student's t that 95 % of draws stay within, for so many degrees of freedom (Student 1908).
@@ -7,63 +8,98 @@ fn t95(degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|t| t.inverse_cdf(0.975))
 }
 
+/// Samples that differ by no more than this part of the largest of them are equal: sums of doubles are not more exact.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
+/// Fewer runs prove nothing.
+pub const FEWEST_RUNS: usize = 10;
+
 /// A mean over runs with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Equal samples have no interval. A spread of zero says nothing of the spread that more runs would have.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the 95 % interval; none of a single run.
+    /// Half the width of the 95 % interval (Student); none of a single run, and none of equal samples.
     pub ci95: Option<f64>,
     /// How many runs there are.
     pub runs: usize,
 }
 
 impl Estimate {
-    /// Of these samples, one a run: `mean +- t s / sqrt(n)`, s with n - 1 in its denominator. None of no samples.
+    /// Estimates the mean of samples, one a run: `mean +- t s / sqrt(n)`, s with n - 1 in its denominator. None of no
+    /// samples.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
+        Self::with_rounding(samples, largest(samples.iter()))
+    }
+
+    /// Estimates the mean of the differences of pairs, the first less the second.
+    #[must_use]
+    pub fn of_differences(pairs: &[(f64, f64)]) -> Option<Self> {
+        let differences: Vec<f64> = pairs.iter().map(|(first, second)| first - second).collect();
+        Self::with_rounding(&differences, largest(pairs.iter().flat_map(|(first, second)| [first, second])))
+    }
+
+    /// `scale` is the largest of the numbers that the samples were computed from: their rounding errors are parts of it.
+    fn with_rounding(samples: &[f64], scale: f64) -> Option<Self> {
         let runs = samples.len();
-        if runs == 0 {
-            return None;
+        let first = *samples.first()?;
+        if samples.iter().all(|sample| (sample - first).abs() <= ROUNDING * scale) {
+            return Some(Self { mean: first, ci95: None, runs });
         }
         let n = runs as f64;
-        let first = samples[0];
-        // Around the first sample: equal samples have exactly their value as mean, and an interval of no width.
         let mean = first + samples.iter().map(|sample| sample - first).sum::<f64>() / n;
         let variance = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum::<f64>() / (n - 1.0);
-        let ci95 = (runs > 1).then(|| t95(n - 1.0).map(|t| t * (variance / n).sqrt())).flatten();
-        Some(Self { mean, ci95, runs })
+        Some(Self { mean, ci95: t95(n - 1.0).map(|t| t * (variance / n).sqrt()), runs })
     }
 
-    /// Of a cell in which nothing is drawn: one run says all.
+    /// Whether several runs gave the same value.
     #[must_use]
-    pub fn exact(value: f64) -> Self {
-        Self { mean: value, ci95: Some(0.0), runs: 1 }
+    pub fn is_constant(&self) -> bool {
+        self.runs > 1 && self.ci95.is_none()
     }
 
-    /// The 95 % interval.
+    /// Whether the interval is no wider than `relative` of the mean. A constant is known well enough after
+    /// [`FEWEST_RUNS`]: in fewer, chance may have had no occasion.
     #[must_use]
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        self.ci95.map(|half| (self.mean - half, self.mean + half))
+    pub fn is_within(&self, relative: f64) -> bool {
+        self.ci95.map_or(self.runs >= FEWEST_RUNS, |half| half <= relative * self.mean.abs())
     }
 
-    /// Half the width of Welch's 95 % interval of the difference of two means (Welch 1947); none if either is of one
-    /// run.
+    /// The ends of the 95 % interval; both are the value itself if several runs gave the same. None of a single run.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let half = if self.is_constant() { 0.0 } else { self.ci95? };
+        Some((self.mean - half, self.mean + half))
+    }
+
+    /// Half the width of Welch's 95 % interval of the difference of two means (Welch 1947). A constant side adds nothing
+    /// to it. None if both sides are constant, or if either is of one run.
     #[must_use]
     pub fn welch(&self, other: &Self) -> Option<f64> {
         // The squared standard error of each mean, back from its interval.
         let squared_error = |of: &Self| {
-            let t = t95(of.runs as f64 - 1.0).filter(|_| of.runs > 1)?;
-            of.ci95.map(|half| (half / t) * (half / t))
+            if of.is_constant() {
+                return Some(0.0);
+            }
+            let (half, t) = (of.ci95?, t95(of.runs as f64 - 1.0)?);
+            Some((half / t) * (half / t))
         };
         let (a, b) = (squared_error(self)?, squared_error(other)?);
         if a + b == 0.0 {
-            return Some(0.0);
+            return None;
         }
         let degrees = |error: f64, runs: usize| error * error / (runs as f64 - 1.0);
         let degrees = (a + b) * (a + b) / (degrees(a, self.runs) + degrees(b, other.runs));
         t95(degrees).map(|t| t * (a + b).sqrt())
     }
+}
+
+/// The largest magnitude.
+fn largest<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
+    numbers.fold(0.0, |most: f64, number| most.max(number.abs()))
 }
 
 #[cfg(test)]
@@ -98,10 +134,34 @@ mod tests {
         assert_eq!(Estimate::of(&[]), None);
     }
 
+    /// s = 0 is no estimate of a spread: `headway sweep` once printed `1.213 ± 0.000`.
     #[test]
-    fn equal_samples_have_no_width() {
+    fn equal_samples_have_no_interval() {
         let estimate = Estimate::of(&[0.1; 10]).unwrap();
-        assert_eq!((estimate.mean, estimate.ci95), (0.1, Some(0.0)));
+        assert_eq!((estimate.mean, estimate.ci95, estimate.range()), (0.1, None, Some((0.1, 0.1))));
+        assert!(estimate.is_constant() && !Estimate::of(&[0.1]).unwrap().is_constant());
+        assert_eq!(Estimate::of(&[0.1]).unwrap().range(), None);
+    }
+
+    /// `--precision 1%` was once met at once by two equal runs.
+    #[test]
+    fn a_constant_is_precise_after_ten_runs() {
+        let is_within = |samples: &[f64]| Estimate::of(samples).unwrap().is_within(0.01);
+        assert_eq!([1, 2, 9, 10].map(|runs| is_within(&vec![5.0; runs])), [false, false, false, true]);
+        // 12.7062 times 0.0005 is 0.64 % of 1.
+        assert!(is_within(&[0.9995, 1.0005]) && !is_within(&[0.999, 1.001]));
+    }
+
+    /// 0.1 + 0.2 is not 0.3 in doubles; the pairs differ by 0.3 all the same.
+    #[test]
+    fn differences_that_only_rounding_tells_apart_have_no_interval() {
+        let pairs: Vec<(f64, f64)> = (1..=10).map(|n| (f64::from(n) * 0.1 + 0.3, f64::from(n) * 0.1)).collect();
+        assert!(pairs.iter().any(|(first, second)| first - second != pairs[0].0 - pairs[0].1));
+        let estimate = Estimate::of_differences(&pairs).unwrap();
+        assert!(estimate.is_constant(), "{estimate:?}");
+        close(estimate.mean, 0.3, 1e-15);
+        // A nanosecond of a second is no rounding.
+        assert!(Estimate::of(&[1.0, 1.000_000_001]).unwrap().ci95.is_some());
     }
 
     /// n 10 and 20, s 3.4 and 4.7.
@@ -114,7 +174,9 @@ mod tests {
         // (1.156 + 1.1045)^2 / (1.156^2/9 + 1.1045^2/19) = 24.025; t(24.025) = 2.06379; sqrt(2.2605) = 1.503496.
         close(of(20.0, 3.4, 10).welch(&of(22.0, 4.7, 20)).unwrap(), 3.102_90, 2e-5);
         assert_eq!(Estimate::of(&[1.0]).unwrap().welch(&of(1.0, 1.0, 10)), None);
+        // Equal samples on both sides give no interval; on one side they add nothing to the other's: t(9) 3.4 / sqrt(10).
         let same = Estimate::of(&[2.0; 10]).unwrap();
-        assert_eq!(same.welch(&same), Some(0.0));
+        assert_eq!(same.welch(&same), None);
+        close(same.welch(&of(20.0, 3.4, 10)).unwrap(), 2.432_213, 1e-6);
     }
 }

@@ -5,6 +5,9 @@
 //! All is integer arithmetic: no logarithm whose last bit could differ between machines. Memory: 256 bytes for each
 //! power of two between the smallest and the largest value seen, to the cache line.
 
+/// How far a percentile may be off, as a part of itself: half of the widest bucket.
+pub const PERCENTILE_ERROR: f64 = 0.5 / PER_OCTAVE as f64;
+
 /// Buckets in a power of two.
 const PER_OCTAVE: usize = 64;
 const SHIFT: u32 = PER_OCTAVE.ilog2();

@@ -65,7 +65,7 @@ pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use delay::DelaySummary;
 pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, FEWEST_RUNS};
 pub use events::{
     Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,
     event_batches,
@@ -75,7 +75,7 @@ pub use fairness::jain_index;
 pub use figures::{FIGURES, SERIES_FIGURES};
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};
 pub use frames::{FrameSummary, WrittenFrame};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, PERCENTILE_ERROR};
 pub use host::{HostDrops, HostMeter, HostSummary};
 pub use ip::{IpAddresses, IpError, IpHeader};
 pub use judged::JudgedSummary;

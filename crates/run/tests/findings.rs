@@ -8,12 +8,18 @@ use std::collections::BTreeMap;
 
 /// Over a link of 1 Mb/s and 20 ms; `keys` are its queue, its losses.
 fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
-    let place = tempfile::tempdir().unwrap();
     let text = format!(
         "duration = \"{duration}\"\n[record]\nseries = \"100ms\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"20ms\"\n{keys}\n{flows}"
     );
-    let text = ScenarioText::written("known.toml", &text, &Vec::<String>::new()).unwrap();
-    let loaded = headway_scenario::load("known.toml", &text.text, &[], &Beside::new(".".into())).unwrap();
+    found_in(&text, &[])
+}
+
+/// In this scenario, with these overrides.
+fn found_in(text: &str, sets: &[&str]) -> (Summary, Vec<Finding>) {
+    let place = tempfile::tempdir().unwrap();
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let text = ScenarioText::written("known.toml", text, &sets).unwrap();
+    let loaded = headway_scenario::load("known.toml", &text.text, &text.overrides, &Beside::new(".".into())).unwrap();
     let job = Job {
         label: String::new(),
         scenario: loaded.scenario,
@@ -55,6 +61,27 @@ fn only<'a>(found: &'a [Finding], words: &str) -> &'a Finding {
 fn where_nothing_is_wrong_nothing_is_found() {
     let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
     assert_eq!(found(QUEUE, &flow("media", media), "10s").1, []);
+}
+
+/// Two downloads behind DropTail: the longer round trip gets more, until each release waits a random part of a packet's
+/// transmission time (Floyd and Jacobson 1992).
+#[test]
+fn a_phase_effect_is_found_and_ends_with_overhead() {
+    let text = include_str!("../../../scenarios/phase.toml");
+    let throughput = |summary: &Summary, name: &str| {
+        summary.flows.iter().find(|flow| flow.name == name).map(|flow| flow.throughput_bps).unwrap()
+    };
+    let (summary, phased) = found_in(text, &[]);
+    assert!(throughput(&summary, "long") > 2.0 * throughput(&summary, "short"));
+    let finding = only(&phased, "phase effect");
+    assert_eq!((finding.severity, finding.subject.as_str()), (Severity::Problem, "west->east"));
+    // 1500 B at 2 Mb/s take 6 ms.
+    for words in ["long has the longer round trip", "times the throughput of short", "overhead = \"6ms\""] {
+        assert!(finding.text.contains(words), "{words}: {finding:?}");
+    }
+    let (summary, without) = found_in(text, &["flow[*].transport.overhead=6ms"]);
+    assert!(throughput(&summary, "short") > throughput(&summary, "long"));
+    assert!(!without.iter().any(|finding| finding.text.contains("phase effect")), "{without:#?}");
 }
 
 /// A share is of what a link passes on for longer than a burst, through its shaper or its policer: who gets that does not starve.

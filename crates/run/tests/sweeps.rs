@@ -131,7 +131,43 @@ fn where_nothing_is_random_there_is_no_interval() {
         answer.rows.iter().all(|row| row.identical && row.metrics.iter().flatten().all(|number| number.ci95.is_none()))
     );
     let shown = answer.plain();
-    assert!(shown.contains("all seeds gave one and the same run") && !shown.contains('±'), "{shown}");
+    assert!(shown.contains("all seeds gave the same numbers") && !shown.contains('±'), "{shown}");
+}
+
+/// Ties are drawn, so that runs differ in the order of their events.
+#[test]
+fn a_metric_without_spread_has_no_interval_whatever_the_order_of_events() {
+    let flow = |name: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
+             source = {{ kind = \"cbr\", interval = \"10ms\", payload = \"160B\" }}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n{}{}[vary]\nseeds = 2\n",
+        flow("one"),
+        flow("two")
+    );
+    let sweep = sweep_of(&text);
+    let fingerprint = |seed| {
+        let summary = sweep.simulate(Task { point: 0, seed }, &()).unwrap().unwrap();
+        headway_record::Summary::from_json(&summary).unwrap().fingerprint
+    };
+    assert_ne!(fingerprint(1), fingerprint(2));
+    let place = tempfile::tempdir().unwrap();
+    let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
+    Threads::default().run(&mut session, &()).unwrap();
+    let both: Metric = "sum(flow[*].throughput_bps)".parse().unwrap();
+    let answer = session.answer(std::slice::from_ref(&both)).unwrap();
+    // Which of two packets goes first is drawn: each flow's delays have a spread, and the sum of their rates has none.
+    assert!(!answer.rows[0].identical && answer.rows[0].metrics[0].unwrap().ci95.is_none());
+    // Two equal runs are not precise; ten are.
+    for _ in 0..2 {
+        assert!(session.refine(std::slice::from_ref(&both), 0.01, 1000).unwrap());
+        Threads::default().run(&mut session, &()).unwrap();
+    }
+    assert!(!session.refine(std::slice::from_ref(&both), 0.01, 1000).unwrap());
+    assert_eq!(session.answer(&[both]).unwrap().rows[0].runs, 12);
 }
 
 #[test]

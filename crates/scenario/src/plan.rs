@@ -61,7 +61,7 @@ pub struct Run {
 }
 
 /// Lists the runs of a scenario whose text was read from `file`. A key that an override sets does not vary; what `varies` says stands in place of what `[vary]`
-/// says of the same key, or behind it.
+/// says of the same key, or after it. A key that both `overrides` and `varies` name is an error.
 ///
 /// # Errors
 /// If the text cannot be read, an override cannot be applied, or what varies is wrong; whether the runs themselves are
@@ -79,6 +79,14 @@ pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> 
     let mut reader = Reader::new(&root);
     let mut varied = vary::read(&mut reader, varies);
     let set: Vec<Path> = overrides.iter().filter_map(|set| resolve(&root, &set.path).ok()).flatten().collect();
+    for vary in varies {
+        let key = if vary.key == "seeds" { "seed" } else { &vary.key };
+        let places = Path::parse(key).ok().and_then(|path| resolve(&root, &path).ok()).unwrap_or_default();
+        if places.iter().any(|place| set.contains(place)) {
+            let message = format!("a value of {key} is set already: leave one of the two out");
+            return Err(ScenarioError::of_argument(Place::Vary(vary.key.clone()), message));
+        }
+    }
     varied.without(&root, &set);
     let points = if reader.problems.is_empty() { varied.points(&mut reader) } else { Vec::new() };
     reader.problems.finish(file, text)?;
@@ -96,7 +104,7 @@ pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> 
             let place = places[filled.axis];
             words.push((column.key.clone(), filled.labels[place].clone()));
             values.push(filled.cells[place].clone());
-            let value = Arc::clone(&varied.axes[filled.axis].values(filled.key)[place]);
+            let value = vary::unlabelled(&varied.axes[filled.axis].values(filled.key)[place]);
             sets.push(Override { path: Arc::clone(&varied.axes[filled.axis].keys[filled.key].path), value });
         }
         for seed in &seeds {

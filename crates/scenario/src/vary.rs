@@ -459,13 +459,35 @@ fn twice(reader: &mut Reader<'_>, varied: &Varied) {
     }
 }
 
+/// The key of a table that varies which says what the table is called. No table of a scenario has such a key.
+const LABEL: &str = "label";
+
+/// What a table that varies is called, if it says so.
+fn own_label(value: &Value) -> Option<&str> {
+    value.table()?.get(LABEL)?.value.text()
+}
+
+/// The value as it stands in a scenario.
+pub(crate) fn unlabelled(value: &Arc<Value>) -> Arc<Value> {
+    if own_label(value).is_none() {
+        return Arc::clone(value);
+    }
+    let mut value = Value::clone(value);
+    if let Data::Table(table) = &mut value.data {
+        table.remove(LABEL);
+    }
+    Arc::new(value)
+}
+
 /// What labels say of an axis's values. No two say the same: of values that are alike as far as they are shown, the second
 /// and later ones say which of the array they are. Tables of different kinds are told by their kinds.
 pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
     let kind = |value: &Arc<Value>| Some(value.table()?.get("kind")?.value.text()?.to_owned());
-    let kinds: Option<Vec<String>> = values.iter().map(kind).collect();
+    let named = |value: &Arc<Value>| own_label(value).map(str::to_owned);
+    let kinds: Option<Vec<String>> = values.iter().map(|value| named(value).or_else(|| kind(value))).collect();
     let by_kind = kinds.filter(|kinds| kinds.iter().collect::<BTreeSet<_>>().len() == kinds.len());
-    let shown = by_kind.unwrap_or_else(|| values.iter().map(|value| shown(value)).collect());
+    let shown =
+        by_kind.unwrap_or_else(|| values.iter().map(|value| named(value).unwrap_or_else(|| shown(value))).collect());
     let mut known: BTreeMap<String, &Value> = BTreeMap::new();
     let mut labels = Vec::with_capacity(values.len());
     for (place, (text, value)) in shown.iter().zip(values).enumerate() {

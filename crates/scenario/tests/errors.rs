@@ -545,6 +545,22 @@ fn keys_that_no_preset_has_are_missing() {
     }
 }
 
+/// A preset of 0 stands for "not written": `loss = { kind = "bernoulli" }` once lost nothing without a word.
+#[test]
+fn a_key_whose_preset_is_a_placeholder_is_missing() {
+    let loss = |table: &str| changed("\"10ms\"", &format!("\"10ms\"\nloss = {table}"));
+    for (kind, key, example) in [("bernoulli", "probability", "\"1%\""), ("periodic", "every", "100")] {
+        let error = loss(&format!("{{ kind = \"{kind}\" }}")).unwrap_err();
+        let expected = format!("link[0].loss: the key \"{key}\" is missing; write it like {key} = {example}");
+        assert!(error.contains(&expected), "{error}");
+        assert_eq!(error.matches("link[0].loss").count(), 1, "{error}");
+    }
+    // Written, it is meant.
+    loss("{ kind = \"bernoulli\", probability = 0 }").unwrap();
+    let error = loss("{ kind = \"periodic\", every = 0 }").unwrap_err();
+    assert!(error.contains("link[0].loss.every: 0 loses no packet: write a number from 1"), "{error}");
+}
+
 /// Who writes a kind without its table is shown one that is right as it stands.
 #[test]
 fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
@@ -557,7 +573,7 @@ fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
     for (key, kinds) in [
         ("jitter", &["exponential", "normal", "pareto", "uniform"][..]),
         ("reorder", &["held-back", "let-ahead"]),
-        ("loss", &["bernoulli", "list"]),
+        ("loss", &["bernoulli", "list", "periodic"]),
         ("source", &["ftp", "sessions", "pages"]),
         ("queue", &["droptail", "red", "codel", "pie", "fq-codel", "cake"]),
         ("transport", &["tcp-reno", "dccp"]),

@@ -19,6 +19,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::proxy::table;
 use crate::run::keep_scenario;
+use crate::sets;
 use carrier::Carrier;
 use ends::Ends;
 use headway_net::proxy::{Proxy, ProxyOptions, Report, Way};
@@ -60,9 +61,8 @@ struct Run {
 
 pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     interrupt::listen();
-    let seed = asked.seed.map(|seed| format!("seed={seed}"));
-    let sets = asked.overrides.iter().chain(&seed);
-    let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, sets)?;
+    let sets = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
+    let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, &sets)?;
     let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
     if runs > 1 {
         let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is lost.
-    pub probability: Probability,
+    /// Probability that a packet is lost; it must be written, unless `changes` say when losses begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Probability>,
     /// Where it is lost.
     pub place: Place,
     /// From when on, counted from the start of the run, another probability holds. Rising.
@@ -29,10 +30,14 @@ pub struct Change {
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { probability: Probability::ZERO, place: Place::BeforeQueue, changes: Vec::new() }
+        Self { probability: None, place: Place::BeforeQueue, changes: Vec::new() }
     }
 
     fn check(&self) -> Result<(), OptionError> {
+        if self.probability.is_none() && self.changes.is_empty() {
+            let message = "a bernoulli loss needs the probability that a packet is lost: write one";
+            return Err(OptionError::new("probability", message).such_as("\"1%\""));
+        }
         if self.changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
             return Err(OptionError::new("changes", "each change must come later than the one before"));
         }
@@ -52,7 +57,7 @@ pub struct Bernoulli {
 impl Bernoulli {
     pub(super) fn new(options: &Options) -> Self {
         let changes = options.changes.iter().rev().copied().collect();
-        Self { probability: options.probability.value(), place: options.place, changes }
+        Self { probability: options.probability.map_or(0.0, Probability::value), place: options.place, changes }
     }
 
     pub(super) fn place(&self) -> Place {

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// One packet in so many is lost; 0 for none until `changes` say otherwise (ns-2 `period_`).
-    pub every: u64,
+    /// One packet in this many is lost (ns-2 `period_`). It must be written, unless `changes` say when losses begin; until
+    /// then 0 loses none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
     /// The first that is lost, counted from 0; absent: `every` (one less than ns-2's `offset_`, which counts from 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
@@ -35,16 +37,27 @@ pub struct Change {
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { every: 0, first: None, burst: 1, place: Place::BeforeQueue, changes: Vec::new() }
+        Self { every: None, first: None, burst: 1, place: Place::BeforeQueue, changes: Vec::new() }
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.first.is_some() && self.every == 0 {
-            return Err(OptionError::new("first", "without every nothing is lost: write every, from 1, too"));
-        }
-        if self.every == 0 && self.changes.iter().all(|change| change.every == 0) {
-            let message = "one packet in 0 is none, and nothing is ever lost: write every, from 1, or changes to it, or no loss at all";
-            return Err(OptionError::new("every", message));
+        let changes = self.changes.iter().any(|change| change.every > 0);
+        match self.every {
+            None if self.first.is_some() || !changes => {
+                let message = "a periodic loss loses one packet in every: write a number";
+                return Err(OptionError::new("every", message).such_as("100"));
+            }
+            Some(0) if self.first.is_some() => {
+                return Err(OptionError::new(
+                    "first",
+                    "with every = 0 no packet is lost: write every from 1, or no first",
+                ));
+            }
+            Some(0) if !changes => {
+                let message = "0 loses no packet: write a number from 1, or changes to one, or no loss at all";
+                return Err(OptionError::new("every", message));
+            }
+            _ => {}
         }
         if self.burst == 0 {
             return Err(OptionError::new("burst", "a burst of 0 packets is no loss: burst is at least 1"));
@@ -75,8 +88,9 @@ pub struct Periodic {
 impl Periodic {
     pub(super) fn new(options: &Options) -> Self {
         let changes = options.changes.iter().rev().copied().collect();
-        let next = options.first.or((options.every > 0).then_some(options.every));
-        Self { place: options.place, every: options.every, burst: options.burst, next, left: 0, passed: 0, changes }
+        let every = options.every.unwrap_or(0);
+        let next = options.first.or((every > 0).then_some(every));
+        Self { place: options.place, every, burst: options.burst, next, left: 0, passed: 0, changes }
     }
 
     pub(super) fn place(&self) -> Place {
@@ -117,11 +131,11 @@ mod tests {
     #[test]
     fn every_kth_is_lost_counted_from_the_change() {
         let changes = vec![Change { packet: 25, every: 5 }, Change { packet: 42, every: 0 }];
-        let options = Options { every: 10, changes, ..Options::preset(Dialect::Rfc) };
+        let options = Options { every: Some(10), changes, ..Options::preset(Dialect::Rfc) };
         assert_eq!(lost(&options, 100), [10, 20, 30, 35, 40]);
         assert!(options.check().is_ok());
         assert!(lost(&Options::preset(Dialect::Rfc), 100).is_empty());
-        assert_eq!(lost(&Options { every: 1, changes: Vec::new(), ..options }, 4), [1, 2, 3]);
+        assert_eq!(lost(&Options { every: Some(1), changes: Vec::new(), ..options }, 4), [1, 2, 3]);
     }
 
     /// ns-2.35, 40 packets through `ErrorModel/Periodic` in packets: `period_`, `offset_`, `burstlen_`, and what was lost.
@@ -163,7 +177,7 @@ mod tests {
             (12, 30, 5, vec![29, 30, 31, 32, 33]),
         ] {
             let options = Options {
-                every: period,
+                every: Some(period),
                 // There 0 and 1 are both the first packet, and bursts of 0 and 1 one packet.
                 first: Some(u64::max(offset, 1) - 1),
                 burst: u64::max(burstlen, 1),
@@ -176,12 +190,14 @@ mod tests {
 
     #[test]
     fn a_burst_and_a_first_need_something_to_lose() {
-        let none = Options { burst: 0, every: 5, ..Options::preset(Dialect::Rfc) };
+        let none = Options { burst: 0, every: Some(5), ..Options::preset(Dialect::Rfc) };
         assert_eq!(none.check().unwrap_err().key, "burst");
         let never = Options { first: Some(3), ..Options::preset(Dialect::Rfc) };
-        assert_eq!(never.check().unwrap_err().key, "first");
+        assert_eq!(never.check().unwrap_err().key, "every");
+        assert_eq!(Options { every: Some(0), ..never }.check().unwrap_err().key, "first");
         let nothing = Options::preset(Dialect::Rfc);
-        assert_eq!(nothing.check().unwrap_err().key, "every");
+        assert_eq!(nothing.check().unwrap_err().example.as_deref(), Some("100"));
+        assert_eq!(Options { every: Some(0), ..nothing }.check().unwrap_err().key, "every");
         let later = |every| Options { changes: vec![Change { packet: 25, every }], ..Options::preset(Dialect::Rfc) };
         assert_eq!(later(0).check().unwrap_err().key, "every");
         later(5).check().unwrap();

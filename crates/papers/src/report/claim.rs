@@ -37,17 +37,16 @@ pub(super) fn claim(
         ("headway", "Headway", judged.value, judged.ci95),
     ] {
         let Some(value) = value else { continue };
-        let error = ci95.unwrap_or(0.0);
-        drawn.push((whose, value, error));
+        drawn.push((whose, value, ci95.unwrap_or(0.0)));
         let _ = write!(
             row,
-            "<dt>{whose}<dd data-claim=\"{}\" data-of=\"{of}\" data-value=\"{value}\" data-ci95=\"{error}\">{}",
-            Escaped(&judged.id),
-            shortest(value)
+            "<dt>{whose}<dd data-claim=\"{}\" data-of=\"{of}\" data-value=\"{value}\"",
+            Escaped(&judged.id)
         );
-        if error > 0.0 {
-            let _ = write!(row, " ± {}", two_digits(error));
-        }
+        let _ = match ci95 {
+            Some(ci95) => write!(row, " data-ci95=\"{ci95}\">{} ± {}", shortest(value), two_digits(ci95)),
+            None => write!(row, ">{}", shortest(value)),
+        };
     }
     if !row.is_empty() {
         let _ = writeln!(text, "<dl>{row}</dl>");

@@ -144,7 +144,8 @@ fn over_time(text: &mut String, line: &ChartLine, one: Option<&ChartLine>, sampl
     for (number, point) in line.points.iter().enumerate() {
         let at = shortest(point.x);
         let one = one.and_then(|one| one.points.get(number)).map_or(String::new(), |point| shortest(point.value));
-        let _ = writeln!(text, "<tr><td>{at}<td>{}<td>{}<td>{one}", shortest(point.value), shortest(point.error));
+        let half = if point.error > 0.0 { shortest(point.error) } else { String::new() };
+        let _ = writeln!(text, "<tr><td>{at}<td>{}<td>{half}<td>{one}", shortest(point.value));
     }
     text.push_str("</table></div>\n");
 }

@@ -58,7 +58,8 @@ impl FromStr for Expression {
 
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
         let wrong = |why| ExpressionError { expression: parse::shown(text), why };
-        Ok(Self { text: text.trim().to_owned(), root: parse::parse(text).map_err(wrong)? })
+        let root = parse::parse(text).and_then(|root| root.check_constants().map(|()| root)).map_err(wrong)?;
+        Ok(Self { text: text.trim().to_owned(), root })
     }
 }
 
@@ -134,7 +135,52 @@ impl Expression {
     }
 }
 
+impl Expression {
+    /// Whether it reads a percentile of a [histogram](crate::Histogram), whose exactness is that of a bucket.
+    #[must_use]
+    pub fn reads_percentile(&self) -> bool {
+        self.root.any(&|node| matches!(node, Node::Path(path) if path.is_percentile()))
+    }
+}
+
 impl Node {
+    /// Whether something holds of it or of a part of it.
+    fn any(&self, holds: &impl Fn(&Self) -> bool) -> bool {
+        holds(self)
+            || match self {
+                Self::Number(_) | Self::Path(_) => false,
+                Self::Negative(node) => node.any(holds),
+                Self::Two(_, nodes) => nodes.iter().any(|node| node.any(holds)),
+                Self::Call(_, nodes) => nodes.iter().any(|node| node.any(holds)),
+            }
+    }
+
+    /// `Err` if a part that reads nothing of a record is no number, or divides by 0.
+    fn check_constants(&self) -> Result<(), String> {
+        match self {
+            Self::Number(_) | Self::Path(_) => {}
+            Self::Negative(node) => node.check_constants()?,
+            Self::Two(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
+            Self::Call(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
+        }
+        if let Self::Two(Operator::Divide, nodes) = self
+            && nodes[1].constant()?.is_some_and(|values| values.contains(&0.0))
+        {
+            return Err("it divides by 0".to_owned());
+        }
+        match self.constant()? {
+            Some(values) if values.iter().any(|value| !value.is_finite()) => {
+                Err("a part of it is larger than any number".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its numbers, if it reads nothing of a record.
+    fn constant(&self) -> Result<Option<Vec<f64>>, String> {
+        if self.any(&|node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
+    }
+
     /// Its numbers; none if one of them is missing.
     fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
         Ok(match self {

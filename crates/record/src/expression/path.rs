@@ -22,6 +22,12 @@ pub(super) struct Named {
 }
 
 impl Path {
+    /// Whether its last key is `p` with a number: `one_way_delay_s.p95`.
+    pub(super) fn is_percentile(&self) -> bool {
+        let percent = self.keys.last().and_then(|key| key.strip_prefix('p'));
+        percent.is_some_and(|percent| percent.parse::<u32>().is_ok())
+    }
+
     /// The numbers; none if one of those that are named has no number there.
     pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
         let Some(Named { list, name }) = &self.list else {

@@ -54,7 +54,6 @@ fn numbers_of_a_record() {
         ("or(flow[ftp*].timeouts, 0)", Some(7.0)),
         ("flow[media-2].one_way_delay_s.mean", None),
         ("mean(flow[media*].one_way_delay_s.mean)", None),
-        ("1 / 0", None),
     ] {
         assert_eq!(of(text), Ok(expected), "{text}");
     }
@@ -65,6 +64,11 @@ fn mistakes_are_named() {
     for (text, why) in [
         ("", "a number, a path or a function is missing at its end"),
         ("1 +", "missing at its end"),
+        // `--metric 'x=1/0'` once gave a column of dashes.
+        ("1 / 0", "it divides by 0"),
+        ("flow[media-1].throughput_bps / (2 - 2)", "it divides by 0"),
+        ("mean(0 / 0)", "it divides by 0"),
+        ("1e308 * 10", "larger than any number"),
         ("1 2", "nothing can be made of \"2\""),
         ("(1", "\")\" is missing before its end"),
         ("mean(1", "\")\" is missing before its end"),
@@ -90,6 +94,13 @@ fn mistakes_are_named() {
         assert!(error.contains(why), "{text}: {error}");
         assert!(error.len() < 400, "{error}");
     }
+}
+
+#[test]
+fn percentiles_are_found_wherever_they_are_read() {
+    let reads = |text: &str| text.parse::<Expression>().unwrap().reads_percentile();
+    assert!(reads("1e3 * flow[a].one_way_delay_s.p95") && reads("-max(1, mean(flow[*].rtt_s.p50))"));
+    assert!(!reads("flow[p95].packets") && !reads("1e3 * flow[a].one_way_delay_s.max"));
 }
 
 proptest! {

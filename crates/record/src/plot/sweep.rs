@@ -76,9 +76,11 @@ impl Sweep {
         let lines: Vec<ChartLine> = self.groups.iter().enumerate().map(line).collect();
         let points = self.groups.iter().flat_map(|group| &group.points);
         let runs: Vec<usize> = points.map(|point| point.drawable().len()).filter(|runs| *runs > 1).collect();
+        let bars = lines.iter().flat_map(|line| &line.points).any(|point| point.error > 0.0);
+        let mean = if bars { "mean, 95 %" } else { "mean" };
         let meaning = match (runs.iter().min(), runs.iter().max()) {
-            (Some(least), Some(most)) if least == most => Some(format!("mean, 95 % of {most} runs")),
-            (Some(least), Some(most)) => Some(format!("mean, 95 % of {least} to {most} runs")),
+            (Some(least), Some(most)) if least == most => Some(format!("{mean} of {most} runs")),
+            (Some(least), Some(most)) => Some(format!("{mean} of {least} to {most} runs")),
             _ => None,
         };
         let styles = meaning.map(|meaning| (style, meaning)).into_iter().collect();

@@ -10,6 +10,7 @@ mod failed;
 mod frames;
 mod late;
 mod outage;
+mod phase;
 mod smoother;
 mod standing;
 mod start_up;
@@ -50,12 +51,13 @@ pub struct Finding {
 }
 
 /// In the order in which what they find is told.
-const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 11] = [
+const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 12] = [
     failed::find,
     stuck::find,
     start_up::find,
     outage::find,
     starved::find,
+    phase::find,
     unsent::find,
     late::find,
     frames::find,

@@ -1,7 +1,7 @@
 //! What a sweep says: for each combination of what was varied, each metric as a mean with its 95 % interval over seeds.
 
 use crate::sweep::Metric;
-use headway_record::{Estimate, number_table};
+use headway_record::{Estimate, PERCENTILE_ERROR, number_table};
 use headway_scenario::{Cell, Column};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -28,6 +28,9 @@ pub struct Answer {
     /// The same beside one value of a key, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
+    /// Whether each metric reads a percentile.
+    #[serde(skip)]
+    pub(super) percentiles: Vec<bool>,
 }
 
 /// A key that was varied.
@@ -55,10 +58,10 @@ pub struct AnswerRow {
     pub values: Vec<String>,
     /// How many runs there are of it.
     pub runs: usize,
-    /// Whether all of them were one and the same run: then nothing was random, and there is no interval.
+    /// Whether all of them gave the same numbers. The order of events may differ.
     pub identical: bool,
     /// The metrics; none of what the runs do not have.
-    pub metrics: Vec<Option<Number>>,
+    pub metrics: Vec<Option<Estimate>>,
     /// The metrics of each run, by its seed.
     #[serde(skip)]
     pub(super) samples: Vec<Vec<(u64, f64)>>,
@@ -74,22 +77,16 @@ impl AnswerRow {
         &self.cells
     }
 
+    /// Whether a metric is not [known](Estimate::is_within) to this share of its mean.
+    pub(super) fn is_wider_than(&self, relative: f64) -> bool {
+        self.metrics.iter().flatten().any(|number| !number.is_within(relative))
+    }
+
     /// A metric of each run that has it, with the run's seed.
     #[must_use]
     pub fn samples(&self, metric: usize) -> &[(u64, f64)] {
         self.samples.get(metric).map_or(&[], Vec::as_slice)
     }
-}
-
-/// A mean over runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Number {
-    /// The mean.
-    pub mean: f64,
-    /// Half the width of its 95 % interval (Student); none of a single run, or where nothing was random.
-    pub ci95: Option<f64>,
-    /// How many runs have it.
-    pub runs: usize,
 }
 
 /// The combinations less that one in which a key has a certain value, and all others the same.
@@ -109,7 +106,7 @@ pub struct Difference {
     /// The values of the keys.
     pub values: Vec<String>,
     /// The differences of the metrics.
-    pub metrics: Vec<Option<Number>>,
+    pub metrics: Vec<Option<Estimate>>,
 }
 
 /// There is no such value of a key.
@@ -122,8 +119,9 @@ pub struct NoSuchValue {
 
 impl Answer {
     pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<AnswerRow>) -> Self {
+        let percentiles = metrics.iter().map(|metric| metric.of.reads_percentile()).collect();
         let metrics = metrics.iter().map(|metric| metric.name.clone()).collect();
-        Self { keys: columns.iter().map(Key::from).collect(), metrics, rows, against: None }
+        Self { keys: columns.iter().map(Key::from).collect(), metrics, rows, against: None, percentiles }
     }
 
     /// The same with the differences to one value of a key, `KEY=VALUE`: runs of the same seed beside one another (`paired`), or all of one with
@@ -132,10 +130,12 @@ impl Answer {
     /// # Errors
     /// There is no such key, or it never had this value.
     pub fn against(mut self, wanted: &str, paired: bool) -> Result<Self, NoSuchValue> {
-        let place = wanted.rsplit_once('=').and_then(|(key, value)| {
-            let (key, value) = (key.trim(), value.trim());
+        // Keys may have an = in brackets, and tables are full of them.
+        let mut splits = wanted.match_indices('=').map(|(at, _)| (wanted[..at].trim(), wanted[at + 1..].trim()));
+        let place = splits.find_map(|(key, value)| {
             let place = self.keys.iter().position(|known| known.name == key || known.key == key)?;
-            self.rows.iter().any(|row| row.values[place] == value).then(|| (place, value.to_owned()))
+            let row = self.rows.iter().find(|row| is_label(&row.values[place], value))?;
+            Some((place, row.values[place].clone()))
         });
         let Some((place, value)) = place else { return Err(self.no_such(wanted)) };
         let rest = |row: &AnswerRow| {
@@ -167,7 +167,7 @@ impl Answer {
         NoSuchValue { wanted: wanted.to_owned(), known }
     }
 
-    /// As a table for people, and what there is to say of it.
+    /// The answer as a table for people, with the sentences that explain it.
     #[must_use]
     pub fn plain(&self) -> String {
         let mut text = self.table(self.rows.iter().map(|row| (&row.values, &row.metrics, Some(row))), &self.metrics);
@@ -175,36 +175,67 @@ impl Answer {
         if self.rows.iter().any(|row| row.metrics.iter().flatten().any(|number| number.ci95.is_some())) {
             text.push_str("mean ± 95 % interval over seeds (Student)\n");
         }
+        if identical < self.rows.len() {
+            let numbers = self.rows.iter().filter(|row| !row.identical).flat_map(|row| &row.metrics);
+            text.push_str(constants(numbers.flatten()));
+        }
         if identical > 0 {
             let which = if identical == self.rows.len() {
-                "Everywhere".to_owned()
+                "In every row,".to_owned()
             } else {
-                format!("Where = stands ({identical} of {})", self.rows.len())
+                format!("In rows marked = ({identical} of {})", self.rows.len())
             };
-            let _ = writeln!(text, "{which} all seeds gave one and the same run: {NO_CHANCE}");
+            let _ = writeln!(text, "{which} all seeds gave the same numbers: {NO_CHANCE}");
         }
+        text.push_str(&self.percentiles());
         if let Some(against) = &self.against {
             let [key, value] = &against.value;
             let how = if against.paired { "paired by seed" } else { "Welch" };
-            let _ = writeln!(text, "\nless {key}={value}, 95 % interval ({how}); * where 0 is outside of it");
+            let numbers = || against.rows.iter().flat_map(|row| &row.metrics).flatten();
+            let interval = if numbers().any(|number| number.ci95.is_some()) {
+                format!(", 95 % interval ({how}); * where 0 is outside of it")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(text, "\nless {key}={value}{interval}");
             let metrics: Vec<String> = self.metrics.iter().map(|name| format!("Δ {name}")).collect();
             text.push_str(&self.table(against.rows.iter().map(|row| (&row.values, &row.metrics, None)), &metrics));
+            text.push_str(constants(numbers()));
         }
         text
     }
 
+    /// Names the percentiles that are the same in all runs of a row, and says how exact they are.
+    fn percentiles(&self) -> String {
+        let is_constant = |metric: usize| {
+            let mut numbers = self.rows.iter().filter_map(|row| row.metrics.get(metric).copied().flatten());
+            numbers.any(|number| number.is_constant())
+        };
+        let named = self.metrics.iter().enumerate().filter(|(at, _)| self.percentiles[*at] && is_constant(*at));
+        let named: Vec<&str> = named.map(|(_, name)| name.as_str()).collect();
+        if named.is_empty() {
+            return String::new();
+        }
+        format!(
+            "Of {}: a percentile is the middle of a histogram's bucket, at most {:.1} % off. Where it is the same in all runs,\n\
+             all fell into one bucket.\n",
+            named.join(", "),
+            100.0 * PERCENTILE_ERROR
+        )
+    }
+
     fn table<'a>(
         &self,
-        rows: impl Iterator<Item = (&'a Vec<String>, &'a Vec<Option<Number>>, Option<&'a AnswerRow>)>,
+        rows: impl Iterator<Item = (&'a Vec<String>, &'a Vec<Option<Estimate>>, Option<&'a AnswerRow>)>,
         metrics: &[String],
     ) -> String {
         let with_runs = self.against.is_none() || metrics == self.metrics;
         let heads = self.keys.iter().map(|key| key.name.clone());
         let heads = heads.chain(with_runs.then(|| "runs".to_owned())).chain(metrics.iter().map(|name| two_lines(name)));
-        let of_row = |(values, metrics, row): (&Vec<String>, &Vec<Option<Number>>, Option<&AnswerRow>)| {
+        let of_row = |(values, metrics, row): (&Vec<String>, &Vec<Option<Estimate>>, Option<&AnswerRow>)| {
             let runs = row.map(|row| format!("{}{}", row.runs, if row.identical { " =" } else { "" }));
             let shown =
-                metrics.iter().map(|number| number.map_or("-".to_owned(), |number| number.shown(row.is_none())));
+                metrics.iter().map(|number| number.map_or("-".to_owned(), |number| shown(number, row.is_none())));
             values.iter().cloned().chain(runs).chain(shown).collect()
         };
         number_table(self.keys.len(), heads.collect(), rows.map(of_row).collect())
@@ -222,7 +253,7 @@ impl Answer {
             }
         };
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let two = |of: &Option<Number>| [number(of.map(|of| of.mean)), number(of.and_then(|of| of.ci95))];
+        let two = |of: &Option<Estimate>| [number(of.map(|of| of.mean)), number(of.and_then(|of| of.ci95))];
         let named = |delta: &'static str| {
             self.metrics.iter().flat_map(move |name| [format!("{delta}{name}"), format!("{delta}{name} ci95")])
         };
@@ -244,11 +275,10 @@ impl Answer {
         text
     }
 
-    /// How many combinations have a metric whose interval is wider than this share of its mean.
+    /// How many combinations have a metric that is not [known](Estimate::is_within) to this share of its mean.
     #[must_use]
     pub fn wider_than(&self, relative: f64) -> usize {
-        let is_wide = |number: &Number| number.ci95.is_none_or(|half| half > relative * number.mean.abs());
-        self.rows.iter().filter(|row| !row.identical && row.metrics.iter().flatten().any(is_wide)).count()
+        self.rows.iter().filter(|row| row.is_wider_than(relative)).count()
     }
 }
 
@@ -257,47 +287,53 @@ fn two_lines(name: &str) -> String {
     name.rsplit_once(' ').map_or_else(|| name.to_owned(), |(name, unit)| format!("{name}\n{unit}"))
 }
 
-fn difference(row: &AnswerRow, base: &AnswerRow, metric: usize, paired: bool) -> Option<Number> {
+/// Whether `text` is this label of a value, or the table that the label stands for: `{kind=codel}`, with or without spaces
+/// and quotes.
+fn is_label(label: &str, text: &str) -> bool {
+    let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect::<String>();
+    label == text || bare(label) == bare(text) || format!("{{kind={label}}}") == bare(text)
+}
+
+fn difference(row: &AnswerRow, base: &AnswerRow, metric: usize, paired: bool) -> Option<Estimate> {
     let (ours, theirs) = (row.samples(metric), base.samples(metric));
     if paired {
         let of_seed = |seed: u64| theirs.iter().find(|(other, _)| *other == seed).map(|(_, value)| *value);
-        let pairs: Vec<f64> = ours.iter().filter_map(|(seed, value)| Some(value - of_seed(*seed)?)).collect();
-        return Estimate::of(&pairs).map(|of| Number { mean: of.mean, ci95: of.ci95, runs: of.runs });
+        let pairs: Vec<(f64, f64)> = ours.iter().filter_map(|(seed, value)| Some((*value, of_seed(*seed)?))).collect();
+        return Estimate::of_differences(&pairs);
     }
-    let of = |samples: &[(u64, f64)]| Estimate::of(&samples.iter().map(|(_, value)| *value).collect::<Vec<_>>());
-    let (ours, theirs) = (of(ours)?, of(theirs)?);
-    // Runs that are one and the same say nothing of chance.
-    let ci95 = if row.identical && base.identical { None } else { ours.welch(&theirs) };
-    Some(Number { mean: ours.mean - theirs.mean, ci95, runs: ours.runs.min(theirs.runs) })
+    let (ours, theirs) = (estimate(ours)?, estimate(theirs)?);
+    Some(Estimate { mean: ours.mean - theirs.mean, ci95: ours.welch(&theirs), runs: ours.runs.min(theirs.runs) })
 }
 
-impl Number {
-    pub(super) fn of(samples: &[(u64, f64)], identical: bool) -> Option<Self> {
-        let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
-        let estimate = Estimate::of(&values)?;
-        let ci95 = if identical { None } else { estimate.ci95 };
-        Some(Self { mean: estimate.mean, ci95, runs: estimate.runs })
-    }
+/// The mean of a metric of runs with their seeds.
+pub(super) fn estimate(samples: &[(u64, f64)]) -> Option<Estimate> {
+    Estimate::of(&samples.iter().map(|(_, value)| *value).collect::<Vec<_>>())
+}
 
-    /// With as many decimals as its interval has meaning, two digits of it; without an interval four digits in all.
-    fn shown(self, is_difference: bool) -> String {
-        let Self { mean, ci95, .. } = self;
-        let (of, digits) = match ci95 {
-            Some(half) if half > 0.0 => (half, INTERVAL_DIGITS),
-            _ => (mean.abs(), DIGITS),
-        };
-        let magnitude =
-            if of > 0.0 { format!("{of:e}").split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0) } else { 0 };
-        let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(MOST_DECIMALS);
-        let decimals = if of > 0.0 { decimals } else { 0 };
-        let sign = if is_difference && mean > 0.0 { "+" } else { "" };
-        match ci95 {
-            Some(half) => {
-                let clear = if is_difference && mean.abs() > half { "*" } else { "" };
-                format!("{sign}{mean:.decimals$} ± {half:.decimals$}{clear}")
-            }
-            None => format!("{sign}{mean:.decimals$}"),
+/// Explains numbers without an interval, if there are any.
+fn constants<'a>(mut numbers: impl Iterator<Item = &'a Estimate>) -> &'static str {
+    if numbers.any(Estimate::is_constant) {
+        "A number without ± is the same in all runs: there is no interval\n"
+    } else {
+        ""
+    }
+}
+
+/// A number with the decimals that its interval justifies: two digits of the interval; without one four digits in all.
+fn shown(number: Estimate, is_difference: bool) -> String {
+    let Estimate { mean, ci95, .. } = number;
+    let (of, digits) = ci95.map_or((mean.abs(), DIGITS), |half| (half, INTERVAL_DIGITS));
+    let magnitude =
+        if of > 0.0 { format!("{of:e}").split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0) } else { 0 };
+    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(MOST_DECIMALS);
+    let decimals = if of > 0.0 { decimals } else { 0 };
+    let sign = if is_difference && mean > 0.0 { "+" } else { "" };
+    match ci95 {
+        Some(half) => {
+            let clear = if is_difference && mean.abs() > half { "*" } else { "" };
+            format!("{sign}{mean:.decimals$} ± {half:.decimals$}{clear}")
         }
+        None => format!("{sign}{mean:.decimals$}"),
     }
 }
 
@@ -313,15 +349,15 @@ mod tests {
             (0.000_012, None, "0.00001200"),
             (3.0, None, "3.000"),
             (0.0, None, "0"),
-            (0.0, Some(0.0), "0 ± 0"),
-            (99.0, Some(0.0), "99.00 ± 0.00"),
             (-5.25, Some(0.5), "-5.25 ± 0.50"),
             (1e300, Some(1e-300), &format!("{:.9} ± 0.000000000", 1e300)),
         ] {
-            assert_eq!(Number { mean, ci95, runs: 2 }.shown(false), shown);
+            assert_eq!(super::shown(Estimate { mean, ci95, runs: 2 }, false), shown);
         }
-        assert_eq!(Number { mean: 2.0, ci95: Some(1.0), runs: 2 }.shown(true), "+2.0 ± 1.0*");
-        assert_eq!(Number { mean: -0.5, ci95: Some(1.0), runs: 2 }.shown(true), "-0.5 ± 1.0");
+        let difference = |mean, ci95| shown(Estimate { mean, ci95, runs: 2 }, true);
+        assert_eq!(difference(2.0, Some(1.0)), "+2.0 ± 1.0*");
+        assert_eq!(difference(-0.5, Some(1.0)), "-0.5 ± 1.0");
+        assert_eq!(difference(0.974_4, None), "+0.9744");
     }
 
     fn answer() -> Answer {
@@ -331,14 +367,20 @@ mod tests {
                 values: vec![value.to_owned(), "10ms".to_owned()],
                 runs: samples.len(),
                 identical: false,
-                metrics: vec![Number::of(&samples, false)],
+                metrics: vec![estimate(&samples)],
                 samples: vec![samples],
                 cells: Vec::new(),
             }
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
         let rows = vec![row("red", &[1.0, 2.0, 3.0]), row("droptail", &[2.0, 3.0, 4.5])];
-        Answer { keys: vec![key("queue"), key("delay")], metrics: vec!["a, b".to_owned()], rows, against: None }
+        Answer {
+            keys: vec![key("queue"), key("delay")],
+            metrics: vec!["a, b".to_owned()],
+            rows,
+            against: None,
+            percentiles: vec![false],
+        }
     }
 
     /// Pairs differ by 1, 1 and 1.5: mean 7/6, s = 0.288675, t(2) = 4.302653: 0.717109.
@@ -353,6 +395,48 @@ mod tests {
         assert!((number.ci95.unwrap() - 2.6305).abs() < 5e-3, "{number:?}");
         let error = answer().against("queue=pie", false).unwrap_err().to_string();
         assert!(error.contains("queue=red, queue=droptail, delay=10ms"), "{error}");
+    }
+
+    /// Equal samples in both rows: `headway sweep scenarios/demo.toml` once printed `-0.01749 ± 0.00000*`.
+    #[test]
+    fn zero_spread_has_no_interval_and_no_star() {
+        let mut equal = answer();
+        for (row, value) in equal.rows.iter_mut().zip([1.213, 1.195]) {
+            row.samples = vec![(1..=5).map(|seed| (seed, value)).collect()];
+            row.metrics = vec![estimate(&row.samples[0])];
+            row.runs = 5;
+        }
+        for paired in [false, true] {
+            let equal = equal.clone().against("queue=red", paired).unwrap();
+            let text = equal.plain();
+            let mut numbers = text.lines().filter(|line| line.starts_with("red") || line.starts_with("droptail"));
+            assert!(numbers.all(|line| !line.contains(['±', '*'])), "{text}");
+            assert!(text.contains("-0.01800") && text.contains("A number without ±"), "{text}");
+            assert_eq!(equal.csv().lines().nth(2).unwrap(), "droptail,10ms,5,1.195,,-0.018000000000000016,");
+            let json = serde_json::to_value(&equal).unwrap();
+            assert!(json["rows"][0]["metrics"][0]["ci95"].is_null(), "{json}");
+            assert!(json["against"]["rows"][0]["metrics"][0]["ci95"].is_null(), "{json}");
+        }
+        assert_eq!(equal.wider_than(0.01), 2, "five equal runs are no proof of a constant");
+    }
+
+    /// A refusal once offered exactly the value that it refused.
+    #[test]
+    fn every_value_that_is_offered_is_accepted() {
+        let mut tables = answer();
+        for (row, value) in tables.rows.iter_mut().zip(["{kind=codel}", "{kind=codel,limit=30packets}"]) {
+            row.values[0] = value.to_owned();
+        }
+        let error = tables.clone().against("queue=pie", false).unwrap_err().to_string();
+        let (_, offered) = error.split_once("one of ").unwrap();
+        for offer in offered.split(", ") {
+            tables.clone().against(offer, false).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let written = tables.against("queue={ kind = \"codel\", limit = \"30packets\" }", false).unwrap();
+        assert_eq!(written.against.unwrap().value, ["queue", "{kind=codel,limit=30packets}"]);
+        // Values of different kinds are called by their kinds.
+        let red = answer().against("queue={ kind = \"red\" }", false).unwrap();
+        assert_eq!(red.against.unwrap().value, ["queue", "red"]);
     }
 
     #[test]

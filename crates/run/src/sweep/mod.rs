@@ -12,7 +12,7 @@ mod metric;
 mod over;
 mod session;
 
-pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue, Number};
+pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;

@@ -1,6 +1,7 @@
 //! A sweep's metrics over one of its keys: what a picture of them shows.
 
-use super::answer::{Answer, AnswerRow, Number};
+use super::answer::{Answer, AnswerRow, estimate};
+use headway_record::Estimate;
 use headway_scenario::Cell;
 use std::collections::BTreeMap;
 
@@ -29,8 +30,8 @@ pub struct LinePoint {
     pub x: f64,
     /// What each seed gave. What else varies is taken together, seed by seed, so that intervals are over seeds alone.
     pub samples: Vec<f64>,
-    /// Their mean, with its interval; none if the combinations gave one and the same run with all seeds.
-    pub number: Option<Number>,
+    /// Their mean, with its interval.
+    pub number: Option<Estimate>,
 }
 
 /// What was asked for does not vary.
@@ -84,7 +85,7 @@ impl Answer {
                 let means = seeds.iter().map(|(seed, of)| (*seed, of.iter().sum::<f64>() / of.len() as f64));
                 let means: Vec<(u64, f64)> = means.collect();
                 if !means.is_empty() {
-                    let number = Number::of(&means, here.iter().all(|row| row.identical));
+                    let number = estimate(&means);
                     let samples = means.into_iter().map(|(_, mean)| mean).collect();
                     line.points.push(LinePoint { x: x_of_name, samples, number });
                 }
@@ -128,14 +129,20 @@ mod tests {
                 values: vec![(*queue).to_owned(), format!("{delay}ms")],
                 runs: samples.len(),
                 identical: false,
-                metrics: vec![Number::of(&samples, false)],
+                metrics: vec![estimate(&samples)],
                 samples: vec![samples],
                 cells: vec![Cell::Text((*queue).to_owned()), Cell::Number(*delay)],
             }
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
         let metrics = vec!["loss".to_owned()];
-        Answer { keys: vec![key("queue"), key("delay")], metrics, rows: rows.iter().map(row).collect(), against: None }
+        Answer {
+            keys: vec![key("queue"), key("delay")],
+            metrics,
+            rows: rows.iter().map(row).collect(),
+            against: None,
+            percentiles: vec![false],
+        }
     }
 
     #[test]

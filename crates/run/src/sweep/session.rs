@@ -1,6 +1,6 @@
 //! A sweep that is being run into a folder: what is there, what is missing, and what it says.
 
-use super::answer::{Answer, AnswerRow, Number};
+use super::answer::{Answer, AnswerRow, estimate};
 use super::dataset::{self, Row};
 use super::journal::Journal;
 use super::{Metric, RunKey, Sweep, Task};
@@ -39,7 +39,7 @@ pub struct Session {
 #[derive(Debug)]
 struct Read {
     metrics: Vec<Option<f64>>,
-    /// Of all that it gave but the seed.
+    /// Of all numbers that it gave: neither of its seed nor of the order of its events.
     hash: u128,
 }
 
@@ -136,8 +136,8 @@ impl Session {
         Error::Record { path: self.folder.0.clone(), reason: format!("what a run gave cannot be kept: {error}") }
     }
 
-    /// Asks for more seeds at each point at which a metric's 95 % interval is wider than `relative` of its mean, up to `most` a point. Whether any was
-    /// added; all runs must be there.
+    /// Asks for more seeds at each point at which a metric is not [known](headway_record::Estimate::is_within) to `relative` of its
+    /// mean, up to `most` a point. Returns whether any was added; all runs must be there.
     ///
     /// # Errors
     /// Those of [`answer`](Self::answer).
@@ -145,11 +145,10 @@ impl Session {
         let answer = self.answer(metrics)?;
         let mut more = Vec::new();
         for (point, row) in answer.rows.iter().enumerate() {
-            let wide = |number: &Number| number.ci95.is_none_or(|half| half > relative * number.mean.abs());
             let seeds = self.tasks.iter().filter(|task| task.point == point).map(|task| task.seed);
             let last = seeds.clone().max().unwrap_or(0);
             let room = most.saturating_sub(seeds.count()).min(MORE_SEEDS);
-            if !row.identical && row.metrics.iter().flatten().any(wide) {
+            if row.is_wider_than(relative) {
                 more.extend((1..=room as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })));
             }
         }
@@ -213,7 +212,7 @@ impl Session {
                 values: described.varied.iter().map(|(_, value)| value.clone()).collect(),
                 runs: of_point.len(),
                 identical,
-                metrics: samples.iter().map(|samples| Number::of(samples, identical)).collect(),
+                metrics: samples.iter().map(|samples| estimate(samples)).collect(),
                 samples,
                 cells: described.cells.clone(),
             });
@@ -231,8 +230,10 @@ impl Session {
     fn read_run(&self, task: Task, metrics: &[Metric]) -> Result<(Read, Vec<Option<ExpressionError>>), Error> {
         let summary = self.journal.summary(self.sweep.key(task))?;
         let mut value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
-        if let Some(seed) = value.get_mut("seed") {
-            *seed = Value::Null;
+        for key in ["seed", "fingerprint"] {
+            if let Some(value) = value.get_mut(key) {
+                *value = Value::Null;
+            }
         }
         let hash = xxh3_128(value.to_string().as_bytes());
         let numbers = Numbers::from(value);

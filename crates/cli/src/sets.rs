@@ -1,0 +1,43 @@
+//! `--set`, and the options that set keys of their own.
+
+use crate::error::Failure;
+
+/// Returns the overrides of the options and of `--set`. Each option comes with the override that it stands for.
+///
+/// # Errors
+/// An option and `--set` both set a key.
+pub(crate) fn overrides(options: &[(&str, String)], sets: &[String]) -> Result<Vec<String>, Failure> {
+    let key = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
+    for (option, own) in options {
+        if let Some(set) = sets.iter().find(|set| key(set) == key(own)) {
+            return Err(Failure::Usage(format!(
+                "{option} and --set {set} both set {}: leave one of the two out",
+                key(own)
+            )));
+        }
+    }
+    Ok(options.iter().map(|(_, own)| own).chain(sets).cloned().collect())
+}
+
+/// The override of `--seed`.
+pub(crate) fn seed(seed: Option<u64>) -> Vec<(&'static str, String)> {
+    seed.map(|seed| ("--seed", format!("seed={seed}"))).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--seed 1 --set seed=2` once ran seed 1 without a word.
+    #[test]
+    fn a_key_is_set_once() {
+        let sets =
+            |sets: &[&str]| overrides(&seed(Some(1)), &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>());
+        assert_eq!(sets(&["link[0].rate=2Mbps"]).unwrap(), ["seed=1", "link[0].rate=2Mbps"]);
+        for set in ["seed=2", " seed = 1"] {
+            let error = sets(&["duration=1s", set]).unwrap_err().to_string();
+            assert_eq!(error, format!("--seed and --set {set} both set seed: leave one of the two out"));
+        }
+        assert_eq!(overrides(&seed(None), &["seed=2".to_owned()]).unwrap(), ["seed=2"]);
+    }
+}

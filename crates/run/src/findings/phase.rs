@@ -1,0 +1,144 @@
+//! Phase effects: packets of long-lived flows that arrive in step with departures, so that a full queue drops one flow again
+//! and again and another rarely (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways",
+//! Internetworking: Research and Experience 3, 1992).
+//!
+//! A DropTail queue that packets reach at random times drops the same part of each flow. Then TCP favors the shorter round
+//! trip. The rule finds pairs of flows for which neither holds: the flow that loses the larger part of its packets has the
+//! shorter round trip, or an equal one, and the lower throughput.
+
+use super::evidence::Evidence;
+use super::{Finding, Severity, percent, time};
+use headway_media::SourceOptions;
+use headway_record::{EventKind, FlowSummary};
+use headway_scenario::{Flow, Scenario, Transport};
+use headway_sim::Way;
+use headway_units::{DropCause, Duration, Instant, Registry};
+use std::collections::BTreeMap;
+
+/// How many times the loss events per packet of one flow are those of the other, at least.
+const LOSSES: f64 = 2.0;
+/// How many times the throughput of the other, at least.
+const SHARE: f64 = 1.2;
+/// Round trips that differ by no more than this factor are equal.
+const EQUAL: f64 = 1.05;
+/// The fewest loss events of the flow that is dropped more often.
+const FEWEST: u32 = 20;
+/// Standard deviations between the two counts, if both flows were dropped alike.
+const DEVIATIONS: f64 = 4.0;
+
+/// A long-lived TCP flow through the queue.
+struct Member<'a> {
+    flow: &'a Flow,
+    summary: &'a FlowSummary,
+    rtt_s: f64,
+    /// Drops within a round trip are one.
+    loss_events: u32,
+}
+
+impl Member<'_> {
+    fn loss_event_rate(&self) -> f64 {
+        f64::from(self.loss_events) / self.summary.sent_packets.max(1) as f64
+    }
+
+    /// Whether the queue drops this flow more often than chance would, against its shorter round trip.
+    fn is_locked_against(&self, other: &Self) -> bool {
+        let [ours, theirs] = [self, other].map(|member| f64::from(member.loss_events));
+        let [sent, others] = [self, other].map(|member| member.summary.sent_packets as f64);
+        // Of all loss events, this flow's are binomial with its share of the packets.
+        let (all, share) = (ours + theirs, sent / (sent + others));
+        let deviations = (ours - all * share) / (all * share * (1.0 - share)).sqrt();
+        self.loss_events >= FEWEST
+            && self.rtt_s <= EQUAL * other.rtt_s
+            && SHARE * self.summary.throughput_bps <= other.summary.throughput_bps
+            && self.loss_event_rate() >= LOSSES * other.loss_event_rate()
+            && deviations >= DEVIATIONS
+    }
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
+    let queues = scenario.links.iter().enumerate().filter(|(_, link)| link.queue.kind() == "droptail");
+    queues.filter_map(|(link, _)| of(evidence, scenario, ways, link)).collect()
+}
+
+/// The pair with the largest ratio of throughputs.
+fn of(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], link: usize) -> Option<Finding> {
+    let members = members(evidence, scenario, ways, link);
+    let pairs = members.iter().flat_map(|one| members.iter().map(move |other| (one, other)));
+    let locked =
+        pairs.filter(|(one, other)| one.flow.transport == other.flow.transport && one.is_locked_against(other));
+    let ratio =
+        |(one, other): &(&Member<'_>, &Member<'_>)| other.summary.throughput_bps / one.summary.throughput_bps.max(1.0);
+    let (one, other) = locked.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    let measured = evidence.summary.interval;
+    let (from, to) = (measured.from, measured.to);
+    let [since, until] = [from, to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
+    let Transport::Tcp(options) = &*one.flow.transport else { return None };
+    let service_s = 8.0 * options.rules.segment.count() as f64 / scenario.links[link].lasting_rate(since, until);
+    let trips = if other.rtt_s > EQUAL * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
+    Some(Finding {
+        time_from_s: from,
+        time_to_s: to,
+        severity: Severity::Problem,
+        subject: scenario.links[link].name.clone(),
+        text: format!(
+            "phase effect: {} has {trips} and {:.1} times the throughput of {}, because the queue of {} dropped {} of the packets \
+             of {} and {} of those of {}; a transport with overhead = \"{}\" breaks the phase (book: Phase effects)",
+            other.flow.name,
+            ratio(&(one, other)),
+            one.flow.name,
+            scenario.links[link].name,
+            percent(lost(one)),
+            one.flow.name,
+            percent(lost(other)),
+            other.flow.name,
+            time(service_s).replace(' ', ""),
+        ),
+    })
+}
+
+/// The part of a flow's packets that queues dropped.
+fn lost(member: &Member<'_>) -> f64 {
+    let summary = member.summary;
+    summary.lost_packets.of(DropCause::QueueFull) as f64 / summary.sent_packets.max(1) as f64
+}
+
+/// The TCP flows that send all the time through this queue, without a random delay of their own.
+fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way], link: usize) -> Vec<Member<'e>> {
+    let measured = evidence.summary.interval;
+    if !evidence.has_all(EventKind::Drop) {
+        return Vec::new();
+    }
+    let sends_always = |flow: &Flow, way: &Way| {
+        let endless = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
+        let steady = matches!(&*flow.transport, Transport::Tcp(options) if options.rules.overhead.is_zero());
+        let whole = way.start.as_secs_f64() <= measured.from.max(1.0)
+            && flow.stop.is_none_or(|stop| stop.as_secs_f64() >= measured.to);
+        endless && steady && whole && way.links.contains(&link)
+    };
+    let flows = scenario.flows.iter().zip(ways).filter(|(flow, way)| sends_always(flow, way));
+    let mut members: Vec<Member<'e>> = flows
+        .filter_map(|(flow, _)| {
+            let summary = evidence.summary.flows.iter().find(|summary| summary.name == flow.name)?;
+            Some(Member { flow, summary, rtt_s: summary.rtt_s?.min, loss_events: 0 })
+        })
+        .collect();
+    if members.len() < 2 {
+        return Vec::new();
+    }
+    let by_name: BTreeMap<&str, usize> =
+        members.iter().enumerate().map(|(at, member)| (member.flow.name.as_str(), at)).collect();
+    let mut last_s = vec![f64::NEG_INFINITY; members.len()];
+    let full = DropCause::QueueFull.name();
+    let here =
+        |event: &headway_record::EventRow<'_>| event.entity == scenario.links[link].name && event.cause == Some(full);
+    for event in evidence.events(EventKind::Drop).filter(here) {
+        let Some(&at) = event.flow.and_then(|flow| by_name.get(flow)) else { continue };
+        let now = event.at.as_secs_f64();
+        if now - last_s[at] > members[at].summary.rtt_s.map_or(0.0, |rtt| rtt.mean) {
+            members[at].loss_events += 1;
+            last_s[at] = now;
+        }
+    }
+    members
+}
