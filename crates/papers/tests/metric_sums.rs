@@ -70,8 +70,11 @@ fn delay(mean: f64, p50: f64, p95: f64) -> DelaySummary {
     DelaySummary { mean, p50, p95, p99: 7.0, max: 8.0 }
 }
 
+/// Node, metric, and points (time, value).
+type Curve<'a> = (&'a str, &'a str, &'a [(f64, f64)]);
+
 /// Curves by entity and metric: seconds and values.
-fn series(curves: &[(&str, &str, &[(f64, f64)])]) -> SeriesTable {
+fn series(curves: &[Curve<'_>]) -> SeriesTable {
     let mut names = SeriesNames::default();
     let ids: Vec<_> = curves.iter().map(|(entity, metric, _)| names.series(entity, metric)).collect();
     let mut samples = names.samples();
@@ -274,7 +277,7 @@ const WIRELESS: &str = r#"
 const OF_UDDJ: &[(&str, f64)] = &[
     ("main_mbps", 2.0),
     ("filled_pct", 56.25),
-    ("equation_pct", 1360.827_634_9),
+    ("equation_pct", 1_360.827_634_9),
     ("used_pct", 60.0),
     ("wireless_used_pct", 80.0),
     ("queue_packets", 7.5),

@@ -95,9 +95,10 @@ const SAMPLE: [(&str, &[&str]); 5] = [
 ];
 
 /// Scenario files and words that only expensive cells have.
-const TOO_EXPENSIVE: [&str; 50] = [
+const TOO_EXPENSIVE: [&str; 52] = [
     "packet-spacing: adaptive = off",
     "packet-spacing: apart = period",
+    "packet-spacing: automatic_bottom = window",
     "packet-spacing: damping = newest",
     "packet-spacing: discount_kept = averaged",
     "packet-spacing: feedback = arrival",
@@ -133,6 +134,7 @@ const TOO_EXPENSIVE: [&str; 50] = [
     "packet-spacing: when_limited = shorten",
     "uddj-tfrc: action = filter-and-early",
     "uddj-tfrc: adaptive = off",
+    "uddj-tfrc: automatic_bottom = window",
     "uddj-tfrc: bandwidth_filter = tustin",
     "uddj-tfrc: kind = gilbert-elliott",
     "uddj-tfrc: kind = pareto",
