@@ -53,8 +53,8 @@ class Answer:
     def rows(self) -> list[dict[str, Any]]:
         """A dict a combination: `values`, `runs`, `identical`, `metrics` (mean, ci95, runs).
 
-        `identical` says that all seeds gave the same numbers. `ci95` is None for a single run, and for a metric that is the
-        same in all runs.
+        `identical` says that all seeds gave the same numbers. `ci95` is None for a single run, and for a metric that
+        is the same in all runs.
         """
         return list(self._read["rows"])
 

@@ -47,7 +47,8 @@ impl Estimate {
         let runs = samples.len();
         let first = *samples.first()?;
         if samples.iter().all(|sample| (sample - first).abs() <= ROUNDING * scale) {
-            return Some(Self { mean: first, ci95: None, runs });
+            // An empty sum is -0.0, which no table should show.
+            return Some(Self { mean: first + 0.0, ci95: None, runs });
         }
         let n = runs as f64;
         let mean = first + samples.iter().map(|sample| sample - first).sum::<f64>() / n;
@@ -137,6 +138,8 @@ mod tests {
     /// s = 0 is no estimate of a spread: `headway sweep` once printed `1.213 ± 0.000`.
     #[test]
     fn equal_samples_have_no_interval() {
+        let nothing = Estimate::of(&[-0.0, -0.0]).unwrap();
+        assert!(nothing.mean.is_sign_positive(), "{nothing:?}");
         let estimate = Estimate::of(&[0.1; 10]).unwrap();
         assert_eq!((estimate.mean, estimate.ci95, estimate.range()), (0.1, None, Some((0.1, 0.1))));
         assert!(estimate.is_constant() && !Estimate::of(&[0.1]).unwrap().is_constant());

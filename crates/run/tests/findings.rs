@@ -266,7 +266,7 @@ fn a_flow_that_begins_late_is_not_rough() {
 fn a_download_in_start_up_is_found() {
     let deep = "queue = { kind = \"droptail\", limit = \"1000packets\" }";
     let (summary, measured_late) = found(deep, &flow("download", DOWNLOAD), "20s\"\nmeasure_from = \"5s");
-    let finding = only(&measured_late, "still in start-up");
+    let finding = only(&measured_late, "was in start-up");
     assert_eq!((finding.subject.as_str(), finding.severity), ("download", Severity::Note));
     assert_eq!(finding.time_from_s, 5.0);
     assert!(finding.text.contains("threshold was 10000 packets, the path holds 3;"), "{finding:?}");
@@ -276,6 +276,11 @@ fn a_download_in_start_up_is_found() {
         measured_from_the_start.iter().all(|finding| !finding.text.contains("start-up")),
         "{measured_from_the_start:#?}"
     );
+    // A window that the receiver holds never reaches the threshold, whenever the measurement begins.
+    let held = DOWNLOAD.replace("kind = \"tcp-reno\"", "kind = \"tcp-reno\", window = \"20packets\"");
+    assert_ne!(held, DOWNLOAD);
+    let (_, held) = found(deep, &flow("download", &held), "20s\"\nmeasure_from = \"5s");
+    assert!(held.iter().all(|finding| !finding.text.contains("start-up")), "{held:#?}");
 }
 
 /// What no sender should do is found if one does it all the same.

@@ -291,10 +291,15 @@ impl Rules {
             QueueSize::Bytes(bytes) => (bytes.count() / self.payload().count().max(1)).max(1),
         }
     }
+    /// Returns the limit of the window, in segments.
+    #[must_use]
+    pub fn window_segments(&self) -> u64 {
+        self.segments(self.window)
+    }
     /// How far ahead of the first missing segment another may be sent, and is taken.
     pub(crate) fn reach(&self) -> u64 {
         // Agent/TCP/Linux bounds by its window what is in the network; what waits behind a hole is beside it, and ns-2's sinks take any.
-        if self.pipe == Pipe::Fack { MOST_SEGMENTS } else { self.segments(self.window) }
+        if self.pipe == Pipe::Fack { MOST_SEGMENTS } else { self.window_segments() }
     }
     /// Bytes of data in a full segment.
     pub(crate) fn payload(&self) -> Bytes {

@@ -6,6 +6,9 @@ use headway_units::{Duration, TickedRoundTripEstimate};
 
 /// The least sample believed: a carrier's clock may say zero.
 const LEAST: f64 = 1e-6;
+/// By how much the round trip of a path grows over a silence: that of a path with a tenth of the rate or ten times the delay,
+/// and its queue.
+const MOST_GROWTH: f64 = 16.0;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrip {
@@ -70,9 +73,10 @@ impl RoundTrip {
         self.note();
     }
 
-    /// A silence is over: the path may be another. As the first sample of a flow does, a longer one replaces R.
+    /// A silence is over: the path may be another. As the first sample of a flow does, a longer one replaces R. A sample of more
+    /// than [`MOST_GROWTH`] R spans a second silence and counts as any other.
     pub(crate) fn on_first_sample(&mut self, r_sample: f64) {
-        self.fed_back &= self.r.is_some_and(|r| r_sample <= r);
+        self.fed_back &= self.r.is_some_and(|r| r_sample <= r || r_sample > MOST_GROWTH * r);
         self.on_sample(r_sample);
     }
 

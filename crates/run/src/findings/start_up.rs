@@ -26,22 +26,27 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let Some(&now) = before.last() else { continue };
         let segment_bits = options.rules.segment.count() as f64 * 8.0;
         let product = bottleneck(scenario, way, begins) * round_trip(scenario, way, begins) / segment_bits;
-        let in_start_up = |sample: &Sample| sample.1 < sample.2 && sample.2 > product;
-        let never_left = before.iter().all(|sample| sample.1 < sample.2);
-        if !never_left && !in_start_up(&now) {
+        // A flow that its own window holds never leaves, whatever is measured when.
+        let most = options.rules.window_segments() as f64;
+        let in_start_up = |sample: &Sample| sample.1 < sample.2.min(most) && sample.2 > product;
+        if !in_start_up(&now) {
             continue;
         }
         let left = after.iter().find(|sample| !in_start_up(sample)).map(|sample| sample.0.as_secs_f64());
         let from = evidence.summary.interval.from;
-        let until = left.map_or_else(String::new, |at| format!(" until {}", time(at)));
+        let begins = time(from);
+        let until = left.map_or_else(
+            || format!("from before the measurement began at {begins} to its end"),
+            |at| format!("until {}, after the measurement began at {begins}", time(at)),
+        );
         found.push(Finding {
             time_from_s: from,
             time_to_s: left.unwrap_or(evidence.summary.interval.to),
             severity: Severity::Note,
             subject: flow.name.clone(),
             text: format!(
-                "{} was still in start-up when the measurement began{until}: its slow-start threshold was {:.0} packets, the path \
-                 holds {product:.0}; a later measure_from leaves start-up out",
+                "{} was in start-up {until}: its slow-start threshold was {:.0} packets, the path holds {product:.0}; a later \
+                 measure_from leaves start-up out",
                 flow.name, now.2,
             ),
         });
