@@ -187,4 +187,16 @@ mod tests {
         short.on_sample(0.001);
         close(short.t_rto(), 1.0);
     }
+
+    /// RFC 6298 section 3, Karn: the first sample after a silence replaces a shorter R. One that spans a second silence of 10 s
+    /// does not; RFC 5348 section 4.3 averages it.
+    #[test]
+    fn a_sample_that_spans_a_second_silence_does_not_replace_r() {
+        for (first, r) in [(0.8, 0.8), (0.05, 0.095), (10.0, 1.09)] {
+            let mut rtt = RoundTrip::new(&TfrcOptions::preset(Dialect::Headway1), None);
+            rtt.on_sample(0.1);
+            rtt.on_first_sample(first);
+            assert!((rtt.r().unwrap() - r).abs() < 1e-9, "{first}: {:?}", rtt.r());
+        }
+    }
 }
