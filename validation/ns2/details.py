@@ -1,7 +1,7 @@
 """Rules that random paths hardly meet: Headway beside ns-2.35, packet by packet, as in paths.py.
 
 Lists of lost packets (a lost SYN among them), windows halved in whole segments down to none, packets that RED marks and then
-drops because its queue is full, a RED that marks or drops every packet above a step (`mark_p_`), constant rates that are set anew, and stops at which a packet is due.
+drops because its queue is full, a RED that marks or drops every packet above a step (`mark_p_`), constant rates that are set again, and stops at which a packet is due.
 """
 
 import paths

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
+use crate::common::product::{PATHS, Path, QUEUES, SOURCES};
 
 use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
@@ -26,40 +27,6 @@ const TRANSPORTS: [Transport; 13] = [
     ("tfrc guarded", "kind = \"tfrc\"", "loss_filter = \"guarded\""),
     ("ccid 250", "kind = \"dccp\", ccid = 250", ""),
 ];
-
-const QUEUES: [&str; 12] = [
-    "sure-first",
-    "fifo",
-    "ring",
-    "sfdps1",
-    "edf",
-    "prio",
-    "sfdps2",
-    "ring-3",
-    "ring-sfdps2",
-    "score",
-    "patient",
-    "priority",
-];
-
-const SOURCES: [(&str, &str); 6] = [
-    ("trace", "kind = \"trace\", file = \"media/conference.txt\", loop = true, lifetime = \"200ms\""),
-    (
-        "gop",
-        "kind = \"gop\", i_mean = \"26kB\", p_mean = \"6kB\", b_mean = \"2kB\", variation = 0.25, lifetime = \"200ms\"",
-    ),
-    ("audio", "kind = \"cbr\", interval = \"20ms\", payload = \"60B\", media = \"audio\", lifetime = \"200ms\""),
-    (
-        "bursts",
-        "kind = \"exponential\", rate = \"600kbps\", payload = \"300B\", media = \"audio\", lifetime = \"200ms\"",
-    ),
-    ("conference", "kind = \"conference\""),
-    ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
-];
-
-/// Rate in Mb/s, delay in ms, packets of queue.
-type Path = (u32, u32, u32);
-const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
 
 /// How long the outages last, in s.
 const OUTAGES: [f64; 8] = [0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];

@@ -43,6 +43,19 @@ struct Highest {
     counter: u64,
 }
 
+impl Highest {
+    /// Returns the state after a packet with a higher number.
+    fn next(self, packet: &Arrival) -> Self {
+        let steps = if packet.data { u64::from(packet.ccval.wrapping_sub(self.counter as u8) % 16) } else { 0 };
+        Self {
+            number: packet.number,
+            at: packet.at,
+            latest: (packet.number, packet.at),
+            counter: self.counter.saturating_add(steps),
+        }
+    }
+}
+
 /// What has come and what has not.
 #[derive(Debug)]
 pub(crate) struct LossHistory {
@@ -215,13 +228,7 @@ impl LossHistory {
             self.holes.push_back(Hole::of_mark(packet, self.non_data, highest.counter));
         }
         self.non_data = self.non_data.saturating_add(u64::from(!packet.data));
-        let steps = if packet.data { u64::from(packet.ccval.wrapping_sub(highest.counter as u8) % 16) } else { 0 };
-        self.highest = Some(Highest {
-            number: packet.number,
-            at: packet.at,
-            latest: (packet.number, packet.at),
-            counter: highest.counter.saturating_add(steps),
-        });
+        self.highest = Some(highest.next(packet));
         self.count_above(packet.number);
         Change { new_event: self.is_pending() && self.declare(false), ..Change::default() }
     }
@@ -231,13 +238,7 @@ impl LossHistory {
         self.holes.clear();
         (self.settled, self.events) = (Events::default(), Events::default());
         (self.first, self.non_data) = (packet.number, u64::from(!packet.data));
-        let steps = if packet.data { u64::from(packet.ccval.wrapping_sub(highest.counter as u8) % 16) } else { 0 };
-        self.highest = Some(Highest {
-            number: packet.number,
-            at: packet.at,
-            latest: (packet.number, packet.at),
-            counter: highest.counter.saturating_add(steps),
-        });
+        self.highest = Some(highest.next(packet));
     }
 
     /// A packet that is not the newest.

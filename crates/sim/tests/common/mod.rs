@@ -5,6 +5,7 @@
 pub mod columns;
 pub mod hops;
 pub mod means;
+pub mod product;
 
 use headway_scenario::Scenario;
 use headway_sim::{Observer, Record, Simulation};

@@ -1,0 +1,38 @@
+//! The send queues, sources and paths of the liveness and recovery products.
+
+/// All send queues.
+pub const QUEUES: [&str; 12] = [
+    "sure-first",
+    "fifo",
+    "ring",
+    "sfdps1",
+    "edf",
+    "prio",
+    "sfdps2",
+    "ring-3",
+    "ring-sfdps2",
+    "score",
+    "patient",
+    "priority",
+];
+
+/// Large and small packets with and without priorities, bursts, and a thin stream of small packets.
+pub const SOURCES: [(&str, &str); 6] = [
+    ("trace", "kind = \"trace\", file = \"media/conference.txt\", loop = true, lifetime = \"200ms\""),
+    (
+        "gop",
+        "kind = \"gop\", i_mean = \"26kB\", p_mean = \"6kB\", b_mean = \"2kB\", variation = 0.25, lifetime = \"200ms\"",
+    ),
+    ("audio", "kind = \"cbr\", interval = \"20ms\", payload = \"60B\", media = \"audio\", lifetime = \"200ms\""),
+    (
+        "bursts",
+        "kind = \"exponential\", rate = \"600kbps\", payload = \"300B\", media = \"audio\", lifetime = \"200ms\"",
+    ),
+    ("conference", "kind = \"conference\""),
+    ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
+];
+
+/// Rate in Mb/s, delay in ms, packets of queue.
+pub type Path = (u32, u32, u32);
+/// A short path, a fast one and a long one.
+pub const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
