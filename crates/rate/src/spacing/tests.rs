@@ -299,6 +299,35 @@ fn silence_is_loss() {
     assert_eq!(sender.poll_timeout(), None);
 }
 
+/// Dialect headway-1: however long a silence lasts, the first report after it leaves twice the gap from before it. RTTs of its packets do not
+/// count.
+#[test]
+fn a_silence_is_one_loss() {
+    for (silence_is_one_loss, after) in [(true, 100), (false, 1600)] {
+        let options = SpacingOptions { silence: 4, silence_is_one_loss, ..options(Damping::InForce, Shorten::Rate) };
+        let mut sender = SpacingSender::new(&options, context());
+        sends(&mut sender, Instant::ZERO, 0..2);
+        hears(&mut sender, Instant::ZERO, 1, 1, 1);
+        let mut now = Instant::ZERO;
+        let before = gap_us(&sender);
+        assert_eq!(before, 50);
+        for number in 2..7 {
+            sends(&mut sender, now, number..number + 1);
+            now = sender.poll_timeout().unwrap();
+            sender.handle_timeout(now);
+        }
+        assert_eq!(gap_us(&sender), 1600);
+        assert_eq!([6, 7].map(|number| sender.measures_silence(now, number)), [silence_is_one_loss; 2]);
+        hears(&mut sender, now, 6, 6, 2);
+        if silence_is_one_loss {
+            assert_eq!(gap_us(&sender), after);
+            assert_eq!([6, 7].map(|number| sender.measures_silence(now, number)), [true, false]);
+        } else {
+            assert!(gap_us(&sender) >= after);
+        }
+    }
+}
+
 /// A gap that the application uses less than half of the time says nothing of the path: it stays. One that is used more, or that lets less than four
 /// packets go in a round trip, becomes shorter.
 #[test]

@@ -207,7 +207,15 @@ impl TcpLikeOptions {
 
     /// `rfc` with the rules for silences of [`Silence`](crate::toolbox::Silence).
     fn recovering(self) -> Self {
-        Self { silence_restarts: true, silent_samples: false, silence_backs_off: false, ..self }
+        Self {
+            initial_window: QueueSize::Packets(10),
+            initial_window_bytes: Some(Bytes::new(14_600)),
+            restart_after_idle: Restart::Keep,
+            silence_restarts: true,
+            silent_samples: false,
+            silence_backs_off: false,
+            ..self
+        }
     }
 
     /// ns-2.35, Agent/DCCP/TCPlike: tcl/lib/ns-default.tcl and dccp/dccp_tcplike.cc.

@@ -5,7 +5,7 @@ use super::options::{MAX_WINDOW, TcpLikeOptions, UnusedWindow};
 use super::window::Window;
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, News, Rto, Silence, Told, UNANSWERED};
+use crate::toolbox::{Flight, HEALTHY_LOSS, News, Rto, Silence, Told, UNANSWERED};
 use headway_units::{Bytes, Duration, Instant, Rate};
 
 /// The round trip where none is known (RFC 4340 section 3.4).
@@ -14,9 +14,11 @@ pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// What is kept at most: every data packet of the largest window, and as many packets without data.
 const CAPACITY: usize = 2 * MAX_WINDOW as usize;
 
-/// Data packets in a row that have arrived on a healthy path, before a timeout is taken for an outage. At a loss rate of 0.3 one in
+/// Data packets in a row that have arrived on a healthy path without any congestion event so far. At a loss rate of 0.3 one in
 /// 100,000 packets begins as many.
 const UNDISTURBED: u64 = 32;
+/// The weight of the newest number of packets between two congestion events.
+const EVENT_SHARE: f64 = 0.125;
 
 /// Lets data go as long as fewer packets than cwnd are under way.
 #[derive(Debug)]
@@ -44,8 +46,13 @@ pub struct TcpLikeSender {
     /// The window does not grow before (Slow Receiver).
     held_until: Instant,
     silence: Silence,
-    /// Data packets that have arrived since the last congestion event.
+    /// Data packets that have arrived since the last congestion event, and their smoothed number between two events.
     undisturbed: u64,
+    between_events: Option<f64>,
+    /// No congestion event has begun since the last silence.
+    lossless: bool,
+    /// Data packets sent since the last report.
+    unanswered: usize,
     setbacks: Setbacks,
 }
 
@@ -73,6 +80,9 @@ impl TcpLikeSender {
             held_until: context.now,
             silence: Silence::default(),
             undisturbed: 0,
+            between_events: None,
+            lossless: true,
+            unanswered: 0,
             setbacks: Setbacks::default(),
         }
     }
@@ -91,7 +101,7 @@ impl TcpLikeSender {
     /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
     fn on_congestion(&mut self) {
         self.window.on_congestion();
-        self.undisturbed = 0;
+        self.count_event();
         self.setbacks.loss_events += 1;
         self.event_end = self.flight.next();
     }
@@ -104,11 +114,26 @@ impl TcpLikeSender {
         }
     }
 
+    fn count_event(&mut self) {
+        let packets = std::mem::take(&mut self.undisturbed) as f64;
+        self.between_events = Some(self.between_events.map_or(packets, |mean| mean + (packets - mean) * EVENT_SHARE));
+        self.lossless = false;
+    }
+
+    /// Returns whether at most one in ten packets begins a congestion event. The packets since the last event count if there are more of
+    /// them than usual (RFC 5348 section 5.4 treats the open loss interval alike).
+    fn is_healthy(&self) -> bool {
+        let open = self.undisturbed as f64;
+        self.between_events.map_or(self.undisturbed >= UNDISTURBED, |mean| {
+            (mean + (open - mean).max(0.0) * EVENT_SHARE) * HEALTHY_LOSS >= 1.0
+        })
+    }
+
     /// Takes a timeout for an outage if several packets have gone without an answer, on a path that lost few before. Of a window of less
     /// than that, all have.
     fn begin_silence(&mut self, now: Instant) {
-        if self.undisturbed >= UNDISTURBED && self.pipe >= self.window.cwnd.min(UNANSWERED as u64) {
-            self.silence.begin(now);
+        if self.is_healthy() && self.unanswered >= UNANSWERED {
+            self.silence.begin(now, self.lossless);
         }
     }
 
@@ -154,6 +179,7 @@ impl SenderHalf for TcpLikeSender {
         }
         if sending.data {
             self.pipe += 1;
+            self.unanswered += 1;
             self.sent = Some(now);
             if self.pipe >= self.window.cwnd {
                 self.filled = self.flight.next();
@@ -172,8 +198,10 @@ impl SenderHalf for TcpLikeSender {
         if feedback.acknowledged >= self.flight.next() {
             return; // it speaks of what was never sent
         }
+        self.unanswered = 0;
         if self.silence.end(self.flight.next()) && self.options.silence_restarts {
             self.window.restart(now);
+            self.lossless = true;
             // What is lost of earlier packets was lost in the silence.
             (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
             (self.pipe, self.timer) = (0, None);
@@ -224,7 +252,9 @@ impl SenderHalf for TcpLikeSender {
             return;
         }
         self.begin_silence(now);
-        self.undisturbed = 0;
+        if !self.silence.is_probed(now) {
+            self.count_event();
+        }
         self.timer = None;
         self.pipe = 0;
         if self.options.silence_backs_off || !self.silence.is_probed(now) {

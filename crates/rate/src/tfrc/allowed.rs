@@ -129,6 +129,12 @@ impl Allowed {
         (self.fed_back, self.seen_loss, self.expired) = (false, false, false);
     }
 
+    /// A round trip is measured for the first time after a restart, by a packet of the first window. The second window of slow start
+    /// is two initial ones.
+    pub(crate) fn on_first_round_trip(&mut self, moment: &Moment) {
+        self.x = moment.initial_rate().map_or(self.x, |initial| self.x.min(2.0 * initial));
+    }
+
     /// The rate that paces, where slow start is spread over packets and still rising.
     pub(crate) fn rising(&self, round: u32) -> Option<f64> {
         let spread = self.slow_start == SlowStart::Spread && round > 2 && !self.seen_loss;

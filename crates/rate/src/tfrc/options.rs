@@ -269,6 +269,18 @@ pub enum InitialWindow {
     Packets,
 }
 
+impl InitialWindow {
+    /// `W_init` in bytes, for packets of up to `mss` bytes (RFC 5348 section 4.2).
+    pub(super) fn bytes(self, mss: f64) -> f64 {
+        match self {
+            Self::Bytes => f64::min(4.0 * mss, f64::max(2.0 * mss, 4380.0)),
+            Self::Packets if mss <= 1095.0 => 4.0 * mss,
+            Self::Packets if mss < 2190.0 => 3.0 * mss,
+            Self::Packets => 2.0 * mss,
+        }
+    }
+}
+
 /// How the rate grows before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
@@ -438,6 +450,11 @@ impl Options for TfrcOptions {
 }
 
 impl TfrcOptions {
+    /// The packet size of the equation, in bytes; `s` if no other is set.
+    pub(super) fn nominal(&self, s: f64) -> f64 {
+        self.nominal_segment.map_or(s, |nominal| nominal.count() as f64)
+    }
+
     /// What a filter of losses needs of its carrier.
     pub(crate) fn needs(&self) -> &'static [Need] {
         match self.loss_filter {

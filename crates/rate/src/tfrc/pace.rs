@@ -137,6 +137,11 @@ impl Pacer {
         self.last = Some(now);
     }
 
+    /// Forgets unused times: the next packet may go at once, and later ones are spaced from it.
+    pub(crate) fn restart(&mut self) {
+        (self.nominal, self.next) = (None, None);
+    }
+
     /// A packet may go at once, where the rule has it so.
     pub(crate) fn release(&mut self, now: Instant) {
         if self.rule == Pacing::Timer {

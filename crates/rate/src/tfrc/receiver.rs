@@ -153,7 +153,7 @@ impl TfrcReceiver {
             Segment::Smoothed => self.size.s(),
             Segment::Average | Segment::Full => self.arrivals.mean_size().unwrap_or(self.full),
         };
-        let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
+        let nominal = self.options.nominal(s);
         let r = self.r().unwrap_or(DEFAULT_RTT);
         let t_rto = match self.timing.and_then(|timing| timing.t_rto) {
             Some(t_rto) => t_rto.as_secs_f64(),
@@ -212,7 +212,9 @@ impl TfrcReceiver {
 
     /// A silence separates what has arrived from what was before it. It says nothing about the path after it.
     fn restart(&mut self) {
-        (self.first_interval, self.greatest_x_recv) = (0.0, 0.0);
+        // The first losses are losses at the initial rate.
+        let initial = self.r().map_or(0.0, |r| self.options.initial_window.bytes(self.size.s()) / r);
+        (self.first_interval, self.greatest_x_recv) = (0.0, initial);
         self.average.restart();
         self.reports.since_restart = 0;
         self.may_restart = false;
@@ -377,7 +379,7 @@ impl ReceiverHalf for TfrcReceiver {
         self.reports.since_restart = self.reports.since_restart.saturating_add(1);
         self.may_restart = self.options.silence_restarts
             && self.form == LossForm::EventRate
-            && self.reports.since_restart >= REPORTS_BETWEEN;
+            && (self.reports.since_restart >= REPORTS_BETWEEN || self.p <= 0.0);
         let new_loss_event = std::mem::take(&mut self.reports.loss_since);
         let history = self.history.as_ref()?;
         self.reports.last = Some(now);

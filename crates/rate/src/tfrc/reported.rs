@@ -143,8 +143,8 @@ impl Reported {
         // All of them: losses may stand behind any number of intervals that only lost packets without data.
         for one in reported {
             let start = end.saturating_sub(u64::from(one.lossless) + u64::from(one.lossy));
-            let sequence = end - start;
-            let before = self.counts_from > 0 && start.saturating_add(one.lossy.into()) <= self.counts_from;
+            let lossy_end = start.saturating_add(u64::from(one.lossy)).min(end);
+            let before = self.counts_from > 0 && lossy_end <= self.counts_from;
             if one.lossy == 0 || before {
                 to_the_beginning = true;
                 // The first of all: its length is synthetic, and zero as long as nothing was lost.
@@ -154,9 +154,11 @@ impl Reported {
                 }
                 break;
             }
+            // Of losses that began in a silence, those after it count.
+            let start = start.max(self.counts_from);
+            let sequence = end - start;
             let without_data = sent.count_without_data(start, end);
             let data = without_data.map_or(u64::from(one.data), |count| sequence.saturating_sub(count));
-            let lossy_end = start.saturating_add(u64::from(one.lossy)).min(end);
             if !sent.may_have_data(start, lossy_end) {
                 self.made_up_early |= self.newest.is_none() && intervals.is_empty();
                 joined += data as f64;

@@ -3,7 +3,7 @@
 use super::allowed::{Allowed, Moment, News};
 use super::counter::WindowCounter;
 use super::equation::Equation;
-use super::options::{Idle, InitialWindow, Nofeedback, Paced, Pacing, TfrcOptions};
+use super::options::{Idle, Nofeedback, Paced, Pacing, TfrcOptions};
 use super::pace::{Gap, Pacer};
 use super::reported::Reported;
 use super::rtt::RoundTrip;
@@ -56,8 +56,8 @@ pub struct TfrcSender {
     since_report: f64,
     limited: Limited,
     silence: Silence,
-    /// No round trip has been measured since the last silence.
-    resumed: bool,
+    /// The bytes that may be sent before a round trip is measured after the last silence.
+    resumed: Option<f64>,
     /// The longest gap between packets, in s: that between probes during a silence.
     longest_gap: f64,
     /// The number behind the newest packet.
@@ -123,7 +123,7 @@ impl TfrcSender {
             since_report: f64::INFINITY,
             limited: Limited::default(),
             silence: Silence::default(),
-            resumed: false,
+            resumed: None,
             longest_gap: f64::INFINITY,
             next: 0,
             setbacks: Setbacks::default(),
@@ -135,7 +135,6 @@ impl TfrcSender {
 
     fn moment(&self, now: Instant) -> Moment {
         let r = self.rtt.r();
-        let mss = self.segment.largest();
         let idle = match self.options.idle {
             Idle::HalvedToInitial => self.limited.now || self.limited.all_idle,
             Idle::HalvedAndLifted => {
@@ -148,12 +147,7 @@ impl TfrcSender {
             now,
             s: self.segment.s(),
             r,
-            w_init: match self.options.initial_window {
-                InitialWindow::Bytes => f64::min(4.0 * mss, f64::max(2.0 * mss, 4380.0)),
-                InitialWindow::Packets if mss <= 1095.0 => 4.0 * mss,
-                InitialWindow::Packets if mss < 2190.0 => 3.0 * mss,
-                InitialWindow::Packets => 2.0 * mss,
-            },
+            w_init: self.options.initial_window.bytes(self.segment.largest()),
             idle,
             recently_limited: self.limited.now || recently,
             round: self.round,
@@ -176,7 +170,15 @@ impl TfrcSender {
             Paced::Bytes => self.last_size,
             Paced::Packets | Paced::Segments => self.segment.s(),
         };
-        Gap { t_ipi: (taken / self.x_inst()).min(self.longest_gap), r: self.rtt.r() }
+        let t_ipi = (taken / self.x_inst()).min(self.longest_gap);
+        let waits = self.resumed.is_some_and(|bytes| bytes <= 0.0);
+        Gap { t_ipi: if waits { t_ipi.max(self.probe_gap()) } else { t_ipi }, r: self.rtt.r() }
+    }
+
+    /// From one probe of a silent path to the next, in s.
+    fn probe_gap(&self) -> f64 {
+        let interval = self.options.probe_interval.map_or(0.0, Duration::as_secs_f64);
+        self.rtt.r().unwrap_or(0.0).max(interval)
     }
 
     fn set_nofeedback(&mut self, now: Instant, x: f64) {
@@ -203,21 +205,27 @@ impl TfrcSender {
             && let Some(r) = self.rtt.r().filter(|_| self.fed_back)
             && now.since(first) >= Duration::from_secs_f64(4.0 * r).max(SHORTEST_SILENCE)
         {
-            self.silence.begin(now);
+            self.silence.begin(now, self.allowed.p() <= 0.0);
         }
-        self.longest_gap = match self.options.probe_interval {
-            Some(gap) if self.silence.is_probed(now) => self.rtt.r().unwrap_or(0.0).max(gap.as_secs_f64()),
-            _ => f64::INFINITY,
-        };
+        let probes = self.options.probe_interval.is_some() && self.silence.is_probed(now);
+        self.longest_gap = if probes { self.probe_gap() } else { f64::INFINITY };
     }
 
     /// The first report after a silence: the flow starts again, as RFC 5348 section 4.2 starts one.
-    fn end_silence(&mut self) {
+    fn end_silence(&mut self, now: Instant) {
         self.longest_gap = f64::INFINITY;
-        self.resumed = true;
+        let moment = self.moment(now);
+        self.resumed = (!self.options.silent_samples).then_some(moment.w_init);
         if self.options.silence_restarts {
             self.reported.restart(self.next);
             self.allowed.restart();
+            // A loss in the first window is one at the initial rate. X_recv covers the silence.
+            if let (Some(r), Some(t_rto)) = (moment.r, self.rtt.t_rto()) {
+                let window = moment.w_init / moment.s;
+                let nominal = self.options.nominal(moment.s);
+                let interval = || 1.0 / self.equation.inverse(moment.w_init / r, nominal, r, t_rto);
+                self.reported.allowed(window, window, interval);
+            }
         }
     }
 
@@ -225,20 +233,17 @@ impl TfrcSender {
     fn x_bps(&self, p: f64) -> f64 {
         let s = self.segment.s();
         let (Some(r), Some(t_rto)) = (self.rtt.r(), self.rtt.t_rto()) else { return f64::INFINITY };
-        let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
         let header = self.options.header.count() as f64;
-        self.equation.rate(nominal, r, t_rto, p) * (s / (s + header))
+        self.equation.rate(self.options.nominal(s), r, t_rto, p) * (s / (s + header))
     }
 
     fn read(&mut self, feedback: &Feedback<'_>, report: &TfrcReport<'_>) -> (f64, bool) {
         match report.losses {
             Losses::EventRate(p) => (p.value(), report.new_loss_event),
             Losses::Intervals { skip, intervals } => {
-                let r = self.rtt.r().unwrap_or(0.0);
-                let (s, t_rto) = (self.segment.s(), self.rtt.t_rto().unwrap_or(0.0));
-                let nominal = self.options.nominal_segment.map_or(s, |nominal| nominal.count() as f64);
-                let x_recv = self.x_inrecv(report);
-                let interval = || 1.0 / self.equation.inverse(x_recv, nominal, r, t_rto);
+                let (r, t_rto) = (self.rtt.r().unwrap_or(0.0), self.rtt.t_rto().unwrap_or(0.0));
+                let (s, x_recv) = (self.segment.s(), self.x_inrecv(report));
+                let interval = || 1.0 / self.equation.inverse(x_recv, self.options.nominal(s), r, t_rto);
                 self.reported.allowed(self.allowed.x() * r / s, x_recv * r / s, interval);
                 let reading = self.reported.read(feedback.acknowledged, skip, intervals, &self.sent, r);
                 (reading.p, reading.new_event)
@@ -293,6 +298,9 @@ impl SenderHalf for TfrcSender {
         let before = self.last_sent.map(|_| self.gap());
         let size = sending.size.count().max(1);
         self.bytes = self.bytes.saturating_add(size);
+        if let Some(bytes) = &mut self.resumed {
+            *bytes -= size as f64;
+        }
         self.last_size = size as f64;
         self.segment.add(size);
         if self.last_sent.is_none() && !self.fed_back {
@@ -339,13 +347,17 @@ impl SenderHalf for TfrcSender {
         self.round = self.round.saturating_add(1);
         self.urgent = false;
         if self.silence.end(self.next) {
-            self.end_silence();
+            self.end_silence(now);
         }
         if self.options.silent_samples {
             self.rtt.on_sample(r_sample);
         } else if !self.silence.covers(feedback.acknowledged) {
-            if std::mem::take(&mut self.resumed) {
+            if let Some(bytes) = self.resumed.take() {
                 self.rtt.on_first_sample(r_sample);
+                self.allowed.on_first_round_trip(&self.moment(now));
+                if bytes <= 0.0 {
+                    self.pacer.restart();
+                }
             } else {
                 self.rtt.on_sample(r_sample);
             }

@@ -9,8 +9,8 @@ use headway_units::{Duration, Instant};
 
 /// The shortest silence, as the least timeout of Linux; four round trips if that is longer (RFC 5348 section 4.3).
 pub(crate) const SHORTEST_SILENCE: Duration = Duration::from_millis(200);
-/// Packets without an answer that make a silence.
-pub(crate) const UNANSWERED: usize = 4;
+/// Packets without an answer that make a silence, as many as make a loss (RFC 5681 section 3.2).
+pub(crate) const UNANSWERED: usize = 3;
 /// The highest loss event rate of a healthy flow: a window of four packets, below which timeouts are the rule (RFC 5348
 /// section 3.1).
 pub(crate) const HEALTHY_LOSS: f64 = 0.1;
@@ -33,9 +33,9 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Begins a silence, if the last one was long enough ago.
-    pub fn begin(&mut self, now: Instant) {
-        if self.reports >= REPORTS_BETWEEN {
+    /// Begins a silence, if enough reports have arrived since the last one, or if nothing was lost since then (`lossless`).
+    pub fn begin(&mut self, now: Instant, lossless: bool) {
+        if self.reports >= REPORTS_BETWEEN || lossless && self.fresh_from > 0 {
             self.began = self.began.or(Some(now));
         }
     }
@@ -79,7 +79,7 @@ mod tests {
     fn samples_of_a_silence() {
         let mut silence = established();
         assert!(!silence.end(5) && !silence.covers(0));
-        silence.begin(Instant::from_secs(1));
+        silence.begin(Instant::from_secs(1), false);
         assert!(silence.covers(0) && silence.covers(100));
         assert!(silence.end(7));
         assert_eq!([6, 7].map(|number| silence.covers(number)), [true, false]);
@@ -90,22 +90,35 @@ mod tests {
     fn a_silence_is_probed_for_a_minute() {
         let mut silence = established();
         assert!(!silence.is_probed(Instant::ZERO));
-        silence.begin(Instant::from_secs(1));
-        silence.begin(Instant::from_secs(30));
+        silence.begin(Instant::from_secs(1), false);
+        silence.begin(Instant::from_secs(30), false);
         assert!(silence.is_probed(Instant::from_millis(60_999)) && !silence.is_probed(Instant::from_secs(61)));
     }
 
-    /// Persistent congestion: a silence within eight reports of the last one is loss.
+    /// A radio that fails twice: nothing was lost between the two outages.
+    #[test]
+    fn a_second_silence_without_losses() {
+        let mut silence = Silence::default();
+        silence.begin(Instant::ZERO, true);
+        assert!(!silence.end(0), "the flow has received no report yet");
+        let mut silence = established();
+        silence.begin(Instant::ZERO, true);
+        assert!(silence.end(1));
+        silence.begin(Instant::from_secs(1), true);
+        assert!(silence.end(2));
+    }
+
+    /// Persistent congestion: a silence after losses, within eight reports of the last one, is loss.
     #[test]
     fn a_second_silence_is_loss() {
         let mut silence = established();
-        silence.begin(Instant::ZERO);
+        silence.begin(Instant::ZERO, false);
         assert!(silence.end(1));
         for _ in 1..8 {
-            silence.begin(Instant::from_secs(1));
+            silence.begin(Instant::from_secs(1), false);
             assert!(!silence.end(1));
         }
-        silence.begin(Instant::from_secs(2));
+        silence.begin(Instant::from_secs(2), false);
         assert!(silence.end(1));
     }
 }

@@ -560,3 +560,43 @@ fn rate_for_an_encoder() {
     assert_eq!(talk.sender.status().target_rate.unwrap().bits_per_second(), 320_000);
     assert_eq!((talk.sender.status().window_packets, talk.sender.status().rtt), (Some(4.0), Some(RTT)));
 }
+
+/// RFC 6928: ten packets, 14,600 B if they are large.
+#[test]
+fn headway_initial_window() {
+    for (size, packets) in [(100, 10), (1460, 10), (1500, 9), (9000, 2)] {
+        let options = TcpLikeOptions::preset(Dialect::Headway1);
+        assert_eq!(options.initial_cwnd(Bytes::new(size)), packets, "{size} B");
+    }
+}
+
+/// A silence restarts the flow if one in ten packets or fewer began a congestion event before it (`docs/src/rate/headway.md`), and if three
+/// packets have gone without an answer.
+#[test]
+fn a_silence_of_a_healthy_path_restarts_the_flow() {
+    for (between, unanswered, restarts) in [(9, 10, false), (11, 10, true), (11, 2, false), (11, 3, true)] {
+        let mut talk = Talk::new(Dialect::Headway1, |_| {});
+        let mut packet = 0;
+        // Of so many packets, each loses its first.
+        for _ in 0..20 {
+            talk.send(true);
+            for _ in 0..between {
+                talk.send(true);
+                talk.now += Duration::from_millis(10);
+                packet += 1;
+                let newest = u64::try_from(packet).unwrap();
+                talk.report(
+                    newest,
+                    if talk.next - FIRST - newest == 1 && newest % (between + 1) == 1 { "-+" } else { "+" },
+                );
+            }
+            packet += 1;
+        }
+        (0..unanswered).for_each(|_| talk.send(true));
+        talk.time_out();
+        talk.now += Duration::from_secs(3);
+        talk.report(packet, "+");
+        let (cwnd, ssthresh) = talk.windows();
+        assert_eq!(ssthresh == u64::MAX, restarts, "{between} {unanswered}: {cwnd} {ssthresh}");
+    }
+}

@@ -298,3 +298,37 @@ fn due_after(receiver: &mut TfrcReceiver, at: u64) -> Option<f64> {
     receiver.handle_timeout(ms(at));
     due(receiver, ms(at)).map(|(_, p)| p)
 }
+
+/// Dialect headway-1: a gap of three packets that lasts four round trips restarts the loss history. A loss right after it is one at the initial
+/// rate, 4 packets in R (RFC 5348 sections 4.2 and 6.3.1). Two packets, or a shorter gap, are losses.
+#[test]
+fn a_silence_restarts_the_loss_history() {
+    for (missing, lasts, restarts) in [(3, 401, true), (2, 401, false), (3, 399, false)] {
+        let mut receiver = TfrcReceiver::new(&TfrcOptions::preset(Dialect::Headway1), context(LossForm::EventRate));
+        let at = |number: u64, sent: u64| Received { timing: Some(Timing::new(ms(sent))), ..timed(number, Some(100)) };
+        let mut now = 0;
+        for number in 0..20 {
+            now = 100 * number;
+            receiver.on_packet(ms(now), &at(number, now));
+            receiver.handle_timeout(ms(now));
+            due(&mut receiver, ms(now));
+        }
+        now += lasts;
+        let next = 20 + missing;
+        let mut p = Vec::new();
+        for number in [next, next + 1, next + 3, next + 4, next + 5] {
+            receiver.on_packet(ms(now), &at(number, now));
+            receiver.handle_timeout(ms(now));
+            p.extend(due(&mut receiver, ms(now)).map(|report| report.1));
+            now += 25;
+        }
+        if restarts {
+            assert_eq!(p[0], 0.0);
+            let initial = receiver.equation.inverse(4.0 * 1000.0 / 0.1, 1000.0, 0.1, 0.4);
+            let last = *p.last().unwrap();
+            assert!(last > 0.0 && last <= initial * 1.0001, "{p:?} {initial}");
+        } else {
+            assert!(p.iter().any(|p| *p > 0.0), "{missing} {lasts}: {p:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Tests of the sender half.
 
-use super::super::options::Segment;
+use super::super::options::{InitialWindow, Segment};
 use super::*;
 use crate::report::LossInterval;
 use headway_units::{Bytes, Dialect, Options, Random};
@@ -639,4 +639,75 @@ fn a_silence_restarts_reported_losses() {
     let later = reported.read(64, 0, &[one(3), one(10), EXAMPLE[2]], &sent, 0.08);
     // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25.
     assert!(later.new_event && (later.p - 2.0 / (11.0 + 25.0)).abs() < 1e-12, "{later:?}");
+}
+
+/// A loss range that begins in a silence and ends after it: the part after it is one loss at the initial rate (RFC 5348 section 6.3.1).
+#[test]
+fn losses_across_the_end_of_a_silence() {
+    let sent = SentLog::default();
+    let mut reported = Reported::new(&TfrcOptions::preset(Dialect::Headway1), false);
+    reported.restart(50);
+    reported.allowed(5.0, 5.0, || 25.0);
+    // Packets 30 to 50 were lost, and 51 to 54 arrived.
+    let across = LossInterval { lossless: 4, lossy: 21, data: 25, dropped: 21 };
+    let reading = reported.read(54, 0, &[across], &sent, 0.08);
+    assert!(reading.new_event && (reading.p - 1.0 / 25.0).abs() < 1e-12, "{reading:?}");
+}
+
+/// A sender of 1000 B packets with R = 100 ms, whose packets from 2 s on nobody answers until 7 s. Returns the time, which is that of the
+/// first report after the silence, and the number of the next packet.
+fn after_a_silence() -> (TfrcSender, Instant, u64) {
+    let mut sender = sender(&TfrcOptions::preset(Dialect::Headway1), 1000);
+    let mut number = 0;
+    let mut now = Instant::ZERO;
+    while now < Instant::from_secs(7) {
+        if sender.poll_timeout().is_some_and(|at| at <= now) {
+            sender.handle_timeout(now);
+        }
+        if sender.poll_send(now, &Next::new(Bytes::new(1000))) == Permit::Now {
+            send(&mut sender, now, number);
+            number += 1;
+        }
+        if now < Instant::from_secs(2) && now.as_nanos().is_multiple_of(100_000_000) && number > 0 {
+            let feedback = Feedback { acknowledged: number - 1, ..feedback(report(40_000.0, 0.0), 0.1) };
+            sender.on_feedback(now, &feedback);
+        }
+        now += Duration::from_millis(1);
+    }
+    sender.on_feedback(now, &Feedback { acknowledged: number - 1, ..feedback(report(1.0, 0.0), 5.0) });
+    (sender, now, number)
+}
+
+/// Returns how many packets go until `until`.
+fn sent_until(sender: &mut TfrcSender, now: &mut Instant, number: &mut u64, until: Instant) -> u64 {
+    let before = *number;
+    while *now < until {
+        if sender.poll_send(*now, &Next::new(Bytes::new(1000))) == Permit::Now {
+            send(sender, *now, *number);
+            *number += 1;
+        }
+        *now += Duration::from_millis(1);
+    }
+    *number - before
+}
+
+/// A path that returns with a queue of 0.8 s. RFC 5348 section 4.2 allows W_init, four packets, in the first round trip. Reports on
+/// packets from before the end of the silence measure none, so that no more than probes follow: at most one packet in 200 ms.
+#[test]
+fn a_restart_sends_one_window_before_it_knows_the_round_trip() {
+    let (mut sender, mut now, mut number) = after_a_silence();
+    assert_eq!(sender.status().rtt, Some(Duration::from_millis(100)));
+    let (end, first) = (now, number);
+    assert!((4..=5).contains(&sent_until(&mut sender, &mut now, &mut number, end + Duration::from_millis(100))));
+    for _ in 0..7 {
+        sender.on_feedback(now, &Feedback { acknowledged: first - 1, ..feedback(report(40_000.0, 0.0), 5.0) });
+        let until = now + Duration::from_millis(100);
+        assert!(sent_until(&mut sender, &mut now, &mut number, until) <= 1);
+    }
+    // The first sample of a packet after the silence replaces R. The second window is two initial ones: 8000 B in 0.8 s, without a burst.
+    sender.on_feedback(now, &Feedback { acknowledged: first, ..feedback(report(40_000.0, 0.0), 0.8) });
+    assert_eq!(sender.status().rtt, Some(Duration::from_millis(800)));
+    assert_eq!(sender.allowed.x(), 10_000.0);
+    let until = now + Duration::from_millis(50);
+    assert_eq!(sent_until(&mut sender, &mut now, &mut number, until), 1);
 }
