@@ -205,6 +205,9 @@ def sweep(
     parts = _parts(scenario, varies)
     asked = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
     native = _native.Sweep(*parts)
+    begin = len({seed for _, seed in native.tasks()})
+    if share is not None and most < begin:
+        raise ValueError(f"most is {most}, and the sweep begins with {begin} seeds: it must be at least {begin}")
     path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
     try:

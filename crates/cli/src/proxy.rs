@@ -95,11 +95,11 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
             sets.push((option, format!("{link}.{key}.{}", part.trim())));
         }
     }
-    let sets = sets::overrides(&sets, &asked.overrides)?;
-    let ScenarioText { file, text, overrides, files } = match &asked.scenario {
-        Some(path) => ScenarioText::read(path, &sets)?,
-        None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, &sets)?,
-        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), &sets)?,
+    let overrides = sets::overrides(&sets, &asked.overrides)?;
+    let ScenarioText { file, text, files, .. } = match &asked.scenario {
+        Some(path) => ScenarioText::read(path, [])?,
+        None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, [])?,
+        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), [])?,
     };
     links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
 }
