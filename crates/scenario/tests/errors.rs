@@ -236,6 +236,8 @@ fn a_value_out_of_its_types_range_is_told_the_range_of_its_key() {
         (tcp("ecn_least_window = -1"), "flow[0].transport.ecn_least_window: -1 is out of range: write 1 or 2"),
         (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
         (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),
+        (tcp("max_rto = \"-1s\""), "flow[0].transport.max_rto: \"-1s\" is out of range: from 1ms to 1000000s"),
+        (tcp("min_rto = \"-1s\""), "flow[0].transport.min_rto: \"-1s\" is out of range: from 0s to max_rto, 60s"),
         (tcp("tick = \"-1ms\""), "flow[0].transport.tick: \"-1ms\" is out of range: from 1ns to 1s"),
         (tcp("sack_blocks = 256"), "flow[0].transport.sack_blocks: 256 is out of range: "),
         (tcp("window = \"-4packets\""), "is out of range: from 1packets to 1073741824packets"),

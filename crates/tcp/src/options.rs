@@ -6,6 +6,8 @@ use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor, check_ran
 const MOST_SEGMENTS: u64 = 1 << 30;
 /// A timeout that is shorter floods the path at each loss; Linux has no shorter timer at 1000 Hz.
 const LEAST_RTO: Duration = Duration::from_millis(1);
+/// Eleven days: no run is longer.
+const LONGEST_RTO: Duration = Duration::from_secs(1_000_000);
 /// No acknowledgement waits longer (RFC 5681 section 4.2).
 const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(500);
 /// The least timeout of RFC 6298: a sender that waits longer by itself would lose each race with its timer.
@@ -367,12 +369,15 @@ impl Rules {
         }
         check_range("tick", self.tick, Duration::from_nanos(1)..=Duration::from_secs(1))?;
         if self.clock_phase >= self.tick {
-            return fail("clock_phase", format!("{} must be less than the tick of {}", self.clock_phase, self.tick));
+            return fail(
+                "clock_phase",
+                format!("{} is out of range: from 0s to less than the tick of {}", self.clock_phase, self.tick),
+            );
         }
+        check_range("max_rto", self.max_rto, LEAST_RTO..=LONGEST_RTO)?;
         if self.min_rto > self.max_rto {
-            return fail("min_rto", format!("{} is more than max_rto, {}", self.min_rto, self.max_rto));
+            return fail("min_rto", format!("{} is out of range: from 0s to max_rto, {}", self.min_rto, self.max_rto));
         }
-        check_range("max_rto", self.max_rto, LEAST_RTO..=Duration::MAX)?;
         check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
         check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
@@ -381,7 +386,7 @@ impl Rules {
         }
         if self.exit_recovery_least_flight > 1 {
             let least = self.exit_recovery_least_flight;
-            return fail("exit_recovery_least_flight", format!("{least} is out of range: write 0 or 1"));
+            return fail("exit_recovery_least_flight", format!("{least} is out of range: from 0 to 1"));
         }
         if !(1..=2).contains(&self.ecn_least_window) {
             return fail("ecn_least_window", format!("{} is out of range: write 1 or 2", self.ecn_least_window));
@@ -400,7 +405,10 @@ impl Rules {
             return fail("cubic_scale", format!("{} is out of range: above 0 and at most 1e6", self.cubic_scale));
         }
         if self.vegas_alpha > self.vegas_beta {
-            return fail("vegas_alpha", format!("{} is more than vegas_beta, {}", self.vegas_alpha, self.vegas_beta));
+            return fail(
+                "vegas_alpha",
+                format!("{} is out of range: from 0 to vegas_beta, {}", self.vegas_alpha, self.vegas_beta),
+            );
         }
         if self.bandwidth_filter == BandwidthFilter::Linux && self.pipe != Pipe::Fack {
             return fail(

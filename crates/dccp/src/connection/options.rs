@@ -255,7 +255,7 @@ impl Options for ConnectionOptions {
         let wrong = |key, message: &str| Err(OptionError::new(key, message));
         let window = 32..1u64 << 46;
         if !window.contains(&self.sequence_window) {
-            return wrong("sequence_window", "a Sequence Window is 32 to 70368744177663 packets");
+            return wrong("sequence_window", "a Sequence Window is from 32 to 70368744177663 packets");
         }
         if !window.contains(&self.largest_sequence_window) || self.largest_sequence_window < self.sequence_window {
             return wrong(
@@ -265,7 +265,7 @@ impl Options for ConnectionOptions {
         }
         for (key, coverage) in [("send_coverage", self.send_coverage), ("minimum_coverage", self.minimum_coverage)] {
             if coverage > 15 {
-                return wrong(key, "a checksum coverage is 0 to 15");
+                return wrong(key, "a checksum coverage is from 0 to 15");
             }
         }
         if (1..LEAST_PASSED_OVER).contains(&self.passed_over_interval) {
@@ -293,7 +293,7 @@ impl Options for ConnectionOptions {
             return wrong("line_rate", "a line takes more than 0bps");
         }
         if !(576..=9216).contains(&self.mtu.count()) {
-            return wrong("mtu", "an MTU is 576 to 9216 bytes");
+            return wrong("mtu", "an MTU is from 576B to 9216B");
         }
         if ![20, 28, 40, 48].contains(&self.lower_headers.count()) {
             return wrong(
@@ -302,7 +302,7 @@ impl Options for ConnectionOptions {
             );
         }
         if self.secure_headers.count() > 256 {
-            return wrong("secure_headers", "security adds 256 bytes to a packet at most");
+            return wrong("secure_headers", "security adds from 0B to 256B to a packet");
         }
         for (key, time) in [
             ("default_rtt", Some(self.default_rtt)),

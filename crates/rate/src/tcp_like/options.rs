@@ -165,7 +165,7 @@ impl Options for TcpLikeOptions {
         }
         for (key, rto) in [("max_rto", self.max_rto), ("initial_rto", self.initial_rto)] {
             if rto < self.min_rto {
-                return error(key, format!("{rto} is less than min_rto, {}: it must be that or more", self.min_rto));
+                return error(key, format!("{rto} is out of range: from min_rto, {}", self.min_rto));
             }
         }
         if self.delayed_ack.is_some_and(Duration::is_zero) {
