@@ -9,6 +9,8 @@ use crate::path::Step;
 use crate::reader::laid_over;
 use headway_units::{OptionError, SchemaRegistry, number_and_unit};
 
+/// Larger tables are not tried with other values: each try copies the table.
+const MOST_VALUES: usize = 1000;
 /// Units of quantities of which a number is written without one.
 const UNITS: [&str; 5] = ["", "s", "B", "bps", "packets"];
 
@@ -16,6 +18,9 @@ const UNITS: [&str; 5] = ["", "s", "B", "bps", "packets"];
 pub(crate) fn narrowed<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table, fault: Fault) -> Fault {
     let Some(found) = fault.out_of_range.clone() else { return fault };
     let Some(Step::Key(key)) = fault.steps.first() else { return fault };
+    if written.values().map(|entry| entry.value.size()).sum::<usize>() > MOST_VALUES {
+        return fault;
+    }
     let alone: Table =
         written.get_key_value(key).map(|(key, entry)| (key.clone(), entry.clone())).into_iter().collect();
     // What else is written may be wrong, or may be what makes this key right.

@@ -116,7 +116,7 @@ pub(crate) fn meaning(value: &Value) -> String {
     match (&value.data, measured(value)) {
         // A bare 0 is right for any quantity.
         (_, Some((_, Cell::Integer(0)))) => "0".to_owned(),
-        (_, Some((_, Cell::Number(zero)))) if zero == 0.0 => "0".to_owned(),
+        (_, Some((_, Cell::Number(0.0)))) => "0".to_owned(),
         (_, Some((Quantity::Plain | Quantity::Share, cell))) => number(&cell),
         (_, Some((quantity, cell))) => format!("{} {quantity:?}", number(&cell)),
         (Data::Array(values), _) => format!("[{}]", values.iter().map(meaning).collect::<Vec<_>>().join(",")),
