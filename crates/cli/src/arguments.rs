@@ -484,8 +484,8 @@ fn precision(text: &str) -> Result<Probability, String> {
 mod tests {
     use super::*;
 
-    /// `--seed 99999999999999999999` was told of a "target type", `--seeds 0` of a "non-zero type", `--precision=-5%` of
-    /// all probabilities.
+    /// The error of `--seed 99999999999999999999` named a "target type", that of `--seeds 0` a "non-zero type", and that of
+    /// `--precision=-5%` the range of all probabilities.
     #[test]
     fn an_option_names_its_own_range() {
         assert_eq!(seed("9223372036854775807"), Ok(9_223_372_036_854_775_807));

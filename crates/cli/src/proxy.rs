@@ -95,6 +95,13 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
             sets.push((option, format!("{link}.{key}.{}", part.trim())));
         }
     }
+    // The user of --link has named the link whose keys the other options set.
+    let named =
+        |option: &str| asked.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"));
+    let label = |(option, set): (&str, String)| {
+        if set.starts_with("link[") { (named(option), set) } else { (option.to_owned(), set) }
+    };
+    let sets: Vec<(String, String)> = sets.into_iter().map(label).collect();
     let overrides = sets::overrides(&sets, &asked.overrides)?;
     let ScenarioText { file, text, files, .. } = match &asked.scenario {
         Some(path) => ScenarioText::read(path, [])?,

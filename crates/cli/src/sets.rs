@@ -7,9 +7,10 @@ use headway_scenario::Override;
 ///
 /// # Errors
 /// An option and `--set` both set a key.
-pub(crate) fn overrides(options: &[(&str, String)], sets: &[String]) -> Result<Vec<Override>, Failure> {
+pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String]) -> Result<Vec<Override>, Failure> {
     let key = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
     for (option, own) in options {
+        let option = option.as_ref();
         if let Some(set) = sets.iter().find(|set| key(set) == key(own)) {
             return Err(Failure::Usage(format!(
                 "{option} and --set {set} both set {}: leave one of the two out",
@@ -17,7 +18,7 @@ pub(crate) fn overrides(options: &[(&str, String)], sets: &[String]) -> Result<V
             )));
         }
     }
-    let of_options = options.iter().map(|(option, own)| Override::of_option(option, own));
+    let of_options = options.iter().map(|(option, own)| Override::of_option(option.as_ref(), own));
     let of_sets = sets.iter().map(|set| set.parse());
     of_options.chain(of_sets).collect::<Result<_, _>>().map_err(Failure::scenario)
 }

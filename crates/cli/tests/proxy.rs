@@ -133,6 +133,7 @@ fn the_link_is_read_as_in_a_scenario() {
         (&["--queue", "rde"], "--queue: kind: unknown queue \"rde\"; did you mean \"red\"? Known are droptail"),
         (&["--queue", "red,limti=3"], "--queue: unknown key \"limti\"; did you mean \"limit\"?"),
         (&["--queue", "red,limit=-3packets"], "--queue: limit: \"-3packets\" is out of range"),
+        (&["--link", "x", "--rate", "1Mbps"], "--link x --rate: there is no link called \"x\""),
         (&["--scenario", file, "--link", "a->b", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
         (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value: write KEY=VALUE"),
         (&["--loss", "bernoulli,probabilty=0.1"], "probability"),

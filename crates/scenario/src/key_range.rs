@@ -1,7 +1,7 @@
-//! What a key allows where its type allows more: `ecn_least_window = -1` is told 1 or 2, and not the range of 32 bits.
+//! The range of a key whose type allows more: the error about `ecn_least_window = -1` shows 1 or 2, not the range of 32 bits.
 //!
-//! Options know their ranges in their checks alone. So the smallest and the largest value of the type are checked in place of the one
-//! that is written, and the message has what the checks say of them.
+//! Only the checks of options know the ranges of keys. So this module checks the smallest and the largest value of the type in place
+//! of the written one, and the message contains the results.
 
 use crate::de::Fault;
 use crate::document::{Data, Table, Value};

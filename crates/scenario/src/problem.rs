@@ -52,7 +52,7 @@ impl Place {
             Self::Option(option) => {
                 let below = key.rsplit_once("].").map_or(key, |(_, below)| below);
                 let below = below.strip_prefix("vary.").unwrap_or(below);
-                let name = option.trim_start_matches('-');
+                let name = option.rsplit("--").next().unwrap_or_default();
                 below.strip_prefix(name).map_or(below, |rest| rest.trim_start_matches('.'))
             }
         }
@@ -82,7 +82,7 @@ impl fmt::Display for Problem {
             Place::Line { line, column } => write!(f, "{file}:{line}:{column}: ")?,
             Place::Set(set) => write!(f, "--set {}: ", printable(set))?,
             Place::Vary(vary) => write!(f, "--vary {}: ", printable(vary))?,
-            Place::Option(option) => write!(f, "{option}: ")?,
+            Place::Option(option) => write!(f, "{}: ", printable(option))?,
         }
         let key = self.place.rest(&self.key);
         if !key.is_empty() {
@@ -134,23 +134,23 @@ impl fmt::Display for ScenarioError {
 pub(crate) struct Problems {
     found: Vec<(Origin, String, String)>,
     more: bool,
-    /// Where what is read is written, if that is not in the document.
-    beside: Option<Origin>,
+    /// The argument that is being read, if it is not the document.
+    argument: Option<Origin>,
 }
 
 /// More are not read by anybody.
 const MOST: usize = 20;
 
 impl Problems {
-    /// Sets where that is written of which problems are noted next: an argument, or the document.
-    pub(crate) fn beside(&mut self, origin: &Origin) {
-        self.beside = matches!(origin, Origin::Vary(..) | Origin::Option(_)).then(|| origin.clone());
+    /// Sets the origin of the problems that follow: an argument, or with any other origin the document.
+    pub(crate) fn set_argument(&mut self, origin: &Origin) {
+        self.argument = matches!(origin, Origin::Vary(..) | Origin::Option(_)).then(|| origin.clone());
     }
 
     /// What is wrong with the value at `path` of `root`, or with that it is missing.
     pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl Into<String>) {
         if self.has_room() {
-            let origin = self.beside.clone().unwrap_or_else(|| root.locate(path));
+            let origin = self.argument.clone().unwrap_or_else(|| root.locate(path));
             self.found.push((origin, path.to_string(), message.into()));
         }
     }
@@ -158,7 +158,7 @@ impl Problems {
     /// What is wrong with there being such a key at all: the message names it, its table is named before.
     pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl Into<String>) {
         if self.has_room() {
-            let origin = self.beside.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
+            let origin = self.argument.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
             self.found.push((origin, table.to_string(), message.into()));
         }
     }
@@ -268,6 +268,7 @@ mod tests {
             ("--seeds", "vary.seeds", "--seeds: wrong"),
             ("--seed", "", "--seed: wrong"),
             ("--rate", "link[0]", "--rate: link[0]: wrong"),
+            ("--link a->b --rate", "link[a->b].rate", "--link a->b --rate: wrong"),
         ] {
             let problem = Problem {
                 file: "f".to_owned(),

@@ -158,7 +158,7 @@ impl Varied {
         };
         if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(labels(seeds))) {
             let first = self.seeds.iter().flatten().next();
-            first.iter().for_each(|seed| reader.problems.beside(&seed.origin));
+            first.iter().for_each(|seed| reader.problems.set_argument(&seed.origin));
             reader.wrong(&vary(), format!("seed {seed} stands here twice: each is run once"));
         }
         // Designs draw from values as often as they like.
@@ -170,11 +170,11 @@ impl Varied {
             }
             let first = axis.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" and ");
             if twin(rows).is_some() {
-                axis.origin().iter().for_each(|origin| reader.problems.beside(origin));
+                axis.origin().iter().for_each(|origin| reader.problems.set_argument(origin));
                 reader.wrong(&vary(), format!("{first} has the same value twice: each is run once"));
             }
         }
-        reader.problems.beside(&Origin::Preset);
+        reader.problems.set_argument(&Origin::Preset);
     }
 
     /// Notes that there are too many runs, with the last argument that makes them, if there is one.
@@ -182,12 +182,12 @@ impl Varied {
         let seeds = self.seeds.as_ref().and_then(|seeds| Some(&seeds.first()?.origin));
         self.axes.iter().filter_map(Axis::origin).chain(seeds).for_each(|origin| {
             if !matches!(origin, Origin::Text(_)) {
-                reader.problems.beside(origin);
+                reader.problems.set_argument(origin);
             }
         });
         let message = format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values");
         reader.wrong(&vary(), message);
-        reader.problems.beside(&Origin::Preset);
+        reader.problems.set_argument(&Origin::Preset);
     }
 
     fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
@@ -266,10 +266,10 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
         }
     }
     for other in beside {
-        reader.problems.beside(&other.value.origin);
+        reader.problems.set_argument(&other.value.origin);
         one_key(reader, &other.key, &other.value, &mut varied, &mut zips);
     }
-    reader.problems.beside(&Origin::Preset);
+    reader.problems.set_argument(&Origin::Preset);
     for (keys, path) in zips {
         zip(reader, &mut varied, &keys, &path);
     }

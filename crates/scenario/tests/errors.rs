@@ -211,9 +211,9 @@ fn wrong_values_are_told_what_would_be_right() {
 }
 
 /// As many nodes as there may be, replicas and those that links name, and one more; Ethernet's 38 B a packet, 64 KiB and more.
-/// `overhead = -4` was told of 18446744TB, and `ecn_least_window = -1` of 4294967295.
+/// The errors showed 18446744TB for `overhead = -4`, and 4294967295 for `ecn_least_window = -1`.
 #[test]
-fn a_value_out_of_its_types_range_is_told_the_range_of_its_key() {
+fn an_error_shows_the_range_of_the_key_not_of_its_type() {
     let media = |source: &str| ("{ kind = \"ftp\" }", format!("{{ {source} }}"));
     let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
     let link = |keys: &str| ("\"10ms\"", format!("\"10ms\"\n{keys}"));
@@ -318,7 +318,7 @@ fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
 
 /// Words of which one is near: the others were not shown.
 #[test]
-fn a_wrong_word_is_told_all_the_right_ones() {
+fn an_error_lists_all_words_although_one_is_near() {
     let link = |keys: &str| format!("\"10ms\"\n{keys}");
     for (from, to, expected) in [
         (

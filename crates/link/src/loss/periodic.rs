@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((error.key, error.message.contains("change 1 begins at packet 25")), ("changes", true), "{error}");
     }
 
-    /// `every = 10, burst = 20` was accepted: the path then lost everything, for ever.
+    /// `every = 10, burst = 20` was accepted: the path then lost all further packets.
     #[test]
     fn a_burst_ends_before_the_next_one() {
         let of =

@@ -103,7 +103,7 @@ fn group(name: &str, run: &Summary) -> String {
 mod tests {
     use super::*;
 
-    /// Two columns of one name could not be told apart.
+    /// Two columns of one name are not distinguishable.
     #[test]
     fn metrics_have_names_of_their_own() {
         let read = |texts: &[&str]| Metric::read_all(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
