@@ -171,7 +171,7 @@ def sweep(
     jobs: int | None = None,
     cluster: object = None,
     precision: float | str | None = None,
-    most: int = 1000,
+    most: int | None = None,
     again: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Swept:
@@ -181,7 +181,8 @@ def sweep(
     values or with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's
     own `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by
     name. With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its
-    mean, up to `most`. A metric that is the same in all runs has no interval, and is reported after 10 seeds.
+    mean, up to `most` [1000], at least as many as the sweep begins with. A metric that is the same in all runs has no
+    interval, and is reported after 10 seeds.
 
     What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
     a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is
@@ -205,6 +206,10 @@ def sweep(
     parts = _parts(scenario, varies)
     asked = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
     native = _native.Sweep(*parts)
+    begin = len({seed for _, seed in native.tasks()})
+    if most is not None and most < begin:
+        raise ValueError(f"most is {most}, and the sweep begins with {begin} seeds: it must be at least {begin}")
+    most = max(1000, begin) if most is None else most
     path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
     try:

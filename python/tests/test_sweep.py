@@ -93,6 +93,13 @@ def test_intervals_can_be_asked_for(tmp_path):
     assert swept.answer.rows[0]["runs"] in (8, 12)
 
 
+def test_most_is_at_least_the_seeds_and_metrics_have_names_of_their_own(tmp_path):
+    with pytest.raises(ValueError, match="the sweep begins with 3 seeds"):
+        headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=2, out=tmp_path / "out")
+    with pytest.raises(headway.MetricError, match="an earlier metric has the same name"):
+        headway.sweep(LOSSY, seeds=2, metrics=["a=jain_index", "a=2 * jain_index"], out=tmp_path / "out")
+
+
 @pytest.mark.parametrize("precision", [0, 5, -0.1, float("nan"), "5", "x", "500%"])
 def test_precision_is_a_share(precision, tmp_path):
     with pytest.raises(ValueError, match="share of the mean"):

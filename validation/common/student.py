@@ -18,13 +18,23 @@ def quantile(freedom):
 
 
 def interval(values):
-    """Half the 95 % interval of a mean."""
+    """Returns half the 95 % interval of a mean; None for a single value and for equal values, which have no interval."""
+    if len(set(values)) < 2:
+        return None
     return quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def welch(one, other):
-    """Half the 95 % interval of the difference of two means (B. L. Welch, Biometrika 34, 1947)."""
+    """Returns half the 95 % interval of the difference of two means (B. L. Welch, Biometrika 34, 1947); None where either has a single
+    value, or neither varies."""
+    if min(len(one), len(other)) < 2:
+        return None
     a, b = (statistics.variance(values) / len(values) for values in (one, other))
     if a + b == 0:
-        return 0.0
+        return None
     return quantile((a + b) ** 2 / (a ** 2 / (len(one) - 1) + b ** 2 / (len(other) - 1))) * math.sqrt(a + b)
+
+
+def shown(half, form):
+    """Returns half an interval as ` ± half` in this format, and nothing where there is no interval."""
+    return "" if half is None else f" ± {half:{form}}"

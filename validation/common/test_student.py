@@ -42,7 +42,17 @@ class Welch(unittest.TestCase):
         self.assertAlmostEqual(student.welch([1, -1] * 5, [4, 2] * 5), 2.1009 * math.sqrt(2 / 9), delta=0.001)
 
     def test_nothing_varies(self):
-        self.assertEqual(student.welch([3, 3, 3], [5, 5]), 0.0)
+        """It was 0, as if the difference were known exactly: zero spread gives no interval."""
+        self.assertIsNone(student.welch([3, 3, 3], [5, 5]))
+        self.assertIsNone(student.interval([3, 3, 3]))
+        self.assertIsNotNone(student.welch([3, 3, 3], [5, 6]))
+
+    def test_single_values(self):
+        self.assertIsNone(student.interval([3]))
+        self.assertIsNone(student.welch([3], [5, 6]))
+
+    def test_shown(self):
+        self.assertEqual((student.shown(None, ".2f"), student.shown(1.5, ".2f")), ("", " ± 1.50"))
 
 
 if __name__ == "__main__":

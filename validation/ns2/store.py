@@ -48,7 +48,8 @@ def figures(source, all_runs):
     for cell, runs in all_runs.items():
         for metric in lan.METRICS:
             values = [run.ns2[metric] for run in runs]
-            yield f"{cell.name},{metric},{statistics.fmean(values):.7g},{student.interval(values):.3g},{len(values)}"
+            half = student.interval(values)
+            yield f"{cell.name},{metric},{statistics.fmean(values):.7g},{'' if half is None else f'{half:.3g}'},{len(values)}"
 
 
 def runs(source, all_runs):

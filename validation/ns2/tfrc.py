@@ -128,7 +128,8 @@ def equation_kBps(p, rtt_s):
 def within(ns2, headway, margin):
     """The means differ by less than the margin, chance included."""
     theirs, ours = statistics.fmean(ns2), statistics.fmean(headway)
-    chance = student.welch(ns2, headway) if len(ns2) > 1 else 0.0
+    # Values that do not vary have no interval: their difference counts alone.
+    chance = student.welch(ns2, headway) or 0.0
     return {"pass": abs(ours - theirs) + chance <= margin * theirs, "compared": f"mean of {len(ns2)}" if len(ns2) > 1 else "one run",
             "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours),
             "chance_percent": agreement.percent(theirs, theirs + chance), "bound": f"{100 * margin:g} %, chance included"}

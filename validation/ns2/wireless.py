@@ -185,7 +185,8 @@ def run_told(headway, cell, lost, seed, folder):
 
 
 def judge(cell, ns2, headway):
-    theirs, ours, chance = statistics.fmean(ns2), statistics.fmean(headway), student.welch(ns2, headway)
+    # Values that do not vary have no interval: their difference counts alone.
+    theirs, ours, chance = statistics.fmean(ns2), statistics.fmean(headway), student.welch(ns2, headway) or 0.0
     off = abs(ours - theirs)
     verdict = "agree" if off + chance <= MARGIN * theirs else "differ" if off - chance > MARGIN * theirs else "undecided"
     return {"name": f"wireless {name(cell)}", "cell": name(cell), "metric": "mbps", "pass": verdict == "agree", "verdict": verdict, "runs": len(ns2),
@@ -221,7 +222,7 @@ def compare(headway, count, seed, folder, show):
 
 
 def line(case):
-    return (f"{case['cell']:36} {case['runs']:>4} {case['ns2']:>8.4f} ± {case['ns2_ci95']:.4f} {case['headway']:>8.4f} ± {case['headway_ci95']:.4f} "
+    return (f"{case['cell']:36} {case['runs']:>4} {case['ns2']:>8.4f}{student.shown(case['ns2_ci95'], '.4f'):9} {case['headway']:>8.4f}{student.shown(case['headway_ci95'], '.4f'):9} "
             f"{case['difference_percent']:>+7.2f} ± {case['chance_percent']:.2f} %{'' if case['pass'] else '  ' + case['verdict'].upper()}")
 
 

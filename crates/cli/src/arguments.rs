@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use headway_record::SERIES_FIGURES;
 use headway_run::TraceFormat;
 use headway_units::Probability;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -55,7 +56,7 @@ pub(crate) struct RunOptions {
     /// The scenario file.
     pub(crate) scenario: PathBuf,
     /// Seed of all random streams [default: the scenario's].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -71,8 +72,8 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Worker threads for scenarios with `[vary]` [default: one a core].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// With `[vary]`: run again what the folder already holds complete. A single run always runs.
     #[arg(long)]
     pub(crate) again: bool,
@@ -87,7 +88,7 @@ pub(crate) struct LiveOptions {
     /// The scenario file: two nodes, a duplex link between them, and flows with `dccp` along it.
     pub(crate) scenario: PathBuf,
     /// Seed of what sources and the link draw [default: the scenario's].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -117,8 +118,8 @@ pub(crate) struct SweepOptions {
     #[arg(long = "vary", value_name = "KEY=V1,V2,..")]
     pub(crate) varies: Vec<String>,
     /// How many seeds, from 1 on [default: the scenario's].
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<std::num::NonZeroU32>,
+    #[arg(long, value_name = "N", value_parser = seeds)]
+    pub(crate) seeds: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
@@ -150,9 +151,9 @@ pub(crate) struct SweepOptions {
     /// all runs has no interval; it is reported as constant after 10 seeds.
     #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision)]
     pub(crate) precision: Option<Probability>,
-    /// Maximum number of seeds.
-    #[arg(long, value_name = "N", default_value = "1000", requires = "precision")]
-    pub(crate) most: std::num::NonZeroU32,
+    /// Maximum number of seeds, at least as many as the sweep begins with [default: 1000].
+    #[arg(long, value_name = "N", value_parser = most, requires = "precision")]
+    pub(crate) most: Option<u32>,
     /// Folder for the dataset [default: out/NAME-sweep].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -163,8 +164,8 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["records", "precision"])]
     pub(crate) dask: Option<String>,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Run again what the folder already holds.
     #[arg(long)]
     pub(crate) again: bool,
@@ -310,10 +311,10 @@ pub(crate) struct QueuesOptions {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// How many seeds.
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub(crate) seeds: std::num::NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "10", value_parser = seeds)]
+    pub(crate) seeds: u64,
     /// The first of them.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub(crate) first_seed: u64,
     /// The flow [default: the only one that has a send queue that packets with a lifetime come to].
     #[arg(long, value_name = "NAME")]
@@ -329,8 +330,8 @@ pub(crate) struct QueuesOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -371,7 +372,7 @@ pub(crate) struct ProxyOptions {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// Seed of what the link draws [default: the scenario's, or 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// How late 1 in 100 datagrams may be in a valid run. A millisecond is the step of Mahimahi's clock, and what most media can tell.
     #[arg(long, value_name = "TIME", default_value = "1ms")]
@@ -431,8 +432,8 @@ pub(crate) struct PapersOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -445,11 +446,60 @@ fn trace_format() -> impl TypedValueParser<Value = TraceFormat> {
     })
 }
 
-/// A share of a mean that an interval can have.
+/// Reads a whole number in a range.
+fn whole<T: TryFrom<u64>>(text: &str, least: u64, most: u64) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number
+        .and_then(|number: u64| T::try_from(number).ok())
+        .ok_or_else(|| format!("out of range: write a whole number from {least} to {most}"))
+}
+
+/// Reads a seed, as large as a scenario can have it.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0, i64::MAX as u64)
+}
+
+fn seeds(text: &str) -> Result<u64, String> {
+    whole(text, 1, headway_scenario::MOST_RUNS as u64)
+}
+
+fn most(text: &str) -> Result<u32, String> {
+    whole(text, 1, u32::MAX.into())
+}
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let jobs = whole(text, 1, u16::MAX.into())?;
+    NonZeroUsize::new(jobs).ok_or_else(|| "write 1 at least".to_owned())
+}
+
+/// Reads a share of a mean that an interval can have.
 fn precision(text: &str) -> Result<Probability, String> {
-    let share: Probability = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
-    let is_between = 0.0 < share.value() && share.value() < 1.0;
-    is_between
-        .then_some(share)
+    let share: Option<Probability> = text.parse().ok();
+    share
+        .filter(|share| 0.0 < share.value() && share.value() < 1.0)
         .ok_or_else(|| format!("{text} is out of range: write a share above 0% and below 100%, such as 5%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error of `--seed 99999999999999999999` named a "target type", that of `--seeds 0` a "non-zero type", and that of
+    /// `--precision=-5%` the range of all probabilities.
+    #[test]
+    fn an_option_names_its_own_range() {
+        assert_eq!(seed("9223372036854775807"), Ok(9_223_372_036_854_775_807));
+        for text in ["9223372036854775808", "99999999999999999999", "-1", "1.5", "x"] {
+            assert_eq!(seed(text).unwrap_err(), "out of range: write a whole number from 0 to 9223372036854775807");
+        }
+        for text in ["0", "100001", "-3"] {
+            assert_eq!(seeds(text).unwrap_err(), "out of range: write a whole number from 1 to 100000");
+        }
+        assert_eq!(jobs("0").unwrap_err(), "out of range: write a whole number from 1 to 65535");
+        assert_eq!(precision("5%").unwrap().value(), 0.05);
+        for text in ["-5%", "NaN%", "NaN", "0", "100%", "1e400%", "x"] {
+            let error = precision(text).unwrap_err();
+            assert_eq!(error, format!("{text} is out of range: write a share above 0% and below 100%, such as 5%"));
+        }
+    }
 }

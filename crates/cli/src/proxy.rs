@@ -95,11 +95,18 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
             sets.push((option, format!("{link}.{key}.{}", part.trim())));
         }
     }
-    let sets = sets::overrides(&sets, &asked.overrides)?;
-    let ScenarioText { file, text, overrides, files } = match &asked.scenario {
-        Some(path) => ScenarioText::read(path, &sets)?,
-        None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, &sets)?,
-        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), &sets)?,
+    // The user of --link has named the link whose keys the other options set.
+    let named =
+        |option: &str| asked.link.as_ref().map_or_else(|| option.to_owned(), |link| format!("--link {link} {option}"));
+    let label = |(option, set): (&str, String)| {
+        if set.starts_with("link[") { (named(option), set) } else { (option.to_owned(), set) }
+    };
+    let sets: Vec<(String, String)> = sets.into_iter().map(label).collect();
+    let overrides = sets::overrides(&sets, &asked.overrides)?;
+    let ScenarioText { file, text, files, .. } = match &asked.scenario {
+        Some(path) => ScenarioText::read(path, [])?,
+        None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, [])?,
+        None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), [])?,
     };
     links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
 }

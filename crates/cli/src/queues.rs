@@ -63,10 +63,7 @@ pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
 fn seeds(asked: &QueuesOptions) -> Result<Vec<u64>, Failure> {
     /// A scenario can name no larger one.
     const LAST: u64 = i64::MAX as u64;
-    let (first, count) = (asked.first_seed, u64::from(asked.seeds.get()));
-    if first > LAST {
-        return Err(Failure::Queues(format!("--first-seed {first}: seeds are from 0 to {LAST}")));
-    }
+    let (first, count) = (asked.first_seed, asked.seeds);
     if count - 1 > LAST - first {
         return Err(Failure::Queues(format!(
             "--seeds {count}: from --first-seed {first} on there are only {}, since seeds end at {LAST}",

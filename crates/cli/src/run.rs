@@ -30,7 +30,7 @@ struct OneOfMany {
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
-    let text = ScenarioText::read(&options.scenario, &overrides)?;
+    let text = ScenarioText { overrides, ..ScenarioText::read(&options.scenario, [])? };
     let runs = plan(&text.file, &text.text, &text.overrides, &[]).map_err(Failure::scenario)?.runs.len();
     if runs > 1 { run_many(text, options) } else { run_one(&text, options) }
 }

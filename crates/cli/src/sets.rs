@@ -1,14 +1,16 @@
 //! `--set`, and the options that set keys of their own.
 
 use crate::error::Failure;
+use headway_scenario::Override;
 
 /// Returns the overrides of the options and of `--set`. Each option comes with the override that it stands for.
 ///
 /// # Errors
 /// An option and `--set` both set a key.
-pub(crate) fn overrides(options: &[(&str, String)], sets: &[String]) -> Result<Vec<String>, Failure> {
+pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String]) -> Result<Vec<Override>, Failure> {
     let key = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
     for (option, own) in options {
+        let option = option.as_ref();
         if let Some(set) = sets.iter().find(|set| key(set) == key(own)) {
             return Err(Failure::Usage(format!(
                 "{option} and --set {set} both set {}: leave one of the two out",
@@ -16,7 +18,9 @@ pub(crate) fn overrides(options: &[(&str, String)], sets: &[String]) -> Result<V
             )));
         }
     }
-    Ok(options.iter().map(|(_, own)| own).chain(sets).cloned().collect())
+    let of_options = options.iter().map(|(option, own)| Override::of_option(option.as_ref(), own));
+    let of_sets = sets.iter().map(|set| set.parse());
+    of_options.chain(of_sets).collect::<Result<_, _>>().map_err(Failure::scenario)
 }
 
 /// The override of `--seed`.
@@ -33,11 +37,11 @@ mod tests {
     fn a_key_is_set_once() {
         let sets =
             |sets: &[&str]| overrides(&seed(Some(1)), &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>());
-        assert_eq!(sets(&["link[0].rate=2Mbps"]).unwrap(), ["seed=1", "link[0].rate=2Mbps"]);
+        assert_eq!(sets(&["link[0].rate=2Mbps"]).unwrap().len(), 2);
         for set in ["seed=2", " seed = 1"] {
             let error = sets(&["duration=1s", set]).unwrap_err().to_string();
             assert_eq!(error, format!("--seed and --set {set} both set seed: leave one of the two out"));
         }
-        assert_eq!(overrides(&seed(None), &["seed=2".to_owned()]).unwrap(), ["seed=2"]);
+        assert_eq!(overrides(&seed(None), &["seed=2".to_owned()]).unwrap(), ["seed=2".parse().unwrap()]);
     }
 }

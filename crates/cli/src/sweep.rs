@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How often it is looked whether a cluster is done.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The most seeds that `--precision` goes to, if `--most` does not say.
+const MOST_SEEDS: usize = 1000;
+
 /// What is asked of a sweep.
 #[derive(Default)]
 pub(crate) struct Asked {
@@ -38,14 +41,20 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let text = ScenarioText::read(&options.scenario, &options.overrides)?;
     let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
     let varies_as_written: Vec<&String> = options.varies.iter().chain(&seeds).collect();
-    let varies = varies_as_written.iter().map(|vary| vary.parse::<Vary>());
-    let varies: Vec<Vary> = varies.collect::<Result<_, _>>().map_err(Failure::scenario)?;
-    let metrics = options.metrics.iter().map(|metric| metric.parse::<Metric>());
-    let metrics = metrics.collect::<Result<_, _>>().map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
+    let varies: Result<Vec<Vary>, _> = options.varies.iter().map(|vary| vary.parse()).collect();
+    let mut varies = varies.map_err(Failure::scenario)?;
+    varies.extend(options.seeds.map(Vary::seeds));
+    let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
     let progress = Progress::of_runs(options.quiet);
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
     // As in `headway run`: not before what may be a pipe is read.
     interrupt::listen();
+    let seeds = sweep.seeds();
+    let most = options.most.map_or(MOST_SEEDS.max(seeds), |most| most as usize);
+    if most < seeds {
+        let message = format!("--most {most}: the sweep begins with {seeds} seeds; write at least --most {seeds}");
+        return Err(Failure::Sweep(message));
+    }
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     // A run of the same scenario has its record in out/NAME.
     let out = folder(options.out.as_deref(), &format!("{}-sweep", sweep.name()));
@@ -64,7 +73,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     }
     let again = options.again && options.dask.is_none();
     let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
-    let precision = options.precision.map(|relative| (relative.value(), options.most.get() as usize));
+    let precision = options.precision.map(|relative| (relative.value(), most));
     let Swept { answer, missing } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
     let answer = match &options.against {
         Some(value) => answer.against(value, options.paired).map_err(against_of)?,

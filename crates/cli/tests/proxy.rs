@@ -127,13 +127,19 @@ fn the_link_is_read_as_in_a_scenario() {
     };
     for (arguments, why) in [
         (&["--scenario", file][..], "there are several links, of which one must be named: a->b, b->a, b->c, c->b"),
-        (&["--rate", "2mbps"], "link[0].rate"),
-        (&["--queue", "rde"], "red"),
+        // Errors name the option, not the `--set` that it stands for.
+        (&["--rate", "2mbps"], "--rate: \"2mbps\": unknown unit"),
+        (&["--rate=-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),
+        (&["--queue", "rde"], "--queue: kind: unknown queue \"rde\"; did you mean \"red\"? Known are droptail"),
+        (&["--queue", "red,limti=3"], "--queue: unknown key \"limti\"; did you mean \"limit\"?"),
+        (&["--queue", "red,limit=-3packets"], "--queue: limit: \"-3packets\" is out of range"),
+        (&["--link", "x", "--rate", "1Mbps"], "--link x --rate: there is no link called \"x\""),
+        (&["--scenario", file, "--link", "a->b", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
         (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value: write KEY=VALUE"),
         (&["--loss", "bernoulli,probabilty=0.1"], "probability"),
         (&["--bound", "fast"], "--bound"),
         (&["--scenario", "nowhere.toml"], "nowhere.toml"),
-        (&["--capacity", "nowhere.trace"], "nowhere.trace"),
+        (&["--capacity", "nowhere.trace"], "--capacity: cannot read \"nowhere.trace\""),
         (&["--capacity", &trace, "--rate", "2Mbps"], "cannot be used with"),
     ] {
         let said = refused(arguments);

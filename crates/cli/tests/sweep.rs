@@ -167,6 +167,12 @@ fn tables_are_called_by_labels_that_can_be_read_back() {
     let named =
         "link[0].queue={label=\"plain\", kind=\"codel\"}, {label=\"short\", kind=\"codel\", limit=\"30packets\"}";
     assert_eq!(values(named, "queue=short"), ("short".into(), "plain".into()));
+    // Without quotes, which a shell removes; and with keys in another order and another unit.
+    let unquoted = "link[0].queue={kind=codel},{kind=codel,limit=30kB}";
+    for against in ["queue={limit=30kB,kind=codel}", "queue={ limit = \"30000B\", kind = \"codel\" }"] {
+        assert_eq!(values(unquoted, against), ("{kind=codel,limit=30kB}".into(), "{kind=codel}".into()));
+    }
+    assert_eq!(values("link[0].rate=1000kbps,2Mbps", "rate=1Mbps"), ("1000kbps".into(), "2Mbps".into()));
 }
 
 #[test]
@@ -177,7 +183,13 @@ fn what_contradicts_itself_or_has_no_value_is_refused() {
         place.refuses(&["--precision", share], "is out of range: write a share above 0% and below 100%");
     }
     place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is set already");
-    place.refuses(&["--set", "seed=3", "--seeds", "2"], "a value of seed is set already");
+    place.refuses(&["--set", "seed=3", "--seeds", "2"], "--seeds: a value of seed is set already");
+    let twice = ["--metric", "a=jain_index", "--metric", "a=2 * jain_index"];
+    place.refuses(&twice, "--metric a: an earlier metric has the same name");
+    place.refuses(&["--seeds", "3", "--precision", "5%", "--most", "2"], "write at least --most 3");
+    place.refuses(&["--seeds", "0"], "write a whole number from 1 to 100000");
+    place.refuses(&["--precision=-5%"], "write a share above 0% and below 100%");
+    place.refuses(&["--vary", "link[7].rate=1Mbps"], "--vary link[7].rate: there is no link[7]");
     let ran = place.command(&["run", "study.toml", "--seed", "1", "--set", "seed=2"]).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(!ran.status.success() && said.contains("--seed and --set seed=2 both set seed"), "{said}");

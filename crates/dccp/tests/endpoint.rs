@@ -101,7 +101,7 @@ fn mistakes_are_told() {
     let (now, mut end) = (Instant::ZERO, End::new(EndpointOptions::default(), "end"));
     let wrong = ConnectionOptions { mtu: Bytes::new(100), ..options() };
     let listened = end.endpoint.listen(now, PORT, &wrong, &[SERVICE]);
-    assert_eq!(listened.unwrap_err().to_string(), "mtu: an MTU is 576 to 9216 bytes");
+    assert_eq!(listened.unwrap_err().to_string(), "mtu: an MTU is from 576B to 9216B");
     assert_eq!(end.endpoint.listen(now, PORT, &options(), &[SERVICE]), Ok(()));
     let again = end.endpoint.listen(now, PORT, &options(), &[ServiceCode(1)]);
     assert_eq!(again, Err(ListenError::PortInUse { port: PORT }));

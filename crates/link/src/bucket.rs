@@ -6,10 +6,10 @@
 use headway_units::{Bytes, Instant, OptionError, Rate};
 use std::collections::VecDeque;
 
-/// What Ethernet carries, where a link has no MTU of its own.
-const LARGEST_PACKET: Bytes = Bytes::new(1500);
-/// A full bucket is below 2^64 tokens.
-const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
+/// Largest packet of a link without an MTU: that of Ethernet.
+pub const LARGEST_PACKET: Bytes = Bytes::new(1500);
+/// Largest burst: a full bucket has less than 2^64 tokens.
+pub const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
 const TOKENS_A_BYTE: u64 = 8_000_000_000;
 
 /// Whether a bucket of these is of use on a link with that MTU; `what` has it.

@@ -28,6 +28,7 @@ mod sublist;
 mod unmarked;
 mod varying;
 
+pub use bucket::{LARGEST_BURST, LARGEST_PACKET};
 pub use capacity::{CapacityTrace, CapacityTraceError};
 pub use changes::{LinkChange, LinkChanges, LinkChangesError};
 pub use common::{Common, Config};

@@ -52,6 +52,12 @@ impl ShaperOptions {
         changes.map_or(self.rate.bits_per_second() as f64, |changes| changes.mean_rate(self.rate, from, to))
     }
 
+    /// Returns from when until when the rate is zero.
+    #[must_use]
+    pub fn outages(&self) -> Vec<(Instant, Instant)> {
+        LinkChanges::new(self.link_changes()).map_or_else(|_| Vec::new(), |changes| changes.outages())
+    }
+
     /// Its rates as those of a link.
     fn link_changes(&self) -> Vec<LinkChange> {
         let change = |change: &ShaperChange| LinkChange { at: change.at, rate: Some(change.rate), delay: None };

@@ -48,7 +48,7 @@ pub(crate) fn problem(problem: &Problem) -> ProblemParts {
         Place::File => (None, None, text),
         Place::Line { line, column } => (Some(line), Some(column), text),
         // That of the command line: here it is `Scenario.set`.
-        Place::Set(_) | Place::Vary(_) => {
+        Place::Set(_) | Place::Vary(_) | Place::Option(_) => {
             let plain = text.strip_prefix("--set ").or_else(|| text.strip_prefix("--vary ")).map(str::to_owned);
             (None, None, plain.unwrap_or(text))
         }

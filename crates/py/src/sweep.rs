@@ -203,8 +203,7 @@ impl Session {
 }
 
 fn parsed(py: Python<'_>, metrics: &[String]) -> PyResult<Vec<Metric>> {
-    let parsed = metrics.iter().map(|metric| metric.parse::<Metric>());
-    parsed.collect::<Result<_, _>>().map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why))
+    Metric::read_all(metrics).map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why))
 }
 
 /// A label; where each point is, its mean, and half of its interval.

@@ -8,7 +8,10 @@
 use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::Feedback;
 use crate::toolbox::Pacer;
-use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Options, Rate};
+use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
+
+/// The longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
+const LONGEST_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing-fixed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +21,12 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Options, Rate};
     serde(deny_unknown_fields)
 )]
 pub struct SpacingFixedOptions {
-    /// How far packets are apart; 0s: as fast as the line takes them.
+    /// How far packets are apart, up to 64s; 0s: as fast as the line takes them.
     pub spacing: Duration,
     /// From where to where.
     pub apart: Apart,
     /// A packet that goes late by no more than this does not put off the next: the spacing goes on from when it was due. 0s: from when it went. Timers of real
-    /// machines are late, each time, and without it that adds up. Behind a pause packets of so long may go at once.
+    /// machines are late, each time, and without it that adds up. Behind a pause packets of so long may go at once. Up to 64s.
     pub catch_up: Duration,
 }
 
@@ -45,6 +48,11 @@ impl Options for SpacingFixedOptions {
     /// 1 ms: the paper's best for sixteen senders.
     fn preset(_: Dialect) -> Self {
         Self { spacing: Duration::from_millis(1), apart: Apart::Gap, catch_up: Duration::ZERO }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        check_range("spacing", self.spacing, Duration::ZERO..=LONGEST_GAP)?;
+        check_range("catch_up", self.catch_up, Duration::ZERO..=LONGEST_GAP)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::contract::{
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::{Pacer, SHORTEST_SILENCE};
-use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate};
+use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
 
 /// Options of `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,10 +141,7 @@ impl Options for UdpmOptions {
             let key = if self.ladder.is_some() { "ladder" } else { "step" };
             return wrong(key, "the greatest rate is at most 100Gbps");
         }
-        if self.interval < SHORTEST_ROUND {
-            return wrong("interval", "a round lasts at least 1ms");
-        }
-        Ok(())
+        check_range("interval", self.interval, SHORTEST_ROUND..=LONGEST_WAY)
     }
 }
 

@@ -185,6 +185,13 @@ fn outages_are_found_where_they_are() {
     let outage = only(&all, "outage");
     assert_eq!((outage.time_from_s, outage.time_to_s, outage.severity), (3.0, 4.5, Severity::Problem));
     assert_eq!(outage.text, "outage: a->b let nothing pass for 1.50 s");
+    // An outage of the shaper alone was not reported.
+    let shaper = "shaper = { rate = \"900kbps\", burst = \"3kB\", changes = [{ at = \"3s\", rate = \"0bps\" }, { at = \"4500ms\", rate = \"1Mbps\" }] }";
+    let (_, shaped) =
+        found(&format!("{QUEUE}\n{shaper}\nreverse = {{ shaper = false }}"), &flow("download", DOWNLOAD), "8s");
+    let outage = only(&shaped, "outage");
+    assert_eq!((outage.time_from_s, outage.time_to_s, outage.severity), (3.0, 4.5, Severity::Problem));
+    assert_eq!(outage.text, "outage: the shaper of a->b let no more than its burst pass for 1.50 s");
     // Of one that the run does not see to its end, what it sees.
     let (_, cut) = found(&keys, &flow("media", media), "4s");
     assert_eq!(only(&cut, "outage").time_to_s, 4.0);

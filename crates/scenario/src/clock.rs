@@ -60,10 +60,8 @@ pub(crate) fn read(open: &mut Open<'_, '_>) -> Option<ClockOptions> {
     let skew = spread(&mut clock, "skew", "[\"-1000ppm\", \"0ppm\"]");
     let offset = spread(&mut clock, "offset", "[\"0ms\", \"10ms\"]");
     let drift = clock.optional("drift").unwrap_or_default();
-    let granularity = clock.optional("granularity").unwrap_or(finest());
-    if granularity < finest() || granularity > COARSEST {
-        clock.wrong("granularity", format!("{granularity} is out of range: from {} to {COARSEST}", finest()));
-    }
+    let allowed = format!("from {} to {COARSEST}", finest());
+    let granularity = clock.within("granularity", finest()..=COARSEST, &allowed).unwrap_or(finest());
     Some(ClockOptions { skew, offset, drift, granularity })
 }
 

@@ -4,7 +4,7 @@ mod example;
 
 use crate::document::{Data, Entry, Origin, Table, Value};
 use crate::path::Step;
-use crate::suggest::{hint, quoted, so_many};
+use crate::suggest::{choices, hint, quoted, so_many};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use std::borrow::Cow;
 use std::fmt;
@@ -19,6 +19,8 @@ pub(crate) struct Fault {
     pub(crate) about_key: bool,
     /// Whether an array stands where there is one value.
     pub(crate) is_list: bool,
+    /// The value, as it is written, if it is outside the range of its type.
+    pub(crate) out_of_range: Option<String>,
 }
 
 /// Reads a `T`.
@@ -39,7 +41,7 @@ pub(crate) fn read_with<'a, T>(
 
 impl Fault {
     fn new(message: String) -> Self {
-        Self { steps: Vec::new(), message, about_key: false, is_list: false }
+        Self { steps: Vec::new(), message, about_key: false, is_list: false, out_of_range: None }
     }
 
     fn below(mut self, step: Step) -> Self {
@@ -67,7 +69,9 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!("{} is out of range: write {}", found_as_written(&found), plain(expected)))
+        let found = found_as_written(&found);
+        let message = format!("{found} is out of range: write {}", plain(expected));
+        Self { out_of_range: Some(found), ..Self::new(message) }
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
@@ -75,7 +79,7 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(format!("unknown value \"{}\"{}", quoted(variant), hint(variant, expected.iter().copied())))
+        Self::new(format!("unknown value \"{}\"{}", quoted(variant), choices(variant, expected.iter().copied())))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -193,7 +197,7 @@ impl<'de> Deserializer<'de> for &Value {
 }
 
 /// What stands where a word or a table should.
-fn as_written(value: &Value) -> String {
+pub(crate) fn as_written(value: &Value) -> String {
     match &value.data {
         Data::Text(text) => found_as_written(&Unexpected::Str(text)),
         Data::Integer(number) => number.to_string(),

@@ -61,12 +61,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
         }
         return None;
     }
-    let points: u64 = open.required("points", "100")?;
-    let seed = open.optional("seed").unwrap_or(first_seed());
-    if !(1..=MOST_RUNS as u64).contains(&points) {
-        open.wrong("points", format!("{points} is out of range: from 1 to {MOST_RUNS}"));
-        return None;
+    if open.value("points").is_none() {
+        open.missing("points", "100");
     }
+    let seed = open.optional("seed").unwrap_or(first_seed());
+    let points = open.within("points", 1..=MOST_RUNS as u64, &format!("from 1 to {MOST_RUNS}"))?;
     Some(Design { is_stratified: kind == DesignKind::LatinHypercube, points: points as usize, seed })
 }
 

@@ -14,6 +14,8 @@ pub(crate) enum Origin {
     Set(Arc<str>),
     /// In a `--vary` of this key; of several the how manieth, from 0.
     Vary(Arc<str>, usize),
+    /// In an option of the command line that stands for a key, such as `--rate`.
+    Option(Arc<str>),
     /// Nowhere: a preset or a default.
     #[default]
     Preset,
@@ -95,18 +97,68 @@ pub(crate) fn check_size(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads one value of an override: TOML if it is, else the bare text.
+/// Reads one value of an override: TOML if it is, else a table or an array of such values, as `{kind=codel}` is, else the bare
+/// text.
 pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, Unreadable> {
     check_size(text).map_err(|message| Unreadable::new(origin.clone(), message))?;
     let data = match toml::de::DeValue::parse(text) {
         Ok(value) => {
             convert(value.into_inner(), &(0..0), 0).map_err(|wrong| Unreadable::new(origin.clone(), wrong.message))?
         }
-        Err(_) => Data::Text(text.to_owned()),
+        Err(_) => unquoted(text, origin, 0).unwrap_or_else(|| Data::Text(text.to_owned())),
     };
     let mut value = Value { data, origin: origin.clone() };
     value.relabel(origin);
     Ok(value)
+}
+
+/// Reads an inline table or an array whose texts have no quotes. A shell removes quotes, and a table in a label has none.
+fn unquoted(text: &str, origin: &Origin, depth: usize) -> Option<Data> {
+    let within = |open, close| text.strip_prefix(open)?.strip_suffix(close);
+    let value = |text: &str| -> Option<Value> {
+        let text = text.trim();
+        check_depth(depth).ok().filter(|()| !text.is_empty())?;
+        let data = match toml::de::DeValue::parse(text) {
+            Ok(value) => convert(value.into_inner(), &(0..0), depth + 1).ok()?,
+            Err(_) => unquoted(text, origin, depth + 1).unwrap_or_else(|| Data::Text(text.to_owned())),
+        };
+        Some(Value { data, origin: origin.clone() })
+    };
+    if let Some(values) = within('[', ']') {
+        return split(values).into_iter().map(value).collect::<Option<_>>().map(Data::Array);
+    }
+    let mut table = Table::new();
+    for pair in split(within('{', '}')?) {
+        let (key, text) = pair.split_once('=')?;
+        let key = key.trim().trim_matches('"');
+        let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        let entry = Entry { key: origin.clone(), value: value(text)? };
+        if !is_key || table.insert(key.to_owned(), entry).is_some() {
+            return None;
+        }
+    }
+    Some(Data::Table(table))
+}
+
+/// Splits a text at the commas that are in no quotes, brackets or braces.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth, mut quote) = (Vec::new(), 0, 0u32, None);
+    for (place, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(&text[begin..place]);
+                begin = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
 }
 
 /// The values under a preset, which JSON holds exactly; null is an absent key.

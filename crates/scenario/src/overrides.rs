@@ -4,6 +4,7 @@ use crate::document::{Data, Entry, Origin, Value, parse_value};
 use crate::limits::MOST_REPLICAS;
 use crate::path::{Path, Step};
 use crate::problem::{Place, ScenarioError};
+use crate::quantity::meaning;
 use crate::suggest::{hint, quoted};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -21,19 +22,41 @@ impl FromStr for Override {
     type Err = ScenarioError;
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
-        let key = text.split_once('=').map_or(text, |(key, _)| key).trim();
-        let error = |message| ScenarioError::of_argument(Place::Set(quoted(key)), message);
-        let Some((_, value)) = text.split_once('=') else {
-            return Err(error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps".to_owned()));
-        };
-        let path = Path::parse(key).map_err(error)?;
-        let origin = Origin::Set(Arc::from(key));
-        let value = parse_value(value.trim(), &origin).map_err(|wrong| error(wrong.message))?;
-        Ok(Self { path: Arc::new(path), value: Arc::new(value) })
+        let key = key_of(text);
+        Self::read(text, Place::Set(quoted(key)), Origin::Set(Arc::from(key)))
     }
 }
 
+fn key_of(text: &str) -> &str {
+    text.split_once('=').map_or(text, |(key, _)| key).trim()
+}
+
 impl Override {
+    /// Reads the override `text` that stands for an option of a program, such as `--rate`. Its errors name the option.
+    ///
+    /// # Errors
+    /// The text is not `KEY=VALUE`.
+    pub fn of_option(option: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::read(text, Place::Option(option.to_owned()), Origin::Option(Arc::from(option)))
+    }
+
+    /// Whether its value means the same as the one that `text` is on the command line, such as `1Mbps` for `1000kbps`.
+    #[must_use]
+    pub fn has_value(&self, text: &str) -> bool {
+        let written = parse_value(text.trim(), &Origin::Preset);
+        written.is_ok_and(|written| meaning(&written) == meaning(&self.value))
+    }
+
+    fn read(text: &str, place: Place, origin: Origin) -> Result<Self, ScenarioError> {
+        let error = |message| ScenarioError::of_argument(place.clone(), message);
+        let Some((_, value)) = text.split_once('=') else {
+            return Err(error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps".to_owned()));
+        };
+        let path = Path::parse(key_of(text)).map_err(error)?;
+        let value = parse_value(value.trim(), &origin).map_err(|wrong| error(wrong.message))?;
+        Ok(Self { path: Arc::new(path), value: Arc::new(value) })
+    }
+
     /// Changes the document at all places that the path stands for, and says how many values it wrote; `Err` says why it cannot.
     /// Nothing is written that takes more than `most` values.
     pub(crate) fn apply(&self, root: &mut Value, most: usize) -> Result<usize, String> {

@@ -84,7 +84,7 @@ pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> 
         let places = Path::parse(key).ok().and_then(|path| resolve(&root, &path).ok()).unwrap_or_default();
         if places.iter().any(|place| set.contains(place)) {
             let message = format!("a value of {key} is set already: leave one of the two out");
-            return Err(ScenarioError::of_argument(Place::Vary(vary.key.clone()), message));
+            return Err(ScenarioError::of_argument(vary.place(), message));
         }
     }
     varied.without(&root, &set);

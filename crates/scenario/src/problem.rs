@@ -21,6 +21,42 @@ pub enum Place {
     Set(String),
     /// In what varies, as it was written after `--vary`.
     Vary(String),
+    /// In an option of a program that stands for a key, such as `--rate`.
+    Option(String),
+}
+
+impl Place {
+    /// Returns the key as the message shows it: without what the place says already.
+    fn rest<'k>(&self, key: &'k str) -> &'k str {
+        match self {
+            Self::File | Self::Line { .. } => key,
+            // `--set link[0].rate: link[0].rate: ...` would say it twice.
+            Self::Set(said) => {
+                if said == key {
+                    ""
+                } else {
+                    key
+                }
+            }
+            Self::Vary(said) => match key.strip_prefix("vary") {
+                Some(within) => within.split_once(said.as_str()).map_or("", |(_, rest)| rest.trim_matches(['.', '"'])),
+                None => {
+                    if said == key {
+                        ""
+                    } else {
+                        key
+                    }
+                }
+            },
+            // The user of `--queue red` has written no `link[0].queue`.
+            Self::Option(option) => {
+                let below = key.rsplit_once("].").map_or(key, |(_, below)| below);
+                let below = below.strip_prefix("vary.").unwrap_or(below);
+                let name = option.rsplit("--").next().unwrap_or_default();
+                below.strip_prefix(name).map_or(below, |rest| rest.trim_start_matches('.'))
+            }
+        }
+    }
 }
 
 /// One thing that is wrong, or for a warning, odd.
@@ -46,11 +82,11 @@ impl fmt::Display for Problem {
             Place::Line { line, column } => write!(f, "{file}:{line}:{column}: ")?,
             Place::Set(set) => write!(f, "--set {}: ", printable(set))?,
             Place::Vary(vary) => write!(f, "--vary {}: ", printable(vary))?,
+            Place::Option(option) => write!(f, "{}: ", printable(option))?,
         }
-        // `--set link[0].rate: link[0].rate: ...` would say it twice.
-        let is_said = matches!(&self.place, Place::Set(key) | Place::Vary(key) if *key == self.key);
-        if !self.key.is_empty() && !is_said {
-            write!(f, "{}: ", printable(&self.key))?;
+        let key = self.place.rest(&self.key);
+        if !key.is_empty() {
+            write!(f, "{}: ", printable(key))?;
         }
         // It may quote what stands in the text.
         f.write_str(&printable(&self.message))?;
@@ -98,23 +134,32 @@ impl fmt::Display for ScenarioError {
 pub(crate) struct Problems {
     found: Vec<(Origin, String, String)>,
     more: bool,
+    /// The argument that is being read, if it is not the document.
+    argument: Option<Origin>,
 }
 
 /// More are not read by anybody.
 const MOST: usize = 20;
 
 impl Problems {
+    /// Sets the origin of the problems that follow: an argument, or with any other origin the document.
+    pub(crate) fn set_argument(&mut self, origin: &Origin) {
+        self.argument = matches!(origin, Origin::Vary(..) | Origin::Option(_)).then(|| origin.clone());
+    }
+
     /// What is wrong with the value at `path` of `root`, or with that it is missing.
     pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl Into<String>) {
         if self.has_room() {
-            self.found.push((root.locate(path), path.to_string(), message.into()));
+            let origin = self.argument.clone().unwrap_or_else(|| root.locate(path));
+            self.found.push((origin, path.to_string(), message.into()));
         }
     }
 
     /// What is wrong with there being such a key at all: the message names it, its table is named before.
     pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl Into<String>) {
         if self.has_room() {
-            self.found.push((root.locate_key(&table.key(key)), table.to_string(), message.into()));
+            let origin = self.argument.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
+            self.found.push((origin, table.to_string(), message.into()));
         }
     }
 
@@ -142,7 +187,7 @@ impl Problems {
     /// The problems in the order of `text`, each with its line.
     pub(crate) fn listed(mut self, file: &str, text: &str) -> Vec<Problem> {
         self.found.sort_by_key(|(origin, ..)| match origin {
-            Origin::Set(_) => (0, 0),
+            Origin::Set(_) | Origin::Option(_) => (0, 0),
             Origin::Vary(_, number) => (1, *number),
             Origin::Text(span) => (2, span.start),
             Origin::Preset => (3, 0),
@@ -152,6 +197,7 @@ impl Problems {
                 Origin::Preset => (Place::File, None),
                 Origin::Set(set) => (Place::Set(set.to_string()), None),
                 Origin::Vary(vary, _) => (Place::Vary(vary.to_string()), None),
+                Origin::Option(option) => (Place::Option(option.to_string()), None),
                 Origin::Text(span) => show(text, span.start, span.end),
             };
             Problem { file: file.to_owned(), place, key, message, snippet }
@@ -210,6 +256,29 @@ mod tests {
         let (place, snippet) = show(text, start, start + 5);
         assert_eq!(place, Place::Line { line: 2, column: 8 });
         assert_eq!(snippet.unwrap(), "  2 |   bé = \"2Mb\"\n    |        ^^^^^");
+    }
+
+    /// `headway proxy --queue red,limti=3` once spoke of `--set link[0].queue.limti`.
+    #[test]
+    fn an_option_is_named_without_the_key_that_it_stands_for() {
+        for (option, key, shown) in [
+            ("--rate", "link[0].rate", "--rate: wrong"),
+            ("--queue", "link[a->b].queue.limit", "--queue: limit: wrong"),
+            ("--queue", "link[0].queue", "--queue: wrong"),
+            ("--seeds", "vary.seeds", "--seeds: wrong"),
+            ("--seed", "", "--seed: wrong"),
+            ("--rate", "link[0]", "--rate: link[0]: wrong"),
+            ("--link a->b --rate", "link[a->b].rate", "--link a->b --rate: wrong"),
+        ] {
+            let problem = Problem {
+                file: "f".to_owned(),
+                place: Place::Option(option.to_owned()),
+                key: key.to_owned(),
+                message: "wrong".to_owned(),
+                snippet: None,
+            };
+            assert_eq!(problem.to_string(), shown);
+        }
     }
 
     proptest! {

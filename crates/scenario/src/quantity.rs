@@ -106,6 +106,31 @@ pub(crate) fn cells<'a>(
     (common.and_then(Quantity::unit), numbers)
 }
 
+/// Returns a text that is equal for values that mean the same: `1000kbps` and `1Mbps`, and tables in any order of their keys.
+pub(crate) fn meaning(value: &Value) -> String {
+    let number = |cell: &Cell| match cell {
+        Cell::Integer(number) => (*number as f64).to_string(),
+        Cell::Number(number) => number.to_string(),
+        Cell::Boolean(_) | Cell::Text(_) => String::new(),
+    };
+    match (&value.data, measured(value)) {
+        // A bare 0 is right for any quantity.
+        (_, Some((_, Cell::Integer(0)))) => "0".to_owned(),
+        (_, Some((_, Cell::Number(0.0)))) => "0".to_owned(),
+        (_, Some((Quantity::Plain | Quantity::Share, cell))) => number(&cell),
+        (_, Some((quantity, cell))) => format!("{} {quantity:?}", number(&cell)),
+        (Data::Array(values), _) => format!("[{}]", values.iter().map(meaning).collect::<Vec<_>>().join(",")),
+        (Data::Table(table), _) => {
+            let pairs = table.iter().map(|(key, entry)| format!("{key:?}={}", meaning(&entry.value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+        }
+        (Data::Integer(number), _) => number.to_string(),
+        (Data::Text(text) | Data::Datetime(text), _) => format!("{text:?}"),
+        (Data::Boolean(value), _) => value.to_string(),
+        (Data::Float(number), _) => number.to_string(),
+    }
+}
+
 fn flag(value: &Value) -> Option<Cell> {
     match value.data {
         Data::Boolean(flag) => Some(Cell::Boolean(flag)),
@@ -190,6 +215,32 @@ mod tests {
             (["0.1ns", "1ns"], "s", [Number(0.0), Number(1e-9)]),
         ] {
             assert_eq!(of_texts(&texts), (Some(unit), cells.to_vec()), "{texts:?}");
+        }
+    }
+
+    /// The pairs by the units' definitions.
+    #[test]
+    fn values_mean_the_same_in_any_unit_and_order() {
+        let of = |text: &str| {
+            meaning(&crate::document::parse_value(text, &Origin::Preset).unwrap_or_else(|_| panic!("{text}")))
+        };
+        for (one, other, is_same) in [
+            ("1000kbps", "1Mbps", true),
+            ("125kB/s", "1Mbps", true),
+            ("1Mbps", "1.001Mbps", false),
+            ("10ms", "0.01s", true),
+            ("1KiB", "1024B", true),
+            ("1packet", "1B", false),
+            ("1%", "0.01", true),
+            ("0", "0ms", true),
+            ("2", "2.0", true),
+            ("1", "\"1\"", false),
+            ("true", "\"true\"", false),
+            ("{ kind = \"red\", limit = \"1kB\" }", "{limit=1000B,kind=red}", true),
+            ("{kind=red}", "{kind=red,limit=1kB}", false),
+            ("[1ms,2ms]", "[ 0.001s, 2ms ]", true),
+        ] {
+            assert_eq!(of(one) == of(other), is_same, "{one} {other}: {} {}", of(one), of(other));
         }
     }
 

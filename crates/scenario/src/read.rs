@@ -32,15 +32,14 @@ pub(crate) fn scenario<'a>(reader: &mut Reader<'a>, default_name: &str) -> Optio
     let mut open = reader.open(root, &Path::default(), &VOCABULARY.scenario)?;
     let name = open.optional("name").unwrap_or_else(|| default_name.to_owned());
     check_name(&mut open, &name, |c| c == ' ');
-    let duration = open.required("duration", "\"50s\"").unwrap_or(LONGEST_RUN);
-    if duration.is_zero() || duration > LONGEST_RUN {
-        open.wrong(
-            "duration",
-            format!("{duration} is out of range: a run lasts more than 0s and at most {LONGEST_RUN}"),
-        );
+    if open.value("duration").is_none() {
+        open.missing("duration", "\"50s\"");
     }
+    let allowed = format!("a run lasts more than 0s and at most {LONGEST_RUN}");
+    let duration = open.within("duration", Duration::from_nanos(1)..=LONGEST_RUN, &allowed).unwrap_or(LONGEST_RUN);
     let Rules { seed, dialect, ties } = rules(&mut open);
-    let measure_from = open.optional("measure_from").unwrap_or_default();
+    let allowed = format!("from 0s to before the end of the run at {duration}");
+    let measure_from: Duration = open.within("measure_from", .., &allowed).unwrap_or_default();
     if measure_from >= duration {
         open.wrong("measure_from", format!("{measure_from} is not before the end of the run at {duration}"));
     }
@@ -120,14 +119,8 @@ fn each<'a, T>(
 }
 
 fn seed(open: &mut Open<'_, '_>) -> u64 {
-    match open.value("seed").map(|value| &value.data) {
-        // Said apart, since "-1" is what other simulators take for a random one.
-        Some(Data::Integer(seed)) if *seed < 0 => {
-            open.wrong("seed", format!("{seed} is out of range: write a whole number from 0 to {}", i64::MAX));
-            0
-        }
-        _ => open.optional("seed").unwrap_or(1),
-    }
+    const MOST: u64 = i64::MAX as u64;
+    open.within("seed", 0..=MOST, &format!("write a whole number from 0 to {MOST}")).unwrap_or(1)
 }
 
 fn record<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<RecordTable> {
@@ -166,20 +159,20 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         check_text(&mut open, "between", end, |_| false);
     }
     let capacity: Option<String> = open.optional("capacity");
-    let rate: Option<Rate> = match capacity {
-        None => open.required("rate", "\"2Mbps\""),
-        Some(_) => open.optional("rate"),
-    };
+    if capacity.is_none() && open.value("rate").is_none() {
+        open.missing("rate", "\"2Mbps\"");
+    }
+    let rate: Option<Rate> = open.within("rate", .., "write a rate above 0bps, such as \"2Mbps\"");
     if capacity.is_some() && rate.is_some() {
         open.wrong("rate", "capacity tells how fast this link is: leave one of the two out");
     }
     if rate.is_some_and(Rate::is_zero) {
         open.wrong("rate", "a link of 0bps passes nothing: write a rate such as \"2Mbps\"");
     }
-    let delay: Option<Duration> = open.required("delay", "\"10ms\"");
-    if delay.is_some_and(|delay| delay > LONGEST_RUN) {
-        open.wrong("delay", format!("a packet is on its way for {LONGEST_RUN} at most"));
+    if open.value("delay").is_none() {
+        open.missing("delay", "\"10ms\"");
     }
+    let delay = open.within("delay", Duration::ZERO..=LONGEST_RUN, &format!("from 0s to {LONGEST_RUN}"));
     if delay.is_some_and(Duration::is_zero)
         && let Some(rate) = rate
         && rate > FASTEST_WITHOUT_DELAY
@@ -194,14 +187,11 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     }
     let changes = crate::changes::read(&mut open, rate, delay, capacity.is_some()).unwrap_or_default();
     let one_way = open.optional("one_way").unwrap_or_default();
-    let mtu: Option<Bytes> = open.optional("mtu");
+    let mtu: Option<Bytes> = open.within("mtu", .., "write at least \"1B\", or leave mtu out");
     if mtu.is_some_and(|mtu| mtu.count() == 0) {
         open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
     }
-    let overhead: Option<Bytes> = open.optional("overhead");
-    if let Some(overhead) = overhead.filter(|overhead| *overhead > MOST_OVERHEAD) {
-        open.wrong("overhead", format!("{overhead} is out of range: from 0B to {MOST_OVERHEAD}"));
-    }
+    let overhead = open.within("overhead", Bytes::new(0)..=MOST_OVERHEAD, &format!("from 0B to {MOST_OVERHEAD}"));
     let events = open.optional("events");
     let by_flow = open.optional("by_flow").unwrap_or_default();
     let own_dialect = open.optional("dialect");
@@ -390,12 +380,7 @@ fn uniform(open: &mut Open<'_, '_>) -> Option<StartTable> {
 }
 
 fn count(open: &mut Open<'_, '_>) -> Option<u64> {
-    let count: u64 = open.optional("count")?;
-    if (1..=MOST_REPLICAS).contains(&count) {
-        return Some(count);
-    }
-    open.wrong("count", format!("{count} is out of range: from 1 to {MOST_REPLICAS}"));
-    None
+    open.within("count", 1..=MOST_REPLICAS, &format!("from 1 to {MOST_REPLICAS}"))
 }
 
 /// Names stand in paths, tables and file names.

@@ -2,14 +2,17 @@
 
 use crate::de::{self, Fault};
 use crate::document::{self, Data, Origin, Table, Value};
+use crate::key_range;
 use crate::off::{Keys, Off};
 use crate::path::{Path, Step};
 use crate::problem::Problems;
-use crate::suggest::{hint, quoted};
+use crate::suggest::{choices, hint, quoted};
 use crate::tables::Chosen;
 use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, SchemaRegistry};
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::ops::RangeBounds;
 
 /// The document, and what was found wrong in it.
 pub(crate) struct Reader<'a> {
@@ -117,8 +120,8 @@ impl<'a> Reader<'a> {
         let known_kind = R::KINDS.iter().find(|known| **known == kind);
         let is_written_so = |kind| number_key.is_some() || written::<R>(kind).is_none();
         let (Some(keys), true) = (known.get(kind), known_kind.is_some_and(|kind| is_written_so(*kind))) else {
-            let hint = hint(kind, words::<R>());
-            self.wrong(&path.key("kind"), format!("unknown {what} \"{}\"{hint}", quoted(kind)));
+            let choices = choices(kind, words::<R>());
+            self.wrong(&path.key("kind"), format!("unknown {what} \"{}\"{choices}", quoted(kind)));
             return None;
         };
         self.unknown_keys(table, path, keys);
@@ -187,15 +190,16 @@ impl<'a> Reader<'a> {
             Ok(options) => return Some(options),
             Err(fault) => fault,
         };
+        let narrowed = |fault| key_range::narrowed::<R>(kind, &preset, written, fault);
         // One key at a time, so that each wrong one is told.
         let alone =
             |(key, entry): (&String, &document::Entry)| read(&Table::from([(key.clone(), entry.clone())])).err();
         let faults: Vec<Fault> = written.iter().filter_map(alone).collect();
         if faults.is_empty() {
-            self.fault(path, fault);
+            self.fault(path, narrowed(fault));
         }
         for fault in faults {
-            self.fault(path, fault);
+            self.fault(path, narrowed(fault));
         }
         None
     }
@@ -228,7 +232,7 @@ fn preset_table<R: SchemaRegistry>(preset: &R) -> Option<Table> {
 }
 
 /// What is written, read over the preset of its kind.
-fn laid_over<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table) -> Result<R, Fault> {
+pub(crate) fn laid_over<R: SchemaRegistry>(kind: &str, preset: &Table, written: &Table) -> Result<R, Fault> {
     let mut merged = preset.clone();
     document::lay_over(&mut merged, written);
     let value = Value { origin: Origin::Preset, data: Data::Table(merged) };
@@ -291,6 +295,22 @@ impl<'a> Open<'_, 'a> {
         let value = self.value(key)?;
         let path = self.path.key(key);
         self.reader.read(value, &path)
+    }
+
+    /// Reads `key`, whose values are limited to `range`. `allowed` says so, also of what the type does not have.
+    pub(crate) fn within<T>(&mut self, key: &str, range: impl RangeBounds<T>, allowed: &str) -> Option<T>
+    where
+        T: DeserializeOwned + PartialOrd + Display,
+    {
+        let value = self.value(key)?;
+        let refused = match de::read::<T>(value) {
+            Ok(value) if range.contains(&value) => return Some(value),
+            Ok(value) => value.to_string(),
+            Err(Fault { out_of_range: Some(found), .. }) => found,
+            Err(_) => return self.optional(key),
+        };
+        self.wrong(key, format!("{refused} is out of range: {allowed}"));
+        None
     }
 
     /// `key`, which must be written.

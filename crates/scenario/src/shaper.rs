@@ -13,7 +13,7 @@ pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<Shape
     let value = table.value("shaper")?;
     let path = table.path.key("shaper");
     let mut table = table.reader.open(value, &path, &VOCABULARY.shaper)?;
-    let (rate, burst) = (table.required("rate", "\"1Mbps\""), table.required("burst", "\"15kB\""));
+    let (rate, burst) = crate::policer::bucket(&mut table, mtu);
     let changes: Vec<ShaperChange> = table.optional("changes").unwrap_or_default();
     if changes.len() > MOST_CHANGES {
         table.wrong("changes", format!("there are {} of them: expected {MOST_CHANGES} at most", changes.len()));

@@ -29,23 +29,45 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
 const RENAMED: [(&str, &str); 3] =
     [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
 
-/// The end of a sentence about an unknown word: what it is called now, the nearest right one, or all of a few.
+/// Candidates that a message lists, at most: all options of any controller, or the first of many names.
+const LISTED: usize = 100;
+
+/// Returns the end of a sentence about an unknown key or name: the nearest right one, or else a list.
 #[must_use]
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(word, candidates.clone()) {
+        Some(near) => format!("; did you mean \"{near}\"?"),
+        None => format!("; {}", known(candidates)),
+    }
+}
+
+/// Returns the end of a sentence about an unknown value: its new name, or the nearest right value, and all values.
+#[must_use]
+pub fn choices<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let is_now = |now: &str| RENAMED.contains(&(word, now));
     if let Some(now) = candidates.clone().into_iter().take(MOST).find(|candidate| is_now(candidate)) {
         return format!("; it is called \"{now}\" now");
     }
-    if let Some(near) = nearest(word, candidates.clone()) {
-        return format!("; did you mean \"{near}\"?");
+    match nearest(word, candidates.clone()) {
+        Some(near) => format!("; did you mean \"{near}\"? {}", capital(&known(candidates))),
+        None => format!("; {}", known(candidates)),
     }
-    const SHOWN: usize = 40;
-    let known: Vec<&str> = candidates.into_iter().take(SHOWN + 1).collect();
-    match known.len() {
-        0 => "; there are none".to_owned(),
-        1..=SHOWN => format!("; known are {}", known.join(", ")),
-        _ => String::new(),
+}
+
+/// Lists the candidates, up to [`LISTED`].
+fn known<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let mut candidates = candidates.into_iter();
+    let listed: Vec<&str> = candidates.by_ref().take(LISTED).collect();
+    match (listed.len(), candidates.count()) {
+        (0, _) => "there are none".to_owned(),
+        (_, 0) => format!("known are {}", listed.join(", ")),
+        (_, more) => format!("known are {} and {more} more", listed.join(", ")),
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Messages quote input; nobody wants a megabyte of it, nor its control characters.
@@ -106,5 +128,23 @@ mod tests {
     fn a_foreign_word_is_shown_all_that_there_are() {
         assert_eq!(hint("zzz", ["udp", "tcp-reno"]), "; known are udp, tcp-reno");
         assert_eq!(hint("zzz", []), "; there are none");
+    }
+
+    /// TFRC has more than 40 options, and `controller = { x = 1 }` once listed none of them.
+    #[test]
+    fn a_long_list_is_shown_to_its_bound() {
+        let names: Vec<String> = (0..130).map(|number| format!("name-{number}")).collect();
+        let of = |count: usize| hint("zzz", names[..count].iter().map(String::as_str));
+        assert!(of(100).ends_with("name-98, name-99"));
+        assert!(of(130).ends_with("name-98, name-99 and 30 more"));
+    }
+
+    /// `dialect = "headway-2"` once showed the nearest dialect only.
+    #[test]
+    fn a_value_near_another_is_shown_all_that_there_are() {
+        let dialects = ["headway-1", "rfc"];
+        assert_eq!(choices("headway-2", dialects), "; did you mean \"headway-1\"? Known are headway-1, rfc");
+        assert_eq!(choices("zzz", dialects), "; known are headway-1, rfc");
+        assert_eq!(choices("ns2", ["halved-to-initial"]), "; it is called \"halved-to-initial\" now");
     }
 }

@@ -1,6 +1,6 @@
 //! `--vary KEY=V1,V2`: a key that varies beside those of `[vary]`.
 
-use crate::document::{Data, Entry, Origin, Table, Value, parse_value};
+use crate::document::{Data, Entry, Origin, Table, Value, parse_value, split};
 use crate::problem::{Place, ScenarioError};
 use crate::range;
 use crate::suggest::quoted;
@@ -22,13 +22,33 @@ impl FromStr for Vary {
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let key = text.split_once('=').map_or(text, |(key, _)| key).trim();
-        let error = |message| ScenarioError::of_argument(Place::Vary(quoted(key)), message);
+        Self::read(text, key, Place::Vary(quoted(key)), Origin::Vary(Arc::from(key), 0))
+    }
+}
+
+impl Vary {
+    /// Returns how many `seeds` there are, from 1 on, as the option `--seeds` has it. Errors name that option.
+    #[must_use]
+    pub fn seeds(count: u64) -> Self {
+        let origin = Origin::Option(Arc::from("--seeds"));
+        Self { key: "seeds".to_owned(), value: Value { origin, data: Data::Integer(count.into()) } }
+    }
+
+    /// Where it is written.
+    pub(crate) fn place(&self) -> Place {
+        match &self.value.origin {
+            Origin::Option(option) => Place::Option(option.to_string()),
+            _ => Place::Vary(self.key.clone()),
+        }
+    }
+
+    fn read(text: &str, key: &str, place: Place, origin: Origin) -> Result<Self, ScenarioError> {
+        let error = |message| ScenarioError::of_argument(place.clone(), message);
         let Some((_, values)) = text.split_once('=') else {
             return Err(error(
                 "values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps".to_owned(),
             ));
         };
-        let origin = Origin::Vary(Arc::from(key), 0);
         let one = |text: &str| parse_value(text.trim(), &origin).map_err(|wrong| error(wrong.message));
         let values = values.trim();
         let value = match key {
@@ -77,27 +97,6 @@ fn table<'a>(
     Ok(Value { origin: origin.clone(), data: Data::Table(table) })
 }
 
-/// At the commas that are in no quotes, brackets or braces.
-fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut begin, mut depth, mut quote) = (Vec::new(), 0, 0u32, None);
-    for (place, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '[' | '{') => depth += 1,
-            (None, ']' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                parts.push(&text[begin..place]);
-                begin = place + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[begin..]);
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +113,20 @@ mod tests {
         ] {
             assert_eq!(split(text), parts, "{text}");
         }
+    }
+
+    /// `--vary 'link[0].queue={kind=codel}'` was taken for a text, although `--vary link[0].queue.kind=codel` was not.
+    #[test]
+    fn texts_within_tables_need_no_quotes() {
+        let value = |text: &str| text.parse::<Vary>().unwrap().value;
+        let quoted = "queue={ kind = \"red\", limit = \"9packets\", ecn = true, dscp = [\"ef\", 46] },codel";
+        assert!(value(quoted).is_alike(&value("queue={kind=red, limit=9packets,ecn=true,dscp=[ef,46]},codel")));
+        for text in ["queue={kind}", "queue={=red}", "queue={kind=}", "queue={kind=red,kind=red}", "queue={a.b=red}"] {
+            let listed = value(text);
+            assert!(listed.array().unwrap()[0].text().is_some(), "{text}");
+        }
+        let deep = format!("queue={}x{}", "[".repeat(500), "]".repeat(500));
+        assert!(deep.parse::<Vary>().is_ok_and(|vary| vary.value.array().is_some()));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most runs that one scenario may ask for.
-pub(crate) const MOST_RUNS: usize = 100_000;
+pub const MOST_RUNS: usize = 100_000;
 
 /// `[vary]`, for the schema.
 #[derive(JsonSchema)]
@@ -104,6 +104,14 @@ impl Axis {
         }
     }
 
+    /// Where its first key is written.
+    fn origin(&self) -> Option<&Origin> {
+        match &self.keys.first()?.values {
+            Values::Listed(values) => values.first().map(|value| &value.origin),
+            Values::Anywhere(_) => None,
+        }
+    }
+
     /// Its values of a key, in turn.
     pub(crate) fn values(&self, key: usize) -> &[Arc<Value>] {
         match &self.keys[key].values {
@@ -136,7 +144,7 @@ impl Varied {
             _ => self.grid(reader),
         };
         if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MOST_RUNS {
-            reader.wrong(&vary(), too_many());
+            self.too_many(reader);
         }
         self.refuse_twins(reader);
         points
@@ -149,30 +157,44 @@ impl Varied {
             rows.into_iter().find(|row| !seen.insert(row.clone()))
         };
         if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(labels(seeds))) {
+            let first = self.seeds.iter().flatten().next();
+            first.iter().for_each(|seed| reader.problems.set_argument(&seed.origin));
             reader.wrong(&vary(), format!("seed {seed} stands here twice: each is run once"));
         }
         // Designs draw from values as often as they like.
         for axis in self.axes.iter().filter(|_| self.design.is_none()) {
             let mut rows = vec![String::new(); axis.count().unwrap_or(0)];
             for key in 0..axis.keys.len() {
-                let values = axis.values(key);
-                let labels = labels(values);
-                let (_, cells) =
-                    quantity::cells(values.iter().map(|value| &**value), labels.iter().map(String::as_str));
-                rows.iter_mut().zip(cells).for_each(|(row, cell)| *row += &format!("{cell:?} "));
+                let meanings = axis.values(key).iter().map(|value| quantity::meaning(&unlabelled(value)));
+                rows.iter_mut().zip(meanings).for_each(|(row, meaning)| *row += &format!("{meaning} "));
             }
             let first = axis.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" and ");
             if twin(rows).is_some() {
+                axis.origin().iter().for_each(|origin| reader.problems.set_argument(origin));
                 reader.wrong(&vary(), format!("{first} has the same value twice: each is run once"));
             }
         }
+        reader.problems.set_argument(&Origin::Preset);
+    }
+
+    /// Notes that there are too many runs, with the last argument that makes them, if there is one.
+    fn too_many(&self, reader: &mut Reader<'_>) {
+        let seeds = self.seeds.as_ref().and_then(|seeds| Some(&seeds.first()?.origin));
+        self.axes.iter().filter_map(Axis::origin).chain(seeds).for_each(|origin| {
+            if !matches!(origin, Origin::Text(_)) {
+                reader.problems.set_argument(origin);
+            }
+        });
+        let message = format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values");
+        reader.wrong(&vary(), message);
+        reader.problems.set_argument(&Origin::Preset);
     }
 
     fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
         let counts: Vec<usize> = self.axes.iter().map(|axis| axis.count().unwrap_or(1)).collect();
         let all = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count).filter(|all| *all <= MOST_RUNS));
         if all.is_none() {
-            reader.wrong(&vary(), too_many());
+            self.too_many(reader);
             return Vec::new();
         }
         let mut points = vec![Vec::new()];
@@ -202,10 +224,6 @@ impl Axis {
             });
         }
     }
-}
-
-fn too_many() -> String {
-    format!("these are more than {MOST_RUNS} runs: vary fewer keys, or each over fewer values")
 }
 
 const SEED: &str = "seed";
@@ -248,8 +266,10 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
         }
     }
     for other in beside {
+        reader.problems.set_argument(&other.value.origin);
         one_key(reader, &other.key, &other.value, &mut varied, &mut zips);
     }
+    reader.problems.set_argument(&Origin::Preset);
     for (keys, path) in zips {
         zip(reader, &mut varied, &keys, &path);
     }

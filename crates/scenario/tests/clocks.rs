@@ -77,7 +77,7 @@ fn what_is_wrong_is_told() {
             "clock = { skew = '500' }",
             r#"node[0].clock.skew: "500" has no unit: a skew is written "-500ppm" or "20ppb""#,
         ),
-        ("clock = { skew = '200000ppm' }", "out of range: a skew is from -100000ppm to 100000ppm"),
+        ("clock = { skew = '200000ppm' }", "out of range: write a skew from -100000ppm to 100000ppm"),
         ("clock = { skew = { uniform = ['0ppm', '-1ppm'] } }", "node[0].clock.skew.uniform: 0ppb is not before -1ppm"),
         ("clock = { skew = { normal = '1ppm' } }", r#"node[0].clock.skew: unknown key "normal""#),
         ("clock = { offset = {} }", r#"the key "uniform" is missing; write it like uniform = ["0ms", "10ms"]"#),

@@ -59,7 +59,11 @@ fn wrong_values_are_told_what_would_be_right() {
             "seed: -1 is out of range: write a whole number from 0 to 9223372036854775807",
         ),
         ("\"10s\"\n", "\"10s\"\nseed = 99999999999999999999\n", "99999999999999999999 is out of range"),
-        ("\"10s\"\n", "\"10s\"\ndialect = \"ns4\"\n", r#"dialect: unknown value "ns4"; did you mean "ns2"?"#),
+        (
+            "\"10s\"\n",
+            "\"10s\"\ndialect = \"ns4\"\n",
+            r#"dialect: unknown value "ns4"; did you mean "ns2"? Known are headway, headway-1"#,
+        ),
         ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
         (
             "\"10s\"\n",
@@ -96,7 +100,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "\"10ms\"",
             "\"10ms\"\nloss = { kind = \"bernoulli\", probability = 2 }",
-            "link[0].loss.probability: 2 is not a probability",
+            "link[0].loss.probability: 2 is out of range: write a probability from 0 to 1",
         ),
         (
             "source = { kind = \"ftp\" }\n",
@@ -197,7 +201,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "\"ftp\" }",
             "\"ftp\", segments = -1 }",
-            "flow[0].source.segments: -1 is out of range: write a whole number from 0",
+            "flow[0].source.segments: -1 is out of range: segments is at least 1",
         ),
         ("\"10ms\"\n", "\"10ms\"\none_way = true\n", r#"flow[0]: no links lead from "b" to "a""#),
     ] {
@@ -207,6 +211,139 @@ fn wrong_values_are_told_what_would_be_right() {
 }
 
 /// As many nodes as there may be, replicas and those that links name, and one more; Ethernet's 38 B a packet, 64 KiB and more.
+/// The errors showed 18446744TB for `overhead = -4`, and 4294967295 for `ecn_least_window = -1`.
+#[test]
+fn an_error_shows_the_range_of_the_key_not_of_its_type() {
+    let media = |source: &str| ("{ kind = \"ftp\" }", format!("{{ {source} }}"));
+    let tcp = |keys: &str| ("window = \"15packets\"", keys.to_owned());
+    let link = |keys: &str| ("\"10ms\"", format!("\"10ms\"\n{keys}"));
+    for ((from, to), expected) in [
+        (link("overhead = -4"), "link[0].overhead: \"-4\" is out of range: from 0B to 65.536kB"),
+        (link("overhead = \"-4B\""), "link[0].overhead: \"-4B\" is out of range: from 0B to 65.536kB"),
+        (link("mtu = \"-4B\""), "link[0].mtu: \"-4B\" is out of range: write at least \"1B\""),
+        (("\"10ms\"", "\"-10ms\"".to_owned()), "link[0].delay: \"-10ms\" is out of range: from 0s to 1000000s"),
+        (("\"2Mbps\"", "-3".to_owned()), "link[0].rate: \"-3\" is out of range: write a rate above 0bps"),
+        (("\"10s\"", "\"-1s\"".to_owned()), "duration: \"-1s\" is out of range: a run lasts more than 0s and at most"),
+        (("to = \"b\"", "to = \"b\"\ncount = -1".to_owned()), "flow[0].count: -1 is out of range: from 1 to 100000"),
+        (
+            link("policer = { rate = \"1Mbps\", burst = \"-1B\" }"),
+            "link[0].policer.burst: \"-1B\" is out of range: from 1.5kB to 2GB",
+        ),
+        (
+            link("loss = { kind = \"periodic\", every = 10, burst = -1 }"),
+            "link[0].loss.burst: -1 is out of range: burst is at least 1",
+        ),
+        (tcp("ecn_least_window = -1"), "flow[0].transport.ecn_least_window: -1 is out of range: write 1 or 2"),
+        (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
+        (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),
+        (tcp("max_rto = \"-1s\""), "flow[0].transport.max_rto: \"-1s\" is out of range: from 1ms to 1000000s"),
+        (tcp("min_rto = \"-1s\""), "flow[0].transport.min_rto: \"-1s\" is out of range: from 0s to max_rto, 60s"),
+        (tcp("tick = \"-1ms\""), "flow[0].transport.tick: \"-1ms\" is out of range: from 1ns to 1s"),
+        (tcp("sack_blocks = 256"), "flow[0].transport.sack_blocks: 256 is out of range: "),
+        (tcp("window = \"-4packets\""), "is out of range: from 1packets to 1073741824packets"),
+        (
+            media("kind = \"trace\", file = \"t\", frame_interval = \"-40ms\""),
+            "flow[0].source.frame_interval: \"-40ms\" is out of range: must be from 1ns to 1000s",
+        ),
+        (media("kind = \"ftp\", segments = -1"), "flow[0].source.segments: -1 is out of range: segments is at least 1"),
+    ] {
+        let text = SMALL.replacen(from, &to, 1);
+        let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
+        assert!(error.contains(expected), "{to}:\n{error}");
+    }
+}
+
+/// Values that were accepted, and made a sender flood its path, or wait for longer than any timeout.
+#[test]
+fn durations_of_transports_have_sensible_ranges() {
+    let tcp = |keys: &str| format!("{{ kind = \"tcp-newreno\", {keys} }}");
+    let tfrc = |keys: &str| format!("{{ kind = \"tfrc\", controller = {{ {keys} }} }}");
+    let dccp = |keys: &str| format!("{{ kind = \"dccp\", ccid = 3, connection = {{ {keys} }} }}");
+    for (transport, expected) in [
+        (tcp("overhead = \"120s\""), "120s is out of range: from 0s to 1s"),
+        (tcp("delayed_ack = \"10s\""), "10s is out of range: from 0s to 500ms"),
+        (tcp("max_rto = \"1ns\", min_rto = \"0s\""), "1ns is out of range: from 1ms to"),
+        (tcp("initial_rto = \"1ns\""), "1ns is out of range: from 1ms to 60s"),
+        (tcp("syn_loss_rto = \"0s\""), "0s is out of range: from 1ms to 60s"),
+        (tfrc("probe_interval = \"1ns\""), "1ns is out of range: from 1ms to 64s"),
+        (tfrc("probe_interval = \"100s\""), "100s is out of range: from 1ms to 64s"),
+        (tfrc("t_gran = \"100s\""), "100s is out of range: from 0s to 1s"),
+        (tfrc("tcp_tick = \"0s\""), "0s is out of range: from 1ns to 1s"),
+        (tfrc("min_interval = \"1h\""), "3600s is out of range: from 0s to 64s"),
+        (dccp("longest_change_wait = \"0s\""), "0s is out of range: from 1ms to 64s"),
+        (dccp("longest_change_wait = \"1h\""), "3600s is out of range: from 1ms to 64s"),
+        (dccp("default_rtt = \"0s\""), "0s is out of range: from 1ms to 64s"),
+        (dccp("tail_ack = \"0s\""), "0s is out of range: from 1ms to 64s"),
+        (dccp("request_timeout = \"1ns\""), "1ns is out of range: from 1ms to 1000000s"),
+        (dccp("request_give_up = \"0s\""), "0s is out of range: from 1ms to 1000000s"),
+        (dccp("time_wait = \"0s\""), "0s is out of range: from 1ms to 1000000s"),
+        (
+            "{ kind = \"tcp-like\", controller = { granularity = \"5s\" } }".to_owned(),
+            "5s is out of range: from 0s to 1s",
+        ),
+        (
+            "{ kind = \"udpm\", controller = { interval = \"1h\" } }".to_owned(),
+            "3600s is out of range: from 1ms to 64s",
+        ),
+        (
+            "{ kind = \"spacing\", line_rate = \"1Gbps\", controller = { first = \"1ns\" } }".to_owned(),
+            "1ns is out of range: from 1us to 64s",
+        ),
+    ] {
+        let text = SMALL.replacen("{ kind = \"tcp-newreno\", window = \"15packets\" }", &transport, 1);
+        assert_ne!(text, SMALL, "the small scenario has another transport");
+        let error = load("small.toml", &text, &[], &NoFiles).unwrap_err().to_string();
+        assert!(error.contains(expected), "{transport}:\n{error}");
+    }
+}
+
+/// `controller = { zzz = 1 }` of TFRC, which has more than 40 keys, listed none of them.
+#[test]
+fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
+    let kinds =
+        ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation"];
+    let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
+    let ccids = [2, 3, 4, 248, 249, 250].map(|ccid| {
+        format!("{{ kind = \"dccp\", ccid = {ccid}, controller = {{ zzzzzzz = 1 }}, connection = {{ yyyyyyy = 1 }} }}")
+    });
+    let tcp = ["tcp-reno", "tcp-cubic", "tcp-vegas"].map(|kind| format!("{{ kind = \"{kind}\", zzzzzzz = 1 }}"));
+    for transport in agents.iter().chain(&ccids).chain(&tcp) {
+        let text = SMALL.replacen("{ kind = \"tcp-newreno\", window = \"15packets\" }", transport, 1);
+        let error = load("small.toml", &text, &[], &NoFiles).unwrap_err().to_string();
+        let unknown = error.lines().filter(|line| line.contains("unknown key"));
+        let listed: Vec<bool> = unknown.map(|line| line.contains("; known are ") && !line.contains(" more")).collect();
+        assert!(!listed.is_empty() && listed.iter().all(|listed| *listed), "{transport}:\n{error}");
+    }
+}
+
+/// Words of which one is near: the others were not shown.
+#[test]
+fn an_error_lists_all_words_although_one_is_near() {
+    let link = |keys: &str| format!("\"10ms\"\n{keys}");
+    for (from, to, expected) in [
+        (
+            "\"10s\"\n",
+            "\"10s\"\ndialect = \"headway-2\"\n".to_owned(),
+            "? Known are headway, headway-1, rfc, ns2, ns3, linux",
+        ),
+        ("\"10s\"\n", "\"10s\"\nties = \"drwn\"\n".to_owned(), "? Known are drawn, scheduled"),
+        (
+            "limit = \"20packets\"",
+            "limit = \"20packets\", counts = \"in flight\"".to_owned(),
+            "did you mean \"in-flight\"? Known are ",
+        ),
+        ("droptail", "droptial".to_owned(), "? Known are droptail, red, codel"),
+        ("\"10ms\"", link("loss = { kind = \"bernouli\" }"), "? Known are "),
+        ("\"10ms\"", link("events = \"tow\""), "nown are "),
+        ("window = \"15packets\"", "halving = \"windw\"".to_owned(), "? Known are window, flight, network"),
+        ("tcp-newreno", "tcp-newrno".to_owned(), "? Known are "),
+    ] {
+        let text = SMALL.replacen(from, &to, 1);
+        let error = load("small.toml", &text, &[], &NoFiles).unwrap_err().to_string();
+        assert!(error.contains(expected), "{to}:\n{error}");
+    }
+}
+
 #[test]
 fn the_most_nodes_and_lower_layer_bytes() {
     let nodes = |count: u32| with(&format!("[[node]]\nname = 'n'\ncount = {count}\n"));
@@ -558,7 +695,7 @@ fn a_key_whose_preset_is_a_placeholder_is_missing() {
     // Written, it is meant.
     loss("{ kind = \"bernoulli\", probability = 0 }").unwrap();
     let error = loss("{ kind = \"periodic\", every = 0 }").unwrap_err();
-    assert!(error.contains("link[0].loss.every: 0 loses no packet: write a number from 1"), "{error}");
+    assert!(error.contains("link[0].loss.every: 0 loses no packet: write 1 or more, or changes"), "{error}");
 }
 
 /// Who writes a kind without its table is shown one that is right as it stands.

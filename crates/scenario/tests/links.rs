@@ -76,7 +76,7 @@ fn runs_of_losses_are_written_in_two_ways() {
         ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run too"),
         ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
         ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad says in another way what mean and run say"),
-        ("mean = 2, run = 4", "link[0].loss.mean: 2 is not a probability"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; write one below 1"),
         ("p = 0.1", "link[0].loss: unknown key \"p\""),
     ] {
         let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();

@@ -146,8 +146,14 @@ fn what_is_wrong_is_told_where_it_stands() {
         ("design = { kind = \"random\" }", &[], "the key \"points\" is missing"),
         ("design = { kind = \"sobol\", points = 3 }", &[], "sobol"),
         ("", &["link[0].rate"], "--vary link[0].rate: values are missing"),
-        ("", &["link[7].rate=1Mbps"], "there is no link[7]"),
-        ("", &["seeds=many"], "seeds"),
+        // What an argument varies is not in the file.
+        ("", &["link[7].rate=1Mbps"], "--vary link[7].rate: there is no link[7]"),
+        ("", &["seeds=many"], "--vary seeds: "),
+        ("", &["seeds=0"], "--vary seeds: write how many seeds, from 1 to 100000"),
+        ("", &["link[0].rate=1000kbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
+        ("", &["seed=1..60000", "link[0].rate=1Mbps,2Mbps"], "--vary seed: these are more than 100000 runs"),
+        ("", &["link[0].delay=1ms..2s/3"], "--vary link[0].delay: "),
+        ("seeds = 3", &["link[0].rate=1Mbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
     ] {
         let error = planned(vary, beside).unwrap_err();
         assert!(error.contains(part), "{vary} {beside:?}:\n{error}");

@@ -246,7 +246,7 @@ fn what_dccp_cannot_do_is_refused() {
 #[test]
 fn a_wrong_option_is_told_by_its_whole_name() {
     let told = Path { transport: &filtered("loss_filter = \"uddj\", uddj = { margin = 2.0 }"), ..WIRELESS }.refused();
-    assert!(told.contains("transport.controller.uddj.margin: `margin` is 2"), "{told}");
+    assert!(told.contains("transport.controller.uddj.margin: 2 is out of range: from 0 to below 1"), "{told}");
 }
 
 fn with_clock<'a>(filter: &'a str, clock: &'a str) -> Path<'a> {

@@ -1,9 +1,17 @@
 //! What a TCP connection is told: one set of rules for all kinds. `presets.rs` has its defaults.
 
-use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor};
+use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor, check_range};
 
 /// Numbers travel as 32 bits in SACK blocks and are compared within half of that.
 const MOST_SEGMENTS: u64 = 1 << 30;
+/// A timeout that is shorter floods the path at each loss; Linux has no shorter timer at 1000 Hz.
+const LEAST_RTO: Duration = Duration::from_millis(1);
+/// Eleven days: no run is longer.
+const LONGEST_RTO: Duration = Duration::from_secs(1_000_000);
+/// No acknowledgement waits longer (RFC 5681 section 4.2).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(500);
+/// The least timeout of RFC 6298: a sender that waits longer by itself would lose each race with its timer.
+const LONGEST_OVERHEAD: Duration = Duration::from_secs(1);
 
 /// The rules of a sender and its sink. Sizes are IP bytes on the wire; windows are in segments (a size in bytes counts
 /// as so many payloads). Defaults are the preset of the kind and dialect.
@@ -39,11 +47,11 @@ pub struct Rules {
 
     /// The least retransmission timeout.
     pub min_rto: Duration,
-    /// The most, back-off included.
+    /// The most, back-off included; at least 1ms.
     pub max_rto: Duration,
-    /// Before the first round-trip sample.
+    /// Before the first round-trip sample; from 1ms to `max_rto`.
     pub initial_rto: Duration,
-    /// After a lost SYN, as long as nothing is measured (RFC 6298 step 5.7); absent: the back-off stays.
+    /// After a lost SYN, as long as nothing is measured (RFC 6298 step 5.7), from 1ms to `max_rto`; absent: the back-off stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syn_loss_rto: Option<Duration>,
     /// What `min_rto` is the least of.
@@ -105,7 +113,8 @@ pub struct Rules {
     /// Segments that one event may release; absent: as the window allows (ns-2 `maxburst_`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<QueueSize>,
-    /// Each release waits uniformly 0 to this long, which breaks phase effects (ns-2 `overhead_`).
+    /// Each release waits uniformly 0 to this long, which breaks phase effects (ns-2 `overhead_`); at most 1s, the least
+    /// timeout of RFC 6298.
     pub overhead: Duration,
 
     /// Explicit congestion notification (RFC 3168).
@@ -113,7 +122,7 @@ pub struct Rules {
     /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it; there a repeated SYN
     /// carries CWR, too).
     pub ecn_on_retransmission: bool,
-    /// What a mark leaves of the window at least, in segments, 1 or 2: with 1 the sender answers a further mark by waiting for its
+    /// What a mark leaves of the window at least, in segments, 1 or 2. A timeout leaves 1 with either. With 1 the sender answers a further mark by waiting for its
     /// retransmission timer (RFC 3168 section 6.1.2); with 2 it does not slow down further (Linux).
     pub ecn_least_window: u32,
 
@@ -125,7 +134,8 @@ pub struct Rules {
     /// DCTCP's g: the weight of a window in its estimate of how much is marked (RFC 8257 section 3.3).
     pub dctcp_gain: f64,
 
-    /// The sink acknowledges every second segment, or after this long; absent: every segment at once.
+    /// The sink acknowledges every second segment, or after this long, at most 500ms (RFC 5681 section 4.2); absent: every
+    /// segment at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Duration>,
     /// Segments that a sink with delayed acknowledgements answers at once at the start (Linux's quick-ACK mode).
@@ -357,26 +367,29 @@ impl Rules {
                 return fail(key, format!("{size} is out of range: from 1packets to {most}packets"));
             }
         }
-        if self.tick.is_zero() || self.tick > Duration::from_secs(1) {
-            return fail("tick", format!("{} is no clock: from 1ns to 1s", self.tick));
-        }
+        check_range("tick", self.tick, Duration::from_nanos(1)..=Duration::from_secs(1))?;
         if self.clock_phase >= self.tick {
-            return fail("clock_phase", format!("{} must be less than the tick of {}", self.clock_phase, self.tick));
+            return fail(
+                "clock_phase",
+                format!("{} is out of range: from 0s to less than the tick of {}", self.clock_phase, self.tick),
+            );
         }
+        check_range("max_rto", self.max_rto, LEAST_RTO..=LONGEST_RTO)?;
         if self.min_rto > self.max_rto {
-            return fail("min_rto", format!("{} is more than max_rto, {}", self.min_rto, self.max_rto));
+            return fail("min_rto", format!("{} is out of range: from 0s to max_rto, {}", self.min_rto, self.max_rto));
         }
-        if self.initial_rto.is_zero() || self.initial_rto > self.max_rto {
-            return fail("initial_rto", format!("{} must be above 0s and at most max_rto", self.initial_rto));
-        }
+        check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
+        check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
+        check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
         if self.dupack_threshold == 0 {
             return fail("dupack_threshold", "0 would resend without a sign of loss: at least 1".into());
         }
         if self.exit_recovery_least_flight > 1 {
-            return fail("exit_recovery_least_flight", format!("{} must be 0 or 1", self.exit_recovery_least_flight));
+            let least = self.exit_recovery_least_flight;
+            return fail("exit_recovery_least_flight", format!("{least} is out of range: from 0 to 1"));
         }
         if !(1..=2).contains(&self.ecn_least_window) {
-            return fail("ecn_least_window", format!("{} must be 1 or 2", self.ecn_least_window));
+            return fail("ecn_least_window", format!("{} is out of range: write 1 or 2", self.ecn_least_window));
         }
         if self.slow_start_limit == 0 {
             return fail("slow_start_limit", "0 would never leave the initial window: at least 1".into());
@@ -384,14 +397,18 @@ impl Rules {
         if self.delayed_ack.is_some_and(|delay| delay.is_zero()) {
             return fail("delayed_ack", "0s is no delay: leave the key away to acknowledge at once".into());
         }
+        check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=LONGEST_DELAYED_ACK)?;
         if !(self.beta > 0.0 && self.beta < 1.0) {
-            return fail("beta", format!("{} must be above 0 and below 1", self.beta));
+            return fail("beta", format!("{} is out of range: above 0 and below 1", self.beta));
         }
         if !(self.cubic_scale > 0.0 && self.cubic_scale <= 1e6) {
-            return fail("cubic_scale", format!("{} must be above 0 and at most 1e6", self.cubic_scale));
+            return fail("cubic_scale", format!("{} is out of range: above 0 and at most 1e6", self.cubic_scale));
         }
         if self.vegas_alpha > self.vegas_beta {
-            return fail("vegas_alpha", format!("{} is more than vegas_beta, {}", self.vegas_alpha, self.vegas_beta));
+            return fail(
+                "vegas_alpha",
+                format!("{} is out of range: from 0 to vegas_beta, {}", self.vegas_alpha, self.vegas_beta),
+            );
         }
         if self.bandwidth_filter == BandwidthFilter::Linux && self.pipe != Pipe::Fack {
             return fail(
@@ -399,20 +416,15 @@ impl Rules {
                 "linux goes by what pipe = \"fack\" tells it: set both, or another filter".into(),
             );
         }
-        let (least, most) = (Duration::from_millis(1), Duration::from_secs(1000));
-        if !(least..=most).contains(&self.bandwidth_time_constant) {
-            let constant = self.bandwidth_time_constant;
-            return fail("bandwidth_time_constant", format!("{constant} is out of range: from {least} to {most}"));
-        }
+        let constants = Duration::from_millis(1)..=Duration::from_secs(1000);
+        check_range("bandwidth_time_constant", self.bandwidth_time_constant, constants)?;
         if self.l4s && !self.ecn {
             return fail("l4s", "without ecn = true nothing goes as ECT(1): set both".into());
         }
         if !(self.dctcp_gain > 0.0 && self.dctcp_gain <= 1.0) {
-            return fail("dctcp_gain", format!("{} must be above 0 and at most 1", self.dctcp_gain));
+            return fail("dctcp_gain", format!("{} is out of range: above 0 and at most 1", self.dctcp_gain));
         }
-        if !(0.0..=1e6).contains(&self.jitter_threshold) {
-            return fail("jitter_threshold", format!("{} must be from 0 to 1e6", self.jitter_threshold));
-        }
+        check_range("jitter_threshold", self.jitter_threshold, 0.0..=1e6)?;
         Ok(())
     }
 }

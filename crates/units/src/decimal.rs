@@ -151,7 +151,11 @@ impl Decimal {
 
 impl Notation {
     pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
-        let (number, factor) = self.split(text)?;
+        let (number, factor) = match self.split(text) {
+            // A unit would not make it right.
+            Err(ParseError::NoUnit { .. }) if text.trim().starts_with('-') => return Err(self.out_of_range(text)),
+            split => split?,
+        };
         number.scaled(factor).ok_or_else(|| self.out_of_range(text))
     }
 

@@ -24,7 +24,7 @@ macro_rules! text_serde {
                             f.write_str($expecting)
                         }
                         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                            text.parse().map_err(E::custom)
+                            text.parse().map_err($crate::quantity::refused)
                         }
                         // A bare 0 needs no unit; any other number is told that it does.
                         fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
@@ -55,6 +55,17 @@ macro_rules! text_serde {
     };
 }
 pub(crate) use text_serde;
+
+/// Returns serde's error for a text that is no quantity.
+#[cfg(feature = "schema")]
+pub(crate) fn refused<E: serde::de::Error>(error: ParseError) -> E {
+    match error {
+        ParseError::OutOfRange { text, what, range } => {
+            E::invalid_value(serde::de::Unexpected::Str(&text), &format!("{what} {range}").as_str())
+        }
+        error => E::custom(error),
+    }
+}
 
 const RATE: Notation = Notation {
     what: "a rate",
@@ -331,11 +342,10 @@ const _: () = {
                     f.write_str("a probability from 0 to 1, such as 0.01 or \"1%\"")
                 }
                 fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Probability, E> {
-                    text.parse().map_err(E::custom)
+                    text.parse().map_err(refused)
                 }
                 fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
-                    Probability::new(value)
-                        .ok_or_else(|| E::custom(format!("{value} is not a probability: it must be from 0 to 1")))
+                    Probability::new(value).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(value), &self))
                 }
                 fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {
                     self.visit_f64(value as f64)

@@ -4,6 +4,8 @@
 //! a kind makes the enum over them, with their schema, and the enum that dispatches to the running algorithms.
 
 use crate::Dialect;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 /// The options of one algorithm: plain data with its ranges.
 pub trait Options: Sized {
@@ -54,6 +56,21 @@ impl OptionError {
         self.tables.insert(0, table);
         self
     }
+}
+
+/// Checks that the value of `key` is in a range.
+///
+/// # Errors
+/// Names the key, its value and the range.
+pub fn check_range<T: PartialOrd + Display>(
+    key: &'static str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), OptionError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(OptionError::new(key, format!("{value} is out of range: from {} to {}", range.start(), range.end())))
 }
 
 /// A set of algorithms of one sort, told apart by the key `kind`. Made by [`registry!`](crate::registry).

@@ -61,8 +61,8 @@ struct Run {
 
 pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     interrupt::listen();
-    let sets = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
-    let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, &sets)?;
+    let overrides = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
+    let ScenarioText { file, text, files, .. } = ScenarioText::read(&asked.scenario, [])?;
     let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
     if runs > 1 {
         let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");

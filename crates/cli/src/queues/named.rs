@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use headway_media::SendQueueOptions;
-use headway_scenario::hint;
+use headway_scenario::{choices, hint};
 use headway_units::{Dialect, QueueSize, Registry};
 use serde_json::{Map, Value};
 
@@ -66,7 +66,7 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
     let usual = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!(
             "there is no send queue of kind \"{kind}\"{}",
-            hint(kind, SendQueueOptions::KINDS.iter().copied())
+            choices(kind, SendQueueOptions::KINDS.iter().copied())
         ))
     })?;
     let mut options = keys(&usual)?;

@@ -112,7 +112,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
     /// Seed of what a model draws.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::arguments::seed)]
     pub(crate) seed: u64,
 }
 
@@ -203,5 +203,5 @@ fn fingerprint(text: &str) -> Result<Fingerprint, String> {
 pub(super) fn kind(text: &str) -> Result<MediaKind, String> {
     let names = MediaKind::ALL.map(MediaKind::name);
     let found = MediaKind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("there is no such kind{}", headway_scenario::hint(text, names)))
+    found.ok_or_else(|| format!("there is no such kind{}", headway_scenario::choices(text, names)))
 }

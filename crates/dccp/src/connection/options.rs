@@ -3,7 +3,7 @@
 use crate::ccid::Room;
 use crate::feature::Ccid;
 use headway_rate::{ControllerOptions, Need, ReportForm};
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +77,8 @@ pub struct ConnectionOptions {
     pub time_wait: Duration,
     /// A round trip, as long as none is measured (section 3.4).
     pub default_rtt: Duration,
-    /// The longest wait before a Change of the Sequence Window without an answer is repeated, or a round trip if that is longer (section
-    /// 6.6.3). Each repetition waits twice as long as the one before it.
+    /// The longest wait before a Change of the Sequence Window without an answer is repeated, from 1ms to 64s, or a round trip if that
+    /// is longer (section 6.6.3). Each repetition waits twice as long as the one before it.
     pub longest_change_wait: Duration,
     /// How long Data Dropped waits for a packet to ride on (section 11.3).
     pub delayed_ack: Duration,
@@ -158,6 +158,13 @@ pub enum InitCookies {
     /// Always: nothing is kept before the handshake ends.
     Always,
 }
+
+/// A timer that is shorter sends a packet again before any path can answer.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// The longest wait before a repetition (RFC 4340 sections 6.6.3 and 8.1.1).
+const LONGEST_WAIT: Duration = Duration::from_secs(64);
+/// Eleven days: no run is longer.
+const LONGEST_LIFE: Duration = Duration::from_secs(1_000_000);
 
 /// Data packets for a number passed over, at least: with fewer, an honest receiver's reports are hard to tell from lies.
 const LEAST_PASSED_OVER: u64 = 20;
@@ -248,7 +255,7 @@ impl Options for ConnectionOptions {
         let wrong = |key, message: &str| Err(OptionError::new(key, message));
         let window = 32..1u64 << 46;
         if !window.contains(&self.sequence_window) {
-            return wrong("sequence_window", "a Sequence Window is 32 to 70368744177663 packets");
+            return wrong("sequence_window", "a Sequence Window is from 32 to 70368744177663 packets");
         }
         if !window.contains(&self.largest_sequence_window) || self.largest_sequence_window < self.sequence_window {
             return wrong(
@@ -258,7 +265,7 @@ impl Options for ConnectionOptions {
         }
         for (key, coverage) in [("send_coverage", self.send_coverage), ("minimum_coverage", self.minimum_coverage)] {
             if coverage > 15 {
-                return wrong(key, "a checksum coverage is 0 to 15");
+                return wrong(key, "a checksum coverage is from 0 to 15");
             }
         }
         if (1..LEAST_PASSED_OVER).contains(&self.passed_over_interval) {
@@ -274,10 +281,10 @@ impl Options for ConnectionOptions {
             );
         }
         if self.idle_give_up.is_some_and(Duration::is_zero) {
-            return wrong("idle_give_up", "it is more than 0s");
+            return wrong("idle_give_up", "0s is out of range: write more than 0s, or leave it out");
         }
         if self.keep_alive.is_some_and(Duration::is_zero) {
-            return wrong("keep_alive", "it is more than 0s");
+            return wrong("keep_alive", "0s is out of range: write more than 0s, or leave it out");
         }
         if self.idle_give_up.zip(self.keep_alive).is_some_and(|(give_up, ask)| give_up <= ask) {
             return wrong("keep_alive", "it should be shorter than idle_give_up, lest nobody is asked in time");
@@ -286,7 +293,7 @@ impl Options for ConnectionOptions {
             return wrong("line_rate", "a line takes more than 0bps");
         }
         if !(576..=9216).contains(&self.mtu.count()) {
-            return wrong("mtu", "an MTU is 576 to 9216 bytes");
+            return wrong("mtu", "an MTU is from 576B to 9216B");
         }
         if ![20, 28, 40, 48].contains(&self.lower_headers.count()) {
             return wrong(
@@ -295,18 +302,29 @@ impl Options for ConnectionOptions {
             );
         }
         if self.secure_headers.count() > 256 {
-            return wrong("secure_headers", "security adds 256 bytes to a packet at most");
+            return wrong("secure_headers", "security adds from 0B to 256B to a packet");
         }
+        for (key, time) in [
+            ("default_rtt", Some(self.default_rtt)),
+            ("longest_change_wait", Some(self.longest_change_wait)),
+            ("tail_ack", self.tail_ack),
+        ] {
+            check_range(key, time.unwrap_or(LONGEST_WAIT), SHORTEST_WAIT..=LONGEST_WAIT)?;
+        }
+        check_range("delayed_ack", self.delayed_ack, Duration::ZERO..=LONGEST_WAIT)?;
+        check_range("report_gap", self.report_gap.unwrap_or_default(), Duration::ZERO..=LONGEST_WAIT)?;
         for (key, time) in [
             ("request_timeout", self.request_timeout),
             ("partopen_timeout", self.partopen_timeout),
-            ("default_rtt", self.default_rtt),
             ("close_timeout", self.close_timeout.unwrap_or(self.default_rtt)),
+            ("request_give_up", self.request_give_up),
+            ("respond_give_up", self.respond_give_up),
+            ("partopen_give_up", self.partopen_give_up),
+            ("close_give_up", self.close_give_up),
+            ("time_wait", self.time_wait),
             ("cookie_lifetime", self.cookie_lifetime),
         ] {
-            if time.is_zero() {
-                return wrong(key, "it should be longer than no time");
-            }
+            check_range(key, time, SHORTEST_WAIT..=LONGEST_LIFE)?;
         }
         Ok(())
     }

@@ -38,8 +38,11 @@ impl headway_units::Options for Options {
             let message = "a bernoulli loss needs the probability that a packet is lost: write one";
             return Err(OptionError::new("probability", message).such_as("\"1%\""));
         }
-        if self.changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
-            return Err(OptionError::new("changes", "each change must come later than the one before"));
+        if let Some(at) = self.changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
+            let (before, this) = (self.changes[at].at, self.changes[at + 1].at);
+            let message =
+                format!("change {} is at {this}, and the one before at {before}: write a time after {before}", at + 1);
+            return Err(OptionError::new("changes", message));
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub struct Options {
     /// The first that is lost, counted from 0; absent: `every` (one less than ns-2's `offset_`, which counts from 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
-    /// How many are lost in a row each time (ns-2 `burstlen_`).
+    /// How many are lost in a row each time, at most `every` (ns-2 `burstlen_`).
     pub burst: u64,
     /// Where packets are lost.
     pub place: Place,
@@ -54,7 +54,7 @@ impl headway_units::Options for Options {
                 ));
             }
             Some(0) if !changes => {
-                let message = "0 loses no packet: write a number from 1, or changes to one, or no loss at all";
+                let message = "0 loses no packet: write 1 or more, or changes of which one has every = 1 or more, or leave loss out";
                 return Err(OptionError::new("every", message));
             }
             _ => {}
@@ -62,8 +62,22 @@ impl headway_units::Options for Options {
         if self.burst == 0 {
             return Err(OptionError::new("burst", "a burst of 0 packets is no loss: burst is at least 1"));
         }
-        if self.changes.windows(2).any(|pair| pair[0].packet >= pair[1].packet) {
-            return Err(OptionError::new("changes", "each change must begin at a later packet than the one before"));
+        let periods = self.every.into_iter().chain(self.changes.iter().map(|change| change.every));
+        if let Some(every) = periods.filter(|every| *every > 0).min().filter(|every| self.burst > *every) {
+            let message = format!(
+                "a burst of {} packets does not end before the next one begins, {every} packets later: write at most {every}",
+                self.burst
+            );
+            return Err(OptionError::new("burst", message));
+        }
+        if let Some(at) = self.changes.windows(2).position(|pair| pair[0].packet >= pair[1].packet) {
+            let (before, packet) = (self.changes[at].packet, self.changes[at + 1].packet);
+            let message = format!(
+                "change {} begins at packet {packet}, and the one before at packet {before}: write a packet from {}",
+                at + 1,
+                before.saturating_add(1)
+            );
+            return Err(OptionError::new("changes", message));
         }
         Ok(())
     }
@@ -183,7 +197,8 @@ mod tests {
                 burst: u64::max(burstlen, 1),
                 ..Options::preset(Dialect::Ns2)
             };
-            options.check().unwrap();
+            // ns-2 accepts a burst that never ends.
+            assert_eq!(options.check().is_ok(), burstlen <= period, "{period} {offset} {burstlen}");
             assert_eq!(lost(&options, 40), theirs, "{period} {offset} {burstlen}");
         }
     }
@@ -206,6 +221,20 @@ mod tests {
     #[test]
     fn changes_must_rise() {
         let changes = vec![Change { packet: 25, every: 5 }, Change { packet: 25, every: 0 }];
-        assert_eq!(Options { changes, ..Options::preset(Dialect::Rfc) }.check().unwrap_err().key, "changes");
+        let error = Options { changes, ..Options::preset(Dialect::Rfc) }.check().unwrap_err();
+        assert_eq!((error.key, error.message.contains("change 1 begins at packet 25")), ("changes", true), "{error}");
+    }
+
+    /// `every = 10, burst = 20` was accepted: the path then lost all further packets.
+    #[test]
+    fn a_burst_ends_before_the_next_one() {
+        let of =
+            |every, burst, changes| Options { every: Some(every), burst, changes, ..Options::preset(Dialect::Rfc) };
+        of(10, 10, Vec::new()).check().unwrap();
+        let error = of(10, 11, Vec::new()).check().unwrap_err();
+        assert_eq!((error.key, error.message.ends_with("write at most 10")), ("burst", true), "{error}");
+        let change = |every| vec![Change { packet: 25, every }];
+        assert_eq!(of(10, 6, change(5)).check().unwrap_err().key, "burst");
+        of(10, 6, change(0)).check().unwrap();
     }
 }

@@ -104,10 +104,10 @@ impl headway_units::Options for Options {
         let wrong = |key, message| Err(OptionError::new(key, message));
         check_limit(self.limit)?;
         if self.target.is_zero() {
-            return wrong("target", "must be above 0s: tc's is \"5ms\"");
+            return wrong("target", "must be above 0s; tc has \"5ms\"");
         }
         if self.interval.is_zero() {
-            return wrong("interval", "must be above 0s: tc's is \"100ms\"");
+            return wrong("interval", "must be above 0s; tc has \"100ms\"");
         }
         if self.bandwidth.is_some_and(|rate| rate.bits_per_second() < 1000) {
             return wrong("bandwidth", "must be at least 1kbps; without it the tins take turns by their weights");

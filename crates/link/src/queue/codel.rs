@@ -135,10 +135,10 @@ pub(super) fn check_threshold(threshold: Option<Duration>, marks: CeThresholdMar
 
 pub(super) fn check_times(target: Duration, interval: Duration, tick: Duration) -> Result<(), OptionError> {
     if target.is_zero() {
-        return Err(OptionError::new("target", "must be above 0s: the RFC's is \"5ms\""));
+        return Err(OptionError::new("target", "must be above 0s; the RFC has \"5ms\""));
     }
     if interval.is_zero() {
-        return Err(OptionError::new("interval", "must be above 0s: the RFC's is \"100ms\""));
+        return Err(OptionError::new("interval", "must be above 0s; the RFC has \"100ms\""));
     }
     if tick.is_zero() || tick > Duration::from_millis(1) {
         return Err(OptionError::new("tick", "must be from 1ns to 1ms"));

@@ -99,10 +99,10 @@ impl headway_units::Options for Options {
         let wrong = |key, message| Err(OptionError::new(key, message));
         self.limit.map_or(Ok(()), check_limit)?;
         if self.target.is_zero() {
-            return wrong("target", "must be above 0s: the RFC's is \"15ms\"");
+            return wrong("target", "must be above 0s; the RFC has \"15ms\"");
         }
         if self.rtt_max.is_zero() {
-            return wrong("rtt_max", "must be above 0s: the RFC's is \"100ms\"");
+            return wrong("rtt_max", "must be above 0s; the RFC has \"100ms\"");
         }
         let t_update = self.update_interval();
         if t_update < Duration::from_micros(100) || t_update > Duration::from_secs(10) {
@@ -115,13 +115,13 @@ impl headway_units::Options for Options {
             return wrong("beta", "must be from 0 to 1000");
         }
         if !(0.1..=100.0).contains(&self.k) {
-            return wrong("k", "must be from 0.1 to 100: the RFC's is 2");
+            return wrong("k", "must be from 0.1 to 100; the RFC has 2");
         }
         if self.range.is_zero() {
-            return wrong("range", "must be above 0s: a step is \"1ns\"");
+            return wrong("range", "must be above 0s; a step is \"1ns\"");
         }
         if !(self.classic_weight > 0.0 && self.classic_weight < 1.0) {
-            return wrong("classic_weight", "must be above 0 and below 1: the RFC's is 1/16, 0.0625");
+            return wrong("classic_weight", "must be above 0 and below 1; the RFC has 1/16, 0.0625");
         }
         Ok(())
     }

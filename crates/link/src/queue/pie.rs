@@ -173,10 +173,10 @@ impl headway_units::Options for Options {
         check_limit(self.limit)?;
         let wrong = |key, message| Err(OptionError::new(key, message));
         if self.qdelay_ref.is_zero() {
-            return wrong("qdelay_ref", "must be above 0s: the RFC's is \"15ms\"");
+            return wrong("qdelay_ref", "must be above 0s; the RFC has \"15ms\"");
         }
         if self.t_update < Duration::from_micros(100) || self.t_update > Duration::from_secs(10) {
-            return wrong("t_update", "must be from 100us to 10s: the RFC's is \"15ms\"");
+            return wrong("t_update", "must be from 100us to 10s; the RFC has \"15ms\"");
         }
         if !(self.alpha > 0.0 && self.alpha <= 1000.0) {
             return wrong("alpha", "must be above 0 and at most 1000");
@@ -191,7 +191,7 @@ impl headway_units::Options for Options {
             return wrong("mean_pktsize", "must be above 0B where unit = \"limit\" weighs packets by it");
         }
         if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
-            return wrong("dq_threshold", "must be from 1B to 64KiB: the RFC's is \"16KiB\"");
+            return wrong("dq_threshold", "must be from 1B to 64KiB; the RFC has \"16KiB\"");
         }
         Ok(())
     }

@@ -180,12 +180,16 @@ impl headway_units::Options for CbrOptions {
 
 impl CbrOptions {
     fn check_changes(&self) -> Result<(), OptionError> {
-        let fail = |message: &str| Err(OptionError::new("changes", message));
+        let fail = |message: &str| Err(OptionError::new("changes", message.to_owned()));
         if !self.changes.is_empty() && self.rate.is_none() {
             return fail("they are changes of rate: write rate instead of interval");
         }
-        if self.changes.windows(2).any(|pair| pair[0].at >= pair[1].at) {
-            return fail("each change must come later than the one before");
+        if let Some(at) = self.changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
+            let (before, this) = (self.changes[at].at, self.changes[at + 1].at);
+            return fail(&format!(
+                "change {} is at {this}, and the one before at {before}: write a time after {before}",
+                at + 1
+            ));
         }
         let bytes = self.size.or(self.payload).unwrap_or(Bytes::new(1));
         for change in &self.changes {

@@ -100,7 +100,7 @@ impl UddjOptions {
     pub(crate) fn check(&self) -> Result<(), OptionError> {
         let wrong = |key, message: &str| Err(OptionError::new(key, message).within("uddj"));
         if !(0.0..1.0).contains(&self.margin) {
-            return wrong("margin", &format!("`margin` is {}; it must be from 0 to below 1", self.margin));
+            return wrong("margin", &format!("{} is out of range: from 0 to below 1", self.margin));
         }
         if self.bottleneck.is_some_and(|rate| rate.bits_per_second() == 0) {
             return wrong("bottleneck", "`bottleneck` is 0bps; leave the key away where the rate is not known");

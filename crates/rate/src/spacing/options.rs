@@ -1,6 +1,11 @@
 //! What packet spacing is told: its options, and their presets.
 
-use headway_units::{Dialect, Duration, OptionError, Options};
+use headway_units::{Dialect, Duration, OptionError, Options, check_range};
+
+/// A packet of 1500 B has this gap at 12 Gb/s.
+const SHORTEST_GAP: Duration = Duration::from_micros(1);
+/// The longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
+const LONGEST_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing`.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,11 +21,11 @@ pub struct SpacingOptions {
     pub shorten: Shorten,
     /// For `shorten = "rate"`: so many packets more in a round trip, from 0.001 to 1000000.
     pub packets: f64,
-    /// For `shorten = "step"`: so much shorter, more than 0s.
+    /// For `shorten = "step"`: so much shorter, more than 0s and at most 64s.
     pub step: Duration,
     /// For `shorten = "factor"`: the new gap is this fraction of the old, from 0.01 to 0.999.
     pub factor: f64,
-    /// The gap that follows none at all, more than 0s.
+    /// The gap that follows none at all, from 1us to 64s.
     pub first: Duration,
     /// What the round trip is in which packets are counted, and which no gap exceeds.
     pub round_trip: SpacingRtt,
@@ -114,20 +119,9 @@ impl Options for SpacingOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        let within = |key, value: f64, least: f64, most: f64| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(OptionError::new(key, format!("`{key}` is {value}; it must be from {least} to {most}")))
-            }
-        };
-        within("packets", self.packets, 0.001, 1e6)?;
-        within("factor", self.factor, 0.01, 0.999)?;
-        for (key, time) in [("step", self.step), ("first", self.first)] {
-            if time.is_zero() {
-                return Err(OptionError::new(key, format!("`{key}` is 0s; it must be more")));
-            }
-        }
-        Ok(())
+        check_range("packets", self.packets, 0.001..=1e6)?;
+        check_range("factor", self.factor, 0.01..=0.999)?;
+        check_range("step", self.step, Duration::from_nanos(1)..=LONGEST_GAP)?;
+        check_range("first", self.first, SHORTEST_GAP..=LONGEST_GAP)
     }
 }

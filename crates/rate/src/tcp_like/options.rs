@@ -1,10 +1,15 @@
 //! What TCP-like congestion control is told, and its three presets.
 
 use crate::toolbox::RtoRules;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor, check_range};
 
 /// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
 pub(super) const MAX_WINDOW: u64 = 2 * 253 * 64;
+
+/// No acknowledgement waits longer (RFC 5681 section 4.2).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(500);
+/// The least timeout of RFC 6298.
+const COARSEST_CLOCK: Duration = Duration::from_secs(1);
 
 /// Options of `tcp-like`. Windows are in data packets; a size in bytes counts as so many full packets.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +51,7 @@ pub struct TcpLikeOptions {
     pub max_rto: Duration,
     /// Before the first round-trip sample.
     pub initial_rto: Duration,
-    /// The granularity of the sender's clock (G of RFC 6298).
+    /// The granularity of the sender's clock (G of RFC 6298), at most 1s.
     pub granularity: Duration,
     /// One round-trip sample for each window of data (RFC 4341 section 5) instead of one for each acknowledgement.
     pub sample_once_a_window: bool,
@@ -69,8 +74,8 @@ pub struct TcpLikeOptions {
     /// timer make an acknowledgement.
     pub ack_ratio_of_two: bool,
 
-    /// The receiver acknowledges what has come at the latest after this long; absent: it waits for as many as the Ack
-    /// Ratio says.
+    /// The receiver acknowledges what has come at the latest after this long, at most 500ms (RFC 5681 section 4.2);
+    /// absent: it waits for as many as the Ack Ratio says.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub delayed_ack: Option<Duration>,
     /// The receiver acknowledges a mark or a hole at once, if it has not done so within a round trip (RFC 4340 section
@@ -160,13 +165,14 @@ impl Options for TcpLikeOptions {
         }
         for (key, rto) in [("max_rto", self.max_rto), ("initial_rto", self.initial_rto)] {
             if rto < self.min_rto {
-                return error(key, format!("{rto} is less than min_rto, {}: it must be that or more", self.min_rto));
+                return error(key, format!("{rto} is out of range: from min_rto, {}", self.min_rto));
             }
         }
         if self.delayed_ack.is_some_and(Duration::is_zero) {
             return error("delayed_ack", "0s is no delay: leave it out to wait for the Ack Ratio alone".into());
         }
-        Ok(())
+        check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=LONGEST_DELAYED_ACK)?;
+        check_range("granularity", self.granularity, Duration::ZERO..=COARSEST_CLOCK)
     }
 }
 

@@ -3,7 +3,14 @@
 use crate::contract::Need;
 use crate::loss_filter::{LossFilterKind, UddjOptions};
 use crate::toolbox::PROBE_INTERVAL;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, check_range};
+
+/// Probes that follow one another faster load a path that may have lost all of its rate.
+const SHORTEST_PROBE: Duration = Duration::from_millis(1);
+/// The longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
+const LONGEST_GAP: Duration = Duration::from_secs(64);
+/// A timer that is coarser than the least timeout of RFC 6298 serves no controller.
+const COARSEST_CLOCK: Duration = Duration::from_secs(1);
 
 /// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
 #[derive(Clone, Debug, PartialEq)]
@@ -57,9 +64,9 @@ pub struct TfrcOptions {
     pub handshake_rtt_counts: bool,
     /// What `t_RTO` is.
     pub t_rto: RtoRule,
-    /// The least `t_RTO` in the equation (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`).
+    /// The least `t_RTO` in the equation (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`), up to 64s.
     pub min_rto: Duration,
-    /// The clock of [`RtoRule::Tcp`] (ns-2 `tcp_tick_`).
+    /// The clock of [`RtoRule::Tcp`] (ns-2 `tcp_tick_`), up to 1s.
     pub tcp_tick: Duration,
     /// `min(1, 3 sqrt(3bp/8))` in the equation, as in its source (Padhye et al. 1998) and ns-2; it acts for p > 8/27.
     pub bounded_timeout_term: bool,
@@ -94,7 +101,8 @@ pub struct TfrcOptions {
     pub pacing: Pacing,
     /// What a packet takes of the rate.
     pub paced: Paced,
-    /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3).
+    /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3). At most
+    /// 1s.
     pub t_gran: Duration,
     /// After a report on a packet, the window counter of later ones is four above that packet's at least (RFC 4342 section
     /// 8.1).
@@ -109,8 +117,8 @@ pub struct TfrcOptions {
     pub silence_restarts: bool,
     /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// The longest gap between packets during a silence of up to a minute, or a round trip if that is longer; absent: the
-    /// gap follows from the rate.
+    /// The longest gap between packets during a silence of up to a minute, or a round trip if that is longer. From 1ms to
+    /// 64s (`t_mbi` of RFC 5348 section 4.3); absent: the gap follows from the rate.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub probe_interval: Option<Duration>,
     /// Consecutive losses may be several loss events, although no report could leave between them.
@@ -122,7 +130,7 @@ pub struct TfrcOptions {
     pub nominal_segment: Option<Bytes>,
     /// Headers that count with each packet: the equation's rate is multiplied by s / (s + this) (H of RFC 4828 section 3).
     pub header: Bytes,
-    /// The least time between two packets (RFC 4828 section 4.3, RFC 5622 section 5).
+    /// The least time between two packets (RFC 4828 section 4.3, RFC 5622 section 5), up to 64s.
     pub min_interval: Duration,
     /// Intervals of at most two round trips count packets lost, not loss events (RFC 4828 section 3).
     pub short_intervals: bool,
@@ -417,25 +425,21 @@ impl Options for TfrcOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        let fraction = |key, value: f64, least: f64, most: f64| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(OptionError::new(key, format!("`{key}` is {value}; it must be from {least} to {most}")))
-            }
-        };
-        fraction("discount_threshold", self.discount_threshold, 0.01, 1.0)?;
-        fraction("moving_average", self.moving_average.unwrap_or(1.0), 0.01, 1.0)?;
-        fraction("rtt_filter", self.rtt_filter, 0.0, 0.999)?;
-        fraction("dither", self.dither, 0.0, 1.0)?;
+        check_range("discount_threshold", self.discount_threshold, 0.01..=1.0)?;
+        check_range("moving_average", self.moving_average.unwrap_or(1.0), 0.01..=1.0)?;
+        check_range("rtt_filter", self.rtt_filter, 0.0..=0.999)?;
+        check_range("dither", self.dither, 0.0..=1.0)?;
         let positive = |key, yes: bool| {
-            if yes { Ok(()) } else { Err(OptionError::new(key, format!("`{key}` is 0; it must be more"))) }
+            if yes { Ok(()) } else { Err(OptionError::new(key, "0 is out of range: write more than 0")) }
         };
         positive("loss_after", self.loss_after > 0)?;
         positive("reports_per_rtt", self.reports_per_rtt > 0)?;
         positive("packets_per_ack", self.packets_per_ack > 0)?;
-        positive("tcp_tick", !self.tcp_tick.is_zero())?;
-        positive("probe_interval", self.probe_interval.is_none_or(|gap| !gap.is_zero()))?;
+        check_range("tcp_tick", self.tcp_tick, Duration::from_nanos(1)..=COARSEST_CLOCK)?;
+        check_range("t_gran", self.t_gran, Duration::ZERO..=COARSEST_CLOCK)?;
+        check_range("probe_interval", self.probe_interval.unwrap_or(LONGEST_GAP), SHORTEST_PROBE..=LONGEST_GAP)?;
+        check_range("min_interval", self.min_interval, Duration::ZERO..=LONGEST_GAP)?;
+        check_range("min_rto", self.min_rto, Duration::ZERO..=LONGEST_GAP)?;
         positive("max_rate", self.max_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
         positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))?;

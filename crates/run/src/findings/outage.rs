@@ -10,9 +10,16 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, _)) = &evidence.network else { return Vec::new() };
     let measured = evidence.summary.interval;
     let mut found = Vec::new();
-    for link in &scenario.links {
-        let outages = link.changes.iter().flat_map(|changes| changes.outages());
-        let within = outages.map(|(from, to)| (from.as_secs_f64(), to.as_secs_f64().min(measured.to)));
+    let of_link = scenario.links.iter().map(|link| {
+        let outages = link.changes.iter().flat_map(|changes| changes.outages()).collect();
+        (link, format!("{} let nothing pass", link.name), outages)
+    });
+    let of_shaper = scenario.links.iter().filter_map(|link| {
+        let outages: Vec<_> = link.shaper.as_ref()?.outages();
+        Some((link, format!("the shaper of {} let no more than its burst pass", link.name), outages))
+    });
+    for (link, what, outages) in of_link.chain(of_shaper) {
+        let within = outages.into_iter().map(|(from, to)| (from.as_secs_f64(), to.as_secs_f64().min(measured.to)));
         let mut outages: Vec<_> = within.filter(|(from, to)| *from < *to && *to > measured.from).collect();
         let all: f64 = outages.iter().map(|(from, to)| to - from).sum();
         let more = outages.len().saturating_sub(TIMES) as u64;
@@ -29,7 +36,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                 time_to_s: to,
                 severity: Severity::Problem,
                 subject: link.name.clone(),
-                text: format!("outage: {} let nothing pass for {}{again}", link.name, time(to - from)),
+                text: format!("outage: {what} for {}{again}", time(to - from)),
             });
         }
     }

@@ -83,7 +83,7 @@ fn of(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], link: usize) -
         subject: scenario.links[link].name.clone(),
         text: format!(
             "phase effect: {} has {trips} and {:.1} times the throughput of {}, because the queue of {} dropped {} of the packets \
-             of {} and {} of those of {}; a transport with overhead = \"{}\" breaks the phase (book: Phase effects)",
+             of {} and {} of those of {}; a transport with overhead = \"{}\" breaks the phase",
             other.flow.name,
             ratio(&(one, other)),
             one.flow.name,

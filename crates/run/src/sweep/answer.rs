@@ -2,7 +2,7 @@
 
 use crate::sweep::Metric;
 use headway_record::{Estimate, PERCENTILE_ERROR, number_table};
-use headway_scenario::{Cell, Column};
+use headway_scenario::{Cell, Column, Override};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -68,6 +68,9 @@ pub struct AnswerRow {
     /// The values as numbers in the keys' units, where they are such.
     #[serde(skip)]
     pub(super) cells: Vec<Cell>,
+    /// What sets the values.
+    #[serde(skip)]
+    pub(super) overrides: Vec<Override>,
 }
 
 impl AnswerRow {
@@ -75,6 +78,11 @@ impl AnswerRow {
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Whether the value of a key means what `text` does.
+    fn has_value(&self, key: usize, text: &str) -> bool {
+        self.overrides.get(key).is_some_and(|set| set.has_value(text))
     }
 
     /// Whether a metric is not [known](Estimate::is_within) to this share of its mean.
@@ -134,7 +142,8 @@ impl Answer {
         let mut splits = wanted.match_indices('=').map(|(at, _)| (wanted[..at].trim(), wanted[at + 1..].trim()));
         let place = splits.find_map(|(key, value)| {
             let place = self.keys.iter().position(|known| known.name == key || known.key == key)?;
-            let row = self.rows.iter().find(|row| is_label(&row.values[place], value))?;
+            let by_label = self.rows.iter().find(|row| is_label(&row.values[place], value));
+            let row = by_label.or_else(|| self.rows.iter().find(|row| row.has_value(place, value)))?;
             Some((place, row.values[place].clone()))
         });
         let Some((place, value)) = place else { return Err(self.no_such(wanted)) };
@@ -370,6 +379,10 @@ mod tests {
                 metrics: vec![estimate(&samples)],
                 samples: vec![samples],
                 cells: Vec::new(),
+                overrides: vec![
+                    format!("link[0].queue={value}").parse().unwrap(),
+                    "link[0].delay=10ms".parse().unwrap(),
+                ],
             }
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };
@@ -432,8 +445,20 @@ mod tests {
         for offer in offered.split(", ") {
             tables.clone().against(offer, false).unwrap_or_else(|error| panic!("{error}"));
         }
-        let written = tables.against("queue={ kind = \"codel\", limit = \"30packets\" }", false).unwrap();
+        let written = tables.clone().against("queue={ kind = \"codel\", limit = \"30packets\" }", false).unwrap();
         assert_eq!(written.against.unwrap().value, ["queue", "{kind=codel,limit=30packets}"]);
+        // Values that mean the same: another order of keys, another unit.
+        for (row, value) in tables.rows.iter_mut().zip(["{kind=codel}", "{kind=codel,limit=30kB}"]) {
+            row.values[0] = value.to_owned();
+            row.overrides[0] = format!("link[0].queue={value}").parse().unwrap();
+        }
+        for same in ["queue={limit=30kB,kind=codel}", "queue={ limit = \"30000B\", kind = \"codel\" }"] {
+            let against = tables.clone().against(same, false).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(against.against.unwrap().value, ["queue", "{kind=codel,limit=30kB}"]);
+        }
+        let delay = answer().against("delay=0.01s", false).unwrap();
+        assert_eq!(delay.against.unwrap().value, ["delay", "10ms"]);
+        assert!(tables.against("queue={limit=31kB,kind=codel}", false).is_err());
         // Values of different kinds are called by their kinds.
         let red = answer().against("queue={ kind = \"red\" }", false).unwrap();
         assert_eq!(red.against.unwrap().value, ["queue", "red"]);

@@ -28,6 +28,23 @@ impl FromStr for Metric {
 }
 
 impl Metric {
+    /// Reads metrics, of which no two have the same name.
+    ///
+    /// # Errors
+    /// One is no metric, or has the name of an earlier one.
+    pub fn read_all(texts: &[String]) -> Result<Vec<Self>, ExpressionError> {
+        let mut metrics: Vec<Self> = Vec::new();
+        for text in texts {
+            let metric: Self = text.parse()?;
+            if metrics.iter().any(|other| other.name == metric.name) {
+                let why = "an earlier metric has the same name: write another one, as in NAME=EXPRESSION".to_owned();
+                return Err(ExpressionError { expression: metric.name, why });
+            }
+            metrics.push(metric);
+        }
+        Ok(metrics)
+    }
+
     /// What is worth knowing of runs like this one: rates, losses and delays of its flows, those of replicas together, what was in time, and
     /// how fairly they shared.
     #[must_use]
@@ -80,4 +97,20 @@ fn group(name: &str, run: &Summary) -> String {
         return format!("{stem}*");
     }
     name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two columns of one name are not distinguishable.
+    #[test]
+    fn metrics_have_names_of_their_own() {
+        let read = |texts: &[&str]| Metric::read_all(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(read(&["a=jain_index", "jain_index"]).unwrap().len(), 2);
+        for texts in [["a=jain_index", "a=2 * jain_index"], ["jain_index", " jain_index "]] {
+            let error = read(&texts).unwrap_err();
+            assert!(error.why.contains("an earlier metric has the same name"), "{error}");
+        }
+    }
 }

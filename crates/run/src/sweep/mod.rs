@@ -164,8 +164,21 @@ impl Sweep {
             metrics: Vec::new(),
             samples: Vec::new(),
             cells: point.cells.clone(),
+            overrides: self.varied(point).to_vec(),
         };
         Answer::new(&self.columns, &[], self.points.iter().map(row).collect())
+    }
+
+    /// The overrides that set the values of a point, a column each: they follow those of the caller.
+    fn varied<'p>(&self, point: &'p Point) -> &'p [Override] {
+        let first = self.text.overrides.len();
+        point.overrides.get(first..first + self.columns.len()).unwrap_or_default()
+    }
+
+    /// How many seeds each combination is run with.
+    #[must_use]
+    pub fn seeds(&self) -> usize {
+        self.seeds.len()
     }
 
     /// The runs that it asks for, point by point.

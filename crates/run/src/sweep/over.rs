@@ -132,6 +132,7 @@ mod tests {
                 metrics: vec![estimate(&samples)],
                 samples: vec![samples],
                 cells: vec![Cell::Text((*queue).to_owned()), Cell::Number(*delay)],
+                overrides: Vec::new(),
             }
         };
         let key = |name: &str| Key { key: format!("link[0].{name}"), name: name.to_owned(), unit: None };

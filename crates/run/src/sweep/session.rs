@@ -215,6 +215,7 @@ impl Session {
                 metrics: samples.iter().map(|samples| estimate(samples)).collect(),
                 samples,
                 cells: described.cells.clone(),
+                overrides: self.sweep.varied(described).to_vec(),
             });
         }
         for (failed, error) in failures {

@@ -5,7 +5,7 @@ use super::controlled::{self, Carrier, Controlled};
 use super::options::{Tagged, TransportOptions};
 use headway_media::{UdpOptions, WriteSize, datagrams};
 use headway_rate::{ControllerOptions, Need};
-use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Rate, Registry, check_range};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Options of the agents that carry a controller, beside those of the controller.
@@ -56,10 +56,8 @@ impl headway_units::Options for AgentOptions {
             let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
         }
-        if self.initial_rtt.is_some_and(|rtt| rtt.is_zero() || rtt > LONGEST_ROUND_TRIP) {
-            let message = format!("a round trip takes more than 0s and at most {LONGEST_ROUND_TRIP}");
-            return Err(OptionError::new("initial_rtt", message));
-        }
+        let round_trips = Duration::from_nanos(1)..=LONGEST_ROUND_TRIP;
+        check_range("initial_rtt", self.initial_rtt.unwrap_or(LONGEST_ROUND_TRIP), round_trips)?;
         Ok(())
     }
 }

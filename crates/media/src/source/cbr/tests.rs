@@ -205,7 +205,7 @@ fn options_that_contradict_each_other_are_told_so() {
     let change = |millis, rate| Change { at: Duration::from_millis(millis), rate: Rate::from_bits_per_second(rate) };
     for (rate, changes, part) in [
         (None, vec![change(1, 5)], "write rate instead of interval"),
-        (Some(1), vec![change(2, 5), change(2, 6)], "later than the one before"),
+        (Some(1), vec![change(2, 5), change(2, 6)], "write a time after 2ms"),
         (Some(1), vec![change(2, 0)], "at least 1bps"),
         (Some(1), vec![change(2, 17_000_000_000_000)], "more than one write each nanosecond"),
     ] {
