@@ -168,8 +168,8 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         if !state.is_released() {
             return None;
         }
-        let first = state.rules.push && seq > 0 && seq >= state.max;
-        if first && !state.unit.is_begun() {
+        let first = state.keeps_times && state.rules.push && seq > 0 && seq >= state.max;
+        if first {
             state.deferred = state.defers(seq, self.recovery.room(state));
             if state.deferred {
                 return None;

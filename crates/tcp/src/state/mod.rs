@@ -77,17 +77,18 @@ pub(crate) struct State<G> {
     growth: G,
     pub(crate) counters: Counters,
     random: Random,
-    /// Used with [`Rules::push`].
-    pub(crate) unit: Unit,
-    /// Used with [`Rules::push`] and [`Rules::rack_window`].
-    pub(crate) times: SendTimes,
-    /// Less than a unit waits for the next acknowledgement, though the window admits it.
-    pub(crate) deferred: bool,
     syn_lost: bool,
     ecn_agreed: bool,
     ecn_backoff: bool,
     /// An ECN-Echo found a window of one segment: the next segment waits for the retransmission timer.
     pub(crate) waits_for_timer: bool,
+    /// Less than a unit waits for the next acknowledgement, though the window admits it.
+    pub(crate) deferred: bool,
+    /// Whether `times` is kept: with [`Rules::push`] or [`Rules::rack_window`].
+    pub(crate) keeps_times: bool,
+    /// Used with [`Rules::push`].
+    unit: Unit,
+    pub(crate) times: SendTimes,
 }
 
 impl<G: Growth> State<G> {
@@ -123,13 +124,14 @@ impl<G: Growth> State<G> {
             growth: G::new(rules),
             counters: Counters::default(),
             random,
-            unit: Unit::default(),
-            times: SendTimes::new(),
-            deferred: false,
             syn_lost: false,
             ecn_agreed: false,
             ecn_backoff: false,
             waits_for_timer: false,
+            deferred: false,
+            keeps_times: rules.push || rules.rack_window,
+            unit: Unit::default(),
+            times: SendTimes::new(),
         }
     }
 
@@ -159,9 +161,6 @@ impl<G: Growth> State<G> {
     pub(crate) fn room(&self, gone: u64) -> u64 {
         (self.una + self.usable() + gone).saturating_sub(self.nxt)
     }
-    fn keeps_times(&self) -> bool {
-        self.rules.push || self.rules.rack_window
-    }
 
     /// Returns whether less than a unit waits for the next acknowledgement, where `seq` is next and the window has this room.
     pub(crate) fn defers(&self, seq: u64, room: u64) -> bool {
@@ -169,9 +168,10 @@ impl<G: Growth> State<G> {
         let last = unit::left_of_buffer(seq, payload).min(self.end - seq);
         let srtt = self.rto.srtt(&self.rules);
         let in_time = |sent| unit::is_ack_near(self.now, sent, srtt);
-        last > 1
+        !self.unit.is_begun()
+            && last > 1
             && room < last.min(u64::from(unit::largest(&self.window, srtt)))
-            && room < self.window.cwnd as u64 / 3
+            && 3 * room < self.window.cwnd as u64
             && self.una >= self.recover
             && self.now.since(self.last_sent) <= unit::SOON
             && self.times.of(self.una).is_some_and(in_time)
@@ -286,7 +286,7 @@ impl<G: Growth> State<G> {
             self.limited_sent = 0;
             self.una = ack.seq;
             self.nxt = self.nxt.max(self.una);
-            if self.keeps_times() {
+            if self.keeps_times {
                 self.times.acknowledged(self.una, self.now.since(ack.echo));
             }
         }
@@ -427,7 +427,7 @@ impl<G: Growth> State<G> {
             self.counters.retransmitted += 1;
         } else {
             self.max = seq + 1;
-            if self.keeps_times() {
+            if self.keeps_times {
                 self.times.sent(seq, self.now);
             }
             if self.timed == NO_SEGMENT {
