@@ -66,7 +66,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 /// The pair with the largest ratio of throughputs.
 fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Member<'_>]) -> Option<Finding> {
     let mut dropped: Vec<&Member<'_>> = members.iter().filter(|one| one.loss_events >= FEWEST).collect();
-    dropped.sort_by(|a, b| b.loss_events.cmp(&a.loss_events));
+    dropped.sort_by_key(|member| std::cmp::Reverse(member.loss_events));
     dropped.truncate(DROPPED);
     let pairs = dropped.into_iter().flat_map(|one| members.iter().map(move |other| (one, other)));
     let locked =
