@@ -112,7 +112,10 @@ class ReceiverHalf:
         """A packet has come: each is told once, not always in order."""
 
     def poll_report(self, now_ns: int) -> bytes | bool | None:
-        """What is to be told the sender now: bytes where reports are "own", else whether a report is due."""
+        """The report that is due now: 1 to 15 bytes where reports are "own", else True. None or False if none is due.
+
+        An answer of another type ends the run with a TypeError that names the method.
+        """
         return None
 
     def handle_timeout(self, now_ns: int) -> None:

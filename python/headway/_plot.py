@@ -78,14 +78,16 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
     """A metric of a sweep over a key."""
     places, lines = answer._inner.over(metric, over, by)
     keys = {name: key for key in answer.to_dict()["keys"] for name in (key["name"], key["key"])}
-    name, unit = keys[over]["name"], keys[over]["unit"]
+    name, unit = keys[over]["name"], keys[over].get("unit")
+    largest = max((abs(point[0]) for _, points in lines for point in points), default=0.0)
+    unit, scale = _readable(unit, largest) if places is None else (None, 1.0)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, points in lines:
             x, means, halves = zip(*points, strict=True) if points else ((), (), ())
             # matplotlib draws no bar where the half is no number.
             bars = [float("nan") if half is None else half for half in halves]
-            axes.errorbar(x, means, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
+            axes.errorbar([at / scale for at in x], means, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
         axes.set_title(title or answer.metrics[metric])
         axes.set_xlabel(f"{name} ({unit})" if unit else name)
         axes.set_ylabel(answer.metrics[metric])
@@ -97,6 +99,19 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
             figure.legend(title=keys[by]["name"], loc="outside right upper")
     pyplot.close(figure)
     return figure
+
+
+_UNITS = {
+    "bps": [("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
+    "s": [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
+    "B": [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)],
+}
+
+
+def _readable(unit: str | None, largest: float) -> tuple[str | None, float]:
+    """The unit in which the largest of some values has few digits, and how many of the given units it is."""
+    units = _UNITS.get(unit or "", [])
+    return next(((name, scale) for name, scale in units if largest >= scale), (unit, 1.0))
 
 
 def _rate_unit(bits_per_second: float) -> tuple[str, float]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _native
@@ -117,7 +118,9 @@ class Scenario:
     def set(self, key: str | Mapping[str, Value], value: Value | None = None, /) -> Scenario:
         """Another scenario, in which a key has this value, or several theirs: `set("link[0].rate", "4Mbps")`.
 
-        Presets follow: with another kind or dialect, what was not written is the new one's.
+        Presets follow: with another kind or dialect, what was not written is the new one's. A number for a rate, a time
+        or a number of bytes is in bit/s, s or bytes, as `Answer.to_pandas` has them: `set("link[0].rate", 2e6)`. A
+        queue's size needs its unit, since it may be in packets or in bytes.
         """
         if isinstance(key, Mapping):
             new = key
@@ -125,9 +128,39 @@ class Scenario:
             raise TypeError("set() needs a value: a key that shall be absent is not written")
         else:
             new = {key: value}
-        sets = [f"{_checked(key)}={inline(value)}" for key, value in new.items()]
+        sets = {_checked(key): inline(value) for key, value in new.items()}
+        try:
+            return self._with(sets)
+        except ScenarioError as error:
+            for key, value in new.items():
+                sets[_checked(key)] = self._in_base_unit(sets, _checked(key), value)
+            try:
+                return self._with(sets)
+            except ScenarioError:
+                raise error from None
+
+    def _with(self, sets: Mapping[str, str]) -> Scenario:
         was = self._inner
-        return self._of(_native.Scenario(was.file, was.text, [*was.sets, *sets], was.folder, was.files))
+        sets_of_both = [*was.sets, *(f"{key}={text}" for key, text in sets.items())]
+        return self._of(_native.Scenario(was.file, was.text, sets_of_both, was.folder, was.files))
+
+    def _in_base_unit(self, sets: Mapping[str, str], key: str, value: Value) -> str:
+        """The text of a number with the one base unit that this key accepts; without one, or with several, as it is."""
+        number = value.tolist() if hasattr(value, "tolist") else value  # a number of NumPy
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            return sets[key]
+
+        def problems(text: str) -> int:
+            try:
+                self._with({**sets, key: text})
+            except ScenarioError as error:
+                return len(error.problems)
+            return 0
+
+        before = problems(sets[key])
+        texts = [inline(f"{Decimal(sets[key]):f}{unit}") for unit in ("bps", "s", "B", "packets")]
+        accepted = [text for text in texts if problems(text) < before]
+        return accepted[0] if len(accepted) == 1 else sets[key]
 
     def run(
         self,

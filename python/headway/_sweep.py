@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,18 +89,24 @@ class Answer:
         return dict(self._read)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row a combination; each metric's mean, and half of its interval as `NAME ci95`. It needs pandas."""
+        """A row a combination; each metric's mean, and half of its interval as `NAME ci95`. It needs pandas.
+
+        Quantities are numbers: rates in bit/s, times in s, sizes in bytes. `Scenario.set` accepts these numbers.
+        `frame.attrs["units"]` has the unit of each key that has one.
+        """
         import pandas
 
         rows = []
-        for row in self.rows:
-            values: dict[str, Any] = dict(zip(self.keys, row["values"], strict=True))
+        for number_of_row, row in enumerate(self.rows):
+            values: dict[str, Any] = dict(zip(self.keys, self._inner.cells(number_of_row), strict=True))
             values["runs"] = row["runs"]
             for name, number in zip(self.metrics, row["metrics"], strict=True):
                 values[name] = number["mean"] if number else None
                 values[f"{name} ci95"] = number["ci95"] if number else None
             rows.append(values)
-        return pandas.DataFrame(rows)
+        frame = pandas.DataFrame(rows)
+        frame.attrs["units"] = {key["name"]: key["unit"] for key in self._read["keys"] if "unit" in key}
+        return frame
 
     def __len__(self) -> int:
         return len(self._read["rows"])
@@ -114,7 +121,7 @@ class Answer:
         def shown(number: dict[str, Any] | None) -> str:
             if number is None:
                 return "-"
-            return f"{number['mean']:.4g}" + ("" if number["ci95"] is None else f" ± {number['ci95']:.2g}")
+            return _rounded(number["mean"], number["ci95"])
 
         head = "".join(f"<th>{escape(name)}</th>" for name in [*self.keys, "runs", *self.metrics])
         rows = []
@@ -227,6 +234,19 @@ def sweep(
     finally:
         session.close()
     return Swept(path, answer)
+
+
+def _rounded(mean: float, half: float | None) -> str:
+    """A mean, to the digits of its interval: two significant ones. Without an interval the mean has four."""
+    if not half or not math.isfinite(half):
+        return f"{mean:.4g}"
+    size = max(abs(mean), half)
+    power = math.floor(math.log10(size)) if not 1e-3 <= size < 1e6 else 0
+    # Of 0.0996 two digits are 0.10.
+    digits = 1 - math.floor(math.log10(float(f"{half:.1e}"))) + power
+    mean, half = (round(number / 10.0**power, digits) for number in (mean, half))
+    shown = f"{mean:.{max(digits, 0)}f} ± {half:.{max(digits, 0)}f}"
+    return f"({shown})e{power}" if power else shown
 
 
 def _share(precision: float | str | None) -> float | None:

@@ -1,12 +1,16 @@
 """What the book and the README show can be run as it stands."""
 
 import re
+import sys
+import types
 
 import matplotlib as mpl
 import nbformat
 import pytest
 from cases import ROOT
 from nbclient import NotebookClient
+
+import headway
 
 NOTEBOOKS = sorted((ROOT / "docs/src/notebooks").glob("*.ipynb"))
 
@@ -21,6 +25,70 @@ def test_the_programs_of_a_page_run(page, tmp_path, monkeypatch):
     names = {"__name__": "page"}
     for program in programs:
         exec(compile(program, page, "exec"), names)
+    assert names["record"].complete
+
+
+def programs_of(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def test_every_page_with_programs_has_a_test():
+    """A page named a file that there was not."""
+    pages = [*(ROOT / "docs/src").rglob("*.md"), ROOT / "README.md", *(ROOT / "python").glob("*.md")]
+    found = {str(page.relative_to(ROOT)) for page in pages if "```python" in page.read_text()}
+    tested = {"docs/src/python.md", "docs/src/sweeps.md", "docs/src/records.md", "README.md", "python/README.md"}
+    assert found == tested
+
+
+def test_the_programs_of_the_sweeps_run(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    made = []
+
+    class Cluster(distributed.LocalCluster):
+        """Stands for a cluster on SLURM, of which there is none here."""
+
+        def __init__(self, cores, processes, memory, walltime):
+            assert (cores, processes, memory, walltime) == (16, 16, "16GB", "01:00:00")
+            super().__init__(n_workers=0, threads_per_worker=1, dashboard_address=None)
+            made.append(self)
+
+        def scale(self, jobs):
+            super().scale(min(jobs, 1))
+
+    jobqueue = types.ModuleType("dask_jobqueue")
+    jobqueue.SLURMCluster = Cluster
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", jobqueue)
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    names = {"__name__": "page"}
+    try:
+        for program in programs_of("docs/src/sweeps.md"):
+            exec(compile(program, "docs/src/sweeps.md", "exec"), names)
+    finally:
+        for cluster in made:
+            cluster.close()
+    assert names["frame"]["rate"].tolist() == [1_000_000, 2_000_000]
+
+
+def test_the_programs_of_the_records_run(tmp_path, monkeypatch):
+    pytest.importorskip("duckdb")
+    flow = headway.Flow("f", "a", "b", transport="tcp-newreno", source="ftp")
+    link = headway.Link(("a", "b"), rate="2Mbps", delay="10ms", queue={"kind": "red"})
+    scenario = headway.Scenario(duration="5s", links=[link], flows=[flow], record={"distributions": True})
+    scenario.run(trace="packets").save(tmp_path / "record")
+    monkeypatch.chdir(tmp_path / "record")
+    mpl.use("Agg")
+    for program in programs_of("docs/src/records.md"):
+        exec(compile(program, "docs/src/records.md", "exec"), {"__name__": "page"})
+
+
+def test_the_program_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (scenario,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[:1]
+    (tmp_path / "ftp.toml").write_text(scenario)
+    names = {"__name__": "page"}
+    for program in programs_of("README.md"):
+        exec(compile(program, "README.md", "exec"), names)
     assert names["record"].complete
 
 

@@ -1,6 +1,7 @@
 """Controllers of one's own: both halves, every shape of reports, deterministic, and stopped by what they raise."""
 
 import random
+import re
 
 import pyarrow
 import pytest
@@ -216,18 +217,84 @@ def test_answers_that_are_none():
         def on_send(self, now_ns, number, size_bytes):
             return b"sixteen bytes!!!"
 
-    with pytest.raises(ValueError, match="16 bytes are too many: there is room for 15"):
+    with pytest.raises(
+        TypeError, match=r"on_send returned b'sixteen.*expected bytes, at most 15, or None; 16 bytes are too many"
+    ):
         scenario().run(controllers={"f": Controller(Talks)})
 
     class Floats(Even):
         def poll_send(self, now_ns, size_bytes):
             return 1.5
 
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^poll_send returned 1.5 \(float\); expected a time as an integer in ns"):
         scenario().run(controllers={"f": Controller(Floats)})
 
     with pytest.raises(NotImplementedError):
         scenario().run(controllers={"f": Controller(SenderHalf)})
+
+
+@pytest.mark.parametrize(
+    ("reports", "answer", "expected"),
+    [
+        ("arrivals", b"ignored", 'True or False, as the class has reports = "arrivals"'),
+        ("timed", 1, 'True or False, as the class has reports = "timed"'),
+        ("nothing", b"ignored", 'None, as the class has reports = "nothing"'),
+        ("nothing", True, 'None, as the class has reports = "nothing"'),
+        ("own", b"", "1 to 15 bytes, or None when no report is due"),
+        ("own", True, "bytes, at most 15, or None"),
+        ("own", "text", "bytes, at most 15, or None"),
+        ("own", [1, 2], "bytes, at most 15, or None"),
+    ],
+)
+def test_a_report_of_another_shape_is_refused(reports, answer, expected):
+    receiver = type("Receiver", (ReceiverHalf,), {"reports": reports, "poll_report": lambda self, now_ns: answer})
+    with pytest.raises(TypeError, match="^poll_report returned .*" + re.escape(expected)):
+        scenario().run(controllers={"f": Controller(Even, receiver)})
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("poll_send", True),
+        ("poll_send", -1),
+        ("on_send", 5),
+        ("on_feedback", b"feedback"),
+        ("on_application_limited", 1),
+        ("handle_timeout", 1),
+        ("poll_timeout", 0.5),
+        ("status", 7),
+        ("status", Status(target_rate_bps="fast")),
+        ("status", Status(pacing_rate_bps=float("nan"))),
+        ("status", Status(window_packets=-1.0)),
+    ],
+)
+def test_an_answer_of_another_type_names_the_method(method, answer):
+    class Receiver(ReceiverHalf):
+        reports = "arrivals"
+
+        def __init__(self, context):
+            self.due = False
+
+        def on_packet(self, now_ns, packet):
+            self.due = True
+
+        def poll_report(self, now_ns):
+            due, self.due = self.due, False
+            return due
+
+    at = {"poll_timeout": lambda self: 1_000_000_000} if method == "handle_timeout" else {}
+    sender = type("Sender", (Even,), {**at, method: lambda self, *arguments: answer})
+    with pytest.raises(TypeError, match=f"^{method} returned ") as wrong:
+        scenario(source={"kind": "cbr", "rate": "100kbps", "size": "1000B"}).run(
+            controllers={"f": Controller(sender, Receiver)}
+        )
+    assert "cannot be" not in str(wrong.value), "a sentence of PyO3"
+
+
+def test_a_receiver_that_answers_a_packet_names_the_method():
+    receiver = type("Receiver", (ReceiverHalf,), {"on_packet": lambda self, now_ns, packet: b"report"})
+    with pytest.raises(TypeError, match=r"^on_packet returned b'report' \(bytes\); expected None"):
+        scenario().run(controllers={"f": Controller(Even, receiver)})
 
 
 def test_a_half_that_never_comes_to_the_next_instant():

@@ -68,6 +68,45 @@ def test_equal_runs_have_no_interval(tmp_path):
     assert all(row["metrics"][0]["ci95"] is None for row in against["rows"])
 
 
+def test_quantities_of_a_frame_are_numbers_and_can_be_given_back(tmp_path):
+    """As texts, "10Mbps" was before "2Mbps", and `set` did not accept a number."""
+    vary = {"link[0].rate": ["10Mbps", "2Mbps"], "link[0].delay": ["5ms"]}
+    frame = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").answer.to_pandas()
+    assert frame["rate"].sort_values().tolist() == [2_000_000, 10_000_000]
+    assert frame["delay"].tolist() == [0.005] * 2
+    assert frame.attrs["units"] == {"rate": "bps", "delay": "s"}
+    same = LOSSY.set({"link[0].rate": "2Mbps", "link[0].delay": "5ms"}).toml
+    assert LOSSY.set({"link[0].rate": 2e6, "link[0].delay": 0.005}).toml == same
+    assert LOSSY.set("link[0].rate", frame["rate"].min()).set("link[0].delay", frame["delay"].min()).toml == same
+    with pytest.raises(headway.ScenarioError, match='"20" has no unit'):
+        LOSSY.set("link[0].queue", {"kind": "droptail", "limit": "9packets"}).set("link[0].queue.limit", 20)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (1.23456, 0.0678, "1.235 ± 0.068"),
+        (12345.6, 678.0, "12350 ± 680"),
+        (0.5, 0.0996, "0.50 ± 0.10"),
+        (2.0, None, "2"),
+        (1234567.0, 4321.0, "(1.2346 ± 0.0043)e6"),
+        (0.0001234, 0.0000056, "(1.234 ± 0.056)e-4"),
+    ],
+)
+def test_a_mean_has_the_digits_of_its_interval(mean, half, shown):
+    from headway._sweep import _rounded
+
+    assert _rounded(mean, half) == shown
+
+
+def test_an_axis_has_a_readable_unit(tmp_path):
+    vary = {"link[0].rate": ["2Mbps", "10Mbps"]}
+    figure = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").answer.plot("rate")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "rate (Mb/s)"
+    assert list(axes.lines[0].get_xdata()) == [2.0, 10.0]
+
+
 def test_a_key_is_set_or_varied(tmp_path):
     with pytest.raises(headway.ScenarioError, match="is set already"):
         headway.sweep(LOSSY.set("link[0].rate", "2Mbps"), VARY, out=tmp_path / "out")

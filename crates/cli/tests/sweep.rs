@@ -78,7 +78,7 @@ fn a_study_is_one_scenario_one_command_and_one_table() {
     let drawn = place.shows(&[&metric[..], &["--plot", "rate", "--by", "kind"]].concat());
     assert!(drawn.contains("picture: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
     let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-rate.svg")).unwrap();
-    assert!(svg.contains("droptail") && svg.contains("rate, bps"), "{svg}");
+    assert!(svg.contains("droptail") && svg.contains("rate (Mb/s)"), "{svg}");
     place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "what does: rate, kind, delay, limit, count");
     let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);
     assert_eq!(csv.lines().count(), 163);

@@ -2,7 +2,7 @@
 //!
 //! Times are integers in ns, so that nothing is rounded on its way. What a half raises stops the run: from then on nothing is sent.
 
-use crate::object::{Method, Object, Raised};
+use crate::object::{Answer, Method, Object, Raised};
 use headway_rate::{
     AnyReceiverHalf, AnySenderHalf, Arrival, ExternalController, ExternalOptions, Need, Next, Own, Permit, Received,
     ReceiverContext, ReceiverHalf, Report, ReportForm, SenderContext, SenderHalf, Sending, Stamp, Status, TimedArrival,
@@ -89,7 +89,9 @@ type StatusParts = (Option<f64>, Option<f64>, Option<u64>, Option<f64>, Option<f
 impl SenderHalf for PySender {
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         let args = (now.as_nanos(), next.size.count());
-        let at = self.half.act(now, Method::PollSend, |_, method| method.call1(args)?.extract::<Option<u64>>());
+        let at = self.half.act(now, Method::PollSend, |_, method| {
+            Answer { method: Method::PollSend, value: &method.call1(args)? }.time()
+        });
         match at.flatten() {
             None => Permit::Blocked,
             Some(at) if at > now.as_nanos() => Permit::At(Instant::from_nanos(at)),
@@ -99,19 +101,25 @@ impl SenderHalf for PySender {
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         let args = (now.as_nanos(), sending.number, sending.size.count());
-        let own = self.half.act(now, Method::OnSend, |_, method| own_bytes(&method.call1(args)?));
+        let own = self.half.act(now, Method::OnSend, |_, method| {
+            own_bytes(&Answer { method: Method::OnSend, value: &method.call1(args)? })
+        });
         let mut stamp = Stamp::default();
         stamp.own = own.flatten().unwrap_or(Own::NONE);
         stamp
     }
 
     fn on_application_limited(&mut self, now: Instant) {
-        self.half.call(Method::OnApplicationLimited, |_, method| method.call1((now.as_nanos(),)).map(drop));
+        self.half.call(Method::OnApplicationLimited, |_, method| {
+            Answer { method: Method::OnApplicationLimited, value: &method.call1((now.as_nanos(),))? }.nothing()
+        });
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &headway_rate::Feedback<'_>) {
-        self.half
-            .call(Method::OnFeedback, |_, method| method.call1((now.as_nanos(), Feedback::of(feedback))).map(drop));
+        self.half.call(Method::OnFeedback, |_, method| {
+            let value = method.call1((now.as_nanos(), Feedback::of(feedback)))?;
+            Answer { method: Method::OnFeedback, value: &value }.nothing()
+        });
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -123,7 +131,7 @@ impl SenderHalf for PySender {
     }
 
     fn status(&self) -> Status {
-        let parts = self.half.call(Method::Status, |_, method| method.call0()?.extract::<StatusParts>());
+        let parts = self.half.call(Method::Status, |_, method| status(&method.call0()?));
         let mut status = Status::default();
         if let Some((target, pacing, window, packets, ssthresh, rtt)) = parts {
             let rate = |bps: f64| Rate::from_bits_per_second(bps as u64);
@@ -147,26 +155,35 @@ impl ReceiverHalf for PyReceiver {
     }
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
-        self.half.call(Method::OnPacket, |_, method| method.call1((now.as_nanos(), Packet::of(packet))).map(drop));
+        self.half.call(Method::OnPacket, |_, method| {
+            let value = method.call1((now.as_nanos(), Packet::of(packet)))?;
+            Answer { method: Method::OnPacket, value: &value }.nothing()
+        });
     }
 
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
         let args = (now.as_nanos(),);
-        match self.reports {
-            ReportForm::Own => self
-                .half
-                .act(now, Method::PollReport, |_, method| own_bytes(&method.call1(args)?))
-                .flatten()
-                .map(Report::Own),
-            form => {
-                let due = self.half.act(now, Method::PollReport, |_, method| method.call1(args)?.is_truthy())?;
-                due.then_some(if form == ReportForm::Timed {
-                    Report::Timed(TimedReport::EMPTY)
-                } else {
-                    Report::Arrivals(&[])
-                })
-            }
-        }
+        let form = self.reports;
+        let own = self.half.act(now, Method::PollReport, |_, method| {
+            let answer = Answer { method: Method::PollReport, value: &method.call1(args)? };
+            let due = match form {
+                ReportForm::Own => return Ok(own_bytes(&answer)?.map(Report::Own)),
+                ReportForm::Timed => answer.flag("True or False, as the class has reports = \"timed\"")?,
+                ReportForm::Arrivals => answer.flag("True or False, as the class has reports = \"arrivals\"")?,
+                // Whatever it answers, no report is sent.
+                _ => {
+                    let expected = "None, as the class has reports = \"nothing\"; there are arrivals, timed, own";
+                    answer
+                        .flag(expected)
+                        .and_then(|due| if due { Err(answer.mismatch(expected)) } else { Ok(false) })?
+                }
+            };
+            Ok(due.then_some(match form {
+                ReportForm::Timed => Report::Timed(TimedReport::EMPTY),
+                _ => Report::Arrivals(&[]),
+            }))
+        });
+        own.flatten()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -178,11 +195,26 @@ impl ReceiverHalf for PyReceiver {
     }
 }
 
+/// The state that a sender reports.
+fn status(value: &Bound<'_, PyAny>) -> PyResult<StatusParts> {
+    let wrong = || {
+        let expected = "a headway.Status, each of its fields None or a number that is finite and not negative";
+        Answer { method: Method::Status, value }.mismatch(expected)
+    };
+    let parts: StatusParts = value.extract().map_err(|_| wrong())?;
+    let numbers = [parts.0, parts.1, parts.3, parts.4];
+    let sound = numbers.into_iter().flatten().all(|number| number.is_finite() && number >= 0.0);
+    if sound { Ok(parts) } else { Err(wrong()) }
+}
+
 /// The bytes that one half has for the other.
-fn own_bytes(answer: &Bound<'_, PyAny>) -> PyResult<Option<Own>> {
-    let Some(bytes) = answer.extract::<Option<Vec<u8>>>()? else { return Ok(None) };
-    let too_many =
-        || PyValueError::new_err(format!("{} bytes are too many: there is room for {}", bytes.len(), Own::MOST));
+fn own_bytes(answer: &Answer<'_, '_>) -> PyResult<Option<Own>> {
+    let expected = format!("bytes, at most {}, or None", Own::MOST);
+    let Some(bytes) = answer.bytes(&expected)? else { return Ok(None) };
+    if bytes.is_empty() && answer.method == Method::PollReport {
+        return Err(answer.mismatch(&format!("1 to {} bytes, or None when no report is due", Own::MOST)));
+    }
+    let too_many = || answer.mismatch(&format!("{expected}; {} bytes are too many", bytes.len()));
     Own::new(&bytes).map(Some).ok_or_else(too_many)
 }
 

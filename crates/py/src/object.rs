@@ -4,8 +4,9 @@
 
 use headway_units::Instant;
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +52,7 @@ const METHODS: [&str; 12] = [
 /// Those that a class must have: that they are missing they say themselves.
 const NEEDED: [&str; 2] = ["poll_send", "choose"];
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     PollSend,
     OnSend,
@@ -65,6 +66,70 @@ pub(crate) enum Method {
     Choose,
     Discard,
     MakeRoom,
+}
+
+/// Length of the longest answer that an error shows, in characters.
+const SHOWN: usize = 80;
+
+/// What a method of a class answered.
+pub(crate) struct Answer<'a, 'py> {
+    pub(crate) method: Method,
+    pub(crate) value: &'a Bound<'py, PyAny>,
+}
+
+impl Answer<'_, '_> {
+    /// The error for an answer that is not as `expected`.
+    pub(crate) fn mismatch(&self, expected: &str) -> PyErr {
+        let shown = self.value.repr().map_or_else(|_| "an object".to_owned(), |shown| shown.to_string());
+        let shown: String = shown.chars().take(SHOWN).collect();
+        let class = self.value.get_type();
+        let class = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "{} returned {shown} ({class}); expected {expected}",
+            METHODS[self.method as usize]
+        ))
+    }
+
+    /// None, of a method whose answer is not used.
+    pub(crate) fn nothing(&self) -> PyResult<()> {
+        if self.value.is_none() { Ok(()) } else { Err(self.mismatch("None")) }
+    }
+
+    /// An integer that is not negative, or None.
+    pub(crate) fn integer(&self, expected: &str) -> PyResult<Option<u64>> {
+        if self.value.is_none() {
+            return Ok(None);
+        }
+        let integer = (!self.value.is_instance_of::<PyBool>()).then(|| self.value.extract().ok()).flatten();
+        integer.map(Some).ok_or_else(|| self.mismatch(expected))
+    }
+
+    /// A time in ns, or None.
+    pub(crate) fn time(&self) -> PyResult<Option<u64>> {
+        self.integer("a time as an integer in ns, at least 0, or None")
+    }
+
+    /// Bytes, or None.
+    pub(crate) fn bytes(&self, expected: &str) -> PyResult<Option<Vec<u8>>> {
+        if self.value.is_none() {
+            return Ok(None);
+        }
+        let is_bytes = self.value.is_instance_of::<PyBytes>() || self.value.is_instance_of::<PyByteArray>();
+        let bytes = is_bytes.then(|| self.value.extract().ok()).flatten();
+        bytes.map(Some).ok_or_else(|| self.mismatch(expected))
+    }
+
+    /// True or false; None is false.
+    pub(crate) fn flag(&self, expected: &str) -> PyResult<bool> {
+        if self.value.is_none() {
+            return Ok(false);
+        }
+        // NumPy has a class of its own for the results of comparisons.
+        let class = self.value.get_type();
+        let is_flag = self.value.is_instance_of::<PyBool>()
+            || class.name().is_ok_and(|name| ["bool_", "bool"].iter().any(|known| name == *known));
+        if is_flag { self.value.is_truthy() } else { Err(self.mismatch(expected)) }
+    }
 }
 
 /// So often it may be called at one instant to act: a half that always lets a packet go, or always has a report, would never come to the next.
@@ -150,11 +215,15 @@ impl Object {
     }
 
     pub(crate) fn handle_timeout(&self, now: Instant) {
-        self.act(now, Method::HandleTimeout, |_, method| method.call1((now.as_nanos(),)).map(drop));
+        self.act(now, Method::HandleTimeout, |_, method| {
+            Answer { method: Method::HandleTimeout, value: &method.call1((now.as_nanos(),))? }.nothing()
+        });
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let at: Option<u64> = self.call(Method::PollTimeout, |_, method| method.call0()?.extract())?;
+        let at = self.call(Method::PollTimeout, |_, method| {
+            Answer { method: Method::PollTimeout, value: &method.call0()? }.time()
+        })?;
         at.map(Instant::from_nanos)
     }
 }

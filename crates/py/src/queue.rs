@@ -1,6 +1,6 @@
 //! Send queues that are written in Python: a class of `headway/_queues.py` behind the decisions of `headway-media`.
 
-use crate::object::{Method, Object, Raised};
+use crate::object::{Answer, Method, Object, Raised};
 use headway_media::{Decisions, ExternalQueue, Waits};
 use headway_units::{Duration, Instant};
 use pyo3::exceptions::PyIndexError;
@@ -31,7 +31,7 @@ impl Decisions for PyQueue {
     fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize> {
         self.0.call(Method::Choose, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
-            one_of(waiting, "choose", method.call1(args)?.extract()?)
+            one_of(waiting, "choose", index(Method::Choose, &method.call1(args)?)?)
         })?
     }
 
@@ -39,8 +39,11 @@ impl Decisions for PyQueue {
         let discarded = self.0.call(Method::Discard, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, travel.as_nanos());
             let mut discarded = Vec::new();
-            for index in method.call1(args)?.try_iter()? {
-                discarded.extend(one_of(waiting, "discard", Some(index?.extract()?))?);
+            let answer = method.call1(args)?;
+            let wrong = || Answer { method: Method::Discard, value: &answer }.mismatch("a list of indices");
+            for each in answer.try_iter().map_err(|_| wrong())? {
+                let index: i64 = each?.extract().map_err(|_| wrong())?;
+                discarded.extend(one_of(waiting, "discard", Some(index))?);
             }
             Ok(discarded)
         });
@@ -50,13 +53,17 @@ impl Decisions for PyQueue {
     fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize> {
         self.0.call(Method::MakeRoom, |py, method| {
             let args = (now.as_nanos(), list(py, waiting)?, Waiting(*newcomer), travel.as_nanos());
-            one_of(waiting, "make_room", method.call1(args)?.extract()?)
+            one_of(waiting, "make_room", index(Method::MakeRoom, &method.call1(args)?)?)
         })?
     }
 }
 
 fn list<'py>(py: Python<'py>, waiting: &[Waits]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, waiting.iter().map(|packet| Waiting(*packet)))
+}
+
+fn index(method: Method, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    value.extract().map_err(|_| Answer { method, value }.mismatch("an index of a packet that waits, or None"))
 }
 
 fn one_of(waiting: &[Waits], method: &str, index: Option<i64>) -> PyResult<Option<usize>> {

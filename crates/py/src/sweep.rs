@@ -7,7 +7,8 @@ use headway_run::{
     Answer as Answered, Beside, Folder, Line, LinePoint, Metric, Places, ScenarioText, Sweep as Swept, Task, Threads,
     Watch, read_table,
 };
-use headway_scenario::Vary;
+use headway_scenario::{Cell, Vary};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -244,6 +245,17 @@ impl Answer {
         let parts = |point: LinePoint| point.number.map(|number| (point.x, number.mean, number.ci95));
         let line = |line: Line| (line.label, line.points.into_iter().filter_map(parts).collect());
         Ok((places, self.0.over(metric, x, by).into_iter().map(line).collect()))
+    }
+
+    /// The values of the keys of a row, as numbers in the keys' units where they have one.
+    fn cells(&self, py: Python<'_>, row: usize) -> PyResult<Vec<Py<PyAny>>> {
+        let cell = |cell: &Cell| match cell {
+            Cell::Integer(number) => number.into_py_any(py),
+            Cell::Number(number) => number.into_py_any(py),
+            Cell::Boolean(truth) => truth.into_py_any(py),
+            Cell::Text(text) => text.into_py_any(py),
+        };
+        self.0.rows.get(row).map_or(&[][..], |row| row.cells()).iter().map(cell).collect()
     }
 
     /// Of a row and a metric: seeds, and what their runs gave.

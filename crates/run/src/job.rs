@@ -2,7 +2,7 @@
 
 use crate::checksums::Checksums;
 use crate::code::CODE;
-use crate::findings::{Finding, findings};
+use crate::findings::{Finding, findings_of};
 use crate::folder::{Folder, Holds};
 use crate::inputs::inputs;
 use crate::simulate::{EachSecond, Simulated, Timing, simulate};
@@ -106,7 +106,7 @@ impl Job {
     pub fn run_and_look(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
         let _lock = self.folder.claim(Holds::Record)?;
         let summary = self.record(watch)?;
-        let findings = findings(&self.folder, &summary)?;
+        let findings = findings_of(&self.folder, &summary, Some(&self.scenario), watch)?;
         Ok((summary, findings))
     }
 

@@ -299,3 +299,42 @@ fn a_sender_without_a_window_and_a_timer_is_found() {
     let found = findings(&Folder(tempfile::tempdir().unwrap().path().to_owned()), &summary).unwrap();
     assert_eq!(only(&found, "neither an open window nor a timer").severity, Severity::Problem);
 }
+
+/// 40 downloads through one link: each had a finding for one cause. A fair share is 1 Mb/s by 40 flows.
+#[test]
+fn many_flows_that_starve_at_one_link_are_one_finding() {
+    let flows = flow("f", &format!("count = 40\n{DOWNLOAD}"));
+    let (_, found) = found(QUEUE, &flows, "20s");
+    let starved: Vec<_> = found.iter().filter(|finding| finding.text.contains("fair share")).collect();
+    assert_eq!(starved.len(), 1, "{found:#?}");
+    assert!(starved[0].text.contains("(25 kb/s at a->b)") && starved[0].text.contains("; likewise "), "{starved:#?}");
+}
+
+/// A command that the user stops applies no rule to its record.
+#[test]
+fn a_stopped_command_looks_for_nothing() {
+    struct Stopped;
+    impl headway_run::Watch for Stopped {
+        fn stopped(&self) -> bool {
+            true
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let keys = format!("{QUEUE}\nloss = {{ kind = \"bernoulli\", probability = 0.05 }}");
+    let text = format!(
+        "duration = \"2s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"20ms\"\n{keys}\n{}",
+        flow("download", DOWNLOAD)
+    );
+    let loaded = headway_scenario::load("known.toml", &text, &[], &Beside::new(".".into())).unwrap();
+    let job = Job {
+        label: String::new(),
+        scenario: loaded.scenario,
+        resolved: loaded.resolved_toml,
+        folder: Folder(place.path().join("out")),
+        files: BTreeMap::new(),
+        traces: Vec::new(),
+        resumes: false,
+    };
+    assert_ne!(job.run_and_look(&()).unwrap().1, []);
+    assert_eq!(job.run_and_look(&Stopped).unwrap().1, []);
+}

@@ -48,5 +48,9 @@ export function quantity(value: number | null | undefined, unit: Unit): string {
   return count(value);
 }
 
+/** What is said in place of a table: it is about the records, since flows may have what their records do not count. */
+export const lacks = (records: number, what: string, flow: string | null = null) =>
+  `${records > 1 ? "These records hold" : "This record holds"} no ${what}${flow === null ? "" : ` of ${flow}`}.`;
+
 /** `queue_full` as words. */
 export const plain = (name: string) => name.replaceAll("_", " ");

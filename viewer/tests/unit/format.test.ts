@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { count, duration, quantity, rate, share, stretch } from "../../src/lib/format.ts";
+import { count, duration, lacks, quantity, rate, share, stretch } from "../../src/lib/format.ts";
 
 it("writes three digits and a unit", () => {
   expect(rate(1_234_567)).toBe("1.23 Mbit/s");
@@ -14,6 +14,8 @@ it("writes three digits and a unit", () => {
   expect(count(1234567)).toBe("1,234,567");
   expect(stretch(1.52, 12)).toBe("1.5 to 12.0 s");
   expect(stretch(1.52, 1.54)).toBe("at 1.5 s");
+  // The interval of a live record was "0 to 14.009628063 s".
+  expect(stretch(0, 14.009628063)).toBe("0.0 to 14.0 s");
 });
 
 it("says that there is nothing", () => {
@@ -22,4 +24,9 @@ it("says that there is nothing", () => {
     expect(quantity(none, "share")).toBe("–");
     expect(quantity(none, "")).toBe("–");
   }
+});
+
+it("says what a record lacks, and nothing about its flows", () => {
+  expect(lacks(1, "numbers of frames")).toBe("This record holds no numbers of frames.");
+  expect(lacks(2, "numbers of frames", "call")).toBe("These records hold no numbers of frames of call.");
 });

@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct SeriesTable {
     /// In the order in which the file first shows them.
     series: Vec<Series>,
+    /// Place of each series, by entity and metric.
+    places: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +33,6 @@ impl SeriesTable {
         let file = File::open(bytes)?;
         let mut table = Self::default();
         // Keys may differ for one name, so a name decides; a key is looked up once.
-        let mut by_name: BTreeMap<(Arc<str>, Arc<str>), usize> = BTreeMap::new();
         let mut by_key: BTreeMap<(i32, i32), usize> = BTreeMap::new();
         for batch in file.batches() {
             for (time, entity_key, metric_key, value) in batch?.iter() {
@@ -41,7 +42,8 @@ impl SeriesTable {
                         let entity = file.entity(entity_key).ok_or(SeriesError::Empty { column: "entity" })?;
                         let metric = file.metric(metric_key).ok_or(SeriesError::Empty { column: "metric" })?;
                         let next = table.series.len();
-                        let place = *by_name.entry((Arc::clone(&entity), Arc::clone(&metric))).or_insert(next);
+                        let metrics = table.places.entry(Arc::clone(&entity)).or_default();
+                        let place = *metrics.entry(Arc::clone(&metric)).or_insert(next);
                         if place == next {
                             table.series.push(Series { entity, metric, samples: Vec::new() });
                         }
@@ -58,7 +60,8 @@ impl SeriesTable {
     /// The samples of `metric` of `entity` in the order of the file; empty if there are none.
     #[must_use]
     pub fn samples(&self, entity: &str, metric: &str) -> &[(Instant, f64)] {
-        self.iter().find(|(e, m, _)| *e == entity && *m == metric).map_or(&[], |(_, _, samples)| samples)
+        let place = self.places.get(entity).and_then(|metrics| metrics.get(metric));
+        place.map_or(&[], |place| &self.series[*place].samples)
     }
 
     /// Every series: entity, metric, samples; in the order in which the file first shows them.

@@ -3,7 +3,7 @@
 use super::{Finding, Severity, percent};
 use headway_record::{FlowSummary, Summary};
 use headway_units::MediaKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A share in time that differs by less is no news.
 const SHARE: f64 = 0.01;
@@ -14,19 +14,21 @@ const SPREAD: f64 = 0.01;
 #[must_use]
 pub fn findings_between(runs: &[(&str, Summary)]) -> Vec<Finding> {
     let mut names: Vec<&str> = Vec::new();
-    for flow in runs.iter().flat_map(|(_, run)| &run.flows) {
-        if !names.contains(&flow.name.as_str()) {
-            names.push(&flow.name);
+    let mut by_name: BTreeMap<&str, Vec<(&str, &FlowSummary)>> = BTreeMap::new();
+    for (label, run) in runs {
+        let mut in_run = BTreeSet::new();
+        for flow in run.flows.iter().filter(|flow| in_run.insert(flow.name.as_str())) {
+            let flows = by_name.entry(&flow.name).or_default();
+            if flows.is_empty() {
+                names.push(&flow.name);
+            }
+            flows.push((*label, flow));
         }
     }
-    names.into_iter().flat_map(|name| of(name, runs)).collect()
+    names.into_iter().flat_map(|name| of(name, &by_name[name], runs)).collect()
 }
 
-fn of(name: &str, runs: &[(&str, Summary)]) -> Vec<Finding> {
-    let flows: Vec<(&str, &FlowSummary)> = runs
-        .iter()
-        .filter_map(|(label, run)| Some((*label, run.flows.iter().find(|flow| flow.name == name)?)))
-        .collect();
+fn of(name: &str, flows: &[(&str, &FlowSummary)], runs: &[(&str, Summary)]) -> Vec<Finding> {
     let extremes = |of: &dyn Fn(&FlowSummary) -> Option<f64>| {
         let mut found: Vec<_> = flows.iter().filter_map(|(label, flow)| Some((*label, *flow, of(flow)?))).collect();
         found.sort_by(|a, b| a.2.total_cmp(&b.2));

@@ -1,7 +1,7 @@
 //! Which links dropped packets, and why: a queue that overflowed, a channel that lost.
 
 use super::evidence::{Events, Evidence};
-use super::{Finding, Severity, count, percent};
+use super::{Finding, Severity, count, one_per_cause, percent};
 use headway_record::{EventKind, LinkSummary};
 use headway_units::DropCause;
 
@@ -27,10 +27,15 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let of = |(link, cause): (&LinkSummary, DropCause)| {
         of(evidence, link, cause, dropped.get(&(link.name.as_str(), cause.name())))
     };
-    evidence.summary.links.iter().flat_map(causes).filter_map(of).collect()
+    one_per_cause(evidence.summary.links.iter().flat_map(causes).filter_map(of).collect(), "more link")
 }
 
-fn of(evidence: &Evidence<'_>, link: &LinkSummary, cause: DropCause, events: Option<&Events<'_>>) -> Option<Finding> {
+fn of(
+    evidence: &Evidence<'_>,
+    link: &LinkSummary,
+    cause: DropCause,
+    events: Option<&Events<'_>>,
+) -> Option<((DropCause, Severity), f64, Finding)> {
     let packets = link.dropped_packets.of(cause);
     // What its hosts drop a link does not.
     if packets == 0 || cause == DropCause::Host {
@@ -60,11 +65,13 @@ fn of(evidence: &Evidence<'_>, link: &LinkSummary, cause: DropCause, events: Opt
         DropCause::Host => return None,
     };
     let bad = part >= MANY || cause == DropCause::TooBig;
-    Some(Finding {
+    let severity = if bad { Severity::Problem } else { Severity::Note };
+    let finding = Finding {
         time_from_s: from,
         time_to_s: to,
-        severity: if bad { Severity::Problem } else { Severity::Note },
+        severity,
         subject: name.clone(),
         text: format!("{what} ({} of what came){whose}", percent(part)),
-    })
+    };
+    Some(((cause, severity), part, finding))
 }

@@ -1,7 +1,7 @@
 //! What rules look at.
 
 use crate::{Beside, Error, Folder, ScenarioText};
-use headway_record::{EventKind, EventRow, EventTable, SeriesTable, Summary, metric};
+use headway_record::{EventKind, EventRow, EventTable, FlowSummary, SeriesTable, Summary, metric};
 use headway_scenario::{Scenario, load};
 use headway_sim::{Way, ways};
 use headway_units::{Duration, Instant};
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct Evidence<'a> {
     pub(super) summary: &'a Summary,
     /// The scenario with the way of each flow. A transfer between real sockets has none.
-    pub(super) network: Option<(Scenario, Vec<Way>)>,
+    pub(super) network: Option<(&'a Scenario, Vec<Way>)>,
+    flows: BTreeMap<&'a str, &'a FlowSummary>,
     /// Empty if there is none.
     pub(super) series: SeriesTable,
     /// Empty if there are none.
@@ -41,11 +42,19 @@ impl<'e> Events<'e> {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn gather(folder: &Folder, summary: &'a Summary) -> Result<Self, Error> {
+    pub(super) fn gather(folder: &Folder, summary: &'a Summary, scenario: Option<&'a Scenario>) -> Result<Self, Error> {
         let there = |name| folder.path(name).is_file();
         let series = if there(Folder::SERIES) { folder.series()? } else { SeriesTable::default() };
         let events = if there(Folder::EVENTS) { folder.events()? } else { EventTable::default() };
-        Ok(Self { summary, network: network(folder), series, events })
+        let network = scenario.and_then(|scenario| Some((scenario, ways(scenario)?)));
+        // The first of one name counts.
+        let flows = summary.flows.iter().rev().map(|flow| (flow.name.as_str(), flow)).collect();
+        Ok(Self { summary, network, flows, series, events })
+    }
+
+    /// The summary of a flow of the scenario.
+    pub(super) fn flow(&self, name: &str) -> Option<&'a FlowSummary> {
+        self.flows.get(name).copied()
     }
 
     /// The events of this kind within what was measured.
@@ -90,10 +99,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// One that cannot be read is none: what the record says otherwise is as true.
-fn network(folder: &Folder) -> Option<(Scenario, Vec<Way>)> {
+/// Reads the scenario of a record. If that fails, the findings are those of the other files.
+pub(super) fn scenario(folder: &Folder) -> Option<Scenario> {
     let text = ScenarioText::read(&folder.path(Folder::SCENARIO), &[]).ok()?;
-    let scenario = load(&text.file, &text.text, &[], &Beside::new(folder.0.clone())).ok()?.scenario;
-    let ways = ways(&scenario)?;
-    Some((scenario, ways))
+    Some(load(&text.file, &text.text, &[], &Beside::new(folder.0.clone())).ok()?.scenario)
 }

@@ -1,7 +1,7 @@
 //! Pictures that were never complete, or too late.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity};
+use super::{Finding, Severity, one_per_cause};
 use headway_units::MediaKind;
 
 /// Of all frames of a kind so many should be complete in time: five in a hundred pictures that freeze are seen by everybody.
@@ -15,7 +15,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         for (kind, frames) in flow.frames.iter().filter(|(kind, _)| pictures(kind)) {
             let in_time = frames.on_time_frames.unwrap_or(frames.complete_frames);
             if frames.written_frames > 0 && (in_time as f64) < ENOUGH * frames.written_frames as f64 {
-                found.push(Finding {
+                let missing = 1.0 - in_time as f64 / frames.written_frames as f64;
+                let finding = Finding {
                     time_from_s: measured.from,
                     time_to_s: measured.to,
                     severity: Severity::Problem,
@@ -24,9 +25,10 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                         "of {} frames of {kind} of {} {in_time} came whole and in time",
                         frames.written_frames, flow.name
                     ),
-                });
+                };
+                found.push((*kind, missing, finding));
             }
         }
     }
-    found
+    one_per_cause(found, "more flow")
 }

@@ -1,7 +1,7 @@
 //! What came after its deadline.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity, percent, time};
+use super::{Finding, Severity, one_per_cause, percent, time};
 use headway_record::EventKind;
 
 /// From so large a part on somebody notices.
@@ -16,14 +16,15 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
             let (from, to) = evidence.span(EventKind::Late, own);
             let worst = own.and_then(|events| events.worst).filter(|_| evidence.has_all(EventKind::Late));
             let worst = worst.map_or_else(String::new, |worst| format!(", at most by {}", time(worst.as_secs_f64())));
-            found.push(Finding {
+            let finding = Finding {
                 time_from_s: from,
                 time_to_s: to,
                 severity: if *part >= MANY { Severity::Problem } else { Severity::Note },
                 subject: flow.name.clone(),
                 text: format!("{} of {kind} of {} came after its deadline{worst}", percent(*part), flow.name),
-            });
+            };
+            found.push(((*kind, finding.severity), *part, finding));
         }
     }
-    found
+    one_per_cause(found, "more flow")
 }

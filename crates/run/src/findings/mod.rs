@@ -2,6 +2,9 @@
 //!
 //! A rule is a file and a line in [`RULES`]. Rules read what the record says and nothing else; where it has no series, no events or no
 //! scenario, the rules that need them find nothing.
+//!
+//! A rule looks at each flow, link, sample and event a bounded number of times. Findings of one cause about more than three
+//! flows or links are one finding with a count.
 
 mod between;
 mod drops;
@@ -20,10 +23,12 @@ mod unsent;
 
 pub use between::findings_between;
 
-use crate::{Error, Folder};
+use crate::{Error, Folder, Watch};
 use evidence::Evidence;
 use headway_record::Summary;
+use headway_scenario::Scenario;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -71,10 +76,61 @@ const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 12] = [
 /// # Errors
 /// A file of the record cannot be read. One that is not there is no error.
 pub fn findings(folder: &Folder, summary: &Summary) -> Result<Vec<Finding>, Error> {
-    let evidence = Evidence::gather(folder, summary)?;
-    let mut found: Vec<Finding> = RULES.into_iter().flat_map(|rule| rule(&evidence)).collect();
+    let scenario = evidence::scenario(folder);
+    findings_of(folder, summary, scenario.as_ref(), &())
+}
+
+/// Applies the rules to a record whose scenario is loaded. When the caller stops the command, the rest of the rules is left out.
+pub(crate) fn findings_of(
+    folder: &Folder,
+    summary: &Summary,
+    scenario: Option<&Scenario>,
+    watch: &dyn Watch,
+) -> Result<Vec<Finding>, Error> {
+    if watch.stopped() {
+        return Ok(Vec::new());
+    }
+    let evidence = Evidence::gather(folder, summary, scenario)?;
+    let rules = RULES.into_iter().take_while(|_| !watch.stopped());
+    let mut found: Vec<Finding> = rules.flat_map(|rule| rule(&evidence)).collect();
     found.sort_by(|a, b| a.severity.cmp(&b.severity).then(a.time_from_s.total_cmp(&b.time_from_s)));
     Ok(found)
+}
+
+/// Maximum number of flows or links with one cause that have a finding each.
+const APART: usize = 3;
+
+/// Groups effects of a cause: (cause, size, effect). Returns the effects to describe, in their order. With more than [`APART`] of one
+/// cause it is the largest of them, with the number of the others.
+fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
+    let mut causes: BTreeMap<&K, (usize, usize)> = BTreeMap::new();
+    for (at, (cause, size, _)) in effects.iter().enumerate() {
+        let (count, largest) = causes.entry(cause).or_insert((0, at));
+        *count += 1;
+        if *size > effects[*largest].1 {
+            *largest = at;
+        }
+    }
+    let others = |(at, (cause, ..)): (usize, &(K, f64, T))| match causes[cause] {
+        (count, _) if count <= APART => Some(0),
+        (count, largest) => (at == largest).then_some(count as u64 - 1),
+    };
+    let others: Vec<Option<u64>> = effects.iter().enumerate().map(others).collect();
+    let described = effects.into_iter().zip(others);
+    described.filter_map(|((.., effect), others)| Some((effect, others?))).collect()
+}
+
+/// Groups findings of a cause: (cause, size, finding). A finding that stands for others ends with their number; `what` names them.
+fn one_per_cause<K: Ord>(findings: Vec<(K, f64, Finding)>, what: &str) -> Vec<Finding> {
+    let finding = |(mut finding, others): (Finding, u64)| {
+        finding.text.push_str(&likewise(others, what));
+        finding
+    };
+    by_cause(findings).into_iter().map(finding).collect()
+}
+
+fn likewise(others: u64, what: &str) -> String {
+    if others == 0 { String::new() } else { format!("; likewise {}", count(others, what)) }
 }
 
 /// `1 packet`, `2 packets`.
@@ -107,5 +163,21 @@ fn rate(bits_per_second: f64) -> String {
         format!("{:.2} Mb/s", bits_per_second / 1e6)
     } else {
         format!("{:.0} kb/s", bits_per_second / 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_cause;
+
+    /// Up to three effects of a cause are described one by one; of more, the largest stands for the others.
+    #[test]
+    fn effects_of_one_cause_are_one_with_a_count() {
+        let effects = |count: i32| (0..count).map(|at| ("full", f64::from(at % 4), at)).collect::<Vec<_>>();
+        assert_eq!(by_cause(effects(3)), [(0, 0), (1, 0), (2, 0)]);
+        assert_eq!(by_cause(effects(4)), [(3, 3)]);
+        let mut mixed = effects(6);
+        mixed.insert(2, ("lost", 0.0, 9));
+        assert_eq!(by_cause(mixed), [(9, 0), (3, 5)]);
     }
 }

@@ -1,7 +1,8 @@
 //! When links that change let nothing pass.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity, count, time};
+use super::{Finding, Severity, by_cause, count, likewise, time};
+use headway_units::Instant;
 
 /// Of a link with more of them so many are told one by one.
 const TIMES: usize = 3;
@@ -18,7 +19,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let outages: Vec<_> = link.shaper.as_ref()?.outages();
         Some((link, format!("the shaper of {} let no more than its burst pass", link.name), outages))
     });
-    for (link, what, outages) in of_link.chain(of_shaper) {
+    // Links with the same outages have one cause.
+    let all = of_link.chain(of_shaper).filter(|(.., outages)| !outages.is_empty());
+    let all: Vec<(Vec<(Instant, Instant)>, f64, _)> =
+        all.map(|(link, what, outages)| (outages.clone(), 0.0, (link, what, outages))).collect();
+    for ((link, what, outages), others) in by_cause(all) {
         let within = outages.into_iter().map(|(from, to)| (from.as_secs_f64(), to.as_secs_f64().min(measured.to)));
         let mut outages: Vec<_> = within.filter(|(from, to)| *from < *to && *to > measured.from).collect();
         let all: f64 = outages.iter().map(|(from, to)| to - from).sum();
@@ -36,7 +41,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                 time_to_s: to,
                 severity: Severity::Problem,
                 subject: link.name.clone(),
-                text: format!("outage: {what} for {}{again}", time(to - from)),
+                text: format!("outage: {what} for {}{again}{}", time(to - from), likewise(others, "more link")),
             });
         }
     }

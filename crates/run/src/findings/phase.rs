@@ -25,6 +25,8 @@ const EQUAL: f64 = 1.05;
 const FEWEST: u32 = 20;
 /// Standard deviations between the two counts, if both flows were dropped alike.
 const DEVIATIONS: f64 = 4.0;
+/// Maximum number of flows of a queue, those with the most loss events, that are compared with the others.
+const DROPPED: usize = 100;
 
 /// A long-lived TCP flow through the queue.
 struct Member<'a> {
@@ -57,16 +59,18 @@ impl Member<'_> {
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
-    let queues = scenario.links.iter().enumerate().filter(|(_, link)| link.queue.kind() == "droptail");
-    queues.filter_map(|(link, _)| of(evidence, scenario, ways, link)).collect()
+    let members = members(evidence, scenario, ways);
+    members.into_iter().filter_map(|(link, members)| of(evidence, scenario, link, &members)).collect()
 }
 
 /// The pair with the largest ratio of throughputs.
-fn of(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], link: usize) -> Option<Finding> {
-    let members = members(evidence, scenario, ways, link);
-    let pairs = members.iter().flat_map(|one| members.iter().map(move |other| (one, other)));
+fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Member<'_>]) -> Option<Finding> {
+    let mut dropped: Vec<&Member<'_>> = members.iter().filter(|one| one.loss_events >= FEWEST).collect();
+    dropped.sort_by_key(|member| std::cmp::Reverse(member.loss_events));
+    dropped.truncate(DROPPED);
+    let pairs = dropped.into_iter().flat_map(|one| members.iter().map(move |other| (one, other)));
     let locked =
-        pairs.filter(|(one, other)| one.flow.transport == other.flow.transport && one.is_locked_against(other));
+        pairs.filter(|(one, other)| one.is_locked_against(other) && one.flow.transport == other.flow.transport);
     let ratio =
         |(one, other): &(&Member<'_>, &Member<'_>)| other.summary.throughput_bps / one.summary.throughput_bps.max(1.0);
     let (one, other) = locked.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
@@ -103,41 +107,43 @@ fn lost(member: &Member<'_>) -> f64 {
     summary.lost_packets.of(DropCause::QueueFull) as f64 / summary.sent_packets.max(1) as f64
 }
 
-/// The TCP flows that send all the time through this queue, without a random delay of their own.
-fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way], link: usize) -> Vec<Member<'e>> {
+/// The TCP flows that send all the time through each DropTail queue, without a random delay of their own.
+fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way]) -> BTreeMap<usize, Vec<Member<'e>>> {
     let measured = evidence.summary.interval;
     if !evidence.has_all(EventKind::Drop) {
-        return Vec::new();
+        return BTreeMap::new();
     }
     let sends_always = |flow: &Flow, way: &Way| {
         let endless = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
         let steady = matches!(&*flow.transport, Transport::Tcp(options) if options.rules.overhead.is_zero());
         let whole = way.start.as_secs_f64() <= measured.from.max(1.0)
             && flow.stop.is_none_or(|stop| stop.as_secs_f64() >= measured.to);
-        endless && steady && whole && way.links.contains(&link)
+        endless && steady && whole
     };
-    let flows = scenario.flows.iter().zip(ways).filter(|(flow, way)| sends_always(flow, way));
-    let mut members: Vec<Member<'e>> = flows
-        .filter_map(|(flow, _)| {
-            let summary = evidence.summary.flows.iter().find(|summary| summary.name == flow.name)?;
-            Some(Member { flow, summary, rtt_s: summary.rtt_s?.min, loss_events: 0 })
-        })
-        .collect();
-    if members.len() < 2 {
-        return Vec::new();
+    let mut members: BTreeMap<usize, Vec<Member<'e>>> = BTreeMap::new();
+    for (flow, way) in scenario.flows.iter().zip(ways).filter(|(flow, way)| sends_always(flow, way)) {
+        let Some(summary) = evidence.flow(&flow.name) else { continue };
+        let Some(rtt_s) = summary.rtt_s.map(|rtt| rtt.min) else { continue };
+        for &link in way.links.iter().filter(|link| scenario.links[**link].queue.kind() == "droptail") {
+            members.entry(link).or_default().push(Member { flow, summary, rtt_s, loss_events: 0 });
+        }
     }
-    let by_name: BTreeMap<&str, usize> =
-        members.iter().enumerate().map(|(at, member)| (member.flow.name.as_str(), at)).collect();
-    let mut last_s = vec![f64::NEG_INFINITY; members.len()];
+    members.retain(|_, members| members.len() > 1);
+    let mut last_s = BTreeMap::new();
+    let mut places = BTreeMap::new();
+    for (&link, members) in &members {
+        let name = scenario.links[link].name.as_str();
+        places.extend(members.iter().enumerate().map(|(at, member)| ((name, member.flow.name.as_str()), (link, at))));
+    }
     let full = DropCause::QueueFull.name();
-    let here =
-        |event: &headway_record::EventRow<'_>| event.entity == scenario.links[link].name && event.cause == Some(full);
-    for event in evidence.events(EventKind::Drop).filter(here) {
-        let Some(&at) = event.flow.and_then(|flow| by_name.get(flow)) else { continue };
+    for event in evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)) {
+        let Some(&place) = event.flow.and_then(|flow| places.get(&(event.entity, flow))) else { continue };
+        let Some(member) = members.get_mut(&place.0).and_then(|members| members.get_mut(place.1)) else { continue };
         let now = event.at.as_secs_f64();
-        if now - last_s[at] > members[at].summary.rtt_s.map_or(0.0, |rtt| rtt.mean) {
-            members[at].loss_events += 1;
-            last_s[at] = now;
+        let last = last_s.entry(place).or_insert(f64::NEG_INFINITY);
+        if now - *last > member.summary.rtt_s.map_or(0.0, |rtt| rtt.mean) {
+            member.loss_events += 1;
+            *last = now;
         }
     }
     members

@@ -1,12 +1,13 @@
 //! Flows that are still in start-up when the measurement begins.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity, time};
+use super::{Finding, Severity, one_per_cause, time};
 use headway_media::SourceOptions;
 use headway_record::metric;
-use headway_scenario::{Scenario, Transport};
+use headway_scenario::{Link, Scenario, Transport};
 use headway_sim::Way;
 use headway_units::{Duration, Instant};
+use std::collections::BTreeMap;
 
 /// One sample of a window: when, cwnd and ssthresh, in packets.
 type Sample = (Instant, f64, f64);
@@ -14,6 +15,9 @@ type Sample = (Instant, f64, f64);
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
     let begins = Instant::ZERO + Duration::from_secs_f64(evidence.summary.interval.from);
+    // The first link of each pair of nodes.
+    let links = scenario.links.iter().rev().map(|link| ((link.from, link.to), link));
+    let links: BTreeMap<_, _> = links.collect();
     let mut found = Vec::new();
     for (flow, way) in scenario.flows.iter().zip(ways) {
         let greedy = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
@@ -25,7 +29,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let (before, after) = samples.split_at(samples.partition_point(|sample| sample.0 <= begins));
         let Some(&now) = before.last() else { continue };
         let segment_bits = options.rules.segment.count() as f64 * 8.0;
-        let product = bottleneck(scenario, way, begins) * round_trip(scenario, way, begins) / segment_bits;
+        let product = bottleneck(scenario, way, begins) * round_trip(scenario, &links, way, begins) / segment_bits;
         // A flow that its own window holds never leaves, whatever is measured when.
         let most = options.rules.window_segments() as f64;
         let in_start_up = |sample: &Sample| sample.1 < sample.2.min(most) && sample.2 > product;
@@ -39,9 +43,10 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
             || format!("from before the measurement began at {begins} to its end"),
             |at| format!("until {}, after the measurement began at {begins}", time(at)),
         );
-        found.push(Finding {
+        let until_s = left.unwrap_or(evidence.summary.interval.to);
+        let finding = Finding {
             time_from_s: from,
-            time_to_s: left.unwrap_or(evidence.summary.interval.to),
+            time_to_s: until_s,
             severity: Severity::Note,
             subject: flow.name.clone(),
             text: format!(
@@ -49,9 +54,10 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                  measure_from leaves start-up out",
                 flow.name, now.2,
             ),
-        });
+        };
+        found.push(((), until_s, finding));
     }
-    found
+    one_per_cause(found, "more flow")
 }
 
 /// The windows of a flow over time.
@@ -67,10 +73,10 @@ fn bottleneck(scenario: &Scenario, way: &Way, until: Instant) -> f64 {
 }
 
 /// The propagation delay of a path, there and back, in s. A link without a reverse direction counts twice.
-fn round_trip(scenario: &Scenario, way: &Way, at: Instant) -> f64 {
+fn round_trip(scenario: &Scenario, links: &BTreeMap<(usize, usize), &Link>, way: &Way, at: Instant) -> f64 {
     let of_link = |&link: &usize| {
         let there = &scenario.links[link];
-        let back = scenario.links.iter().find(|back| (back.from, back.to) == (there.to, there.from)).unwrap_or(there);
+        let back = links.get(&(there.to, there.from)).copied().unwrap_or(there);
         (there.delay_at(at) + back.delay_at(at)).as_secs_f64()
     };
     way.links.iter().map(of_link).sum()

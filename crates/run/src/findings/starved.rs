@@ -1,7 +1,7 @@
 //! Who always has something to send, and for a second or more gets less than a tenth of an equal share of its narrowest link.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity, count, percent, rate, time};
+use super::{Finding, Severity, by_cause, count, likewise, percent, rate, time};
 use headway_media::SourceOptions;
 use headway_record::EventKind;
 use headway_scenario::{Flow, Scenario};
@@ -28,23 +28,33 @@ struct Stretch {
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut links = Links::new(scenario, ways);
+    let happened = happened(evidence);
+    let of_flow = |flow: &Flow| happened.get(flow.name.as_str());
+    let mut starving = Vec::new();
     for (flow, way) in scenario.flows.iter().zip(ways) {
         if !matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none()) {
             continue;
         }
-        let mut stretches = stretches(evidence, scenario, ways, flow, way);
+        let mut stretches = stretches(evidence, &mut links, flow, way);
         // How it begins is slow start, unless something happened to it.
         stretches.retain(|stretch| {
             let begins = stretch.from <= way.start.as_secs_f64() + LONG_S;
-            !begins || !why(evidence, flow, stretch).is_empty()
+            !begins || of_flow(flow).is_some_and(|happened| !happened.why(evidence, stretch).is_empty())
         });
         let all: f64 = stretches.iter().map(|stretch| stretch.to - stretch.from).sum();
-        let more = stretches.len().saturating_sub(TIMES) as u64;
         stretches.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
-        stretches.truncate(TIMES);
+        if let Some(longest) = stretches.first() {
+            starving.push((longest.link, all, (flow, stretches, all)));
+        }
+    }
+    let mut found = Vec::new();
+    for ((flow, mut stretches, all), others) in by_cause(starving) {
+        let more = stretches.len().saturating_sub(TIMES) as u64;
+        stretches.truncate(if others > 0 { 1 } else { TIMES });
         for (place, stretch) in stretches.iter().enumerate() {
-            let why = [why(evidence, flow, stretch), beside(evidence, scenario, ways, flow, stretch)].concat();
+            let why = of_flow(flow).map_or_else(Vec::new, |happened| happened.why(evidence, stretch));
+            let why = [why, links.beside(evidence, flow, stretch)].concat();
             let again = if place == 0 && more > 0 {
                 format!(" (and {} more, {} in all)", count(more, "time"), time(all))
             } else {
@@ -56,12 +66,13 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                 severity: Severity::Problem,
                 subject: flow.name.clone(),
                 text: format!(
-                    "{} below a tenth of its fair share ({} at {}) for {}{again}{}",
+                    "{} below a tenth of its fair share ({} at {}) for {}{again}{}{}",
                     flow.name,
                     rate(stretch.share),
                     scenario.links[stretch.link].name,
                     time(stretch.to - stretch.from),
                     if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) },
+                    likewise(others, "more flow"),
                 ),
             });
         }
@@ -73,17 +84,71 @@ fn is_active(flow: &Flow, way: &Way, at: Instant) -> bool {
     way.start < at && flow.stop.is_none_or(|stop| at <= stop)
 }
 
-/// The least of what each link of the way has for each flow that is active there, and that link.
-fn fair_share(scenario: &Scenario, ways: &[Way], way: &Way, since: Instant, at: Instant) -> Option<(f64, usize)> {
-    let of_link = |&link: &usize| {
-        let crosses = |(flow, way): &(&Flow, &Way)| is_active(flow, way, at) && way.links.contains(&link);
-        let flows = scenario.flows.iter().zip(ways).filter(crosses).count().max(1);
-        (scenario.links[link].lasting_rate(since, at) / flows as f64, link)
-    };
-    way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
+/// The flows of each link.
+struct Links<'a> {
+    scenario: &'a Scenario,
+    flows: Vec<Vec<&'a Flow>>,
+    /// When flows of the link start and stop, in ascending order.
+    starts: Vec<Vec<Instant>>,
+    stops: Vec<Vec<Instant>>,
+    /// Mean rates of links whose rate changes, in bit/s.
+    rates: BTreeMap<(usize, Instant, Instant), f64>,
 }
 
-fn stretches(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &Flow, way: &Way) -> Vec<Stretch> {
+impl<'a> Links<'a> {
+    fn new(scenario: &'a Scenario, ways: &[Way]) -> Self {
+        let of_none = || vec![Vec::new(); scenario.links.len()];
+        let (mut flows, mut starts, mut stops) = (vec![Vec::new(); scenario.links.len()], of_none(), of_none());
+        for (flow, way) in scenario.flows.iter().zip(ways) {
+            for &link in &way.links {
+                flows[link].push(flow);
+                // A flow that stops before it starts is never active.
+                if flow.stop.is_none_or(|stop| way.start < stop) {
+                    starts[link].push(way.start);
+                    stops[link].extend(flow.stop);
+                }
+            }
+        }
+        starts.iter_mut().chain(&mut stops).for_each(|times| times.sort_unstable());
+        Self { scenario, flows, starts, stops, rates: BTreeMap::new() }
+    }
+
+    /// The least of what each link of the way has for each flow that is active there, and that link.
+    fn fair_share(&mut self, way: &Way, since: Instant, at: Instant) -> Option<(f64, usize)> {
+        let of_link = |&link: &usize| {
+            let before = |times: &[Instant]| times.partition_point(|time| *time < at);
+            let active = before(&self.starts[link]) - before(&self.stops[link]);
+            (self.rate(link, since, at) / active.max(1) as f64, link)
+        };
+        way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    fn rate(&mut self, link: usize, from: Instant, to: Instant) -> f64 {
+        let of = &self.scenario.links[link];
+        if of.capacity.is_none() && of.changes.is_none() && of.shaper.is_none() {
+            return of.lasting_rate(from, to);
+        }
+        *self.rates.entry((link, from, to)).or_insert_with(|| of.lasting_rate(from, to))
+    }
+
+    /// The flow that used most of the link during the stretch.
+    fn beside(&mut self, evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
+        let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
+        let capacity = self.rate(stretch.link, from, to);
+        let others = self.flows[stretch.link].iter().filter(|other| other.name != flow.name);
+        let took = others.filter_map(|other| {
+            let samples = evidence.throughput(&other.name);
+            let until = |end: f64| samples.partition_point(|(at, _)| at.as_secs_f64() <= end);
+            let within = samples.get(until(stretch.from)..until(stretch.to)).filter(|within| !within.is_empty())?;
+            let sum: f64 = within.iter().map(|(_, value)| *value).sum();
+            Some((sum / within.len() as f64 / capacity, &other.name))
+        });
+        let most = took.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(part, _)| *part >= MOST);
+        most.map(|(part, name)| format!("meanwhile {name} took {} of the link", percent(part))).into_iter().collect()
+    }
+}
+
+fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &Way) -> Vec<Stretch> {
     let mut all: Vec<Stretch> = Vec::new();
     let mut since: Option<Stretch> = None;
     let mut before = evidence.summary.interval.from.max(way.start.as_secs_f64());
@@ -94,7 +159,7 @@ fn stretches(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &
             continue;
         }
         let since_then = Instant::ZERO + Duration::from_secs_f64(before);
-        let share = fair_share(scenario, ways, way, since_then, at).filter(|_| is_active(flow, way, at));
+        let share = links.fair_share(way, since_then, at).filter(|_| is_active(flow, way, at));
         match share {
             Some((share, link)) if throughput < LITTLE * share => {
                 let open = since.get_or_insert(Stretch { from: before, to: now, share, link });
@@ -108,44 +173,48 @@ fn stretches(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &
     all
 }
 
-/// What happened to the flow in that time or shortly before.
-fn why(evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
-    let reach = stretch.from - BEFORE_S..=stretch.to;
-    let own = |event: &headway_record::EventRow<'_>| {
-        event.flow == Some(flow.name.as_str()) && reach.contains(&event.at.as_secs_f64())
-    };
-    let timeouts = evidence.events(EventKind::Timeout).filter(own).count() as u64;
-    let mut drops: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for event in evidence.events(EventKind::Drop).filter(own) {
-        *drops.entry((event.entity, event.cause.unwrap_or_default())).or_default() += 1;
-    }
-    let least = if evidence.has_all(EventKind::Drop) { "" } else { "at least " };
-    let most = drops.into_iter().max_by_key(|(_, packets)| *packets).map(|((place, cause), packets)| {
-        format!("{least}{} at {place}", count(packets, super::drops::adjective(cause)))
-    });
-    match (timeouts, most) {
-        (0, None) => Vec::new(),
-        (0, Some(drops)) => vec![drops],
-        (_, None) => vec![count(timeouts, "timeout")],
-        (_, Some(drops)) => vec![format!("{} after {drops}", count(timeouts, "timeout"))],
-    }
+/// What happened to a flow.
+#[derive(Default)]
+struct Happened<'e> {
+    timeouts_s: Vec<f64>,
+    /// When, where and why its packets were dropped.
+    drops: Vec<(f64, &'e str, &'e str)>,
 }
 
-/// Who took the link meanwhile.
-fn beside(evidence: &Evidence<'_>, scenario: &Scenario, ways: &[Way], flow: &Flow, stretch: &Stretch) -> Vec<String> {
-    let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
-    let capacity = scenario.links[stretch.link].lasting_rate(from, to);
-    let others = scenario.flows.iter().zip(ways);
-    let others = others.filter(|(other, way)| other.name != flow.name && way.links.contains(&stretch.link));
-    let took = others.filter_map(|(other, _)| {
-        let within = |(at, _): &&(Instant, f64)| {
-            let at = at.as_secs_f64();
-            stretch.from < at && at <= stretch.to
-        };
-        let samples: Vec<f64> =
-            evidence.throughput(&other.name).iter().filter(within).map(|(_, value)| *value).collect();
-        (!samples.is_empty()).then(|| (samples.iter().sum::<f64>() / samples.len() as f64 / capacity, &other.name))
-    });
-    let most = took.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(part, _)| *part >= MOST);
-    most.map(|(part, name)| format!("meanwhile {name} took {} of the link", percent(part))).into_iter().collect()
+fn happened<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Happened<'e>> {
+    let mut all: BTreeMap<&str, Happened<'_>> = BTreeMap::new();
+    for event in evidence.events(EventKind::Timeout) {
+        if let Some(flow) = event.flow {
+            all.entry(flow).or_default().timeouts_s.push(event.at.as_secs_f64());
+        }
+    }
+    for event in evidence.events(EventKind::Drop) {
+        if let Some(flow) = event.flow {
+            let drop = (event.at.as_secs_f64(), event.entity, event.cause.unwrap_or_default());
+            all.entry(flow).or_default().drops.push(drop);
+        }
+    }
+    all
+}
+
+impl Happened<'_> {
+    /// What happened to the flow in that time or shortly before.
+    fn why(&self, evidence: &Evidence<'_>, stretch: &Stretch) -> Vec<String> {
+        let reach = stretch.from - BEFORE_S..=stretch.to;
+        let timeouts = self.timeouts_s.iter().filter(|at| reach.contains(*at)).count() as u64;
+        let mut drops: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for &(_, place, cause) in self.drops.iter().filter(|(at, ..)| reach.contains(at)) {
+            *drops.entry((place, cause)).or_default() += 1;
+        }
+        let least = if evidence.has_all(EventKind::Drop) { "" } else { "at least " };
+        let most = drops.into_iter().max_by_key(|(_, packets)| *packets).map(|((place, cause), packets)| {
+            format!("{least}{} at {place}", count(packets, super::drops::adjective(cause)))
+        });
+        match (timeouts, most) {
+            (0, None) => Vec::new(),
+            (0, Some(drops)) => vec![drops],
+            (_, None) => vec![count(timeouts, "timeout")],
+            (_, Some(drops)) => vec![format!("{} after {drops}", count(timeouts, "timeout"))],
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Senders that have stopped forever.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity};
+use super::{Finding, Severity, one_per_cause};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let measured = evidence.summary.interval;
@@ -13,5 +13,5 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         subject: flow.name.clone(),
         text: format!("{} stopped forever: it had data to send, but neither an open window nor a timer", flow.name),
     };
-    stuck.map(of).collect()
+    one_per_cause(stuck.map(|flow| ((), 0.0, of(flow))).collect(), "more flow")
 }

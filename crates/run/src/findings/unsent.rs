@@ -1,7 +1,7 @@
 //! What a send queue threw away before it was sent, and how late it would have been.
 
 use super::evidence::{Events, Evidence};
-use super::{Finding, Severity, count, percent, time};
+use super::{Finding, Severity, count, one_per_cause, percent, time};
 use headway_record::{EventKind, SendQueueSummary};
 use headway_units::MediaKind;
 
@@ -16,7 +16,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         };
         flow.send_queue.iter().filter_map(of_kind).collect::<Vec<_>>()
     };
-    evidence.summary.flows.iter().flat_map(of_flow).collect()
+    one_per_cause(evidence.summary.flows.iter().flat_map(of_flow).collect(), "more flow")
 }
 
 fn of(
@@ -25,7 +25,7 @@ fn of(
     kind: MediaKind,
     queue: &SendQueueSummary,
     events: Option<&Events<'_>>,
-) -> Option<Finding> {
+) -> Option<((MediaKind, Severity), f64, Finding)> {
     let unsent = queue.unsent_packets();
     if unsent == 0 {
         return None;
@@ -45,10 +45,11 @@ fn of(
         let worst = worst.map_or_else(String::new, |worst| format!(", at most {}", time(worst.as_secs_f64())));
         format!("; those that were late by then were so by {} on average{worst}", time(mean))
     });
-    Some(Finding {
+    let severity = if part >= MANY { Severity::Problem } else { Severity::Note };
+    let finding = Finding {
         time_from_s: from,
         time_to_s: to,
-        severity: if part >= MANY { Severity::Problem } else { Severity::Note },
+        severity,
         subject: flow.to_owned(),
         text: format!(
             "{flow} threw away {} of {kind} ({}) before they were sent: {}{late}",
@@ -56,5 +57,6 @@ fn of(
             percent(part),
             causes.join(", "),
         ),
-    })
+    };
+    Some(((kind, severity), part, finding))
 }
