@@ -711,3 +711,14 @@ fn a_restart_sends_one_window_before_it_knows_the_round_trip() {
     let until = now + Duration::from_millis(50);
     assert_eq!(sent_until(&mut sender, &mut now, &mut number, until), 1);
 }
+
+/// A receiver of another dialect counts the losses of the silence. The sender obeys its p, 0.3, as RFC 5348 section 4.3 says.
+#[test]
+fn a_receiver_of_another_dialect_decides_p() {
+    let (mut sender, now, number) = after_a_silence();
+    assert_eq!(sender.allowed.x(), 40_000.0);
+    let next = now + Duration::from_millis(100);
+    sender.on_feedback(next, &Feedback { acknowledged: number - 1, ..feedback(report(40_000.0, 0.3), 0.1) });
+    let expected = sender.equation.rate(1000.0, 0.1, 0.4, 0.3);
+    assert!((sender.allowed.x() - expected).abs() < 1e-6, "{} instead of {expected}", sender.allowed.x());
+}
