@@ -319,6 +319,7 @@ impl Writer<'_, '_> {
             "partial_window_deflation",
             "proportional_rate_reduction",
             "rack",
+            "rack_window",
             "keep_sack_after_timeout",
             "grow_when_limited",
             "ecn",
@@ -327,7 +328,9 @@ impl Writer<'_, '_> {
             "fast_convergence",
             "reno_friendly",
             "reno_friendly_alpha_rises",
+            "grow_without_plateau",
             "hystart",
+            "push",
         ] {
             if self.u.ratio(1, 4)? {
                 let value = self.one(BOOLEANS)?;

@@ -18,7 +18,8 @@
 //!
 //! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it, and so has a controller
 //! that allows a tenth of what it allowed, though packets that are small enough still fit into that. In 60 round trips a nofeedback timer (RFC 5348
-//! section 4.4) has halved a rate fifteen times. And who sends less than one packet in each period harms nobody: it is
+//! section 4.4) has halved a rate fifteen times. Dialect headway-1 probes a silent path for a minute, which is no harm, however slow the
+//! media are. And who sends less than one packet in each period harms nobody: it is
 //! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) that ends a connection whose peer is gone.
 //!
 //! A sender without control fills queues, and so makes its own round trips long, and the time that it is given. It does not get it: when more packets are on
@@ -46,6 +47,8 @@ const ORDER_OF_MAGNITUDE: f64 = 10.0;
 const SILENCE: Duration = Duration::from_secs(15);
 /// And in round trips.
 const SILENCE_TRIPS: u64 = 60;
+/// The most probes of a silent path, in packets a second: one each 200 ms (RFC 8085 section 3.1.3), and the first.
+const PROBES: f64 = 6.0;
 /// Packets on the way, at most: the bound of our Sequence Windows.
 const MOST_ON_THE_WAY: u64 = 1 << 20;
 
@@ -245,11 +248,14 @@ impl Breaker {
         Some(if self.heard { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
     }
 
-    /// Whether the sender sends a tenth, or its controller allows a tenth: in bytes, which small packets are few of.
+    /// Returns whether the sender only probes the path or sends a tenth, or its controller allows a tenth: in bytes, which small packets
+    /// are few of.
     fn has_answered(&self, rate: f64, allowed: Option<Rate>) -> bool {
         let tenth = |now: f64, before: f64| now * ORDER_OF_MAGNITUDE < before;
         let bits = |rate: Rate| rate.bits_per_second() as f64;
-        tenth(rate, self.peak) || allowed.zip(self.allowed).is_some_and(|(now, before)| tenth(bits(now), bits(before)))
+        rate <= PROBES
+            || tenth(rate, self.peak)
+            || allowed.zip(self.allowed).is_some_and(|(now, before)| tenth(bits(now), bits(before)))
     }
 
     fn congestion(&mut self, newest: Period) -> Option<Tripped> {

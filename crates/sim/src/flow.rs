@@ -7,7 +7,7 @@ use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
-use crate::packet::{Body, Datagram, Packet};
+use crate::packet::{Body, Datagram, Packet, Sending};
 use crate::send_queue::SendQueue;
 use crate::timer::{Owner, Timer};
 use crate::transport::{Taken, Transport};
@@ -277,7 +277,7 @@ impl Flow {
             room -= 1;
             if O::TELLS
                 && let Body::Tcp(tcp) = &envelope.body
-                && tcp.retransmission
+                && tcp.sending == Sending::Again
             {
                 let resent = tcp.seq as i64;
                 self.tell_setbacks(now.at, Some(resent), network);

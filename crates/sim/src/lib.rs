@@ -36,7 +36,8 @@ pub use network::accounts::Conservation;
 pub use ns2_trace::Ns2Trace;
 pub use observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
 pub use packet::{
-    Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, TcpPacket, TfrcNumbers,
+    Body, Data, Datagram, DccpPacket, Numbered, Packet, RawPacket, ReportBody, ReportNumbers, Sending, TcpPacket,
+    TfrcNumbers,
 };
 pub use packet_trace::PacketTrace;
 pub use pcapng::PcapngTrace;

@@ -240,6 +240,17 @@ pub(crate) enum RawEnd {
     Nobody,
 }
 
+/// Whether a segment is sent for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// It is, without PSH.
+    First,
+    /// It is, with PSH ([`Segment::push`]).
+    Pushed,
+    /// It was sent before ([`Segment::retransmission`]).
+    Again,
+}
+
 /// A TCP packet: of a [`Segment`] what its [`Packet`] does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
@@ -255,8 +266,8 @@ pub struct TcpPacket {
     pub ece: bool,
     /// [`Segment::cwr`].
     pub cwr: bool,
-    /// [`Segment::retransmission`].
-    pub retransmission: bool,
+    /// Whether it is sent for the first time.
+    pub sending: Sending,
     /// Which of the flow's sessions it is of, from 1; 0 where the flow is one connection.
     pub session: u32,
 }
@@ -264,8 +275,13 @@ pub struct TcpPacket {
 impl TcpPacket {
     #[inline]
     pub(crate) fn new(session: u32, segment: &Segment) -> Self {
-        let Segment { seq, echo, sack, is_ack, ece, cwr, retransmission, .. } = *segment;
-        Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session }
+        let Segment { seq, echo, sack, is_ack, ece, cwr, push, retransmission, .. } = *segment;
+        let sending = match (retransmission, push) {
+            (true, _) => Sending::Again,
+            (false, true) => Sending::Pushed,
+            (false, false) => Sending::First,
+        };
+        Self { seq, echo, sack, is_ack, ece, cwr, sending, session }
     }
 
     /// The whole segment, in true time: this is what `packet` carries.
@@ -278,8 +294,9 @@ impl TcpPacket {
     /// The same, when its sender's clock showed `sent`.
     #[inline]
     pub(crate) fn stamped(&self, packet: &Packet, sent: Instant) -> Segment {
-        let Self { seq, echo, sack, is_ack, ece, cwr, retransmission, session: _ } = *self;
-        Segment { seq, sent, echo, sack, size: packet.size, ecn: packet.ecn, is_ack, ece, cwr, retransmission }
+        let Self { seq, echo, sack, is_ack, ece, cwr, sending, session: _ } = *self;
+        let (push, retransmission) = (sending == Sending::Pushed, sending == Sending::Again);
+        Segment { seq, sent, echo, sack, size: packet.size, ecn: packet.ecn, is_ack, ece, cwr, push, retransmission }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::addresses::{IP_HEADER, address, ports, session_ports};
 use crate::observe::{LinkEvent, Observer};
-use crate::packet::{Body, Packet, TcpPacket};
+use crate::packet::{Body, Packet, Sending, TcpPacket};
 use crate::transport::bytes_a_number;
 use headway_dccp::{Addresses, Network};
 use headway_record::{IpAddresses, IpHeader, PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
@@ -23,6 +23,7 @@ const UDP: u8 = 17;
 const DCCP: u8 = 33;
 /// TCP's flags (RFC 9293 section 3.1).
 const SYN: u8 = 0x02;
+const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
@@ -138,7 +139,10 @@ fn tcp_header(tcp: &TcpPacket, segment: u32, ports: [u16; 2], out: &mut Vec<u8>)
     let (seq, ack) = if tcp.is_ack { (1, number(tcp.seq)) } else { (number(tcp.seq), 1) };
     let is_syn = !tcp.is_ack && tcp.seq == 0 || tcp.is_ack && tcp.seq <= 1;
     let mut flags = 0;
-    for (set, flag) in [(is_syn, SYN), (tcp.is_ack || tcp.seq > 0, ACK), (tcp.ece, ECE), (tcp.cwr, CWR)] {
+    let is_pushed = tcp.sending == Sending::Pushed;
+    for (set, flag) in
+        [(is_syn, SYN), (is_pushed, PSH), (tcp.is_ack || tcp.seq > 0, ACK), (tcp.ece, ECE), (tcp.cwr, CWR)]
+    {
         flags |= if set { flag } else { 0 };
     }
     let blocks = tcp.sack.len();

@@ -13,14 +13,15 @@ use headway_record::{SeriesTable, metric};
 /// Packets from loss to loss.
 const EVERY: f64 = 8000.0;
 
-/// The highest windows of the last 10 s, each with the lowest one after it.
+/// The highest windows of the last 10 s, each with the lowest one after it. Without `push`: a segment that waits in a recovery lets the
+/// proportional rate reduction show a window below ssthresh for a moment.
 fn saw(dialect: &str) -> Vec<(f64, f64)> {
     let text = format!(
         "duration = \"20s\"\nrecord = {{ series = \"1ms\" }}\n\
          [[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Gbps\"\ndelay = \"1ms\"\nqueue = {{ kind = \"droptail\", limit = \"1000packets\" }}\n\
          loss = {{ kind = \"periodic\", every = {EVERY} }}\n\
          [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
-         transport = {{ kind = \"tcp-cubic\", dialect = \"{dialect}\", hystart = false }}\nsource = {{ kind = \"ftp\" }}\n"
+         transport = {{ kind = \"tcp-cubic\", dialect = \"{dialect}\", hystart = false, push = false }}\nsource = {{ kind = \"ftp\" }}\n"
     );
     let mut record = run(&scenario(&text), ());
     let mut bytes = Vec::new();

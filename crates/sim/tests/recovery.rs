@@ -213,11 +213,16 @@ fn outage(seconds: f64, phase: usize) -> Outage {
     Outage { from, until: from + seconds, stalls: phase % 2 == 1, share: 1.0, rate_after: 1.0, again: None }
 }
 
+/// Options that differ from the dialect.
+fn off() -> &'static str {
+    std::env::var("RECOVERY_OFF").unwrap_or_default().leak()
+}
+
 /// Each transport with each source, and with queues, paths and phases in turn; or all of them.
 fn cases(paths: &[Path]) -> Vec<Case> {
     let all = std::env::var("RECOVERY").is_ok_and(|which| which == "all");
     let only = std::env::var("RECOVERY_ONLY").unwrap_or_default();
-    let off: &'static str = std::env::var("RECOVERY_OFF").unwrap_or_default().leak();
+    let off = off();
     let mut cases = Vec::new();
     for (t, &transport) in TRANSPORTS.iter().enumerate() {
         for (s, &source) in SOURCES.iter().enumerate() {
@@ -367,13 +372,13 @@ fn an_outage_of_three_seconds() {
 /// starts on that path, but for an initial window.
 #[test]
 fn no_more_overshoot_than_a_fresh_start() {
-    let cbr = SOURCES[5];
+    let (cbr, off) = (SOURCES[5], off());
     let mut worse = Vec::new();
     for transport in TRANSPORTS {
         for (path, rate_after) in [((10, 15, 40), 0.1), ((3, 40, 25), 0.1), ((1, 15, 25), 10.0)] {
             let case = Case {
                 dialect: "headway-1",
-                off: "",
+                off,
                 path,
                 discipline: "droptail",
                 loss: 0.0,

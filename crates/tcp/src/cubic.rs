@@ -7,6 +7,7 @@
 //! cwnd       = W_est where W_cubic(t) < W_est
 //! loss:       W_max = cwnd, or cwnd (1 + beta) / 2 if it was below the last W_max; ssthresh = base beta
 //! timeout:    as a loss, and the next epoch starts at its plateau: K = 0, W_max = cwnd
+//! grow_without_plateau: cwnd += 1 / 20 at least, until the first loss and after a timeout
 //! ```
 //! t is the time since the epoch began, without the times when the application was the limit (section 4.2).
 
@@ -15,6 +16,9 @@ use crate::hystart::HyStart;
 use crate::options::Rules;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
+
+/// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: without a plateau the window opens after this many segments at the latest.
+const PROBING_SEGMENTS: f64 = 20.0;
 
 /// CUBIC.
 #[derive(Clone, Debug)]
@@ -26,7 +30,10 @@ pub(crate) struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     alpha_rises: bool,
+    grow_without_plateau: bool,
     hystart: Option<HyStart>,
+    /// No loss has set W_max since the start or the last timeout (`last_max_cwnd` 0 in Linux).
+    no_plateau: bool,
     /// Segments; 0 where no loss has set it.
     w_max: f64,
     k: f64,
@@ -56,7 +63,9 @@ impl Growth for Cubic {
             fast_convergence: rules.fast_convergence,
             reno_friendly: rules.reno_friendly,
             alpha_rises: rules.reno_friendly_alpha_rises,
+            grow_without_plateau: rules.grow_without_plateau,
             hystart: rules.hystart.then(HyStart::new),
+            no_plateau: true,
             w_max: 0.0,
             k: 0.0,
             w_est: 0.0,
@@ -99,6 +108,7 @@ impl Growth for Cubic {
         // Section 4.7: a flow whose plateau sinks makes room for a new one.
         let sinking = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if sinking { self.step.whole_if_counted(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
+        self.no_plateau = false;
         self.cwnd_prior = cwnd;
         base * self.beta
     }
@@ -106,6 +116,7 @@ impl Growth for Cubic {
     fn timed_out(&mut self) {
         // Section 4.8: the next epoch begins at the window it finds.
         self.w_max = 0.0;
+        self.no_plateau = true;
         self.epoch = None;
         self.step.reset(true);
         if let Some(hystart) = &mut self.hystart {
@@ -149,18 +160,24 @@ impl Cubic {
         let cwnd = window.cwnd;
         let epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now, cwnd));
         let t = acked.now.since(epoch).as_secs_f64();
+        let probing = self.grow_without_plateau && self.no_plateau;
         if self.reno_friendly {
             let alpha = if self.alpha_rises && self.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
             self.w_est += alpha * acked.segments as f64 / cwnd;
             if self.w_cubic(t) < self.w_est {
-                window.cwnd = cwnd.max(self.step.whole_if_counted(self.w_est));
-                return;
+                let friendly = self.step.whole_if_counted(self.w_est);
+                window.cwnd = cwnd.max(friendly);
+                if friendly > cwnd || !probing {
+                    return;
+                }
             }
         }
         let ahead = self.w_cubic(t + acked.srtt.as_secs_f64());
         let target = self.step.towards(ahead, self.w_max).clamp(cwnd, 1.5 * cwnd);
-        if target > cwnd {
-            self.step.avoid(window, segments, cwnd / (target - cwnd));
+        let most = if probing { PROBING_SEGMENTS } else { f64::INFINITY };
+        let per_segment = if target > cwnd { cwnd / (target - cwnd) } else { f64::INFINITY }.min(most);
+        if per_segment.is_finite() {
+            self.step.avoid(window, segments, per_segment);
         }
     }
 }
@@ -191,6 +208,31 @@ mod tests {
         for (t, window) in [(0.0, 70.0), (2.0, 95.640), (cubic.k, 100.0), (6.0, 102.267)] {
             assert!((cubic.w_cubic(t) - window).abs() < 5e-4, "W({t}) = {}", cubic.w_cubic(t));
         }
+    }
+
+    /// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: `cnt` is 20 at most while `last_max_cwnd` is 0. A capture at 8 Mb/s and 150 ms went from 131
+    /// to 168 segments in 1.2 s so; without the rule it takes 4 s.
+    #[test]
+    fn without_a_plateau_the_window_opens_by_a_twentieth_a_round_trip() {
+        let rtt = Duration::from_millis(150);
+        let grown = |cubic: &mut Cubic, from: f64| {
+            let mut window = Window { cwnd: from, ssthresh: from };
+            for ack in 0..100 {
+                cubic.grow(&mut window, acked(Instant::from_secs(1) + rtt * ack / 100, 1, rtt));
+            }
+            window.cwnd - from
+        };
+        let linux = |rules: &mut Rules| {
+            (rules.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
+        };
+        assert_eq!(grown(&mut cubic(|_| {}), 100.0).floor(), 0.0);
+        let mut cubic = cubic(linux);
+        assert_eq!(grown(&mut cubic, 100.0), 5.0);
+        cubic.decrease(Cut::DupAcks, 105.0, 105.0);
+        assert_eq!(grown(&mut cubic, 105.0), 0.0);
+        cubic.decrease(Cut::Timeout, 105.0, 105.0);
+        cubic.timed_out();
+        assert_eq!(grown(&mut cubic, 100.0), 5.0);
     }
 
     /// In a long round trip the window follows the curve: at t it is near W_cubic(t), one round trip ahead of its past.

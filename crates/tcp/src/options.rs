@@ -95,6 +95,9 @@ pub struct Rules {
     /// Once in recovery, packets are trusted to arrive in the order in which they were sent: one received makes all sent
     /// before it lost, retransmissions too (RACK of RFC 8985 on a path without reordering).
     pub rack: bool,
+    /// A recovery begins before three duplicates if a segment has arrived that was sent a quarter of the least round trip after the missing
+    /// one (RACK's reordering window, RFC 8985 section 6.2). With `pipe = "scoreboard"`.
+    pub rack_window: bool,
     /// SACK's knowledge outlives a timeout (RFC 6675 section 5.1 leaves it open, RFC 2018 forbids it).
     pub keep_sack_after_timeout: bool,
 
@@ -142,6 +145,8 @@ pub struct Rules {
     pub quick_acks: u32,
     /// The same after a segment out of order.
     pub quick_acks_after_gap: u32,
+    /// The last of the segments that a sender releases together carries PSH, which a sink answers at once (Linux).
+    pub push: bool,
     /// The last segment of a session, which has the FIN, is answered at once, as stacks do.
     pub answer_fin: bool,
     /// A repeated last segment may be acknowledged late like a new one (ns-2's DelAck sink does).
@@ -157,6 +162,8 @@ pub struct Rules {
     pub reno_friendly: bool,
     /// In it, the increase is that of Reno once the window of before the loss is reached (RFC 9438 section 4.3).
     pub reno_friendly_alpha_rises: bool,
+    /// Until a loss has set W_max, and again after a timeout, CUBIC opens by 5 % a round trip at least (Linux).
+    pub grow_without_plateau: bool,
     /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
     pub hystart: bool,
 

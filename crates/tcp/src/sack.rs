@@ -7,7 +7,7 @@
 //! exit:     everything sent before the entry is acknowledged
 //! ```
 //! With `rack` (RFC 8985), in recovery: (0) first of all, retransmissions that were lost again; (1) holds for all below
-//! the highest received.
+//! the highest received. With `rack_window`, RACK may begin the recovery.
 //! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead, with `pipe = "fack"` that of its Agent/TCP/Linux.
 
 use crate::fack::Fack;
@@ -121,6 +121,12 @@ impl Recovery for Sack {
             Self::Fack(fack) => fack.next(state),
         }
     }
+    fn room<G: Growth>(&self, state: &State<G>) -> u64 {
+        match self {
+            Self::Scoreboard(board) => state.room(board.gone(state)),
+            Self::Counted(_) | Self::Fack(_) => state.room(0),
+        }
+    }
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
         match self {
             Self::Counted(counted) => counted.sent(state, seq),
@@ -159,7 +165,9 @@ impl Board {
     /// Step 4: three duplicates, or the first missing segment is lost; after a timeout only beyond what it resent.
     fn consider_entry<G: Growth>(&mut self, state: &mut State<G>, delivered: u64) {
         let threshold = state.rules.dupack_threshold;
-        let lost = state.dupacks >= threshold || self.board.lost_below(threshold) > state.una;
+        let lost = state.dupacks >= threshold
+            || self.board.lost_below(threshold) > state.una
+            || state.rules.rack_window && state.times.is_lost(state.una, self.board.highest() - 1);
         if !lost || (state.una < state.recover && state.una != 1) {
             return;
         }
@@ -254,10 +262,15 @@ impl Board {
         }
     }
 
+    /// Segments above the first missing one that have left the network, for which Limited Transmit sends others.
+    fn gone<G: Growth>(&self, state: &State<G>) -> u64 {
+        if state.rules.limited_transmit { self.board.received_below(state.nxt) } else { 0 }
+    }
+
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         let limit = state.una + state.limit;
         if !self.recovering {
-            let gone = if state.rules.limited_transmit { self.board.received_below(state.nxt) } else { 0 };
+            let gone = self.gone(state);
             let seq = self.board.skip_received(state.nxt);
             return (state.nxt - state.una - gone < state.usable() && seq < limit && seq < state.end).then_some(seq);
         }

@@ -26,6 +26,8 @@ pub struct Segment {
     pub ece: bool,
     /// Congestion Window Reduced (RFC 3168 section 6.1).
     pub cwr: bool,
+    /// PSH: the sink is to answer at once. Only data that is sent for the first time carries it.
+    pub push: bool,
     /// Whether this number was sent before.
     pub retransmission: bool,
 }
@@ -92,6 +94,7 @@ pub(crate) fn ack(seq: u64, blocks: &[(u64, u64)]) -> Segment {
         is_ack: true,
         ece: false,
         cwr: false,
+        push: false,
         retransmission: false,
     }
 }

@@ -71,6 +71,10 @@ pub(crate) trait Recovery {
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         state.next_in_window()
     }
+    /// Returns how many more segments the window admits outside recovery.
+    fn room<G: Growth>(&self, state: &State<G>) -> u64 {
+        state.room(0)
+    }
     /// `seq`, the answer of [`Recovery::next`], is being sent.
     fn sent<G: Growth>(&mut self, state: &mut State<G>, _seq: u64) {
         state.nxt += 1;
@@ -164,8 +168,20 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         if !state.is_released() {
             return None;
         }
+        let first = state.keeps_times && state.rules.push && seq > 0 && seq >= state.max;
+        if first {
+            state.deferred = state.defers(seq, self.recovery.room(state));
+            if state.deferred {
+                return None;
+            }
+        }
         state.burst -= 1;
         self.recovery.sent(state, seq);
-        Some(self.recovery.output(state, seq))
+        let mut segment = self.recovery.output(state, seq);
+        if first {
+            let more = state.burst > 0 && self.recovery.next(state) == Some(seq + 1);
+            segment.push = state.ends_unit(seq, more);
+        }
+        Some(segment)
     }
 }

@@ -2,7 +2,7 @@
 //! RFC 3168 section 6.1.3; ns-2.35 tcp/tcp-sink.cc).
 //!
 //! With delayed acknowledgements a segment in order waits for the next, or for the timer. Answered at once are: the
-//! second segment, a segment out of order, one that fills a gap, the SYN. So is one that was marked where the one before was not, or the other way
+//! second segment, a segment out of order, one that fills a gap, one with PSH, the SYN. So is one that was marked where the one before was not, or the other way
 //! round, if each mark counts (RFC 8257 section 3.2): by itself, behind the answer to what waited.
 
 use crate::TcpOptions;
@@ -151,7 +151,7 @@ impl Sink {
         if !in_order {
             self.quick = self.quick.max(self.rules.quick_acks_after_gap);
         }
-        if in_order && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 {
+        if in_order && self.due == Instant::FAR_FUTURE && seq != 0 && self.quick == 0 && !segment.push {
             (self.due, self.waiting) = (now + delay, marks);
             return;
         }
@@ -204,6 +204,7 @@ impl Sink {
             is_ack: true,
             ece,
             cwr: false,
+            push: false,
             retransmission: false,
         }
     }

@@ -1,8 +1,8 @@
 //! Dialect linux beside a Linux 6.1 kernel, cell by cell. `cargo test --test linux -- --nocapture` prints the table.
 //!
 //! The kernel's Reno recovers with SACK, so its peer here is `tcp-sack`. What is compared follows from rules: goodput, queue,
-//! the number of reductions (the period), the peak, the drops of the first slow start. Not compared are Reno's later drops:
-//! a kernel sends some segments in pairs and then loses two at a peak.
+//! the number of reductions (the period), the peak, the drops of the first slow start, and with one flow and without random loss the
+//! later drops: `PSH` on pairs, what waits and when a recovery starts decide whether a peak loses one segment or two.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -88,15 +88,6 @@ fn mean(all: &[Figures]) -> Figures {
     }
 }
 
-/// Figures that are outside their bounds today. The test fails where one more is, and where one of these no longer is. The drops
-/// are those of a slow start that `HyStart` ends: 1, 0 and 13 here, 5, 10 and 10 there.
-const MISSED: [&str; 4] = [
-    "cubic-10M-20ms-50: drops of the first slow start",
-    "cubic-10M-100ms-100: drops of the first slow start",
-    "reno-cubic-10M: share of CUBIC",
-    "cubic-cubic-10M: drops of the first slow start",
-];
-
 #[test]
 fn beside_the_kernel() {
     let mut missed: Vec<String> = Vec::new();
@@ -139,6 +130,9 @@ fn beside_the_kernel() {
             near(ours.queue, kernel[1], 0.05, 1.0, "queue");
         }
         near(ours.recoveries, kernel[2], loose, 1.0, "recoveries");
+        if !random && !cells[1].contains('+') {
+            near(ours.drops, kernel[3], 0.1, 3.0, "drops");
+        }
         near(ours.cwnd, kernel[4], 0.04 + close, 0.5, "mean cwnd");
         near(ours.peak, kernel[5], 0.02, 1.0, "peak");
         // Two packets: the segments that one acknowledgement releases.
@@ -150,5 +144,5 @@ fn beside_the_kernel() {
             missed.push(format!("{name}: share of CUBIC"));
         }
     }
-    assert_eq!(missed, MISSED);
+    assert!(missed.is_empty(), "{missed:?}");
 }

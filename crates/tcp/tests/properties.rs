@@ -40,6 +40,7 @@ fn segment(is_ack: bool, seq: u64) -> Segment {
         is_ack,
         ece: false,
         cwr: false,
+        push: false,
         retransmission: false,
     }
 }

@@ -30,6 +30,7 @@ fn ack(seq: u64) -> Segment {
         is_ack: true,
         ece: false,
         cwr: false,
+        push: false,
         retransmission: false,
     }
 }

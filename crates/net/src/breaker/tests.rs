@@ -99,6 +99,30 @@ fn more_than_can_be_acknowledged_is_too_much() {
     assert_eq!(fast.run(60, 2_000_000, 0, true), None);
 }
 
+/// A sender of seven packets a second that probes a silent path with five (RFC 8085 section 3.1.3) has answered; one that sends on has not.
+#[test]
+fn probes_are_an_answer() {
+    for (probes, trips) in [(5, false), (7, true)] {
+        let mut line = Line::default();
+        assert_eq!(line.run(60, 7, 0, true), None);
+        assert_eq!(line.run(30, probes, 0, false).is_some(), trips, "{probes}");
+    }
+}
+
+/// An outage of 20 s is one from which dialect headway-1 recovers: the breaker lets it.
+#[test]
+fn an_outage_of_twenty_seconds_is_survived() {
+    let path = |loss: &str| format!("rate = \"1229kbps\"\ndelay = \"40ms\"\n{loss}");
+    for controller in ["tfrc", "tcp-like", "tfrc-sp"] {
+        for rate in [5, 7, 11, 25, 50, 100] {
+            let dark = "loss = { kind = \"bernoulli\", probability = 1.0 }";
+            let links = [(0, ""), (5, dark), (25, "")];
+            let links = links.map(|(at, loss)| (Instant::from_secs(at), emulator(&path(loss), at)));
+            assert_eq!(World::new(controller, links.into()).run(rate, 35), None, "{controller} {rate}");
+        }
+    }
+}
+
 /// Whoever sends a tenth has answered; who waits between packets for longer than a period harms nobody; and each acknowledgement is one.
 #[test]
 fn silence_alone_is_no_reason() {

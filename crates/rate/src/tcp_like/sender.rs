@@ -114,6 +114,7 @@ impl TcpLikeSender {
         }
     }
 
+    /// Counts a congestion event, before which so many packets have arrived.
     fn count_event(&mut self) {
         let packets = std::mem::take(&mut self.undisturbed) as f64;
         self.between_events = Some(self.between_events.map_or(packets, |mean| mean + (packets - mean) * EVENT_SHARE));
@@ -129,8 +130,7 @@ impl TcpLikeSender {
         })
     }
 
-    /// Takes a timeout for an outage if several packets have gone without an answer, on a path that lost few before. Of a window of less
-    /// than that, all have.
+    /// Takes a timeout for an outage if [`UNANSWERED`] packets have gone without an answer, on a healthy path.
     fn begin_silence(&mut self, now: Instant) {
         if self.is_healthy() && self.unanswered >= UNANSWERED {
             self.silence.begin(now, self.lossless);

@@ -4,9 +4,11 @@ mod cuts;
 
 use crate::growth::{Acked, Growth, Window};
 use crate::options::{Restart, Rules};
+use crate::rack::SendTimes;
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::Counters;
+use crate::unit::{self, Unit};
 use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
 use std::sync::Arc;
@@ -80,6 +82,13 @@ pub(crate) struct State<G> {
     ecn_backoff: bool,
     /// An ECN-Echo found a window of one segment: the next segment waits for the retransmission timer.
     pub(crate) waits_for_timer: bool,
+    /// Less than a unit waits for the next acknowledgement, though the window admits it.
+    pub(crate) deferred: bool,
+    /// Whether `times` is kept: with [`Rules::push`] or [`Rules::rack_window`].
+    pub(crate) keeps_times: bool,
+    /// Used with [`Rules::push`].
+    unit: Unit,
+    pub(crate) times: SendTimes,
 }
 
 impl<G: Growth> State<G> {
@@ -119,6 +128,10 @@ impl<G: Growth> State<G> {
             ecn_agreed: false,
             ecn_backoff: false,
             waits_for_timer: false,
+            deferred: false,
+            keeps_times: rules.push || rules.rack_window,
+            unit: Unit::default(),
+            times: SendTimes::new(),
         }
     }
 
@@ -142,6 +155,34 @@ impl<G: Growth> State<G> {
     /// The next number in sequence, if the window and the application allow it.
     pub(crate) fn next_in_window(&self) -> Option<u64> {
         (self.nxt < self.una + self.usable() && self.nxt < self.end).then_some(self.nxt)
+    }
+
+    /// Returns how many more segments the window admits, where `gone` of those in flight have arrived.
+    pub(crate) fn room(&self, gone: u64) -> u64 {
+        (self.una + self.usable() + gone).saturating_sub(self.nxt)
+    }
+
+    /// Returns whether less than a unit waits for the next acknowledgement, where `seq` is next and the window has this room.
+    pub(crate) fn defers(&self, seq: u64, room: u64) -> bool {
+        let payload = self.rules.payload().count();
+        let last = unit::left_of_buffer(seq, payload).min(self.end - seq);
+        let srtt = self.rto.srtt(&self.rules);
+        let in_time = |sent| unit::is_ack_near(self.now, sent, srtt);
+        !self.unit.is_begun()
+            && last > 1
+            && room < last.min(u64::from(unit::largest(&self.window, srtt)))
+            && 3 * room < self.window.cwnd as u64
+            && self.una >= self.recover
+            && self.now.since(self.last_sent) <= unit::SOON
+            && self.times.of(self.una).is_some_and(in_time)
+    }
+
+    /// Returns whether `seq`, which has just been sent for the first time, ends a unit with PSH. `more`: this event also releases the
+    /// segment after it.
+    pub(crate) fn ends_unit(&mut self, seq: u64, more: bool) -> bool {
+        let half = (self.window.cwnd / 2.0).max(1.0) as u32;
+        let largest = unit::largest(&self.window, self.rto.srtt(&self.rules)).min(half);
+        self.unit.ends(seq, self.rules.payload().count(), largest, more, seq + 1 == self.end)
     }
 
     /// Lets this event release up to `max_burst` segments.
@@ -245,6 +286,9 @@ impl<G: Growth> State<G> {
             self.limited_sent = 0;
             self.una = ack.seq;
             self.nxt = self.nxt.max(self.una);
+            if self.keeps_times {
+                self.times.acknowledged(self.una, self.now.since(ack.echo));
+            }
         }
         segments
     }
@@ -346,6 +390,7 @@ impl<G: Growth> State<G> {
     fn fills_window(&self) -> bool {
         let flight = self.flight() as f64;
         self.rules.grow_when_limited
+            || self.deferred
             || flight >= self.window.cwnd.floor()
             || (self.window.in_slow_start() && 2.0 * flight > self.window.cwnd)
     }
@@ -382,6 +427,9 @@ impl<G: Growth> State<G> {
             self.counters.retransmitted += 1;
         } else {
             self.max = seq + 1;
+            if self.keeps_times {
+                self.times.sent(seq, self.now);
+            }
             if self.timed == NO_SEGMENT {
                 (self.timed, self.timed_at) = (seq, self.now);
             }
@@ -402,6 +450,7 @@ impl<G: Growth> State<G> {
             is_ack: false,
             ece: self.rules.ecn && seq == 0,
             cwr,
+            push: false,
             retransmission,
         }
     }
