@@ -160,7 +160,7 @@ fn lost_datagrams_are_sent_again_over_tfrc() {
     let (key, mailbox) = client.connect(at(0), &server);
     let (mut received, mut accepted, mut dropped, mut sent) = (Vec::new(), None, 0, [0_u32; 100]);
     for ms in (0..3000).step_by(10) {
-        if ms >= 500 && ms < 1500 {
+        if (500..1500).contains(&ms) {
             // 400 bytes tell data from the rest.
             client.driver.send(at(ms), key, &Media::new(&[((ms - 500) / 10) as u8; 400]));
         }

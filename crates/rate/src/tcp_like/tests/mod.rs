@@ -584,7 +584,7 @@ fn a_silence_of_a_healthy_path_restarts_the_flow() {
                 talk.send(true);
                 talk.now += Duration::from_millis(10);
                 packet += 1;
-                let newest = u64::try_from(packet).unwrap();
+                let newest = packet;
                 talk.report(
                     newest,
                     if talk.next - FIRST - newest == 1 && newest % (between + 1) == 1 { "-+" } else { "+" },
