@@ -498,7 +498,7 @@ fn mistakes_are_sentences() {
             "file: the certificate or its key cannot be used: there is no certificate in it",
         ),
         (&["recv", ANY, "--out", &nowhere], "cannot write no/such/file"),
-        (&["recv", ANY, "--allow", "AB:CD"], "32 bytes in hex are wanted"),
+        (&["recv", ANY, "--allow", "AB:CD"], "expected 32 bytes in hex"),
         (&["recv", ANY, "--framing", "length"], "--out"),
         (&["send", &taken, "--file", &file], "--any"),
         (&["send", &taken, "--any"], "--file"),
