@@ -28,6 +28,7 @@ pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
         listen: "127.0.0.1:0".parse().unwrap(),
         to: server,
         beside: None,
+        clients: 256,
         bound: Duration::from_millis(1),
     };
     let mut proxy = Proxy::new(options, [("a", &config), ("b", &config)], seed).unwrap();

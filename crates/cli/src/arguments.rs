@@ -377,6 +377,10 @@ pub(crate) struct ProxyOptions {
     /// How late 1 in 100 datagrams may be in a valid run. A millisecond is the step of Mahimahi's clock, and what most media can tell.
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub(crate) bound: headway_units::Duration,
+    /// Forward the datagrams of this many clients at a time, 1 to 65535. Each has a socket, within the limit of open files; datagrams of more
+    /// are dropped, and the run is not valid.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub(crate) max_clients: u32,
     /// Print JSON, a line each second and one at the end, instead of a table at the end.
     #[arg(long)]
     pub(crate) json: bool,

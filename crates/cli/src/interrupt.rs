@@ -9,12 +9,16 @@ use std::sync::{Arc, LazyLock};
 /// By which signal.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(SIGINT as usize)));
 
+/// Whether the first signal ends the program, too.
+static AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in signals() {
         // In this order: what the first signal sets is seen by the second. Where the system refuses a handler a signal
         // ends the program as usual.
         let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&asked));
+        let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&AT_ONCE));
         let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), signal as usize);
         let _ = flag::register(signal, Arc::clone(&asked));
     }
@@ -43,6 +47,11 @@ const STOPPED: i32 = 128;
 /// What is said to the shell by who was stopped.
 pub(crate) fn status() -> u8 {
     u8::try_from(STOPPED as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
+}
+
+/// From now on the first signal ends the program: nothing is left to keep.
+pub(crate) fn end_at_once() {
+    AT_ONCE.store(true, Ordering::Relaxed);
 }
 
 /// Starts listening.

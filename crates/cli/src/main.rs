@@ -18,6 +18,7 @@ mod sets;
 mod sockets;
 mod sweep;
 mod view;
+mod writer;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -4,14 +4,18 @@
 use crate::error::Failure;
 use headway_scenario::printable;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{self, Write};
 
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(lines(text.trim_end_matches('\n')).as_bytes())
-        .and_then(|()| out.write_all(b"\n"))
-        .and_then(|()| out.flush())
-        .map_err(Failure::Output)
+    write(text).map_err(Failure::Output)
+}
+
+/// Writes a text and a line break, and waits for the reader.
+pub(crate) fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(lines(text.trim_end_matches('\n')).as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// Control characters are written as JSON writes them, which means the same to who reads it.
@@ -22,7 +26,7 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
 
 /// Something for people, apart from the results. Where nobody listens it is said all the same.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", lines(text));
+    let _ = writeln!(io::stderr(), "{}", lines(text));
 }
 
 /// Each line as it may be shown.

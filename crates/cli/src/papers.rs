@@ -14,7 +14,7 @@ use headway_papers::{
     Score, Traces, Values, charts, inferred_markdown, markdown, plain, scorecard, scorecard_plain, trace,
     verdicts_markdown, verdicts_plain,
 };
-use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read, safe_name};
+use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read_regular, safe_name};
 use headway_scenario::{Files, NoFiles, hint};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,7 +75,8 @@ impl Read {
 /// The texts of a paper's folder.
 fn of_folder(folder: &Path) -> Result<Paper, Failure> {
     let text = |path: &Path| {
-        let text = read(path, LARGEST).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+        let text =
+            read_regular(path, LARGEST).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
         text.map_err(Failure::file("read", path))
     };
     let claims = text(&folder.join("claims.toml"))?;

@@ -110,6 +110,10 @@ impl Watch for Progress {
         interrupt::asked()
     }
 
+    fn recorded(&self) {
+        interrupt::end_at_once();
+    }
+
     fn at(&self, now: Instant, packet_hops: u64) {
         if self.over != Over::Time || (self.bar.is_hidden() && self.lines.is_none()) {
             return;

@@ -3,10 +3,8 @@
 use crate::arguments::ProxyOptions as Asked;
 use crate::error::Failure;
 use crate::interrupt;
-use crate::output;
-use crate::progress::Progress;
 use crate::sets;
-use crate::sockets::{address, destination};
+use crate::sockets::{Teller, address, destination};
 use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
 use headway_run::ScenarioText;
@@ -32,20 +30,21 @@ struct Line<'a> {
 }
 
 pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
-    interrupt::listen();
     let links = read(asked)?;
+    // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
+    interrupt::listen();
     let ways = links.duplex(asked.link.as_deref()).map_err(Failure::Proxy)?;
     let configs = ways.map(|link| link.config(links.ties));
     let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
     let failed = |error: headway_net::proxy::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&asked.listen)?, destination(&asked.to)?);
-    let options = ProxyOptions { listen, to, beside: None, bound: asked.bound };
+    let options = ProxyOptions { listen, to, beside: None, clients: asked.max_clients, bound: asked.bound };
     let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
+    let teller = Teller::new(asked.json, asked.quiet, false)?;
     if !asked.quiet {
         let front = proxy.address().map_err(failed)?;
-        output::note(&format!("{front} leads to {to} by the link {}; Ctrl-C ends it", ways[0].name));
+        teller.warn(&format!("{front} leads to {to} by the link {}; Ctrl-C ends it", ways[0].name));
     }
-    let progress = Progress::of_lines(asked.quiet || asked.json);
     let mut before = proxy.report();
     while !interrupt::asked() {
         proxy.turn(TURN).map_err(failed)?;
@@ -53,19 +52,19 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
             continue;
         }
         let report = proxy.report();
-        if asked.json && !asked.quiet {
-            line(&report, false)?;
+        if !asked.quiet {
+            teller.line(&Line { report: &report, last: false })?;
         }
-        progress.line(live(&before, &report));
+        teller.live(live(&before, &report));
         before = report;
     }
-    progress.finish();
     let report = proxy.report();
     if asked.json {
-        line(&report, true)?;
+        teller.line(&Line { report: &report, last: true })?;
     } else {
-        output::text(&table(&report))?;
+        teller.text(table(&report))?;
     }
+    teller.finish()?;
     if report.valid {
         Ok(())
     } else {
@@ -109,11 +108,6 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
         None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), [])?,
     };
     links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
-}
-
-fn line(report: &Report, last: bool) -> Result<(), Failure> {
-    let json = serde_json::to_string(&Line { report, last }).map_err(|error| Failure::Output(error.into()))?;
-    output::text(&json)
 }
 
 /// The last second on one line.

@@ -20,8 +20,9 @@ use std::sync::Arc;
 const NAMED: usize = 10;
 
 pub(crate) fn queues(asked: &QueuesOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let scenario = scenario(asked)?;
+    // It has been read, from a pipe perhaps: until here a signal ends the program.
+    interrupt::listen();
     let flow = flow(&scenario, asked.flow.as_deref())?;
     let own = &scenario.flows[flow].send_queue;
     let queues =

@@ -45,8 +45,7 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let (files, traces) = (files.taken(), options.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
-    // What is read may be a pipe that nobody writes to: until here a signal ends the program.
-    interrupt::listen();
+    // The first signal ends the program until the run has begun, which asks for signals: there is nothing to keep.
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let (summary, findings) =
         if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };

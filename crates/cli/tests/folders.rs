@@ -380,3 +380,45 @@ fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
     let said = place.does("run sweep.toml --out sweep");
     assert!(said.contains("2 of 3 runs reused") && !said.contains("run again"), "{said}");
 }
+
+/// A record or a scenario of a stranger had a pipe or a device among its files, for which the program waited, or which it read for ever: POSIX
+/// `open` waits for the writer of a FIFO, and /dev/zero has no end.
+#[cfg(unix)]
+#[test]
+fn files_of_strangers_that_are_not_regular_are_refused() {
+    let place = Place::new();
+    let replace = |name: &str, device: Option<&str>| {
+        let _ = fs::remove_file(place.path(name));
+        match device {
+            Some(device) => std::os::unix::fs::symlink(device, place.path(name)).unwrap(),
+            None => assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success()),
+        }
+    };
+    let refused = |words: &str| {
+        let ran = place.headway(words);
+        let said = text(&ran.stderr);
+        assert!(ran.status.code() == Some(1) && said.contains("it is not a regular file"), "{words}: {said}");
+    };
+    place.does("run voice.toml --out record --set record.series=\"100ms\"");
+    for name in ["series.arrow", "summary.json"] {
+        for device in [Some("/dev/zero"), None] {
+            replace(&format!("record/{name}"), device);
+            refused("plot record");
+        }
+    }
+    replace("record/.headway", None);
+    refused("run voice.toml --out record");
+    refused("plot record");
+    fs::remove_file(place.path("record/summary.json")).unwrap();
+    assert!(text(&place.headway("plot record").stderr).contains("this is no record"));
+    place.does("sweep sweep.toml --seeds 2 --out sweep");
+    for name in ["journal.txt", "runs.parquet", "checksums.txt"] {
+        if place.path("sweep").join(name).exists() {
+            replace(&format!("sweep/{name}"), None);
+            assert!(place.headway("sweep sweep.toml --seeds 2 --out sweep").status.code().is_some(), "{name}");
+        }
+    }
+    place.write("capacity.toml", &VOICE.replace("rate = \"1Mbps\"", "capacity = \"trace\""));
+    replace("trace", None);
+    refused("run capacity.toml");
+}

@@ -3,7 +3,7 @@
 
 use crate::Clock;
 use crate::connection::Connection;
-use crate::driver::{Accepts, Driver, Next, SocketCounters};
+use crate::driver::{Accepts, Driver, Next, Refused, SocketCounters};
 use crate::entropy::SystemEntropy;
 use crate::lead::Lead;
 use crate::options::Options;
@@ -308,6 +308,12 @@ impl Endpoint {
     #[must_use]
     pub fn counters(&self) -> SocketCounters {
         self.shared.look(Driver::counters)
+    }
+
+    /// Returns the newest failed handshake of a peer since the last call; [`counters`](Self::counters) has the number of all.
+    #[must_use]
+    pub fn take_refused(&self) -> Option<Refused> {
+        self.shared.with(|_, driver| driver.take_refused())
     }
 
     /// Connections that the socket keeps something of: those that go on, those that nobody has accepted, those in TIMEWAIT.

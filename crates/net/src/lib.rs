@@ -23,7 +23,7 @@ mod wire;
 pub use breaker::Tripped;
 pub use clock::Clock;
 pub use connection::{Connection, SendError};
-pub use driver::SocketCounters;
+pub use driver::{Refused, SocketCounters};
 pub use encoder::{EncoderOptions, EncoderRate};
 pub use endpoint::{Endpoint, EndpointError};
 pub use headway_dccp::{DropCode, Fate, Reset, ResetCode, Status};

@@ -34,6 +34,8 @@ pub struct Options {
     pub connection: ConnectionOptions,
     /// How many connections there may be, and what refusals.
     pub endpoint: EndpointOptions,
+    /// Connections of peers at a time, at most; a peer beyond that gets a Reset with the code "Too Busy". `None`: as many as `endpoint` allows.
+    pub accepted: Option<usize>,
     /// What waits to be sent, and what is thrown away when it is late.
     pub queue: SendQueueOptions,
     /// How the rate for an encoder follows the controller's.
@@ -96,6 +98,7 @@ impl Options {
             dtls,
             connection,
             endpoint: EndpointOptions::default(),
+            accepted: None,
             queue,
             encoder: EncoderOptions::default(),
             service: ServiceCode::from_ascii("HDWY").unwrap_or_default(),
@@ -156,8 +159,8 @@ impl Options {
 
     pub(crate) fn common(&self) -> Result<Common, OptionError> {
         self.checked()?;
-        let Self { connection, queue, encoder, service, port, unread, events, follow, .. } = self.clone();
-        Ok(Common { connection, queue, encoder, service, port, unread, events, follow })
+        let Self { connection, queue, encoder, service, port, unread, events, follow, accepted, .. } = self.clone();
+        Ok(Common { connection, queue, encoder, service, port, unread, events, follow, accepted })
     }
 }
 

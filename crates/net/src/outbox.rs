@@ -127,6 +127,10 @@ impl Outbox for LineOutbox {
     }
     fn heard(&mut self, now: Instant, connection: &mut Connection) {
         self.queue.heard(now, connection);
+        self.timer_expired(now, connection);
+    }
+    /// Reports what changes without a packet from the peer: datagrams that expired, and the rate during an outage.
+    fn timer_expired(&mut self, now: Instant, connection: &Connection) {
         self.tell_fates();
         let Some(sender) = connection.status().sender else { return };
         if let Some(rate) = self.encoder.update(now, sender.target_rate) {

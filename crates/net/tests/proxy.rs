@@ -66,7 +66,7 @@ fn proxy(links: &Links, to: SocketAddr) -> Proxy {
     let ways = links.duplex(None).unwrap();
     let configs = ways.map(|link| link.config(links.ties));
     let bound = Duration::from_secs(3600);
-    let options = ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to, beside: None, bound };
+    let options = ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to, beside: None, clients: 256, bound };
     Proxy::new(options, [(&ways[0].name, &configs[0]), (&ways[1].name, &configs[1])], links.seed).unwrap()
 }
 

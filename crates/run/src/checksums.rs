@@ -19,7 +19,7 @@ impl Checksum {
     }
 
     fn of_file(path: &Path) -> io::Result<Self> {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = crate::files::open_regular(path, u64::MAX)?;
         let mut hash = Xxh3::new();
         let mut bytes = vec![0; 1 << 16];
         loop {

@@ -1,6 +1,7 @@
 //! Names of files, and texts in them.
 
 use std::fs;
+use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
 /// A part of a file name made of any text: letters, digits and a few signs stay, the rest becomes `_`. A long one loses its
@@ -24,12 +25,11 @@ pub fn folder_name(name: &str) -> String {
     if safe == name { safe } else { format!("{safe}-{:08x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32) }
 }
 
-/// Reads a file of at most `limit` bytes.
+/// Reads a file of at most `limit` bytes. The user has named it: it may be a pipe.
 ///
 /// # Errors
 /// It cannot be read, or is larger.
-pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, std::io::Error> {
-    use std::io::{Error, ErrorKind, Read};
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let read = fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if read as u64 > limit {
@@ -38,9 +38,63 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, std::io::Error> {
     Ok(bytes)
 }
 
+/// Opens a regular file of at most `limit` bytes, directly or through a symbolic link. A pipe would block the caller, and a device may never
+/// end.
+///
+/// # Errors
+/// It cannot be read, is not a regular file, or is larger.
+pub fn open_regular(path: &Path, limit: u64) -> Result<fs::File, Error> {
+    let checked = |about: fs::Metadata| {
+        if !about.is_file() {
+            return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        if about.len() > limit {
+            let message = format!("it has {} bytes; at most {limit} are read", about.len());
+            return Err(Error::new(ErrorKind::FileTooLarge, message));
+        }
+        Ok(())
+    };
+    // To open a pipe is to wait for its writer.
+    checked(fs::metadata(path)?)?;
+    let file = fs::File::open(path)?;
+    checked(file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a [regular file](open_regular) of at most `limit` bytes.
+///
+/// # Errors
+/// Those of [`open_regular`].
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    // A file that grows meanwhile ends where it may.
+    open_regular(path, limit)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A record of a stranger had `series.arrow` linked to /dev/zero, or a FIFO in its place: POSIX `open` waits for a writer of a FIFO, and
+    /// /dev/zero has no end.
+    #[cfg(unix)]
+    #[test]
+    fn devices_pipes_and_files_that_are_too_large_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", path("zero")).unwrap();
+        fs::write(path("file"), [7; 100]).unwrap();
+        std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
+        fs::File::create(path("sparse")).unwrap().set_len(1 << 40).unwrap();
+        let kind = |name| read_regular(&path(name), 100).map_err(|error| error.kind());
+        assert_eq!([kind("fifo"), kind("zero")], [const { Err(ErrorKind::InvalidInput) }; 2]);
+        assert_eq!(kind("sparse"), Err(ErrorKind::FileTooLarge));
+        assert_eq!([kind("file"), kind("link")], [Ok(vec![7; 100]), Ok(vec![7; 100])]);
+        assert_eq!(read_regular(&path("file"), 99).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(kind("none"), Err(ErrorKind::NotFound));
+    }
 
     #[test]
     fn names_stay_inside_their_folder() {

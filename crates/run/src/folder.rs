@@ -6,12 +6,20 @@
 
 use crate::Error;
 use crate::checksums::{Checksum, Hashing};
+use crate::files::{open_regular, read_regular};
 use std::fs::{self, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// The marker; the lock too.
 const MARKER: &str = ".headway";
+
+/// Bytes of a marker, at most.
+const LARGEST_MARKER: u64 = 1 << 10;
+/// Bytes of a table, at most: it is read whole.
+const LARGEST_TABLE: u64 = 8 << 30;
+/// Bytes of any other file of a record, at most: a summary has some 2 kB a flow.
+const LARGEST_TEXT: u64 = 1 << 30;
 
 /// A folder that Headway writes into.
 #[derive(Clone, Debug)]
@@ -80,7 +88,7 @@ impl Folder {
         self.refuse_link(&self.0)?;
         fs::create_dir_all(&self.0).map_err(Error::file("create the folder", &self.0))?;
         let marker = self.path(MARKER);
-        self.refuse_link(&marker)?;
+        self.refuse_other(&marker)?;
         if !marker.exists() {
             // Another program may come first: its marker is there before any other file of its own.
             if self.holds_more_than_a_marker()? && !marker.exists() {
@@ -112,7 +120,7 @@ impl Folder {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(Error::file("read", &marker))?;
+        (&mut file).take(LARGEST_MARKER).read_to_string(&mut text).map_err(Error::file("read", &marker))?;
         // It is written by who has the lock, which need not be who has made it: so nobody reads half of it.
         if text.is_empty() && !self.holds_more_than_a_marker()? {
             text = holds.marker();
@@ -138,13 +146,14 @@ impl Folder {
     /// Whether somebody has [claimed](Self::claim) it. Where the system has no locks nobody knows, and the answer is yes.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        fs::File::open(self.path(MARKER)).is_ok_and(|marker| marker.try_lock_shared().is_err())
+        open_regular(&self.path(MARKER), LARGEST_MARKER).is_ok_and(|marker| marker.try_lock_shared().is_err())
     }
 
     /// Whether a run has left it.
     #[must_use]
     pub fn is_record(&self) -> bool {
-        fs::read_to_string(self.path(MARKER)).is_ok_and(|text| text == Holds::Record.marker())
+        let marker = read_regular(&self.path(MARKER), LARGEST_MARKER);
+        marker.is_ok_and(|text| text == Holds::Record.marker().as_bytes())
     }
 
     /// A folder below, made where there is none.
@@ -165,6 +174,18 @@ impl Folder {
         if path.is_symlink() {
             let reason = "it is a symbolic link, which Headway does not follow; remove it, or name what it leads to";
             return Err(Error::Record { path: path.to_owned(), reason: reason.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Refuses what is there and is not a regular file.
+    pub(crate) fn refuse_other(&self, path: &Path) -> Result<(), Error> {
+        self.refuse_link(path)?;
+        if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
+            return Err(Error::Record {
+                path: path.to_owned(),
+                reason: "it is not a regular file; remove it".to_owned(),
+            });
         }
         Ok(())
     }
@@ -233,13 +254,14 @@ impl Folder {
         self.path(&partial(name))
     }
 
-    /// The bytes of a file.
+    /// Reads a regular file of the record.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, is not a regular file, or is larger than files of records are.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
         let path = self.path(name);
-        fs::read(&path).map_err(Error::file("read", &path))
+        let limit = if name.ends_with(".arrow") { LARGEST_TABLE } else { LARGEST_TEXT };
+        read_regular(&path, limit).map_err(Error::file("read", &path))
     }
 }
 

@@ -99,13 +99,17 @@ impl Job {
         self.record(watch)
     }
 
-    /// The same, and what is worth looking at in the record, which nobody else writes over meanwhile.
+    /// Runs it, writes the folder, and returns the findings of the record. A stopped run has none: its user does not want to wait.
     ///
     /// # Errors
     /// Those of [`run`](Self::run), or the record cannot be read.
     pub fn run_and_look(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
         let _lock = self.folder.claim(Holds::Record)?;
         let summary = self.record(watch)?;
+        if watch.stopped() {
+            return Ok((summary, Vec::new()));
+        }
+        watch.recorded();
         let findings = findings_of(&self.folder, &summary, Some(&self.scenario), watch)?;
         Ok((summary, findings))
     }

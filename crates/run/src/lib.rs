@@ -33,7 +33,7 @@ mod watching;
 pub use checksums::{Checksum, Checksums, Hashing};
 pub use code::CODE;
 pub use error::Error;
-pub use files::{folder_name, read, safe_name};
+pub use files::{folder_name, open_regular, read, read_regular, safe_name};
 pub use findings::{Finding, Severity, findings, findings_between};
 pub use folder::{Folder, Growing, Holds, Lock};
 pub use inputs::inputs;

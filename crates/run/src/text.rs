@@ -1,7 +1,7 @@
 //! A scenario's text, what the command line changes in it, and the files beside it.
 
 use crate::Error;
-use crate::files::read;
+use crate::files::{read, read_regular};
 use headway_scenario::{Files, NO_TEXT, Override};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Files for Beside {
         if let Some(text) = self.known().get(path) {
             return Ok(text.to_string());
         }
-        let bytes = read(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
+        let bytes = read_regular(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
         // Some recordings begin like text.
         let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(NO_TEXT)?;
         self.known().insert(path.to_owned(), text.as_str().into());

@@ -9,6 +9,9 @@ pub trait Watch: Sync {
         false
     }
 
+    /// The record of a run that is alone is complete: what follows may be given up at any time.
+    fn recorded(&self) {}
+
     /// A run that is alone has come to this time, and so many packets have crossed a link.
     fn at(&self, now: Instant, packet_hops: u64) {
         let _ = (now, packet_hops);

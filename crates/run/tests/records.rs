@@ -104,3 +104,35 @@ fn a_run_that_was_stopped() {
     let index = String::from_utf8(job.folder.read(Folder::PACKET_INDEX).unwrap()).unwrap();
     assert!(index.contains("\"rows\":"));
 }
+
+/// SIGTERM was ignored for 260 s while findings were made. Once the record is complete, a stopped run makes none; and a watcher is notified that
+/// the rest may be given up.
+#[test]
+fn a_run_stopped_after_its_end_makes_no_findings() {
+    #[derive(Default)]
+    struct Watching {
+        stops: bool,
+        ended: AtomicBool,
+        recorded: AtomicBool,
+    }
+    impl Watch for Watching {
+        fn stopped(&self) -> bool {
+            self.stops && self.ended.load(Ordering::Relaxed)
+        }
+        fn at(&self, now: headway_units::Instant, _: u64) {
+            self.ended.fetch_or(now >= headway_units::Instant::from_secs(20), Ordering::Relaxed);
+        }
+        fn recorded(&self) {
+            self.recorded.store(true, Ordering::Relaxed);
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let look = |stops: bool| {
+        let watching = Watching { stops, ..Watching::default() };
+        let (summary, findings) = job(&place.path().join("out"), &[]).run_and_look(&watching).unwrap();
+        (summary.complete, findings.is_empty(), watching.recorded.load(Ordering::Relaxed))
+    };
+    // A queue of 5 packets behind a NewReno flow is worth a finding.
+    assert_eq!(look(false), (true, false, true));
+    assert_eq!(look(true), (true, true, false));
+}

@@ -60,7 +60,6 @@ struct Run {
 }
 
 pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let overrides = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
     let ScenarioText { file, text, files, .. } = ScenarioText::read(&asked.scenario, [])?;
     let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
@@ -72,6 +71,8 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     for warning in &loaded.warnings {
         output::note(&format!("warning: {warning}"));
     }
+    // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
+    interrupt::listen();
     let scenario = &loaded.scenario;
     let (link, lines) = prepared(scenario, asked.dtls).map_err(|error| Failure::Live(format!("{file}: {error}")))?;
     let out = asked
@@ -152,7 +153,7 @@ fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, asked: &LiveOpti
     };
     let configs = link.each_ref().map(|link| link.config(scenario.ties));
     let named = [(link[0].name.as_str(), &configs[0]), (link[1].name.as_str(), &configs[1])];
-    let options = ProxyOptions { listen: loopback, to: *to, beside: Some(*beside), bound: asked.bound };
+    let options = ProxyOptions { listen: loopback, to: *to, beside: Some(*beside), clients: 256, bound: asked.bound };
     // The run begins here: its time is the link's.
     let mut proxy = Proxy::new(options, named, scenario.seed).map_err(|error| failed(&error))?;
     proxy.measure(&measured);

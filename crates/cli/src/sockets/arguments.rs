@@ -37,7 +37,7 @@ pub(crate) struct RecvOptions {
     #[command(flatten)]
     pub(crate) end: EndOptions,
     /// Only senders with this fingerprint. May be repeated [default: whoever comes].
-    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, conflicts_with = "insecure")]
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with = "insecure")]
     pub(crate) allow: Vec<Fingerprint>,
     /// Write what comes to this file, or with - to standard output. The datagrams of several senders mix [default: it is only counted].
     #[arg(long, value_name = "FILE|-")]
@@ -51,6 +51,9 @@ pub(crate) struct RecvOptions {
     /// End when the first connection does.
     #[arg(long)]
     pub(crate) once: bool,
+    /// Accept this many senders at a time, 1 to 4000. Each has a thread; the receiver refuses more ("Too Busy").
+    #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once")]
+    pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
 }
@@ -69,7 +72,7 @@ pub(crate) enum Framing {
 #[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
 pub(crate) struct TrustOptions {
     /// The other end's fingerprint, as it prints it. May be repeated.
-    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, conflicts_with_all = ["any", "insecure"])]
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["any", "insecure"])]
     pub(crate) fingerprint: Vec<Fingerprint>,
     /// Believe whoever answers, or comes: nobody can listen who only listens, but who stands between both ends can be both of them.
     #[arg(long, conflicts_with = "insecure")]
@@ -92,7 +95,7 @@ pub(crate) struct SendOptions {
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file, as fast as the controller lets. What is lost does not go again.
+    /// Send a file, as fast as the controller allows. Lost datagrams are not retransmitted, unless the queue has `resend=true`.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Send what comes on standard input: before each datagram its length in two bytes, the first of which counts 256; or see --chunk. Whoever
@@ -190,14 +193,14 @@ pub(crate) struct MediaOptions {
     pub(crate) expires: Option<Duration>,
 }
 
-fn bytes(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
+/// An endpoint holds 4096 connections, those that begin or end included.
+fn senders(text: &str) -> Result<NonZeroUsize, String> {
+    let senders = text.parse().ok().filter(|senders: &NonZeroUsize| senders.get() <= 4000);
+    senders.ok_or_else(|| "expected a number of senders, 1 to 4000".to_owned())
 }
 
-/// As RFC 8122 has it, or without the name of the only function that there is: no blank then needs quotes.
-fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    let whole = if text.trim().contains(' ') { text.to_owned() } else { format!("sha-256 {}", text.trim()) };
-    whole.parse().map_err(|_| "32 bytes in hex are wanted, as in AB:CD:.., which `headway recv` prints".to_owned())
+fn bytes(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
 }
 
 pub(super) fn kind(text: &str) -> Result<MediaKind, String> {

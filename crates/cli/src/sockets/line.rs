@@ -75,7 +75,7 @@ impl Line {
             clock,
             connection: Arc::new(connection),
             back: None,
-            sending: Mutex::new(Sending::new(clock.now(), label)),
+            sending: Mutex::new(Sending::new(clock.now(), label, options.queue.rules.resend)),
             mtu: options.connection.mtu.count(),
             room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
             untold: options.events / 2,
@@ -301,6 +301,22 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// Fails if the peer closed before the source had ended, or before it had acknowledged everything: the job of the sender is not done.
+    pub(super) fn check_job(&mut self, source_has_ended: bool) {
+        let unaccounted = self.whole.unaccounted();
+        if !self.connected || self.failed.is_some() || source_has_ended && unaccounted == 0 && self.whole.waiting() == 0
+        {
+            return;
+        }
+        let failure = format!(
+            "the receiver closed the connection before everything was delivered: {} of {} delivered, {unaccounted} unaccounted for",
+            self.whole.flow.received_packets,
+            how_many(self.whole.flow.sent_packets, "datagram", "datagrams"),
+        );
+        self.whole.flow.connection_failure = Some(failure.clone());
+        self.failed = Some(Failure::Sockets(failure));
+    }
+
     /// Why the connection failed, unless one of the two ends has closed it.
     fn failure(&self) -> Option<String> {
         match &self.why {

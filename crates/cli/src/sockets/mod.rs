@@ -24,3 +24,5 @@ pub(crate) use end::{address, destination};
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;
 pub(crate) use send::send;
+#[cfg(target_os = "linux")]
+pub(crate) use teller::Teller;

@@ -8,7 +8,7 @@ use headway_net::{Clock, Connection, MediaKind};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A connection's datagrams, counted by the thread that reads them.
@@ -16,6 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Came {
     packets: AtomicU64,
     bytes: AtomicU64,
+    /// Datagrams that the system did not hand on.
+    refused: AtomicU64,
+    /// The output has not accepted the newest one yet.
+    pending: AtomicBool,
     meter: Option<Arc<Meter>>,
 }
 
@@ -58,12 +62,26 @@ impl Came {
         Self { meter, ..Self::default() }
     }
 
-    pub(super) fn add(&self, bytes: usize) {
+    /// A datagram has arrived and is handed on, unless the system has refused it.
+    pub(super) fn add(&self, bytes: usize, is_accepted: bool) {
+        if !is_accepted {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         self.packets.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         if let Some(meter) = &self.meter {
             meter.add(bytes);
         }
+    }
+
+    /// Whether the output is being handed a datagram.
+    pub(super) fn set_pending(&self, pending: bool) {
+        self.pending.store(pending, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.load(Ordering::Relaxed)
     }
 
     pub(super) fn packets(&self) -> u64 {
@@ -140,10 +158,11 @@ struct Total {
 
 impl Total {
     fn add(&mut self, incoming: &Incoming) {
+        let refused = incoming.came.refused.load(Ordering::Relaxed);
         self.packets += incoming.came.packets();
         self.bytes += incoming.came.bytes();
         self.missing += incoming.missing;
-        self.dropped += incoming.connection.dropped_datagrams();
+        self.dropped += refused + incoming.connection.dropped_datagrams();
     }
 }
 
@@ -170,8 +189,10 @@ pub(super) struct Received {
     pub(super) received_bytes: u64,
     /// Packets that have not come, or not yet, though later ones have.
     pub(super) missing_packets: u64,
-    /// Datagrams that have come and were dropped, since nobody read them in time.
+    /// Datagrams that arrived and that the output did not get: it was too slow, or the system refused them.
     pub(super) dropped_packets: u64,
+    /// Handshakes of peers that failed.
+    pub(super) refused_handshakes: u64,
     /// Both of these by all.
     pub(super) loss_ratio: f64,
     /// Bits of datagrams a second, of the whole time.
@@ -226,6 +247,7 @@ impl Receiving {
             received_bytes: bytes,
             missing_packets: missing,
             dropped_packets: dropped,
+            refused_handshakes: 0,
             loss_ratio: if all > 0 { lost as f64 / all as f64 } else { 0.0 },
             goodput_bps: rate(bytes, to),
             now: Now { goodput_bps: rate(bytes - had, now.since(at).as_secs_f64()) },
@@ -248,7 +270,7 @@ impl Received {
     fn line(&self, goodput_bps: f64) -> String {
         let unread = match self.dropped_packets {
             0 => String::new(),
-            dropped => format!(", {dropped} not read in time"),
+            dropped => format!(", {dropped} not written"),
         };
         format!(
             "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %)",
@@ -277,8 +299,9 @@ impl Figures for Received {
         page.counter("received_packets", "Datagrams that came.", self.received_packets);
         page.counter("received_bytes", "Bytes of these.", self.received_bytes);
         page.gauge("missing_packets", "Packets that have not come.", Some(self.missing_packets as f64));
-        let dropped = "Datagrams that came and were not read in time.";
+        let dropped = "Datagrams that arrived and that the output did not get.";
         page.counter("dropped_packets", dropped, self.dropped_packets);
+        page.counter("refused_handshakes", "Handshakes of peers that failed.", self.refused_handshakes);
         page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(self.now.goodput_bps));
         page.0
     }

@@ -22,8 +22,6 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 const LINE: Duration = Duration::from_secs(1);
 /// How long the ends of connections are waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Connections at a time, each of which has a thread; more are closed.
-const MOST: usize = 64;
 
 /// What the threads tell.
 enum News {
@@ -38,19 +36,22 @@ enum News {
 }
 
 pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let trust = if asked.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(asked.allow.clone()) };
     // Nothing is sent of which anything could become.
-    let options = Options { follow: false, ..asked.end.options(trust, None)? };
-    let server = listen(&asked.listen, &options)?;
+    let accepted = Some(if asked.once { 1 } else { asked.max_senders.get() });
+    let options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
+    let server = Arc::new(listen(&asked.listen, &options)?);
     let sink = Arc::new(Sink::new(asked)?);
-    let teller = Teller::new(&asked.end, sink.takes_stdout());
+    // An output that is a pipe has been opened: until here a signal ends the program.
+    interrupt::listen();
+    let teller = Teller::of_end(&asked.end, sink.takes_stdout())?;
     let at = server.local_addr();
     let watch = Watch::new(&asked.watch, &["recv"], NO_SEED, &teller)?;
     teller.listening(at, &options, "headway send")?;
     let (tell, news) = channel();
     let for_all = tell.clone();
-    spawn(move || accept(&server, &for_all))?;
+    let accepting = Arc::clone(&server);
+    spawn(move || accept(&accepting, &for_all))?;
     let clock = Clock::new();
     let receiving = Receiving::new(clock.now());
     let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
@@ -58,9 +59,10 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
     let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
     let mut reader =
-        Reader { sink, teller, watch, meter, label, tell, news, clock, receiving, open, next, failure: None };
+        Reader { server, sink, teller, watch, meter, label, tell, news, clock, receiving, open, next, failure: None };
     let ended = reader.run(asked.once);
     let last = reader.figures(true);
+    let delivered = reader.delivered(&last);
     let Reader { teller, watch, meter, label, failure, .. } = reader;
     // The record is whole, whoever has stopped to listen.
     let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
@@ -68,8 +70,8 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let recorded = watch.finish(&last, flows);
     let told = teller.line(&last);
     teller.note(&last.whole());
-    teller.finish();
-    recorded.and(ended).and(told)
+    let written = teller.finish();
+    recorded.and(ended).and(delivered).and(told).and(written)
 }
 
 /// A server's socket.
@@ -96,6 +98,7 @@ fn accept(server: &Endpoint, tell: &Sender<News>) {
 }
 
 struct Reader {
+    server: Arc<Endpoint>,
     sink: Arc<Sink>,
     teller: Teller,
     watch: Watch,
@@ -117,6 +120,7 @@ impl Reader {
     fn run(&mut self, once: bool) -> Result<(), Failure> {
         let ended = self.serve(once);
         self.close();
+        self.teller.refused(&self.server);
         ended
     }
 
@@ -149,6 +153,7 @@ impl Reader {
             if self.clock.now() >= line_at {
                 line_at += LINE;
                 let line = self.figures(false);
+                self.teller.refused(&self.server);
                 self.teller.live(line.live());
                 self.teller.line(&line)?;
                 let (meter, label) = (&self.meter, &self.label);
@@ -160,10 +165,6 @@ impl Reader {
 
     fn begin(&mut self, connection: Connection) -> Result<(), Failure> {
         let from = name(&connection);
-        if self.open.len() >= MOST {
-            self.teller.note(&format!("{from} is turned away: there are {MOST} connections"));
-            return Ok(());
-        }
         self.teller.note(&format!("{from} is connected"));
         let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone())));
         let key = self.next;
@@ -192,7 +193,26 @@ impl Reader {
     }
 
     fn figures(&mut self, last: bool) -> Received {
-        self.receiving.line(self.clock.now(), self.open.values(), last)
+        let refused_handshakes = self.server.counters().refused_handshakes;
+        let line = self.receiving.line(self.clock.now(), self.open.values(), last);
+        Received { refused_handshakes, ..line }
+    }
+
+    /// Fails if datagrams have arrived that the output did not get.
+    fn delivered(&self, last: &Received) -> Result<(), Failure> {
+        let blocked = self.open.values().filter(|incoming| incoming.came.is_pending()).count() as u64;
+        if blocked > 0 {
+            let connections = how_many(blocked, "connection", "connections");
+            return Err(Failure::Sockets(format!("the output does not accept the datagrams of {connections}")));
+        }
+        match last.dropped_packets {
+            _ if !self.sink.hands_on() => Ok(()),
+            0 => Ok(()),
+            dropped => Err(Failure::Sockets(format!(
+                "the output did not get {}: it was too slow, or the system refused them",
+                how_many(dropped, "datagram that arrived", "datagrams that arrived")
+            ))),
+        }
     }
 
     /// Closes all that is open.
@@ -216,8 +236,10 @@ fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Clo
         if let Err(why) = connection.recv(&mut datagram) {
             return Ok(why);
         }
-        came.add(datagram.len());
-        outlet.put(&datagram)?;
+        came.set_pending(true);
+        let is_accepted = outlet.put(&datagram)?;
+        came.set_pending(false);
+        came.add(datagram.len(), is_accepted);
     }
 }
 

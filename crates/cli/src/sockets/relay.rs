@@ -62,11 +62,12 @@ struct Way {
 }
 
 pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let rules = rules(asked)?;
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
-    let teller = Teller::new(&asked.end, false);
+    // The rules and the identity have been read, from pipes perhaps: until here a signal ends the program.
+    interrupt::listen();
+    let teller = Teller::of_end(&asked.end, false)?;
     let of_one = [("--record", asked.watch.record.is_some()), ("--view", asked.watch.view.is_some())];
     if let Some((option, _)) =
         of_one.into_iter().find(|(_, is_asked)| *is_asked && asked.listen.is_some() && !asked.once)
@@ -96,8 +97,8 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
         }
         (None, None) => Err(Failure::Sockets("write --listen or --connect".to_owned())),
     };
-    teller.finish();
-    ended
+    let written = teller.finish();
+    ended.and(written)
 }
 
 /// What the file says, or the arguments.
@@ -203,7 +204,7 @@ impl Relay {
         let mut datagram = Vec::new();
         let came = line.back().map(Back::came);
         while line.connection().recv(&mut datagram).is_ok() {
-            came.iter().for_each(|came| came.add(datagram.len()));
+            came.iter().for_each(|came| came.add(datagram.len(), true));
             let Some((number, payload)) = datagram.split_first() else { continue };
             match self.ways.iter().find(|way| way.number == *number) {
                 Some(way) => way.put(payload),
@@ -267,8 +268,10 @@ impl Relay {
         mut watch: Watch,
     ) -> Result<(), Failure> {
         let (tell, told) = channel();
+        let server = Arc::new(server);
+        let accepting = Arc::clone(&server);
         spawn(move || {
-            while let Some(connection) = server.accept() {
+            while let Some(connection) = accepting.accept() {
                 if tell.send(connection).is_err() {
                     return;
                 }
@@ -276,6 +279,7 @@ impl Relay {
         })?;
         let mut next = None;
         while !interrupt::asked() {
+            teller.refused(&server);
             let connection = match next.take().map_or_else(|| told.recv_timeout(LOOK), Ok) {
                 Ok(connection) => connection,
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -283,7 +287,10 @@ impl Relay {
             };
             teller.note(&format!("{} is connected", name(&connection)));
             let line = self.begin(connection, options, asked.end.controller())?;
-            let (ended, written) = self.follow(&line, teller, &mut watch, || newer(&told, &mut next));
+            let (ended, written) = self.follow(&line, teller, &mut watch, || {
+                teller.refused(&server);
+                newer(&told, &mut next)
+            });
             if asked.once {
                 let recorded = watch.finish(&ended.whole, ended.whole.flows());
                 return recorded.and(ended.by_a_close()).and(written);

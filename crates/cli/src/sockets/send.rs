@@ -9,15 +9,16 @@ use super::teller::Teller;
 use super::watch::Watch;
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Connection, Endpoint, Options, Trust};
+use headway_net::{Clock, Closed, Connection, Endpoint, Options, Trust};
 use headway_record::FlowLabel;
 use std::sync::Arc;
 
 pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
-    interrupt::listen();
     let source = Source::new(asked)?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
-    let teller = Teller::new(&asked.end, false);
+    // A file that is a pipe has been opened: until here a signal ends the program.
+    interrupt::listen();
+    let teller = Teller::of_end(&asked.end, false)?;
     let clock = Clock::new();
     teller.identity(&asked.end, &options);
     let mut watch = Watch::new(&asked.watch, &["send"], asked.seed, &teller)?;
@@ -39,20 +40,22 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
         _ if thread.is_finished() => Supply::Ends,
         _ => Supply::Runs,
     };
-    let ended = line.follow(&teller, supply, |sent| watch.see(sent, || sent.flows()));
+    let mut ended = line.follow(&teller, supply, |sent| watch.see(sent, || sent.flows()));
+    // A source that waits for another program's data is not waited for.
+    let source = if thread.is_finished() { thread.join().ok() } else { None };
+    if ended.why == Closed::ByPeer && !interrupt::asked() && end.is_none_or(|end| clock.now() < end) {
+        ended.check_job(matches!(source, Some(Ok(()))));
+    }
     // The record is whole, whoever has stopped to listen.
     let recorded = watch.finish(&ended.whole, ended.whole.flows());
     let told = teller.line(&ended.whole);
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
-    teller.finish();
+    let written = teller.finish();
     recorded?;
-    // A source that waits for somebody else's data is not waited for.
-    if thread.is_finished()
-        && let Ok(Err(Ended::Failed(failure))) = thread.join()
-    {
+    if let Some(Err(Ended::Failed(failure))) = source {
         return Err(failure);
     }
-    ended.by_a_close().and(told)
+    ended.by_a_close().and(told).and(written)
 }
 
 impl TrustOptions {

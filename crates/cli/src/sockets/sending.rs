@@ -34,6 +34,8 @@ pub(super) struct Sending {
     waiting: usize,
     /// Bytes of all headers below the program's.
     header: u32,
+    /// The queue sends lost datagrams again if there is time: one that is lost for good was too late.
+    resends: bool,
     encoder_rate: Option<Rate>,
     status: Option<Status>,
     /// When the line before was, and how many bytes had arrived by then.
@@ -75,7 +77,7 @@ pub(super) struct Now {
 }
 
 impl Sending {
-    pub(super) fn new(now: Instant, label: FlowLabel) -> Self {
+    pub(super) fn new(now: Instant, label: FlowLabel, resends: bool) -> Self {
         Self {
             label,
             start: now,
@@ -83,6 +85,7 @@ impl Sending {
             under_way: BTreeMap::new(),
             waiting: 0,
             header: 0,
+            resends,
             encoder_rate: None,
             status: None,
             before: (now, 0),
@@ -116,8 +119,14 @@ impl Sending {
         if let Fate::Sent(_) = fate {
             let wire_bytes = datagram.bytes.saturating_add(self.header);
             let packet = FlowPacket { sent_at: now, wire_bytes, kind, deadline: None };
-            self.waiting -= usize::from(datagram.sent.is_none());
-            datagram.sent = Some(packet);
+            match datagram.sent.replace(packet) {
+                None => self.waiting -= 1,
+                // The queue sends again what was found lost, and nothing else.
+                Some(lost) => {
+                    self.meter.found_lost(now, kind, true);
+                    self.meter.lost(&lost, DropCause::Channel);
+                }
+            }
             self.meter.left_send_queue(now, kind, now.since(datagram.written));
             self.meter.sent(&packet);
             return;
@@ -126,10 +135,22 @@ impl Sending {
         self.under_way.remove(&number);
         self.waiting -= usize::from(sent.is_none());
         match (fate, sent) {
-            (Fate::Unsent { cause, lateness }, _) => self.meter.unsent(now, kind, cause, lateness),
+            (Fate::Unsent { cause, lateness }, sent) => {
+                // It waited again since it was found lost.
+                if let Some(lost) = sent {
+                    self.meter.found_lost(now, kind, true);
+                    self.meter.lost(&lost, DropCause::Channel);
+                }
+                self.meter.unsent(now, kind, cause, lateness);
+            }
             (Fate::Delivered, Some(packet)) => self.meter.received(now, &packet, bytes),
             // A path does not say why. What is no queue of ours is a channel.
-            (Fate::Lost, Some(packet)) => self.meter.lost(&packet, DropCause::Channel),
+            (Fate::Lost, Some(packet)) => {
+                if self.resends {
+                    self.meter.found_lost(now, kind, false);
+                }
+                self.meter.lost(&packet, DropCause::Channel);
+            }
             // The peer's program did not read it.
             (Fate::Dropped(_), Some(packet)) => self.meter.lost(&packet, DropCause::Host),
             _ => {}
@@ -221,20 +242,40 @@ impl Sent {
         )
     }
 
+    /// Datagrams that were sent and of which no report tells the fate.
+    pub(super) fn unaccounted(&self) -> u64 {
+        self.flow.sent_packets.saturating_sub(self.flow.received_packets + self.flow.lost_packets.total())
+    }
+
+    /// Datagrams that the queue still had at the end.
+    pub(super) fn waiting(&self) -> u64 {
+        let waiting = |queue: &SendQueueSummary| {
+            let thrown_away = queue.refused_packets + queue.pushed_out_packets + queue.expired_packets;
+            (queue.written_packets + queue.returned_packets).saturating_sub(queue.sent_packets + thrown_away)
+        };
+        self.flow.send_queue.values().map(waiting).sum()
+    }
+
     /// For people, at the end.
     pub(super) fn whole(&self) -> String {
         let flow = &self.flow;
+        let into = |queue: &SendQueueSummary| queue.written_packets + queue.returned_packets;
         let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
+        let into: u64 = flow.send_queue.values().map(into).sum();
         let went: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
+        let unaccounted = match self.unaccounted() {
+            0 => String::new(),
+            unaccounted => format!(", {unaccounted} unaccounted for"),
+        };
         let back = self.back.as_ref().map_or_else(String::new, |back| format!("; back {}", back.received.whole()));
         format!(
-            "{:.1} s: {}, {} sent, {} delivered, {} lost, {} never sent; {:.3} Mb/s{back}",
+            "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{back}",
             self.interval.to,
             how_many(written, "datagram", "datagrams"),
             flow.sent_packets,
             flow.received_packets,
             flow.lost_packets.total(),
-            written.saturating_sub(went),
+            into.saturating_sub(went),
             1e-6 * flow.throughput_bps,
         )
     }
@@ -290,7 +331,7 @@ mod tests {
     }
 
     fn sending() -> Sending {
-        Sending::new(at(1000), FlowLabel::default())
+        Sending::new(at(1000), FlowLabel::default(), true)
     }
 
     /// Of each datagram one end counts, and it is the record's arithmetic: sent = received + lost + in flight.
@@ -323,6 +364,30 @@ mod tests {
         assert_eq!((queue.written_packets, queue.sent_packets, queue.expired_packets), (6, 4, 1));
         assert_eq!((sending.waiting(), sending.is_settled()), (1, false));
         assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
+    }
+
+    /// `returned_packets` stayed 0 while 60 datagrams were sent again. The sums are those of docs/src/send-queues.md: written and returned are sent,
+    /// thrown away, and waiting.
+    #[test]
+    fn datagrams_that_are_sent_again_are_counted_as_returned() {
+        let mut sending = sending();
+        for number in 0..4 {
+            sending.written(at(1000), number, MediaKind::Audio, 1000);
+            sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
+        }
+        // One arrives at the second try, one expires before it, one is too late for it.
+        sending.fate(at(1040), 0, Fate::Sent(Seq48::new(4)));
+        sending.fate(at(1060), 0, Fate::Delivered);
+        sending.fate(at(1060), 1, Fate::Unsent { cause: SendDrop::Expired, lateness: Duration::ZERO });
+        sending.fate(at(1060), 2, Fate::Lost);
+        sending.fate(at(1060), 3, Fate::Delivered);
+        let line = sending.line(at(2000), true);
+        let queue = &line.flow.send_queue[&MediaKind::Audio];
+        assert_eq!((queue.written_packets, queue.returned_packets, queue.lost_late_packets), (4, 2, 1));
+        assert_eq!((queue.sent_packets, queue.expired_packets, line.waiting()), (5, 1, 0));
+        let flow = &line.flow;
+        assert_eq!((flow.sent_packets, flow.received_packets, flow.lost_packets.total()), (5, 2, 3));
+        assert_eq!((line.unaccounted(), sending.is_settled()), (0, true));
     }
 
     /// Events that are missed do not make memory grow.

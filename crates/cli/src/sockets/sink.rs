@@ -40,6 +40,11 @@ impl Sink {
         })
     }
 
+    /// Whether datagrams are handed on, and not only counted.
+    pub(super) const fn hands_on(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
     /// Whether standard output is for datagrams only.
     pub(super) const fn takes_stdout(&self) -> bool {
         matches!(self, Self::Stdout { .. })
@@ -61,28 +66,25 @@ pub(super) fn socket_towards(to: SocketAddr) -> Result<UdpSocket, Failure> {
 }
 
 impl Outlet {
-    /// A datagram goes its way. One that nobody takes is lost, as UDP's are.
-    pub(super) fn put(&mut self, datagram: &[u8]) -> Result<(), Failure> {
+    /// Hands a datagram on. Returns whether the system has accepted it: a UDP socket may refuse one.
+    pub(super) fn put(&mut self, datagram: &[u8]) -> Result<bool, Failure> {
         match &*self.sink {
-            Sink::Nothing => Ok(()),
+            Sink::Nothing => {}
             Sink::File { path, file, framing } => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                file.write_all(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))
+                file.write_all(framed(*framing, datagram, &mut self.framed)).map_err(Failure::file("write", path))?;
             }
             Sink::Stdout { framing } => {
                 let mut out = io::stdout().lock();
                 out.write_all(framed(*framing, datagram, &mut self.framed))
                     .and_then(|()| out.flush())
-                    .map_err(Failure::Output)
+                    .map_err(Failure::Output)?;
             }
             Sink::Udp(to) => {
-                if let Some(socket) = &self.socket {
-                    // Nobody there, or no room: what UDP does then.
-                    drop(socket.send_to(datagram, to));
-                }
-                Ok(())
+                return Ok(self.socket.as_ref().is_some_and(|socket| socket.send_to(datagram, to).is_ok()));
             }
         }
+        Ok(true)
     }
 }
 

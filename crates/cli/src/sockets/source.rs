@@ -31,6 +31,8 @@ pub(super) enum Source {
 pub(super) enum Ended {
     /// The connection did, which tells why itself.
     Connection,
+    /// It was stopped before its end.
+    Stopped,
     /// It has no more to give, though it should.
     Failed(Failure),
 }
@@ -63,8 +65,13 @@ impl Source {
         Some(format!("datagrams to {} are sent", socket.local_addr().ok()?))
     }
 
-    /// Sends all that it has, until it is told to stop.
+    /// Sends all that it has, until it is stopped.
     pub(super) fn run(self, line: &Line) -> Result<(), Ended> {
+        self.send(line)?;
+        if line.is_stopped() { Err(Ended::Stopped) } else { Ok(()) }
+    }
+
+    fn send(self, line: &Line) -> Result<(), Ended> {
         match self {
             Self::File { path, mut file, media, chunk } => {
                 let failed = |error| Failure::file("read", &path)(error);

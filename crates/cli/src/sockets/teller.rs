@@ -1,19 +1,30 @@
 //! What a command that runs for long says while it does.
 
 use super::arguments::EndOptions;
+use super::sending::how_many;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Progress;
-use headway_net::Options;
+use crate::writer::Writer;
+use headway_net::{Endpoint, Options};
 use serde::Serialize;
 use std::net::SocketAddr;
 
-pub(super) struct Teller {
+/// What a command with a data path prints. No call waits for a reader: what a reader does not read in time is dropped.
+pub(crate) struct Teller {
     json: bool,
     quiet: bool,
-    /// Standard output is for something else.
-    beside: bool,
-    progress: Progress,
+    /// Lines of standard output; `None` if it has another use.
+    out: Option<Writer<String>>,
+    /// What a person reads on standard error.
+    said: Writer<Said>,
+}
+
+/// A message on standard error.
+enum Said {
+    Note(String),
+    /// The line that a terminal shows until the next.
+    Live(String),
 }
 
 /// The first line of who listens.
@@ -25,8 +36,22 @@ struct Listening {
 }
 
 impl Teller {
-    pub(super) fn new(end: &EndOptions, beside: bool) -> Self {
-        Self { json: end.json, quiet: end.quiet, beside, progress: Progress::of_lines(end.quiet || end.json) }
+    /// `data`: standard output is for datagrams.
+    pub(super) fn of_end(end: &EndOptions, data: bool) -> Result<Self, Failure> {
+        Self::new(end.json, end.quiet, data)
+    }
+
+    pub(crate) fn new(json: bool, quiet: bool, data: bool) -> Result<Self, Failure> {
+        let progress = Progress::of_lines(quiet || json);
+        let said = Writer::new(move |said| {
+            match said {
+                Said::Note(text) => progress.above(|| output::note(&text)),
+                Said::Live(text) => progress.line(text),
+            }
+            Ok(())
+        })?;
+        let out = if data { None } else { Some(Writer::new(|line: String| output::write(&line))?) };
+        Ok(Self { json, quiet, out, said })
     }
 
     /// Where this end listens, and by what its clients know it; `command` is theirs.
@@ -49,10 +74,18 @@ impl Teller {
         }
     }
 
+    /// Reports the handshakes that have failed since the last call, in one line: a stranger decides how many there are.
+    pub(super) fn refused(&self, server: &Endpoint) {
+        let Some(refused) = server.take_refused() else { return };
+        let all = how_many(server.counters().refused_handshakes, "handshake has", "handshakes have");
+        let from = refused.from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
+        self.note(&format!("{all} failed so far, the last one of {from}: {}", refused.why));
+    }
+
     /// For people.
-    pub(super) fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet && !self.json {
-            self.progress.above(|| output::note(text));
+            self.warn(text);
         }
     }
 
@@ -64,30 +97,43 @@ impl Teller {
     }
 
     /// For people, whatever they have asked for.
-    pub(super) fn warn(&self, text: &str) {
-        self.progress.above(|| output::note(text));
+    pub(crate) fn warn(&self, text: &str) {
+        // Its thread reports no errors: where standard error is gone there is no other place to report them.
+        let _ = self.said.push(Said::Note(text.to_owned()));
     }
 
     /// For programs.
-    pub(super) fn line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+    pub(crate) fn line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
         if !self.json {
             return Ok(());
         }
-        let json = serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?;
-        if self.beside {
-            output::note(&json);
-            return Ok(());
+        self.text(serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?)
+    }
+
+    /// The result of the command.
+    pub(crate) fn text(&self, text: String) -> Result<(), Failure> {
+        match &self.out {
+            Some(out) => out.push(text).map_err(Failure::Output),
+            None => {
+                self.warn(&text);
+                Ok(())
+            }
         }
-        output::text(&json)
     }
 
     /// What is to be seen on a terminal now.
-    pub(super) fn live(&self, text: String) {
-        self.progress.line(text);
+    pub(crate) fn live(&self, text: String) {
+        let _ = self.said.push(Said::Live(text));
     }
 
-    pub(super) fn finish(self) {
-        self.progress.finish();
+    /// Waits until everything is written, for a few seconds at most.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let written = self.out.as_ref().map_or(Ok(0), Writer::finish).map_err(Failure::Output);
+        if let Ok(dropped @ 1..) = written {
+            self.warn(&format!("warning: {dropped} lines were not read in time, and not written"));
+        }
+        let _ = self.said.finish();
+        written.map(|_| ())
     }
 }
 

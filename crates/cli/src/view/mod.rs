@@ -17,11 +17,11 @@ use crate::{interrupt, output};
 use std::io::IsTerminal;
 
 pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
-    interrupt::listen();
     // Pictures are drawn once, the viewer asks again.
     let read = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
     let records = read(&options.records)?;
     let server = Server::new(records, options.port)?;
+    interrupt::listen();
     output::text(server.address())?;
     output::note("Ctrl-C ends it");
     if !options.no_open && std::io::stdout().is_terminal() {

@@ -3,9 +3,8 @@
 use crate::error::Failure;
 use crate::plot::{chosen, is_record, labels};
 use headway_record::{Summary, arrow_stream};
-use headway_run::{Finding, Folder, findings, findings_between};
+use headway_run::{Finding, Folder, findings, findings_between, open_regular};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -171,12 +170,16 @@ impl Record {
         let listed = self.files().into_iter().find(|file| file.name == name)?;
         if self.in_progress() {
             let mut bytes = Vec::new();
-            File::open(self.folder.growing(listed.name)).ok()?.take(listed.bytes).read_to_end(&mut bytes).ok()?;
+            open_regular(&self.folder.growing(listed.name), u64::MAX)
+                .ok()?
+                .take(listed.bytes)
+                .read_to_end(&mut bytes)
+                .ok()?;
             let bytes = if name.ends_with(".arrow") { arrow_stream(&bytes)? } else { bytes };
             let length = bytes.len() as u64;
             return Some((Box::new(Cursor::new(bytes)), length));
         }
-        let file = File::open(self.folder.path(listed.name)).ok()?;
+        let file = open_regular(&self.folder.path(listed.name), u64::MAX).ok()?;
         let length = file.metadata().ok()?.len();
         Some((Box::new(file), length))
     }

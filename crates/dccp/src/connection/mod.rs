@@ -282,6 +282,12 @@ impl Connection {
         self.refresh(now);
     }
 
+    /// Resets the connection with code 9, "Too Busy": a server has as many connections as its application accepts (section 8.1.3).
+    pub fn abort_busy(&mut self, now: Instant) {
+        self.reset(now, Reset { code: ResetCode::TOO_BUSY, data: [0; 3] });
+        self.refresh(now);
+    }
+
     /// The application no longer listens: data that comes is dropped, and the peer is told (Drop Code 1, section 11.7.2).
     pub const fn stop_receiving(&mut self) {
         self.we_stopped = true;

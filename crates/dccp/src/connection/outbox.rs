@@ -30,6 +30,10 @@ pub trait Outbox {
     /// The connection has [handled](Connection::handle) a packet: there may be a round trip to learn, or what has come. Drivers say so, an
     /// [`Endpoint`](crate::Endpoint) among them.
     fn heard(&mut self, _now: Instant, _connection: &mut Connection) {}
+
+    /// A timer of the connection has [expired](Connection::handle_timeout): the allowed rate may have changed without a packet from the
+    /// peer. Drivers call it, an [`Endpoint`](crate::Endpoint) among them.
+    fn timer_expired(&mut self, _now: Instant, _connection: &Connection) {}
 }
 
 /// Nothing until there is an outbox.
@@ -56,6 +60,11 @@ impl<O: Outbox> Outbox for Option<O> {
     fn heard(&mut self, now: Instant, connection: &mut Connection) {
         if let Some(outbox) = self {
             outbox.heard(now, connection);
+        }
+    }
+    fn timer_expired(&mut self, now: Instant, connection: &Connection) {
+        if let Some(outbox) = self {
+            outbox.timer_expired(now, connection);
         }
     }
 }

@@ -224,6 +224,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         while let Some(index) = self.deadlines.take_due(now) {
             if let Some(entry) = self.slots.get_mut(index) {
                 entry.connection.handle_timeout(now);
+                entry.outbox.timer_expired(now, &entry.connection);
                 self.touch(index);
             }
         }

@@ -19,7 +19,7 @@ impl Driver {
             let told = match event {
                 headway_dccp::Event::Connected => {
                     self.tell_largest(handle);
-                    self.show(handle);
+                    self.show(now, handle);
                     Event::Connected
                 }
                 headway_dccp::Event::MaximumPacketSize(largest) => {

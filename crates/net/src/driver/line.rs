@@ -13,6 +13,8 @@ pub(super) struct Line {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) path: Path,
     pub(super) place: Place,
+    /// A peer has begun it.
+    accepted: bool,
     /// It waits to be shown to whoever accepts.
     pub(super) unseen: bool,
     /// This end has closed.
@@ -23,7 +25,16 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(now: Instant, mailbox: Arc<Mailbox>, path: Path, place: Place) -> Self {
-        Self { mailbox, path, place, unseen: false, closed: false, breaker: Breaker::new(now), tripped: None }
+        Self {
+            mailbox,
+            path,
+            place,
+            accepted: false,
+            unseen: false,
+            closed: false,
+            breaker: Breaker::new(now),
+            tripped: None,
+        }
     }
 }
 
@@ -81,6 +92,9 @@ impl Driver {
                 }
             }
         }
+        if line.unseen {
+            self.note_refused(line.path, why.clone());
+        }
         line.mailbox.tell([Event::Closed(why)]);
         self.closing.retain(|(other, _)| *other != key);
         if let Some(secure) = &mut self.secure
@@ -131,7 +145,20 @@ impl Driver {
         }
         let (Some(path), Some(place)) = (self.endpoint.path(handle), self.endpoint.outbox_mut(handle)) else { return };
         *place = Some(outbox);
-        self.insert(Line { unseen: true, ..Line::new(now, mailbox, path, Place::Endpoint(handle)) });
+        let line = Line::new(now, mailbox, path, Place::Endpoint(handle));
+        self.insert(Line { accepted: true, unseen: true, ..line });
+        self.refuse_if_full(now, handle);
+    }
+
+    /// Resets a connection for which there is no room, with the code "Too Busy". Connections that a peer has not completed leave room for
+    /// others.
+    fn refuse_if_full(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
+        let Some(most) = self.common.accepted else { return false };
+        let is_full = self.lines.values().filter(|line| line.accepted && !line.unseen).count() >= most;
+        if is_full && let Some(connection) = self.endpoint.connection_mut(handle) {
+            connection.abort_busy(now);
+        }
+        is_full
     }
 
     /// What the program must know before it sends, as long as it has not changed.
@@ -154,14 +181,17 @@ impl Driver {
     }
 
     /// Whoever accepts may have it: it is connected, or has brought something. If nobody does any more, nobody would ever close it.
-    pub(super) fn show(&mut self, handle: ConnectionHandle) {
-        let Some(key) = self.keys.get(&handle) else { return };
-        let Some(line) = self.lines.get_mut(key) else { return };
-        if std::mem::replace(&mut line.unseen, false) {
-            let accepted = (*key, line.path, Arc::clone(&line.mailbox));
+    pub(super) fn show(&mut self, now: Instant, handle: ConnectionHandle) {
+        let Some(key) = self.keys.get(&handle).copied() else { return };
+        if !self.lines.get(&key).is_some_and(|line| line.unseen) || self.refuse_if_full(now, handle) {
+            return;
+        }
+        if let Some(line) = self.lines.get_mut(&key) {
+            line.unseen = false;
+            let accepted = (key, line.path, Arc::clone(&line.mailbox));
             let is_over = self.accepts.with(|accepts| accepts.over);
             if is_over {
-                self.closing.push((*key, Instant::ZERO));
+                self.closing.push((key, Instant::ZERO));
             } else {
                 self.accepts.change(|accepts| accepts.waiting.push_back(accepted));
             }

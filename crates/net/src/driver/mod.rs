@@ -6,6 +6,8 @@ mod events;
 mod line;
 mod receive;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 use self::breakers::LOOK;
@@ -27,6 +29,7 @@ use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Duration, Entropy, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -44,10 +47,21 @@ pub(crate) struct Common {
     pub(crate) unread: usize,
     pub(crate) events: usize,
     pub(crate) follow: bool,
+    pub(crate) accepted: Option<usize>,
 }
 
 /// A connection that a peer has opened, for whoever accepts.
 pub(crate) type Accepted = (u64, Path, Arc<Mailbox>);
+
+/// A peer that did not become a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// The address of the peer; `None` without UDP.
+    pub from: Option<SocketAddr>,
+    /// Why its handshake failed.
+    pub why: Closed,
+}
 
 /// What waits to be accepted.
 #[derive(Debug, Default)]
@@ -70,6 +84,8 @@ pub struct SocketCounters {
     pub unsendable_datagrams: u64,
     /// Datagrams for programs that did not read theirs in time.
     pub unread_datagrams: u64,
+    /// Handshakes of peers that failed: a certificate that is not expected, another controller, no room, no answer.
+    pub refused_handshakes: u64,
 }
 
 #[derive(Debug)]
@@ -91,6 +107,8 @@ pub(crate) struct Driver {
     accepts: Arc<Watched<Accepts>>,
     calls: Calls,
     counters: SocketCounters,
+    /// The newest of the refused handshakes that the program has not asked for.
+    refused: Option<Refused>,
     batch: Batch,
     /// More than one had come when something had come last.
     queues: bool,
@@ -148,6 +166,7 @@ impl Driver {
             accepts: Arc::new(Watched::new(Accepts::default(), calls.clone())),
             calls,
             counters: SocketCounters::default(),
+            refused: None,
             batch,
             queues: false,
             packets: Vec::new(),
@@ -165,6 +184,18 @@ impl Driver {
     }
     pub(crate) const fn counters(&self) -> SocketCounters {
         self.counters
+    }
+    pub(crate) const fn take_refused(&mut self) -> Option<Refused> {
+        self.refused.take()
+    }
+    /// Counts a peer's handshake that failed, and keeps the newest for the program: a flood of them takes no memory.
+    fn note_refused(&mut self, path: Path, why: Closed) {
+        self.counters.refused_handshakes += 1;
+        let from = match path {
+            Path::Udp { remote, .. } => Some(remote),
+            Path::Ipv4 { .. } | Path::Ipv6 { .. } => None,
+        };
+        self.refused = Some(Refused { from, why });
     }
     pub(crate) fn connections(&self) -> usize {
         let waiting = self.lines.values().filter(|line| matches!(line.place, Place::Session(_))).count();
@@ -244,6 +275,10 @@ impl Driver {
 
     /// Sends what may go, and tells what has happened, until there is neither; or, if it would take too long, whether there is more.
     pub(crate) fn drain(&mut self, now: Instant) -> bool {
+        // A peer for which there is no room gets a Reset in place of a Response.
+        if self.common.accepted.is_some() {
+            self.handle_events(now);
+        }
         let mut sends = MOST_SENDS;
         loop {
             self.finish_closing(now);

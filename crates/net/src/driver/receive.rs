@@ -94,7 +94,7 @@ impl Driver {
             if let Some(line) = self.keys.get(&handle).and_then(|key| self.lines.get(key)) {
                 line.mailbox.deliver(&data);
             }
-            self.show(handle);
+            self.show(now, handle);
         }
         for (handle, seq) in late.unread {
             self.drop_unread(now, handle, seq);

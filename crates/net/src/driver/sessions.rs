@@ -41,6 +41,7 @@ impl Driver {
                         self.end(now, key, why);
                     }
                 }
+                SecureEvent::Refused { path, why } => self.note_refused(path, Closed::Security(why)),
                 SecureEvent::Seen { session, path } => self.ask(now, session, path),
             }
         }

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// So many clients there may be at once; datagrams of others are counted and forgotten.
-pub(super) const MOST_CLIENTS: usize = 256;
 /// Who has sent and got nothing for so long is forgotten, as a NAT may (RFC 4787 section 4.3, REQ-5).
 const IDLE: Duration = Duration::from_secs(120);
 
@@ -45,6 +43,8 @@ pub(super) struct Client {
 #[derive(Debug)]
 pub(super) struct Clients {
     slots: Vec<Option<Client>>,
+    /// Clients at a time; datagrams of others are counted and dropped.
+    most: usize,
     by_address: BTreeMap<From, u32>,
     serial: u32,
     /// When idle ones were last looked for.
@@ -52,8 +52,8 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), by_address: BTreeMap::new(), serial: 0, looked: Instant::ZERO }
+    pub(super) fn new(most: usize) -> Self {
+        Self { slots: Vec::new(), most, by_address: BTreeMap::new(), serial: 0, looked: Instant::ZERO }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -78,7 +78,7 @@ impl Clients {
         self.forget_idle(now);
         let slot = match self.slots.iter().position(Option::is_none) {
             Some(free) => free,
-            None if self.slots.len() < MOST_CLIENTS => {
+            None if self.slots.len() < self.most => {
                 self.slots.push(None);
                 self.slots.len() - 1
             }
@@ -130,7 +130,8 @@ mod tests {
     /// does not go to who came in its place.
     #[test]
     fn there_are_so_many_clients_and_idle_ones_make_room() {
-        let (server, mut clients) = (SocketAddr::from(([127, 0, 0, 1], 9)), Clients::new());
+        const MOST_CLIENTS: usize = 256;
+        let (server, mut clients) = (SocketAddr::from(([127, 0, 0, 1], 9)), Clients::new(MOST_CLIENTS));
         let waiter = Waiter::new().unwrap();
         let from = |number: usize| (0, SocketAddr::from(([127, 0, 0, 2], 1000 + number as u16)));
         let secs = Instant::from_secs;

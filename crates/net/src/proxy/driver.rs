@@ -1,6 +1,6 @@
 //! The emulator between sockets: one thread, which waits for datagrams and for the next departure.
 
-use super::clients::{ClientId, Clients, MOST_CLIENTS};
+use super::clients::{ClientId, Clients};
 use super::emulator::{Departure, Dropped, Emulator, Packet, Shown, Way, WayCounts};
 use super::report::Report;
 use super::socket::{Socket, ecn};
@@ -18,7 +18,6 @@ use std::time::SystemTime;
 
 /// What the first door's socket is called, and those of the others follow; clients are called by their slots.
 const DOORS: u64 = 1 << 32;
-const _: () = assert!((MOST_CLIENTS as u64) < DOORS);
 /// Buffers that are read at once. Each may hold many datagrams (GRO); more at once would keep those waiting that are due.
 const BUFFERS: usize = 8;
 /// What a buffer may hold.
@@ -35,6 +34,8 @@ pub struct ProxyOptions {
     pub to: SocketAddr,
     /// What a datagram counts on the link beside its payload, in bytes; negative: less than that. `None`: the headers of IP and UDP.
     pub beside: Option<i32>,
+    /// Clients at a time, at most. Each has a socket; datagrams of others are dropped, and the run is not valid.
+    pub clients: u32,
     /// What the 99th percentile of the release error, and of the intake error, may be in a valid run.
     pub bound: Duration,
 }
@@ -108,7 +109,7 @@ impl Proxy {
             waiter: Waiter::new().map_err(ProxyError::Wait)?,
             ready: Vec::new(),
             doors: Vec::new(),
-            clients: Clients::new(),
+            clients: Clients::new(options.clients as usize),
             link: Emulator::new(ways, seed),
             buffers: vec![0; BUFFERS * BUFFER],
             release_error: Histogram::default(),
@@ -225,7 +226,7 @@ impl Proxy {
             faults: Vec::new(),
             valid: false,
         }
-        .judged(self.options.bound)
+        .judged(self.options.bound, self.options.clients)
     }
 
     /// Reads once from this socket.

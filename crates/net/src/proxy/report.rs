@@ -1,6 +1,5 @@
 //! What a proxy tells of itself: what became of the datagrams, how late it was, and whether that leaves the run true.
 
-use super::clients::MOST_CLIENTS;
 use super::emulator::{MOST_HELD, WayCounts};
 use headway_record::DelaySummary;
 use headway_units::Duration;
@@ -36,7 +35,7 @@ pub struct Report {
 
 impl Report {
     /// With the faults that the rest of it shows.
-    pub(super) fn judged(mut self, bound: Duration) -> Self {
+    pub(super) fn judged(mut self, bound: Duration, clients: u32) -> Self {
         let mut faults = Vec::new();
         for (what, error) in [("release", &self.release_error_s), ("intake", &self.intake_error_s)] {
             if let Some(error) = error
@@ -53,7 +52,7 @@ impl Report {
             (self.unsent_packets, "could not be sent, and were not dropped by the link".to_owned()),
             (
                 self.refused_packets,
-                format!("were refused: there are {MOST_CLIENTS} clients at most, and answers come from the server"),
+                format!("were refused: there are {clients} clients at most, and answers come from the server"),
             ),
         ] {
             if count > 0 {
@@ -89,16 +88,16 @@ mod tests {
     /// One late datagram of many does not count; one of a hundred does, and so does each that the link did not drop.
     #[test]
     fn a_run_is_valid_within_its_bound_and_says_why_it_is_not() {
-        let valid = report().judged(Duration::from_millis(1));
+        let valid = report().judged(Duration::from_millis(1), 256);
         assert!(valid.valid && valid.faults.is_empty() && valid.bound_s == 1e-3);
-        let late = report().judged(Duration::from_micros(499));
+        let late = report().judged(Duration::from_micros(499), 256);
         assert_eq!(late.faults.len(), 2);
         assert_eq!(late.faults[0], "the release error is 500us in its 99th percentile, above the bound of 499us");
         let mut lossy = report();
         (lossy.to_client.no_room_packets, lossy.unsent_packets, lossy.refused_packets) = (3, 2, 1);
-        let lossy = lossy.judged(Duration::from_millis(1));
+        let lossy = lossy.judged(Duration::from_millis(1), 256);
         assert!(!lossy.valid && lossy.faults.len() == 3, "{:?}", lossy.faults);
         let nothing = Report { release_error_s: None, intake_error_s: None, ..report() };
-        assert!(nothing.judged(Duration::ZERO).valid);
+        assert!(nothing.judged(Duration::ZERO, 256).valid);
     }
 }

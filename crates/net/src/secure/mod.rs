@@ -84,6 +84,13 @@ pub enum SecureEvent {
         /// Why.
         why: SecureError,
     },
+    /// A handshake that a peer began has failed, and there is no session.
+    Refused {
+        /// The path of the peer.
+        path: Path,
+        /// Why.
+        why: SecureError,
+    },
     /// A packet that only the peer can have made has come from another address of the same host; while such packets come, this is told now and then.
     /// Nothing has moved:
     /// datagrams still go where they went, for who is on the path can send on what the peer has sent, from wherever he likes.

@@ -25,6 +25,7 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
         listen: ([127, 0, 0, 1], 0).into(),
         to: server.local_addr(),
         beside: None,
+        clients: 256,
         bound: Duration::from_secs(3600),
     };
     let mut proxy =

@@ -6,6 +6,7 @@
 use super::RunKey as Key;
 use super::flat::{Columns, Sort, walk};
 use crate::code::CODE;
+use crate::files::open_regular;
 use crate::{Error, Folder, each};
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
@@ -19,7 +20,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -169,7 +169,7 @@ fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
 /// What is known of each run that a dataset holds: its key and its summary. What is not as it was written is only counted.
 pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<(), Error>) -> Result<usize, Error> {
     let path = folder.path(RUNS);
-    let file = match File::open(&path) {
+    let file = match open_regular(&path, u64::MAX) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(Error::file("read", &path)(error)),
@@ -215,7 +215,7 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
 /// It cannot be read.
 pub fn read_table(folder: &Folder, name: &str) -> Result<(SchemaRef, Vec<RecordBatch>), Error> {
     let path = folder.path(name);
-    let file = File::open(&path).map_err(Error::file("read", &path))?;
+    let file = open_regular(&path, u64::MAX).map_err(Error::file("read", &path))?;
     let read = || -> Result<_, ParquetError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
         let schema = Arc::clone(builder.schema());

@@ -46,7 +46,7 @@ impl Journal {
     pub(super) fn open(folder: &Folder) -> Result<Self, Error> {
         let path = folder.path(Self::FILE);
         let failed = |error| Error::file("read", &path)(error);
-        folder.refuse_link(&path)?;
+        folder.refuse_other(&path)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
         let (mut places, mut damaged, mut end) = (BTreeMap::new(), 0, 0);

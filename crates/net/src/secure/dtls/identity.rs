@@ -79,7 +79,8 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// SHA-256 of a certificate in DER, printed and parsed as RFC 8122 section 5 has it: `sha-256 AB:CD:..`.
+/// SHA-256 of a certificate in DER, printed as RFC 8122 section 5 defines it: `sha-256 AB:CD:..`. The name of the function may be left out of
+/// a text that is parsed: the rest needs no quotes in a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
@@ -101,7 +102,7 @@ impl fmt::Display for Fingerprint {
 
 /// A text is no [`Fingerprint`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no fingerprint: sha-256 and 32 bytes in hex, as in \"sha-256 AB:CD:..\", are wanted")]
+#[error("\"{0}\" is not a fingerprint; expected 32 bytes in hex, such as \"sha-256 AB:CD:..\" or AB:CD:..")]
 pub struct FingerprintError(String);
 
 impl FromStr for Fingerprint {
@@ -109,7 +110,7 @@ impl FromStr for Fingerprint {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let hash = || {
-            let (function, hex) = text.trim().split_once(' ')?;
+            let (function, hex) = text.trim().split_once(' ').unwrap_or(("sha-256", text.trim()));
             let mut hash = [0; 32];
             let mut bytes = hex.trim_start().split(':');
             for to in &mut hash {
@@ -156,6 +157,8 @@ mod tests {
         assert_eq!(Fingerprint::of(b"abc").to_string(), ABC);
         assert_eq!(ABC.parse(), Ok(Fingerprint::of(b"abc")));
         assert_eq!(ABC.to_lowercase().parse(), Ok(Fingerprint::of(b"abc")));
+        // `headway recv` prints it without the name of the function, for a shell.
+        assert_eq!(ABC["sha-256 ".len()..].parse(), Ok(Fingerprint::of(b"abc")));
         for wrong in
             ["", "sha-256", "sha-1 BA:78", &ABC[..ABC.len() - 3], &format!("{ABC}:00"), &ABC.replace("BA", "+A")]
         {

@@ -167,6 +167,7 @@ impl Dtls {
             if let Some(peer) = peer.as_mut().filter(|peer| peer.accepted.is_some()) {
                 // A client that is turned away has a session of its own already, and is told.
                 peer.close(&mut self.desk);
+                self.events.push_back(SecureEvent::Refused { path, why: why.clone() });
             }
             if let Some(peer) = peer.filter(|peer| peer.accepted.is_none()) {
                 let again = matches!(why, SecureError::NoAnswer | SecureError::Protocol(_)) && peer.attempt < ATTEMPTS;
@@ -182,10 +183,12 @@ impl Dtls {
             self.drop_session(path, Some(SecureError::Replaced));
             if self.sessions.len() >= self.options.sessions {
                 peer.close(&mut self.desk);
-                if !accepted {
-                    let why = SecureError::Full(self.options.sessions);
-                    self.events.push_back(SecureEvent::Closed { session: path, why });
-                }
+                let why = SecureError::Full(self.options.sessions);
+                self.events.push_back(if accepted {
+                    SecureEvent::Refused { path, why }
+                } else {
+                    SecureEvent::Closed { session: path, why }
+                });
             } else {
                 self.routes.remove(&path);
                 self.hosts.insert((host(path), path));

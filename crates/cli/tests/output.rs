@@ -1,0 +1,245 @@
+//! Readers that do not read, full disks, refused senders: what a command does with its data, and what its exit status reports.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+const ANY: &str = "127.0.0.1:0";
+
+/// A program that the test stops, however it ends.
+struct Running(Option<Child>);
+
+impl Running {
+    fn new(command: &mut Command) -> Self {
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    fn signal(&mut self, name: &str) {
+        let id = self.child().id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    fn end(mut self) -> Output {
+        let mut child = self.0.take().unwrap();
+        // A program that never ends fails the test, and does not outlive it.
+        for _ in 0..600 {
+            if child.try_wait().unwrap().is_some() {
+                return child.wait_with_output().unwrap();
+            }
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        self.0 = Some(child);
+        panic!("the program does not end");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// An output without room, and its reader, which never reads.
+fn stuck() -> (UnixStream, Stdio) {
+    let (reader, mut writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    for size in [1 << 12, 1] {
+        while writer.write(&vec![b'\n'; size]).map_err(|error| assert_eq!(error.kind(), ErrorKind::WouldBlock)).is_ok()
+        {
+        }
+    }
+    writer.set_nonblocking(false).unwrap();
+    (reader, OwnedFd::from(writer).into())
+}
+
+/// A port that was free a moment ago: a program whose output is stuck cannot report its own.
+fn free() -> String {
+    UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A datagram through a proxy, there and back, as soon as it listens.
+fn exchange(front: &str, server: &UdpSocket) {
+    let client = UdpSocket::bind(ANY).unwrap();
+    client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut bytes = [0; 9];
+    let came = (0..300).any(|_| {
+        let _ = client.send_to(b"hello", front);
+        let Ok((length, from)) = server.recv_from(&mut bytes) else { return false };
+        server.send_to(&bytes[..length], from).unwrap();
+        client.recv_from(&mut bytes).is_ok()
+    });
+    assert!(came, "the proxy forwards nothing");
+}
+
+/// A blocked standard output stopped the proxy, which then ignored signals.
+#[test]
+fn a_proxy_whose_output_is_not_read_forwards_and_ends() {
+    let server = UdpSocket::bind(ANY).unwrap();
+    let (front, to) = (free(), server.local_addr().unwrap().to_string());
+    let proxy = ["proxy", "--listen", &front, "--to", &to, "--bound", "3600s"];
+    let (_reader, out) = stuck();
+    let mut running = Running::new(headway(&proxy).arg("--json").stdout(out));
+    exchange(&front, &server);
+    running.signal("-INT");
+    let ended = running.end();
+    let said = text(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
+
+    let (_reader, out) = stuck();
+    let mut running = Running::new(headway(&proxy).stderr(out));
+    exchange(&front, &server);
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(text(&ended.stdout).contains("to the server"));
+}
+
+/// A second signal ends a command whatever it waits for: 128 and the number of SIGINT (POSIX, Shell Command Language, 2.8.2).
+#[test]
+fn a_second_signal_ends_a_command_without_any_output() {
+    let server = UdpSocket::bind(ANY).unwrap();
+    let (front, to) = (free(), server.local_addr().unwrap().to_string());
+    let ((_one, out), (_two, said)) = (stuck(), stuck());
+    let mut running =
+        Running::new(headway(&["proxy", "--listen", &front, "--to", &to, "--json"]).stdout(out).stderr(said));
+    exchange(&front, &server);
+    while running.child().try_wait().unwrap().is_none() {
+        running.signal("-INT");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    assert_eq!(running.end().status.code(), Some(130));
+}
+
+/// A `headway recv` that listens, and its standard output behind that line.
+fn receiver(arguments: &[&str]) -> (Running, BufReader<std::process::ChildStdout>, String) {
+    let mut running = Running::new(headway(&["recv", ANY, "--json", "--insecure"]).args(arguments));
+    let mut out = BufReader::new(running.child().stdout.take().unwrap());
+    let at = line(&mut out)["listening"].as_str().unwrap().to_owned();
+    (running, out, at)
+}
+
+fn line(out: &mut impl BufRead) -> Value {
+    let mut line = String::new();
+    assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+    serde_json::from_str(&line).unwrap()
+}
+
+#[test]
+fn a_sender_whose_output_is_not_read_ends_at_a_signal() {
+    let (mut receiver, mut out, at) = receiver(&[]);
+    let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
+    let (_reader, stuck) = stuck();
+    let mut sender = Running::new(headway(&["send", &at, "--insecure", "--json", "--model", endless]).stdout(stuck));
+    while line(&mut out)["received_packets"] == 0 {}
+    sender.signal("-TERM");
+    let ended = sender.end();
+    let said = text(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
+    receiver.signal("-INT");
+    assert_eq!(receiver.end().status.code(), Some(0));
+}
+
+/// `recv --json` with a full pipe wrote nothing to its file, while the sender read that everything was delivered.
+#[test]
+fn a_receiver_whose_output_is_not_read_writes_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let media: Vec<u8> = (0..100_001_u32).map(|n| (n / 251 + n % 251) as u8).collect();
+    std::fs::write(path("media"), &media).unwrap();
+    let (at, (_reader, stuck)) = (free(), stuck());
+    let mut receiver =
+        Running::new(headway(&["recv", &at, "--json", "--insecure", "--out", &path("came")]).stdout(stuck));
+    let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &path("media")])).end();
+    assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+    receiver.signal("-INT");
+    let ended = receiver.end();
+    let said = text(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
+    assert!(std::fs::read(path("came")).unwrap() == media);
+}
+
+/// Datagrams that the output does not accept are not delivered, whatever the transport has acknowledged.
+#[test]
+fn a_receiver_whose_data_are_not_read_fails() {
+    let (at, (_reader, stuck)) = (free(), stuck());
+    let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(stuck));
+    let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
+    let mut sender = Running::new(&mut headway(&["send", &at, "--insecure", "--json", "--model", endless]));
+    let mut out = BufReader::new(sender.child().stdout.take().unwrap());
+    while line(&mut out)["received_packets"] == 0 {}
+    receiver.signal("-INT");
+    let ended = receiver.end();
+    let said = text(&ended.stderr);
+    let why = "the output does not accept the datagrams of 1 connection";
+    assert!(ended.status.code() == Some(1) && said.contains(why), "{:?}: {said}", ended.status);
+    drop(out);
+    assert_eq!(sender.end().status.code(), Some(1));
+}
+
+/// The 65th sender of a receiver for 64 was turned away, and its status was 0.
+#[test]
+fn a_sender_beyond_the_limit_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("media").display().to_string();
+    std::fs::write(&file, [7; 5000]).unwrap();
+    let (mut receiver, mut out, at) = receiver(&["--max-senders", "1"]);
+    let mut first = Running::new(headway(&["send", &at, "--insecure", "--stdin"]).stdin(Stdio::piped()));
+    first.child().stdin.as_mut().unwrap().write_all(&[0, 1, 7]).unwrap();
+    while line(&mut out)["connections"] != 1 {}
+    let second = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
+    let said = text(&second.stderr);
+    assert!(second.status.code() == Some(1) && said.contains("it has as many connections as it may have"), "{said}");
+    assert!(said.contains("0 delivered"), "{said}");
+    drop(first.child().stdin.take());
+    assert_eq!(first.end().status.code(), Some(0));
+    receiver.signal("-INT");
+    let last = out.lines().map_while(Result::ok).last().unwrap();
+    let last: Value = serde_json::from_str(&last).unwrap();
+    assert_eq!((&last["received_bytes"], &last["refused_handshakes"]), (&1.into(), &1.into()), "{last}");
+    assert_eq!(receiver.end().status.code(), Some(0));
+}
+
+/// `recv` reported nothing of a sender that is not in its list.
+#[test]
+fn a_refused_handshake_is_reported() {
+    let print = "AB:".repeat(31) + "AB";
+    let mut receiver = Running::new(&mut headway(&["recv", ANY, "--allow", &print]));
+    let mut said = BufReader::new(receiver.child().stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    let at = first.strip_prefix("listening at ").unwrap().split(": ").next().unwrap().to_owned();
+    let model = "kind = \"ftp\", segments = 10";
+    let stranger = Running::new(&mut headway(&["send", &at, "--any", "--model", model])).end();
+    assert_eq!(stranger.status.code(), Some(1));
+    let mut next = String::new();
+    said.read_line(&mut next).unwrap();
+    assert!(next.starts_with("1 handshake has failed so far, the last one of 127.0.0.1:"), "{next}");
+    assert!(next.contains("which is not expected"), "{next}");
+    receiver.signal("-INT");
+    receiver.end();
+}

@@ -1,0 +1,194 @@
+//! Drivers of two ends over a wire in memory, by a virtual clock.
+
+use super::*;
+use crate::mailbox::{Event, Events, Phase};
+use crate::options::Options;
+use crate::socket::Arrived;
+use crate::watched::lock;
+use crate::wire::Wire;
+use headway_dccp::{Reset, ResetCode};
+use headway_units::{Ecn, Random, Rate};
+use std::sync::Mutex;
+
+/// Keeps what an end sends until the test carries it.
+#[derive(Debug)]
+struct Memory {
+    address: SocketAddr,
+    sent: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Wire for Memory {
+    fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+    fn send(&self, _: SocketAddr, _: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()> {
+        lock(&self.sent).extend(datagrams.chunks(segment).map(<[u8]>::to_vec));
+        Ok(())
+    }
+}
+
+struct End {
+    driver: Driver,
+    wire: Arc<Memory>,
+}
+
+impl End {
+    fn new(port: u16, options: &Options) -> Self {
+        let wire = Arc::new(Memory { address: ([192, 0, 2, 1], port).into(), sent: Mutex::default() });
+        let carrier = Arc::new(Carrier::Wire(Arc::<Memory>::clone(&wire)));
+        let random = Random::new(port.into(), "end");
+        let driver = Driver::new(options.common().unwrap(), options.endpoint, carrier, None, random);
+        Self { driver, wire }
+    }
+
+    fn server(options: &Options) -> Self {
+        let mut server = Self::new(1, options);
+        server.driver.listen(Instant::ZERO).unwrap();
+        server
+    }
+
+    fn connect(&mut self, now: Instant, to: &Self) -> (u64, Arc<Mailbox>) {
+        self.driver.connect(now, Path::Udp { local: self.wire.address, remote: to.wire.address })
+    }
+
+    fn turn(&mut self, now: Instant) {
+        while self.driver.turn(now, false).unwrap() == Next::Turn {}
+    }
+
+    /// Delivers what this end has sent, or drops it.
+    fn carry(&self, now: Instant, to: &mut Self, arrives: bool) {
+        let path = Path::Udp { local: to.wire.address, remote: self.wire.address };
+        let sent = std::mem::take(&mut *lock(&self.wire.sent));
+        for mut datagram in sent.into_iter().filter(|_| arrives) {
+            to.driver.handle_datagram(now, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
+        }
+    }
+}
+
+const fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// RFC 5348 section 4.4: a sender without feedback halves its allowed rate each time the nofeedback timer expires. The program was
+/// notified by arriving packets alone: through an outage of 10 s its encoder produced as much as before, and after it next to nothing.
+#[test]
+fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
+    let options = Options::insecure();
+    let (mut server, mut client) = (End::server(&options), End::new(2, &options));
+    let (key, mailbox) = client.connect(at(0), &server);
+    let outage = 3000..13_000;
+    let (mut before, mut during, mut recovered) = (Rate::from_bits_per_second(0), Rate::from_bits_per_second(0), None);
+    for ms in (0..20_000).step_by(10) {
+        let up = !outage.contains(&ms);
+        // Each direction is carried once a step: the round trip is 10 ms.
+        client.carry(at(ms), &mut server, up);
+        server.turn(at(ms));
+        server.carry(at(ms), &mut client, up);
+        for _ in 0..10 {
+            client.driver.send(at(ms), key, &Media::new(&[7; 1000]));
+        }
+        client.turn(at(ms));
+        while server.driver.accepts.with(|accepts| accepts.waiting.pop_front()).is_some() {}
+        let (Some(told), Some(sender)) = (mailbox.rate(), client.driver.status(key).and_then(|status| status.sender))
+        else {
+            continue;
+        };
+        // The contract of `EncoderOptions`: never more than the controller allows, above the floor.
+        let allowed = sender.target_rate.unwrap();
+        assert!(told <= allowed.max(options.encoder.floor), "{ms} ms: {told}, and {allowed} is allowed");
+        if ms == 2990 {
+            before = told;
+        }
+        if ms == 12_990 {
+            during = told;
+        }
+        // Half of what was allowed before is allowed again.
+        if ms > 13_000 && allowed >= before {
+            recovered.get_or_insert((ms, told, allowed));
+        }
+    }
+    assert!(before > Rate::from_bits_per_second(1_000_000), "{before}");
+    assert_eq!(during, options.encoder.floor);
+    // Ten seconds at the floor permit a growth by 2^10, more than the path needs: the encoder gets all but its headroom and dead band.
+    let (ms, told, allowed) = recovered.unwrap();
+    assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
+}
+
+/// The 65th sender was accepted, closed, and told of a success. RFC 4340 section 5.6: code 9, "Too Busy", "sent by a server that has too many
+/// connections".
+#[test]
+fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy() {
+    let options = Options { accepted: Some(1), ..Options::insecure() };
+    let (mut server, mut first, mut second) = (End::server(&options), End::new(2, &options), End::new(3, &options));
+    let (key, one) = first.connect(at(0), &server);
+    let turns = |now: Instant, ends: &mut [&mut End; 2], server: &mut End| {
+        for step in 0..20 {
+            let now = now + Duration::from_millis(step);
+            for end in ends.iter_mut() {
+                end.turn(now);
+                end.carry(now, server, true);
+                server.turn(now);
+                server.carry(now, end, true);
+            }
+        }
+    };
+    turns(at(1), &mut [&mut first, &mut second], &mut server);
+    assert_eq!(one.phase(), Phase::Open);
+    let (_, two) = second.connect(at(30), &server);
+    turns(at(30), &mut [&mut first, &mut second], &mut server);
+    let busy = Reset { code: ResetCode::TOO_BUSY, data: [0; 3] };
+    assert_eq!(two.phase(), Phase::Over(Closed::Reset(busy)));
+    assert!(!std::iter::from_fn(|| two.events.with(Events::next).flatten()).any(|event| event == Event::Connected));
+    assert_eq!(server.driver.accepts.with(|accepts| accepts.waiting.len()), 1);
+    let refused = Refused { from: Some(second.wire.address), why: Closed::Aborted(busy) };
+    assert_eq!((server.driver.take_refused(), server.driver.counters().refused_handshakes), (Some(refused), 1));
+    // The first one closes, and leaves room.
+    first.driver.close(key, at(50));
+    turns(at(50), &mut [&mut first, &mut second], &mut server);
+    let (_, three) = second.connect(at(100), &server);
+    turns(at(100), &mut [&mut first, &mut second], &mut server);
+    assert_eq!(three.phase(), Phase::Open);
+}
+
+/// The book said that nothing is sent again over TFRC. Its receiver sends Ack Vectors here (RFC 4342 section 6 allows that), so that the send queue
+/// finds what three later packets have overtaken (RFC 4341 section 5, NUMDUPACK): a datagram that is dropped once arrives at the second try.
+#[test]
+fn lost_datagrams_are_sent_again_over_tfrc() {
+    let mut options = Options::insecure();
+    options.queue.rules.resend = true;
+    let (mut server, mut client) = (End::server(&options), End::new(2, &options));
+    let (key, mailbox) = client.connect(at(0), &server);
+    let (mut received, mut accepted, mut dropped, mut sent) = (Vec::new(), None, 0, [0_u32; 100]);
+    for ms in (0..3000).step_by(10) {
+        if (500..1500).contains(&ms) {
+            // 400 bytes tell data from the rest.
+            client.driver.send(at(ms), key, &Media::new(&[((ms - 500) / 10) as u8; 400]));
+        }
+        client.turn(at(ms));
+        // Every tenth datagram is dropped at its first try.
+        lock(&client.wire.sent).retain(|datagram| {
+            let first = datagram.len() >= 400 && datagram.last().is_some_and(|n| n % 10 == 5 && dropped <= n / 10);
+            dropped += u8::from(first);
+            !first
+        });
+        client.carry(at(ms), &mut server, true);
+        server.turn(at(ms));
+        server.carry(at(ms), &mut client, true);
+        accepted = server.driver.accepts.with(|accepts| accepts.waiting.pop_front()).or(accepted);
+        if let Some((.., mailbox)) = &accepted {
+            let mut datagram = Vec::new();
+            while let Some(Ok(())) = mailbox.incoming.with(|incoming| incoming.receive(&mut datagram)) {
+                received.push(datagram[0]);
+            }
+        }
+        while let Some(event) = mailbox.events.with(Events::next).flatten() {
+            if let Event::Media(number, headway_dccp::Fate::Sent(_)) = event {
+                sent[number as usize] += 1;
+            }
+        }
+    }
+    assert_eq!(dropped, 10);
+    assert_eq!(sent.map(|times| times == 2), std::array::from_fn(|number| number % 10 == 5));
+    received.sort_unstable();
+    assert_eq!(received, (0..100).collect::<Vec<u8>>());
+}
