@@ -172,7 +172,7 @@ impl Case {
             "spacing" | "ccid 249" => (window + 4.0) * r,
             // As TCP: the last of doubling timeouts is as long as all before it, and then a packet more in each round trip (RFC 4341 section 5).
             "tcp-like" | "ccid 2" => episode_s + 1.0 + (window + 4.0) * r,
-            // 0.14 packets more in each round trip, without history discounting (RFC 5348 section 1; Floyd et al. 2000, appendix A.1).
+            // 0.14 packets more in each round trip, without history discounting (Floyd et al. 2000, appendix A.1).
             _ => episode_s + (window / 0.14 + 4.0) * r,
         }
     }
