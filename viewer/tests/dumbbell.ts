@@ -2,7 +2,7 @@
  * A small record with everything that the page shows, made by a rule that can be followed by hand: senders share one link with a
  * queue of ten packets. It is not a simulation of Headway's, whose records have their own test.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   eventsFile,
@@ -231,7 +231,12 @@ export function makeDumbbell(
     { time_from_s: 3.5, time_to_s: 3.5, severity: "note", subject: null, text: "all queues were empty." },
   ];
   mkdirSync(folder, { recursive: true });
-  const write = (name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content);
+  // As the program does: a server that reads the old file reads all of it.
+  const write = (name: string, content: string | Uint8Array) => {
+    const partial = join(folder, `${name}.partial`);
+    writeFileSync(partial, content);
+    renameSync(partial, join(folder, name));
+  };
   const packets = packetsFile(hops, meta);
   write("summary.json", JSON.stringify(summary));
   write("series.arrow", seriesFile(samples));
