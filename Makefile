@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test fmt lint traceability arithmetic python wheel viewer bench instructions misses deny fuzz docs pictures papers clean
+.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -13,11 +13,17 @@ demo: toolchain
 	$(HEADWAY) plot $(DEMO)
 
 ## What CI checks, but for the instructions and the misses.
-test: toolchain fmt lint traceability arithmetic
+test: toolchain locks fmt lint traceability arithmetic
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory viewer; fi
 	$(CARGO) test --workspace --quiet
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+## Whether every lock file is current: a stale one keeps a clean clone from building with `--locked`.
+locks: toolchain
+	@find . -name Cargo.lock -not -path '*/target/*' | while read -r lock; do \
+	$(CARGO) metadata --quiet --locked --format-version 1 --manifest-path "$${lock%.lock}.toml" >/dev/null || { echo "$$lock is stale" >&2; exit 1; }; done
 
 fmt: toolchain
 	$(CARGO) fmt --all --check
