@@ -383,6 +383,17 @@ fn a_path_that_has_become_longer_was_not_so_before() {
     assert_eq!(world.run(814, 10), None);
 }
 
+/// A path of 30 kb/s with room for two packets drops three of four in a row, for more than 200 ms: that is loss, and no outage.
+#[test]
+fn a_narrow_path_is_no_outage() {
+    for controller in ["tfrc", "tfrc-sp", "tcp-like"] {
+        let wide = emulator(&link(564, 1, 2, ""), 0);
+        let narrow = emulator(&link(30, 1, 2, ""), 1);
+        let mut world = World::new(controller, vec![(Instant::ZERO, wide), (Instant::from_secs(5), narrow)]);
+        assert_eq!(world.run(13, 60), None, "{controller}");
+    }
+}
+
 /// What a path may do to TFRC, or to TCP's window, for a while.
 fn path() -> impl Strategy<Value = String> {
     let rate = prop_oneof![Just(30u64), 30..1000u64, 1000..20_000u64];

@@ -199,7 +199,7 @@ impl SenderHalf for TcpLikeSender {
             return; // it speaks of what was never sent
         }
         self.unanswered = 0;
-        if self.silence.end(self.flight.next()) && self.options.silence_restarts {
+        if self.silence.end(feedback.acknowledged, self.flight.next()) && self.options.silence_restarts {
             self.window.restart(now);
             self.lossless = true;
             // What is lost of earlier packets was lost in the silence.

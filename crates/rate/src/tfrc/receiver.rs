@@ -11,7 +11,7 @@ use super::segment::SegmentSize;
 use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf, Timing};
 use crate::loss_filter::Seen;
 use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
-use crate::toolbox::{HEALTHY_LOSS, REPORTS_BETWEEN, SHORTEST_SILENCE};
+use crate::toolbox::{HEALTHY_LOSS, PACKETS_BETWEEN, REPORTS_BETWEEN, SHORTEST_SILENCE};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
 /// R in s as long as nothing has measured it (RFC 4340 section 3.4).
@@ -63,8 +63,9 @@ struct Reports {
     /// The timer expired without anything to report.
     missed: bool,
     loss_since: bool,
-    /// Since the loss history was restarted.
+    /// Since the loss history was restarted, and the data packets that have arrived since then.
     since_restart: u32,
+    packets_since_restart: u64,
 }
 
 impl TfrcReceiver {
@@ -216,7 +217,7 @@ impl TfrcReceiver {
         let initial = self.r().map_or(0.0, |r| self.options.initial_window.bytes(self.size.s()) / r);
         (self.first_interval, self.greatest_x_recv) = (0.0, initial);
         self.average.restart();
-        self.reports.since_restart = 0;
+        (self.reports.since_restart, self.reports.packets_since_restart) = (0, 0);
         self.may_restart = false;
     }
 
@@ -332,6 +333,7 @@ impl ReceiverHalf for TfrcReceiver {
         let window = self.r().unwrap_or(0.0);
         self.arrivals.add(now, packet.size.count(), window);
         self.reports.data_since = true;
+        self.reports.packets_since_restart += 1;
         self.reports.last_arrival = Some(now);
         if change.new_event {
             if !had_losses {
@@ -379,7 +381,8 @@ impl ReceiverHalf for TfrcReceiver {
         self.reports.since_restart = self.reports.since_restart.saturating_add(1);
         self.may_restart = self.options.silence_restarts
             && self.form == LossForm::EventRate
-            && (self.reports.since_restart >= REPORTS_BETWEEN || self.p <= 0.0);
+            && (self.reports.since_restart >= REPORTS_BETWEEN
+                || self.p <= 0.0 && self.reports.packets_since_restart >= PACKETS_BETWEEN);
         let new_loss_event = std::mem::take(&mut self.reports.loss_since);
         let history = self.history.as_ref()?;
         self.reports.last = Some(now);

@@ -346,7 +346,7 @@ impl SenderHalf for TfrcSender {
         self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
         self.urgent = false;
-        if self.silence.end(self.next) {
+        if self.silence.end(feedback.acknowledged, self.next) {
             self.end_silence(now);
         }
         if self.options.silent_samples {

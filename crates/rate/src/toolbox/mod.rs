@@ -17,4 +17,6 @@ pub(crate) use pacer::Fine;
 pub use pacer::Pacer;
 pub use rto::{Rto, RtoRules};
 pub use silence::Silence;
-pub(crate) use silence::{HEALTHY_LOSS, PROBE_INTERVAL, REPORTS_BETWEEN, SHORTEST_SILENCE, UNANSWERED};
+pub(crate) use silence::{
+    HEALTHY_LOSS, PACKETS_BETWEEN, PROBE_INTERVAL, REPORTS_BETWEEN, SHORTEST_SILENCE, UNANSWERED,
+};
