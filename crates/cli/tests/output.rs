@@ -135,7 +135,7 @@ fn a_second_signal_ends_a_command_without_any_output() {
     assert_eq!(running.end().status.code(), Some(130));
 }
 
-/// A `headway recv` that listens, and its standard output behind that line.
+/// A `headway recv` that listens, and its standard output after that line.
 fn receiver(arguments: &[&str]) -> (Running, BufReader<std::process::ChildStdout>, String) {
     let mut running = Running::new(headway(&["recv", ANY, "--json", "--insecure"]).args(arguments));
     let mut out = BufReader::new(running.child().stdout.take().unwrap());

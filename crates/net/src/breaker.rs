@@ -19,8 +19,8 @@
 //! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it, and so has a controller
 //! that allows a tenth of what it allowed, though packets that are small enough still fit into that. In 60 round trips a nofeedback timer (RFC 5348
 //! section 4.4) has halved a rate fifteen times. Dialect headway-1 probes a silent path for a minute, which is no harm, however slow the
-//! media are. And who sends less than one packet in each period harms nobody: it is
-//! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) that ends a connection whose peer is gone.
+//! media are. A sender of less than one packet in each period does no harm:
+//! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection whose peer is gone.
 //!
 //! A sender without control fills queues, and so makes its own round trips long, and the time that it is given. It does not get it: when more packets are on
 //! the way than the largest Sequence Window has, 2^20, of which none is acknowledged from one look to the next, that is the end.

@@ -26,7 +26,7 @@ pub struct SpacingFixedOptions {
     /// From where to where.
     pub apart: Apart,
     /// A packet that goes late by no more than this does not put off the next: the spacing goes on from when it was due. 0s: from when it went. Timers of real
-    /// machines are late, each time, and without it that adds up. Behind a pause packets of so long may go at once. Up to 64s.
+    /// machines are late, each time, and without it that adds up. After a pause, the packets of this time may be sent at once. Up to 64s.
     pub catch_up: Duration,
 }
 

@@ -5,6 +5,7 @@ use headway_record::Summary;
 use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
 use headway_units::{DropCause, MediaKind};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Over a link of 1 Mb/s and 20 ms; `keys` are its queue, its losses.
 fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
@@ -14,21 +15,26 @@ fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
     found_in(&text, &[])
 }
 
-/// In this scenario, with these overrides.
-fn found_in(text: &str, sets: &[&str]) -> (Summary, Vec<Finding>) {
-    let place = tempfile::tempdir().unwrap();
+/// A run of this scenario, with these overrides.
+fn job(place: &Path, text: &str, sets: &[&str]) -> Job {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let text = ScenarioText::written("known.toml", text, &sets).unwrap();
     let loaded = headway_scenario::load("known.toml", &text.text, &text.overrides, &Beside::new(".".into())).unwrap();
-    let job = Job {
+    Job {
         label: String::new(),
         scenario: loaded.scenario,
         resolved: loaded.resolved_toml,
-        folder: Folder(place.path().join("out")),
+        folder: Folder(place.join("out")),
         files: BTreeMap::new(),
         traces: Vec::new(),
         resumes: false,
-    };
+    }
+}
+
+/// In this scenario, with these overrides.
+fn found_in(text: &str, sets: &[&str]) -> (Summary, Vec<Finding>) {
+    let place = tempfile::tempdir().unwrap();
+    let job = job(place.path(), text, sets);
     let summary = job.run(&()).unwrap();
     let found = findings(&job.folder, &summary).unwrap();
     // They come in their order, each within the run, about something that is there.
@@ -325,16 +331,7 @@ fn a_stopped_command_looks_for_nothing() {
         "duration = \"2s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"20ms\"\n{keys}\n{}",
         flow("download", DOWNLOAD)
     );
-    let loaded = headway_scenario::load("known.toml", &text, &[], &Beside::new(".".into())).unwrap();
-    let job = Job {
-        label: String::new(),
-        scenario: loaded.scenario,
-        resolved: loaded.resolved_toml,
-        folder: Folder(place.path().join("out")),
-        files: BTreeMap::new(),
-        traces: Vec::new(),
-        resumes: false,
-    };
+    let job = job(place.path(), &text, &[]);
     assert_ne!(job.run_and_look(&()).unwrap().1, []);
     assert_eq!(job.run_and_look(&Stopped).unwrap().1, []);
 }

@@ -99,9 +99,6 @@ const AT_ONCE: Outage = Outage { from: 0.0, until: 0.1, stalls: false, share: 1.
 
 #[derive(Clone, Copy)]
 struct Case {
-    dialect: &'static str,
-    /// Options of the controller that differ from the dialect.
-    off: &'static str,
     path: Path,
     /// The queue of the path, and the probability that it loses a packet at random.
     discipline: &'static str,
@@ -142,12 +139,11 @@ impl Case {
                  queue = {{ kind = \"{discipline}\", limit = \"{packets}packets\" }}\n{changes}\n{loss}\n"
             )
         };
-        let (own, off) = (self.transport.2, self.off);
+        let (own, off) = (self.transport.2, std::env::var("RECOVERY_OFF").unwrap_or_default());
         let comma = if own.is_empty() || off.is_empty() { "" } else { ", " };
         format!(
-            "duration = \"{end_s}s\"\ndialect = \"{}\"\nrecord.series = false\n{}{}[[flow]]\nname = \"call\"\nfrom = \"a\"\nto = \"b\"\nstart = \"{start_s}s\"\n\
+            "duration = \"{end_s}s\"\ndialect = \"headway-1\"\nrecord.series = false\n{}{}[[flow]]\nname = \"call\"\nfrom = \"a\"\nto = \"b\"\nstart = \"{start_s}s\"\n\
              transport = {{ {}, controller = {{ {own}{comma}{off} }} }}\nsend_queue = {{ kind = \"{}\" }}\nsource = {{ {} }}\n",
-            self.dialect,
             link("\"a\", \"b\""),
             link("\"b\", \"a\""),
             self.transport.1,
@@ -213,16 +209,10 @@ fn outage(seconds: f64, phase: usize) -> Outage {
     Outage { from, until: from + seconds, stalls: phase % 2 == 1, share: 1.0, rate_after: 1.0, again: None }
 }
 
-/// Options that differ from the dialect.
-fn off() -> &'static str {
-    std::env::var("RECOVERY_OFF").unwrap_or_default().leak()
-}
-
 /// Each transport with each source, and with queues, paths and phases in turn; or all of them.
 fn cases(paths: &[Path]) -> Vec<Case> {
     let all = std::env::var("RECOVERY").is_ok_and(|which| which == "all");
     let only = std::env::var("RECOVERY_ONLY").unwrap_or_default();
-    let off = off();
     let mut cases = Vec::new();
     for (t, &transport) in TRANSPORTS.iter().enumerate() {
         for (s, &source) in SOURCES.iter().enumerate() {
@@ -230,16 +220,7 @@ fn cases(paths: &[Path]) -> Vec<Case> {
             let product: Vec<_> = (0..QUEUES.len()).flat_map(|q| (0..paths.len()).map(move |p| (q, p))).collect();
             for &(q, p) in if all { &product[..] } else { &few } {
                 let (path, queue) = (paths[p], QUEUES[q]);
-                cases.push(Case {
-                    dialect: "headway-1",
-                    off,
-                    path,
-                    discipline: "droptail",
-                    loss: 0.0,
-                    transport,
-                    queue,
-                    source,
-                });
+                cases.push(Case { path, discipline: "droptail", loss: 0.0, transport, queue, source });
             }
         }
     }
@@ -372,20 +353,10 @@ fn an_outage_of_three_seconds() {
 /// starts on that path, but for an initial window.
 #[test]
 fn no_more_overshoot_than_a_fresh_start() {
-    let (cbr, off) = (SOURCES[5], off());
     let mut worse = Vec::new();
     for transport in TRANSPORTS {
         for (path, rate_after) in [((10, 15, 40), 0.1), ((3, 40, 25), 0.1), ((1, 15, 25), 10.0)] {
-            let case = Case {
-                dialect: "headway-1",
-                off,
-                path,
-                discipline: "droptail",
-                loss: 0.0,
-                transport,
-                queue: "sfdps2",
-                source: cbr,
-            };
+            let case = Case { path, discipline: "droptail", loss: 0.0, transport, queue: "sfdps2", source: SOURCES[5] };
             let (mut restarted, mut fresh) = (0, 0);
             for phase in 0..PHASES {
                 let outage = Outage { rate_after, stalls: false, ..outage(3.0, phase) };

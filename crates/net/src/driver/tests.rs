@@ -114,7 +114,7 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
     assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
 }
 
-/// The 65th sender was accepted, closed, and told of a success. RFC 4340 section 5.6: code 9, "Too Busy", "sent by a server that has too many
+/// The 65th sender was accepted and closed, and its exit status was success. RFC 4340 section 5.6: code 9, "Too Busy", "sent by a server that has too many
 /// connections".
 #[test]
 fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy() {

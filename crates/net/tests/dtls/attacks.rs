@@ -294,7 +294,7 @@ proptest! {
             world.drain();
         }
         prop_assert_eq!(&world.got, &[]);
-        // A handshake that begins soundly and goes on otherwise is refused.
+        // A handshake with a sound first flight and an unsound second one is refused.
         let others = world.events.iter().filter(|event| !matches!(event, SecureEvent::Refused { .. })).count();
         prop_assert_eq!(others, 0);
         for client in 0..2 {
