@@ -218,6 +218,7 @@ impl Common {
         if self.paces[0].bytes == bytes { &self.paces[0] } else { self.other_pace(bytes) }
     }
 
+    #[inline]
     fn other_pace(&mut self, bytes: u32) -> &Pace {
         let which = usize::from(self.paces[0].bytes != 0);
         if self.paces[which].bytes != bytes {

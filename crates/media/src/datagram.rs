@@ -70,6 +70,7 @@ pub struct Datagrams {
 /// carry, so that a write too large for one datagram costs more on the wire than it says. A write without payload
 /// makes no datagram, as in ns-2.
 #[must_use]
+#[inline]
 pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
     let header = options.header.count();
     Datagrams {
@@ -90,6 +91,7 @@ impl Datagrams {
 impl Iterator for Datagrams {
     type Item = Datagram;
 
+    #[inline]
     fn next(&mut self) -> Option<Datagram> {
         let payload = self.left.min(self.full);
         if payload == 0 {

@@ -118,15 +118,18 @@ impl ControllerOptions {
 }
 
 impl SenderHalf for Sender {
+    #[inline]
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         each_sender!(self, sender => sender.poll_send(now, next))
     }
     fn gap_s(&self) -> Option<f64> {
         each_sender!(self, sender => sender.gap_s())
     }
+    #[inline]
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         each_sender!(self, sender => sender.on_send(now, sending))
     }
+    #[inline]
     fn on_application_limited(&mut self, now: Instant) {
         each_sender!(self, sender => sender.on_application_limited(now));
     }
@@ -136,12 +139,14 @@ impl SenderHalf for Sender {
     fn handle_timeout(&mut self, now: Instant) {
         each_sender!(self, sender => sender.handle_timeout(now));
     }
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         each_sender!(self, sender => sender.poll_timeout())
     }
     fn measures_silence(&self, now: Instant, number: u64) -> bool {
         each_sender!(self, sender => sender.measures_silence(now, number))
     }
+    #[inline]
     fn status(&self) -> Status {
         each_sender!(self, sender => sender.status())
     }
@@ -154,6 +159,7 @@ impl ReceiverHalf for Receiver {
     fn report_form(&self) -> ReportForm {
         each_receiver!(self, receiver => receiver.report_form())
     }
+    #[inline]
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         each_receiver!(self, receiver => receiver.on_packet(now, packet));
     }
@@ -166,12 +172,14 @@ impl ReceiverHalf for Receiver {
     fn poll_judgement(&mut self) -> Option<Judgement> {
         each_receiver!(self, receiver => receiver.poll_judgement())
     }
+    #[inline]
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
         each_receiver!(self, receiver => receiver.poll_report(now))
     }
     fn handle_timeout(&mut self, now: Instant) {
         each_receiver!(self, receiver => receiver.handle_timeout(now));
     }
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         each_receiver!(self, receiver => receiver.poll_timeout())
     }

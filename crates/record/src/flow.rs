@@ -206,6 +206,7 @@ impl FlowMeter {
         }
     }
 
+    #[inline]
     fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
     }
@@ -305,6 +306,7 @@ impl FlowMeter {
     }
 
     /// `packet` arrived at `now` with `goodput_bytes` of payload that the receiver had not seen before (0 for a copy).
+    #[inline]
     pub fn received(&mut self, now: Instant, packet: &FlowPacket, goodput_bytes: u32) {
         self.total_received_bytes += u64::from(packet.wire_bytes);
         let late = packet.deadline.is_some_and(|deadline| now > deadline);
@@ -356,6 +358,7 @@ impl FlowMeter {
     }
 
     /// The sender measured a round trip of `sample` at `now`.
+    #[inline]
     pub fn rtt(&mut self, now: Instant, sample: Duration) {
         if now < self.measured.from {
             return;

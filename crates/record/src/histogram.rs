@@ -27,6 +27,7 @@ pub struct Histogram {
 }
 
 /// Which bucket holds `value`.
+#[inline]
 fn bucket(value: u64) -> usize {
     if value < PER_OCTAVE as u64 {
         return value as usize;
@@ -47,6 +48,7 @@ fn middle(bucket: usize) -> u64 {
 
 impl Histogram {
     /// One more value.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = bucket(value);
         let mut slot = bucket.wrapping_sub(self.first);

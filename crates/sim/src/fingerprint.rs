@@ -15,6 +15,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
+    #[inline(always)]
     pub(crate) fn add(&mut self, at: Instant, actor: Actor) {
         if actor.class() == Class::Departure {
             return;

@@ -407,6 +407,7 @@ impl<O: Observer> Network<O> {
     }
 }
 
+#[inline(always)]
 fn flow_packet(packet: &Packet) -> FlowPacket {
     let (kind, deadline) = media(&packet.body);
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }

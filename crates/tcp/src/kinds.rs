@@ -158,6 +158,7 @@ impl Sender {
         each!(&mut self.0, flow => flow.state.end = flow.state.end.min(flow.state.max));
     }
     /// An acknowledgement has arrived. What was never sent, or is no acknowledgement, is ignored.
+    #[inline]
     pub fn handle(&mut self, now: Instant, ack: &Segment) {
         each!(&mut self.0, flow => flow.handle(now, ack));
     }
@@ -166,11 +167,13 @@ impl Sender {
         each!(&mut self.0, flow => flow.handle_timeout(now));
     }
     /// The next packet to send now, if any.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         each!(&mut self.0, flow => flow.poll_transmit(now))
     }
     /// When to call [`Sender::handle_timeout`], unless something else happens before.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         each!(&self.0, flow => flow.state.poll_timeout())
     }

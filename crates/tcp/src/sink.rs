@@ -109,6 +109,7 @@ impl Sink {
     }
 
     /// A segment has arrived. Acknowledgements, and numbers beyond the window, are ignored.
+    #[inline]
     pub fn handle(&mut self, now: Instant, segment: &Segment) {
         if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.reach()) {
             return;
@@ -181,6 +182,7 @@ impl Sink {
     }
 
     /// The next acknowledgement to send now, if any.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
             return Some(earlier);

@@ -74,6 +74,7 @@ impl Accumulator {
 
     /// Steps on by the time that `bytes` take at `rate` (which must not be zero; then nothing moves), and returns
     /// the new instant. All steps since `starting` must have used the same rate.
+    #[inline]
     pub fn advance(&mut self, bytes: Bytes, rate: Rate) -> Instant {
         self.step(Step::new(bytes, rate), rate)
     }

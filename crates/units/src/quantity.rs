@@ -148,6 +148,7 @@ pub struct Bytes(u64);
 impl Bytes {
     /// `count` bytes.
     #[must_use]
+    #[inline]
     pub const fn new(count: u64) -> Self {
         Self(count)
     }
@@ -169,6 +170,7 @@ impl Probability {
     pub const ONE: Self = Self(1.0);
     /// `value`, if it is from 0 to 1.
     #[must_use]
+    #[inline]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }

@@ -12,6 +12,7 @@ pub struct RoundTripEstimate {
 
 impl RoundTripEstimate {
     /// A round trip was measured. After the first one the mean is that, and the deviation half of it.
+    #[inline]
     pub fn sample(&mut self, r: Duration) {
         let mean = match self.mean {
             None => {
@@ -65,6 +66,7 @@ pub struct TickedRoundTripEstimate {
 
 impl TickedRoundTripEstimate {
     /// A round trip of so many ticks was measured; less than one counts as one.
+    #[inline]
     pub fn sample(&mut self, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
         if self.mean8 == 0 {

@@ -100,6 +100,7 @@ impl Listener {
     /// name, and a connection that nobody ends must not keep the client out: the packet goes to [`Self::contest`] instead of the
     /// connection.
     #[must_use]
+    #[inline]
     pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
         let Decoded::Long(packet) = packet else { return false };
         self.options.init_cookies != InitCookies::Never

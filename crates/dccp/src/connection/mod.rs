@@ -219,6 +219,7 @@ impl Connection {
 
     /// The next thing that happened, if any. While nobody asks, 64 events are kept, the oldest, and of the later ones those that
     /// happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`] always come.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -257,6 +258,7 @@ impl Connection {
 
     /// When [`Self::handle_timeout`] is to be called.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }

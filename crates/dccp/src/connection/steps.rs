@@ -23,6 +23,7 @@ const NEXT: Step<()> = ControlFlow::Continue(());
 
 impl Connection {
     /// A packet for this connection has come, with this ECN field. Answers what is to be done with its data.
+    #[inline]
     pub fn handle(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
         self.forward.forget_arrivals();
         let (ControlFlow::Break(delivery) | ControlFlow::Continue(delivery)) = match packet {

@@ -64,6 +64,7 @@ impl Connection {
     /// The next packet that is to go now, if any: ask until there is none, and then for [`Self::poll_timeout`].
     ///
     /// Data is taken from the outbox at the instant at which the controller lets it go.
+    #[inline]
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
         let mut plan = self.plan_or_rest(now, outbox);
         let mut data: &[u8] = &[];

@@ -112,6 +112,7 @@ impl Source {
 
     /// When the next write is due; `None` if there will be no more.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         each!(self, source => source.poll_timeout())
     }
@@ -140,6 +141,7 @@ impl Source {
     }
 
     /// The next write that is due at `now`. Several may be due: poll until `None`.
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Write> {
         each!(self, source => source.poll(now))
     }

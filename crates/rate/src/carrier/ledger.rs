@@ -73,6 +73,7 @@ impl Ledger {
     }
 
     /// A packet goes, with so much data: its number.
+    #[inline]
     pub fn push(&mut self, at: Instant, data: Bytes, prompt: bool) -> u64 {
         let number = self.next;
         if number >= self.ring.len() as u64 && self.ring.len() < self.most {

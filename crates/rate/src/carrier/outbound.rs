@@ -262,6 +262,7 @@ impl<S: SenderHalf> Outbound<S> {
 
     /// When to come back: for the next packet, or for the controller's own sake.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let controller = self.controller.as_ref()?;
         let pacing = if self.pacing.empty { Instant::FAR_FUTURE } else { self.pacing.at };

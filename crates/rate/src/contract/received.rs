@@ -31,6 +31,7 @@ pub struct Received {
 impl Received {
     /// One with this number. `data`: the bytes of the application on it, if it carries any.
     #[must_use]
+    #[inline]
     pub fn new(number: u64, data: Option<Bytes>) -> Self {
         Self { number, size: data.unwrap_or_default(), data: data.is_some(), ..Self::default() }
     }
@@ -53,6 +54,7 @@ pub struct Timing {
 impl Timing {
     /// No more than when it was sent.
     #[must_use]
+    #[inline]
     pub const fn new(sent: Instant) -> Self {
         Self { sent, t_rto: None, round: 0, urgent: false }
     }

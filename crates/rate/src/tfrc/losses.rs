@@ -175,6 +175,7 @@ impl LossHistory {
         !self.events.forgotten && self.events.list.len() < INTERVALS
     }
 
+    #[inline]
     pub(crate) fn on_packet(&mut self, packet: &Arrival) -> Change {
         match self.highest {
             None => self.begin(packet),

@@ -367,6 +367,7 @@ impl ReceiverHalf for TfrcReceiver {
         self.history.as_mut()?.poll_judgement()
     }
 
+    #[inline]
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
         if !std::mem::take(&mut self.reports.due) {
             return None;

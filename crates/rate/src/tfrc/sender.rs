@@ -165,6 +165,7 @@ impl TfrcSender {
     }
 
     /// From the last packet to the next.
+    #[inline]
     fn gap(&self) -> Gap {
         let taken = match self.options.paced {
             Paced::Bytes => self.last_size,

@@ -55,6 +55,7 @@ macro_rules! transports {
             }
 
             /// See [`Carrier::ANSWERS`].
+            #[inline(always)]
             pub(crate) const fn answers(&self) -> bool {
                 match self {
                     $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS, )+

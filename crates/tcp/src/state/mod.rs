@@ -272,6 +272,7 @@ impl<G: Growth> State<G> {
     }
 
     /// Takes in the number of a new acknowledgement, and what it says about the round trip.
+    #[inline]
     pub(crate) fn advance(&mut self, ack: &Segment) -> Acked {
         let segments = self.move_on(ack);
         let rtt = self.measure(ack);
@@ -293,6 +294,7 @@ impl<G: Growth> State<G> {
         segments
     }
     /// Takes in what an acknowledgement says about the round trip, whose number has been taken in.
+    #[inline]
     pub(crate) fn measure(&mut self, ack: &Segment) -> Option<Duration> {
         // While every acknowledgement of a window of one says "congested", the back-off stays.
         let congested = self.ecn_agreed && self.ecn_backoff && ack.ece;
@@ -329,6 +331,7 @@ impl<G: Growth> State<G> {
     }
 
     /// The same, where the window opens by `counted` segments and not by all that the acknowledgement covers.
+    #[inline]
     pub(crate) fn accept_counting(&mut self, ack: &Segment, counted: Option<u64>) {
         let filled = self.fills_window();
         let opening = self.una == 0;
@@ -416,6 +419,7 @@ impl<G: Growth> State<G> {
     }
 
     /// Makes the packet of `seq`.
+    #[inline]
     pub(crate) fn output(&mut self, seq: u64) -> Segment {
         let retransmission = seq < self.max;
         let may_mark = self.rules.ecn_on_retransmission || !retransmission;
