@@ -32,6 +32,8 @@ pub mod metric {
     pub const RTT: &str = "rtt_s";
     /// Of a flow with TFRC: the loss event rate that its sender reckons with.
     pub const LOSS_EVENT_RATE: &str = "loss_event_ratio";
+    /// Of the record of a real connection: datagrams that wait in its send queue.
+    pub const WAITING: &str = "waiting_packets";
     /// Of a flow: packets lost since the start of the run.
     pub const LOSS: &str = "loss_packets";
     /// Of a link: packets that wait, without the one in service.
