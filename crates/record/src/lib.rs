@@ -53,6 +53,7 @@ pub mod perfetto;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod rate_bins;
+mod readable;
 mod send_queue;
 mod series;
 mod sessions;
@@ -84,6 +85,7 @@ pub use measured::Measured;
 pub use packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
 pub use pages::PagesSummary;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
+pub use readable::{readable_unit, titled};
 pub use send_queue::SendQueueSummary;
 pub use series::{
     SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches, series_schema,
