@@ -27,7 +27,8 @@ pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     if !options.no_open && std::io::stdout().is_terminal() {
         open(server.address());
     }
-    server.serve(interrupt::asked)
+    server.serve(interrupt::asked);
+    Ok(())
 }
 
 /// Opens the user's browser, if there is one: the address is printed all the same.

@@ -279,7 +279,14 @@ impl Proxy {
                 let server = doors[client.from.0].to;
                 (from.ip(), from.port()) == (server.ip(), server.port())
             };
-            (Way::ToClient, self.clients.in_slot(key).filter(is_server))
+            let client = self.clients.in_slot(key).filter(is_server);
+            (
+                Way::ToClient,
+                client.map(|client| {
+                    client.is_answered = true;
+                    client
+                }),
+            )
         };
         let Some(client) = client else {
             self.refused += 1;
