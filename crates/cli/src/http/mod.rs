@@ -191,3 +191,26 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client without the token could keep a connection by a byte now and then.
+    #[test]
+    fn bytes_extend_the_time_of_authorized_connections_only() {
+        let pace = Pace::new();
+        let accepted = pace.state().since;
+        pace.progress();
+        assert_eq!(pace.deadline(), accepted + UNAUTHORIZED_TIME);
+        pace.compute(true);
+        // However long a thread computes, there is a minute for its answer.
+        pace.state().since = accepted;
+        assert!(pace.deadline() >= accepted + IDLE_TIME);
+        pace.compute(false);
+        let answered = pace.state().since;
+        assert_eq!(pace.deadline(), answered + IDLE_TIME);
+        pace.progress();
+        assert_eq!(pace.deadline(), pace.state().since + IDLE_TIME);
+    }
+}

@@ -21,9 +21,10 @@ pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     let read = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
     let records = read(&options.records)?;
     let server = Server::new(records, options.port)?;
-    interrupt::listen();
+    // Until a reader has the address a signal ends the program.
     output::text(server.address())?;
     output::note("Ctrl-C ends it");
+    interrupt::listen();
     if !options.no_open && std::io::stdout().is_terminal() {
         open(server.address());
     }

@@ -279,14 +279,11 @@ impl Proxy {
                 let server = doors[client.from.0].to;
                 (from.ip(), from.port()) == (server.ip(), server.port())
             };
-            let client = self.clients.in_slot(key).filter(is_server);
-            (
-                Way::ToClient,
-                client.map(|client| {
-                    client.is_answered = true;
-                    client
-                }),
-            )
+            let mut client = self.clients.in_slot(key).filter(is_server);
+            if let Some(client) = &mut client {
+                client.is_answered = true;
+            }
+            (Way::ToClient, client)
         };
         let Some(client) = client else {
             self.refused += 1;
