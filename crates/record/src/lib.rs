@@ -24,7 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod arrow_file;
-mod arrow_stream;
+mod arrow_messages;
 mod attacker;
 mod by_flow;
 mod counts;
@@ -60,7 +60,7 @@ mod sessions;
 mod summary;
 mod table;
 
-pub use arrow_stream::arrow_stream;
+pub use arrow_messages::{ARROW_STREAM_END, arrow_messages};
 pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
