@@ -3,7 +3,7 @@
 //! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is a stream behind `ARROW1` and zeroes, up to
 //! a multiple of 8 bytes or more, with a footer behind it.
 
-use arrow_ipc::root_as_message;
+use crate::arrow_metadata::body_length;
 
 const MAGIC: &[u8] = b"ARROW1";
 /// What begins a message, before its header's length.
@@ -31,8 +31,7 @@ fn message_length(bytes: &[u8]) -> Option<usize> {
     if header == 0 {
         return None;
     }
-    let message = root_as_message(bytes.get(from..until)?).ok()?;
-    let end = until.checked_add(usize::try_from(message.bodyLength()).ok()?)?;
+    let end = until.checked_add(usize::try_from(body_length(bytes.get(from..until)?)?).ok()?)?;
     (end <= bytes.len()).then_some(end)
 }
 
