@@ -3,7 +3,7 @@
 //! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is `ARROW1`, zeroes up to a multiple of 8
 //! bytes, a stream, and a footer.
 
-use arrow_ipc::root_as_message;
+use crate::arrow_metadata::body_length;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
@@ -54,8 +54,7 @@ fn message_end(file: &mut (impl Read + Seek), start: u64, length: u64) -> io::Re
     }
     let mut header = vec![0; size as usize];
     file.read_exact(&mut header)?;
-    let message = root_as_message(&header).ok();
-    let end = message.and_then(|message| body.checked_add(u64::try_from(message.bodyLength()).ok()?));
+    let end = body_length(&header).and_then(|length| body.checked_add(length));
     Ok(end.filter(|end| *end <= length))
 }
 

@@ -10,6 +10,7 @@ mod folders;
 mod journal;
 mod metric;
 mod over;
+mod parquet_file;
 mod session;
 
 pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue};
@@ -17,6 +18,7 @@ pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
 pub use over::{Line, LinePoint, NoSuchKey, Places};
+pub use parquet_file::{DatasetColumn, DatasetValues};
 pub use session::Session;
 
 use crate::code::CODE;
