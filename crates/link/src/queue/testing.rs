@@ -1,7 +1,7 @@
-//! A packet for the tests of queues.
+//! What the tests of queues share.
 
 use crate::pool::Item;
-use headway_units::{Dscp, Ecn};
+use headway_units::{Dialect, Dscp, Ecn, Options};
 
 /// What a queue may look at, and a number to know it by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,5 +35,20 @@ impl Item for Packet {
     }
     fn way(&self) -> (usize, bool) {
         (self.flow as usize, true)
+    }
+}
+
+/// Asserts that `check` accepts the preset with each change of the first list, and refuses each of the second by this key.
+pub(super) fn check_bounds<O: Options>(accepted: &[fn(&mut O)], refused: &[(&str, fn(&mut O))]) {
+    let check = |change: &fn(&mut O)| {
+        let mut options = O::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().map_err(|error| error.key)
+    };
+    for (at, change) in accepted.iter().enumerate() {
+        assert_eq!(check(change), Ok(()), "accepted change {at}");
+    }
+    for (at, (key, change)) in refused.iter().enumerate() {
+        assert_eq!(check(change), Err(*key), "refused change {at}");
     }
 }
