@@ -38,9 +38,11 @@ impl Item for Packet {
     }
 }
 
+type Change<O> = fn(&mut O);
+
 /// Asserts that `check` accepts the preset with each change of the first list, and refuses each of the second by this key.
-pub(super) fn check_bounds<O: Options>(accepted: &[fn(&mut O)], refused: &[(&str, fn(&mut O))]) {
-    let check = |change: &fn(&mut O)| {
+pub(super) fn check_bounds<O: Options>(accepted: &[Change<O>], refused: &[(&str, Change<O>)]) {
+    let check = |change: &Change<O>| {
         let mut options = O::preset(Dialect::Rfc);
         change(&mut options);
         options.check().map_err(|error| error.key)

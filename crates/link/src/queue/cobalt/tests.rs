@@ -149,7 +149,7 @@ fn an_empty_queue_rests_when_nothing_is_left_of_it() {
 fn linux_takes_four_newton_steps_for_each_small_count() {
     let steps = [1.0_f64, 0.5, 0.625, 0.693_359_375];
     assert!(steps.windows(2).all(|pair| pair[1] == pair[0] * (3.0 - 2.0 * pair[0] * pair[0]) / 2.0));
-    let part = |count: usize| f64::from(SMALL[count]) / 2_f64.powi(32);
+    let part = |count: usize| f64::from(SMALL[count]) / 4_294_967_296.0;
     assert!((part(2) - 0.706_709).abs() < 1e-6, "{}", part(2));
     assert_eq!((SMALL.len(), SMALL[0]), (16, u32::MAX));
     for count in 3..16 {

@@ -141,7 +141,7 @@ fn each_bound_of_the_options_holds_on_both_sides() {
             ("limit", |options| options.classes = vec![class_of(&[dscp("ef")], None, Some(0))]),
             ("classes", |options| options.classes = vec![class_of(&[], None, None)]),
             ("classes", |options| {
-                options.classes = ["ef", "ef"].map(|name| class_of(&[dscp(name)], None, None)).to_vec()
+                options.classes = ["ef", "ef"].map(|name| class_of(&[dscp(name)], None, None)).to_vec();
             }),
         ],
     );
