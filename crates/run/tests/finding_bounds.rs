@@ -269,7 +269,7 @@ fn a_mean_wait_of_100_ms_is_a_problem() {
     };
     let after = "after-transmission";
     assert!(found(1.0, 1000, &[], after) && !found(0.999, 1000, &[], after));
-    // These were dropped before they waited, those of the channel after it.
+    // These causes drop a packet before it waits. A channel after the transmission drops it later.
     for cause in [DropCause::QueueFull, DropCause::Early, DropCause::TooBig, DropCause::Policer] {
         assert!(found(1.0, 1100, &[cause], after) && !found(1.0, 1101, &[cause], after), "{cause:?}");
     }
@@ -336,8 +336,8 @@ fn start_up_ends_at_the_thresholds() {
     assert_eq!(at_10_s(10.0, 11.0, "start = \"10s\""), [], "it starts with the measurement");
 }
 
-/// Two downloads: the fair share of each is 600 kb/s, and a tenth of it 60 kb/s. `low` are times in s of samples each 500 ms that the first spends
-/// at this rate, else it has its share.
+/// Two downloads: the fair share of each is 600 kb/s, and a tenth of it is 60 kb/s. The first has this rate in these intervals, in s, and its
+/// share otherwise. A sample is taken each 500 ms.
 fn starving(low: &[(f64, f64)], rate: f64) -> Record {
     let mut record = Record::new(&["one", "two"]);
     for half in 1..=200 {
@@ -411,7 +411,7 @@ fn a_drop_up_to_a_second_before_a_flow_starves_is_a_cause() {
 
 /// Half of 1.2 Mb/s is 600 kb/s.
 #[test]
-fn a_flow_with_half_of_the_link_is_named_beside_one_that_starves() {
+fn a_flow_with_half_of_the_link_is_named_as_a_cause() {
     let named = |rate| {
         let mut record = starving(&[(10.0, 12.0)], 0.0);
         // Outside of the stretch its rate does not count.

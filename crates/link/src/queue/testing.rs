@@ -1,4 +1,4 @@
-//! What the tests of queues share.
+//! Helpers for the tests of queues.
 
 use crate::pool::Item;
 use headway_units::{Dialect, Dscp, Ecn, Options};
