@@ -478,7 +478,7 @@ fn four_deviations_are_a_phase_effect() {
     assert!(of_three_quarters(48, 0) && !of_three_quarters(47, 0));
 }
 
-/// Of 20 to 0 and 19 to 0 both are more than 4 deviations: sqrt(20) and sqrt(19).
+/// 20 loss events to 0 are sqrt(20) deviations, and 19 to 0 are sqrt(19): both are more than 4.
 #[test]
 fn twenty_loss_events_are_a_phase_effect() {
     assert!(phase(20, 0).has(PHASE) && !phase(19, 0).has(PHASE));
@@ -491,7 +491,7 @@ fn twenty_loss_events_are_a_phase_effect() {
     assert!(apart(39) && !apart(38));
 }
 
-/// 200 to 100 is 5.8 deviations.
+/// 200 loss events to 100 are 5.8 deviations.
 #[test]
 fn twice_the_loss_event_rate_is_a_phase_effect() {
     assert!(phase(200, 100).has(PHASE) && !phase(199, 100).has(PHASE));
