@@ -58,14 +58,14 @@ def plot(records: Sequence[Record], name: str) -> Figure:
     if not lines:
         raise ValueError(f"the run has no samples of {shown.metric}")
     largest = max((max(values, default=0.0) for _, values in lines.values()), default=0.0)
-    unit, scale = _rate_unit(largest) if shown.is_rate else ("", 1.0)
+    unit, scale = _readable(shown.unit, largest)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, (times, values) in lines.items():
             axes.plot(times, [value / scale for value in values], label=label)
         axes.set_title(f"{shown.title}: {records[0].summary['name']}" if len(records) == 1 else shown.title)
         axes.set_xlabel("Time (s)")
-        axes.set_ylabel(f"{shown.y_title} ({unit})" if unit else shown.y_title)
+        axes.set_ylabel(_titled(shown.y_title, unit))
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
         figure.legend(loc="outside right upper")
@@ -81,16 +81,19 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
     name, unit = keys[over]["name"], keys[over].get("unit")
     largest = max((abs(point[0]) for _, points in lines for point in points), default=0.0)
     unit, scale = _readable(unit, largest) if places is None else (None, 1.0)
+    highest = max((abs(mean) + (half or 0.0) for _, points in lines for _, mean, half in points), default=0.0)
+    y_unit, y_scale = _readable(answer.to_dict()["units"][metric], highest)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, points in lines:
             x, means, halves = zip(*points, strict=True) if points else ((), (), ())
             # matplotlib draws no bar where the half is no number.
-            bars = [float("nan") if half is None else half for half in halves]
-            axes.errorbar([at / scale for at in x], means, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
+            bars = [float("nan") if half is None else half / y_scale for half in halves]
+            at, values = [place / scale for place in x], [mean / y_scale for mean in means]
+            axes.errorbar(at, values, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
         axes.set_title(title or answer.metrics[metric])
-        axes.set_xlabel(f"{name} ({unit})" if unit else name)
-        axes.set_ylabel(answer.metrics[metric])
+        axes.set_xlabel(_titled(name, unit))
+        axes.set_ylabel(_titled(answer.metrics[metric], y_unit))
         if places is not None:
             axes.set_xticks(range(len(places)), places)
         elif log_x:
@@ -111,10 +114,9 @@ _UNITS = {
 def _readable(unit: str | None, largest: float) -> tuple[str | None, float]:
     """The unit in which the largest of some values has few digits, and how many of the given units it is."""
     units = _UNITS.get(unit or "", [])
-    return next(((name, scale) for name, scale in units if largest >= scale), (unit, 1.0))
+    plain = next(((name, scale) for name, scale in units if scale == 1.0), (unit, 1.0))
+    return next(((name, scale) for name, scale in units if largest >= scale), plain)
 
 
-def _rate_unit(bits_per_second: float) -> tuple[str, float]:
-    if bits_per_second >= 1e9:
-        return "Gb/s", 1e9
-    return ("Mb/s", 1e6) if bits_per_second >= 1e6 else ("kb/s", 1e3)
+def _titled(what: str, unit: str | None) -> str:
+    return f"{what} ({unit})" if unit not in (None, "1") else what

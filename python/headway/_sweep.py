@@ -92,7 +92,7 @@ class Answer:
         """A row a combination; each metric's mean, and half of its interval as `NAME ci95`. It needs pandas.
 
         Quantities are numbers: rates in bit/s, times in s, sizes in bytes. `Scenario.set` accepts these numbers.
-        `frame.attrs["units"]` has the unit of each key that has one.
+        `frame.attrs["units"]` has the unit of each key and metric that has one.
         """
         import pandas
 
@@ -105,7 +105,9 @@ class Answer:
                 values[f"{name} ci95"] = number["ci95"] if number else None
             rows.append(values)
         frame = pandas.DataFrame(rows)
-        frame.attrs["units"] = {key["name"]: key["unit"] for key in self._read["keys"] if "unit" in key}
+        units = {key["name"]: key["unit"] for key in self._read["keys"] if "unit" in key}
+        metrics = zip(self.metrics, self._read["units"], strict=True)
+        frame.attrs["units"] = units | {name: unit for name, unit in metrics if unit}
         return frame
 
     def __len__(self) -> int:

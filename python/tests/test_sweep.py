@@ -101,10 +101,18 @@ def test_a_mean_has_the_digits_of_its_interval(mean, half, shown):
 
 def test_an_axis_has_a_readable_unit(tmp_path):
     vary = {"link[0].rate": ["2Mbps", "10Mbps"]}
-    figure = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").answer.plot("rate")
-    (axes,) = figure.axes
+    metrics = LOSS | {"goodput": "sum(flow[*].goodput_bps)", "delay": "flow[*].one_way_delay_s.mean / 1"}
+    answer = headway.sweep(LOSSY, vary, metrics=metrics, out=tmp_path / "out").answer
+    (axes,) = answer.plot("rate").axes
     assert axes.get_xlabel() == "rate (Mb/s)"
     assert list(axes.lines[0].get_xdata()) == [2.0, 10.0]
+    # The metric's axis had no unit. A quotient may be anything.
+    (axes,) = answer.plot("rate", "goodput").axes
+    assert axes.get_ylabel() == "goodput (kb/s)"
+    means = [row["metrics"][answer.metrics.index("goodput")]["mean"] for row in answer.rows]
+    assert list(axes.lines[0].get_ydata()) == [mean / 1e3 for mean in means]
+    assert answer.to_pandas().attrs["units"] == {"rate": "bps", "goodput": "bps"}
+    assert answer.plot("rate", "delay").axes[0].get_ylabel() == "delay"
 
 
 def test_a_key_is_set_or_varied(tmp_path):

@@ -53,9 +53,10 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
     }
     let runs: Vec<_> = all.iter().map(|(label, kept)| RunDelays { label, kept }).collect();
     let x = if options.log_x { XAxis::Logarithm } else { XAxis::Numbers };
+    let x_label = style.x_title.as_deref();
     let (chart, nothing) = match options.kind {
-        PlotKind::Frames => (frame_chart(&runs, x, options.complementary), "no flow has frames"),
-        _ => (delay_chart(&runs, x, options.complementary), "no packet has arrived"),
+        PlotKind::Frames => (frame_chart(&runs, x, options.complementary, x_label), "no flow has frames"),
+        _ => (delay_chart(&runs, x, options.complementary, x_label), "no packet has arrived"),
     };
     let chart = chart.ok_or_else(|| Failure::Plot(nothing.to_owned()))?;
     Ok(vec![chart.draw_styled(style).map_err(|error| Failure::Plot(error.to_string()))?])

@@ -79,6 +79,22 @@ fn a_study_is_one_scenario_one_command_and_one_table() {
     assert!(drawn.contains("picture: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
     let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-rate.svg")).unwrap();
     assert!(svg.contains("droptail") && svg.contains("rate (Mb/s)"), "{svg}");
+    // The metric's axis had no unit, and ticks such as 1e6 stood under a label in Mb/s.
+    let asked = [
+        "--seeds",
+        "20",
+        "--metric",
+        "goodput=sum(flow[*].goodput_bps)",
+        "--metric",
+        "delay=mean(flow[*].one_way_delay_s.mean)",
+    ];
+    place.shows(&[&asked[..], &["--plot", "rate"]].concat());
+    let picture = |name: &str| std::fs::read_to_string(place.path(&format!("out/study-sweep/{name}.svg"))).unwrap();
+    assert!(picture("goodput-over-rate").contains("goodput (Mb/s)"));
+    assert!(picture("delay-over-rate").contains("delay (ms)"));
+    place.shows(&[&asked[..], &["--plot", "rate", "--x-label", "Link rate (kb/s)"]].concat());
+    let labelled = picture("goodput-over-rate");
+    assert!(labelled.contains("Link rate (kb/s)") && labelled.contains("5000"), "{labelled}");
     place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "what does: rate, kind, delay, limit, count");
     let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);
     assert_eq!(csv.lines().count(), 163);

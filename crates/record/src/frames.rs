@@ -44,7 +44,7 @@ pub struct FrameSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_ratio: Option<f64>,
     /// Of the complete ones, from the writing of the first packet to the arrival of the packet that completed it, in s; none if none is
-    /// complete.
+    /// complete, or if times of arrival are unknown.
     pub delay_s: Option<DelaySummary>,
 }
 

@@ -214,7 +214,7 @@ fn a_legend_tells_what_differs_and_nothing_else() {
         (distributions(&[("video", &[(0.1, 1)]), ("ftp", &[(0.2, 1)])]), distributions(&[("video", &[(0.1, 1)])]));
     let chart = |runs: &[(&str, &Distributions)]| {
         let runs: Vec<_> = runs.iter().map(|(label, kept)| RunDelays { label, kept }).collect();
-        delay_chart(&runs, XAxis::Numbers, false).unwrap()
+        delay_chart(&runs, XAxis::Numbers, false, None).unwrap()
     };
     let of = chart(&[("run", &two)]);
     assert_eq!((labels(&of), of.title.as_str()), (vec!["video", "ftp"], "One-way delay of packets that arrived: run"));
@@ -270,7 +270,7 @@ fn many_flows_are_taken_together() {
     let bins = [(0.1, 1), (0.2, 3)];
     let flows: Vec<(&str, &[(f64, u64)])> = names.iter().map(|name| (name.as_str(), &bins[..])).collect();
     let kept = distributions(&flows);
-    let chart = delay_chart(&[RunDelays { label: "run", kept: &kept }], XAxis::Numbers, false).unwrap();
+    let chart = delay_chart(&[RunDelays { label: "run", kept: &kept }], XAxis::Numbers, false, None).unwrap();
     assert_eq!(labels(&chart), ["ftp"]);
     let points: Points = chart.lines[0].points.iter().map(|point| (point.x, point.value)).collect();
     assert_eq!(points, [(100.0, 0.0), (100.0, 0.25), (200.0, 1.0)]);
@@ -310,10 +310,10 @@ fn distributions_are_those_of_the_summary() {
     assert_eq!((percentile(50), percentile(95), percentile(99)), (one_way.p50, one_way.p95, one_way.p99));
     assert_eq!(delays.bins.iter().map(|bin| bin.1).sum::<u64>(), 1000);
     // Three of four frames are never complete: the curve ends at a quarter.
-    let chart = frame_chart(&[RunDelays { label: "run", kept: &kept }], XAxis::Numbers, false).unwrap();
+    let chart = frame_chart(&[RunDelays { label: "run", kept: &kept }], XAxis::Numbers, false, None).unwrap();
     assert_eq!(chart.lines[0].points.last().unwrap().value, 0.25);
     assert_eq!(summary.frames[&MediaKind::Video].complete_ratio, 0.25);
-    assert_eq!(frame_chart(&[], XAxis::Numbers, false), None);
+    assert_eq!(frame_chart(&[], XAxis::Numbers, false, None), None);
     assert!(Distributions::from_json("{\"flows\":[{\"name\":3}]}").is_err());
 }
 

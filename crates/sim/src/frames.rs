@@ -24,11 +24,17 @@ impl Frames {
     /// Data have come to the application; the frame that they complete, if they do.
     #[inline]
     pub fn insert(&mut self, data: &Data) -> Option<WrittenFrame> {
-        let (frames, fragment) = (&mut self.kinds[data.kind as usize], data.fragment?);
+        self.insert_fragment(data.fragment?, data.frame())
+    }
+
+    /// Adds a packet of a frame; returns the frame if the packet completes it.
+    #[inline]
+    pub fn insert_fragment(&mut self, fragment: Fragment, frame: WrittenFrame) -> Option<WrittenFrame> {
+        let frames = &mut self.kinds[frame.kind as usize];
         if fragment.is_whole() {
-            return frames.insert_whole(fragment.frame).then_some(data.frame());
+            return frames.insert_whole(fragment.frame).then_some(frame);
         }
-        Self::insert_part(frames, fragment, data.frame())
+        Self::insert_part(frames, fragment, frame)
     }
 
     /// A frame is what its first packet was.

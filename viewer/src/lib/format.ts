@@ -52,5 +52,11 @@ export function quantity(value: number | null | undefined, unit: Unit): string {
 export const lacks = (records: number, what: string, flow: string | null = null) =>
   `${records > 1 ? "These records hold" : "This record holds"} no ${what}${flow === null ? "" : ` of ${flow}`}.`;
 
+/** Which records hold what a page lacks. */
+export const WHO_KNOWS_FRAMES =
+  "Senders record them: simulated audio and video, and headway send --model. A receiver does not learn which datagrams form a frame.";
+export const WHO_HAS_SEND_QUEUES =
+  "Senders record them: simulated flows over rate controllers and over DCCP, headway send and headway relay. A receiver has no send queue.";
+
 /** `queue_full` as words. */
 export const plain = (name: string) => name.replaceAll("_", " ");

@@ -19,6 +19,7 @@ export const KNOWN: Omit<Metric, "unit">[] = [
   { name: "queue_packets", title: "Queue", first: true, ofQueues: true },
   { name: "red_average_packets", title: "RED's average queue", first: true, ofQueues: true },
   { name: "link_delay_s", title: "Delay of links that change", first: true },
+  { name: "waiting_packets", title: "Send queue", first: true },
   { name: "loss_packets", title: "Lost since the start", first: true },
   { name: "rtt_s", title: "Round trip", first: true },
   { name: "cwnd_packets", title: "Congestion window", first: true },

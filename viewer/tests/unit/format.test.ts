@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { count, duration, lacks, quantity, rate, share, stretch } from "../../src/lib/format.ts";
+import {
+  WHO_HAS_SEND_QUEUES,
+  WHO_KNOWS_FRAMES,
+  count,
+  duration,
+  lacks,
+  quantity,
+  rate,
+  share,
+  stretch,
+} from "../../src/lib/format.ts";
 
 it("writes three digits and a unit", () => {
   expect(rate(1_234_567)).toBe("1.23 Mbit/s");
@@ -29,4 +39,9 @@ it("says that there is nothing", () => {
 it("says what a record lacks, and nothing about its flows", () => {
   expect(lacks(1, "numbers of frames")).toBe("This record holds no numbers of frames.");
   expect(lacks(2, "numbers of frames", "call")).toBe("These records hold no numbers of frames of call.");
+});
+
+it("says that real senders record frames and send queues, and that receivers cannot", () => {
+  expect(WHO_KNOWS_FRAMES).toMatch(/headway send --model\. A receiver does not learn/);
+  expect(WHO_HAS_SEND_QUEUES).toMatch(/headway send and headway relay\. A receiver has no send queue\.$/);
 });

@@ -6,6 +6,7 @@ use super::sending::{Sending, Sent, how_many};
 use super::teller::Teller;
 use crate::error::Failure;
 use crate::interrupt;
+use headway_media::Fragment;
 use headway_net::{Clock, Closed, Connection, Duration, Event, Media, Options, SecureError, SendError};
 use headway_record::FlowLabel;
 use headway_units::QueueSize;
@@ -148,16 +149,24 @@ impl Line {
     ///
     /// The connection is over.
     pub(super) fn send(&self, all: &[Media<'_>]) -> Result<(), Closed> {
+        self.send_frames(all, &[])
+    }
+
+    /// The same for datagrams of frames; the nth fragment is that of the nth datagram.
+    pub(super) fn send_frames(&self, all: &[Media<'_>], fragments: &[Fragment]) -> Result<(), Closed> {
         if all.is_empty() {
             return Ok(());
         }
         // Locked before, lest what becomes of them is told before they are known.
         let mut sending = self.sending();
+        let now = self.clock.now();
+        for (media, _) in all.iter().zip(fragments).filter(|(_, fragment)| fragment.index == 0) {
+            sending.frame_written(now, media.kind);
+        }
         match self.connection.send_all(all) {
             Ok(first) => {
-                let now = self.clock.now();
-                for (number, media) in (first..).zip(all) {
-                    sending.written(now, number, media.kind, media.payload.len());
+                for (at, (number, media)) in (first..).zip(all).enumerate() {
+                    sending.written(now, number, media.kind, media.payload.len(), fragments.get(at).copied());
                 }
                 Ok(())
             }

@@ -4,7 +4,7 @@ use super::framing::LONGEST;
 use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
-use headway_media::{Backlog, Context, Source, SourceOptions, Trace, UdpOptions, Write, datagrams};
+use headway_media::{Backlog, Context, Fragment, Framing, Source, SourceOptions, Trace, UdpOptions, Write};
 use headway_net::{Duration, Media};
 use headway_run::read;
 use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
@@ -63,7 +63,7 @@ impl Model {
         // Sizes that count headers count those of UDP and IPv4.
         let header = UdpOptions::preset(Dialect::default()).header;
         let payload = vec![0; LONGEST];
-        let mut all = Vec::new();
+        let (mut all, mut fragments, mut framing) = (Vec::new(), Vec::new(), Framing::default());
         while !line.is_stopped() {
             let Some(at) = source.poll_timeout() else { return Ok(()) };
             let now = line.clock.now();
@@ -77,23 +77,35 @@ impl Model {
             while all.len() < MOST
                 && let Some(write) = source.poll(now)
             {
-                media_of(&write, &cut, now, &payload, &mut all);
+                let parts = media_of(write, &cut, &mut framing, now, &payload);
+                parts.for_each(|(media, fragment)| {
+                    all.push(media);
+                    fragments.push(fragment);
+                });
             }
-            line.send(&all)?;
+            line.send_frames(&all, &fragments)?;
             all.clear();
+            fragments.clear();
         }
         Ok(())
     }
 }
 
-/// The datagrams of a write. What has expired before it was written is of no use to anybody.
-fn media_of<'a>(write: &Write, cut: &UdpOptions, now: Instant, payload: &'a [u8], all: &mut Vec<Media<'a>>) {
-    let expires = write.expires.map(|at| at.since(now));
-    for datagram in datagrams(write.size, cut) {
-        let length = usize::try_from(datagram.payload.count()).unwrap_or(usize::MAX).min(payload.len());
-        let media = Media::new(&payload[..length]);
-        all.push(Media { kind: write.kind, priority: write.priority, expires, ..media });
-    }
+/// Returns the datagrams of a write, with their places in frames. The receiver has no use for one that expired before it was written.
+fn media_of<'a>(
+    write: Write,
+    cut: &UdpOptions,
+    framing: &mut Framing,
+    now: Instant,
+    payload: &'a [u8],
+) -> impl Iterator<Item = (Media<'a>, Fragment)> {
+    write.packets(cut, framing).filter_map(move |packet| {
+        let headway_media::Media { size, kind, priority, expires, fragment, .. } = packet;
+        let length = usize::try_from(size.count()).unwrap_or(usize::MAX).min(payload.len());
+        let expires = expires.map(|at| at.since(now));
+        let media = Media { kind, priority, expires, ..Media::new(&payload[..length]) };
+        Some((media, fragment?))
+    })
 }
 
 /// A source that takes what it can get.

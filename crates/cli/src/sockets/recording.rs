@@ -20,8 +20,8 @@ pub(super) struct Recording {
 }
 
 /// What is sampled.
-const METRICS: [&str; 5] =
-    [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE];
+const METRICS: [&str; 6] =
+    [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::WAITING];
 
 /// A value of each, as far as it is known.
 pub(super) type Values = [Option<f64>; METRICS.len()];

@@ -221,6 +221,14 @@ mod tests {
     /// Section 6.4.1: a sender report is packet type 200.
     const RTCP: [u8; 8] = [0x80, 200, 0, 1, 1, 2, 3, 4];
 
+    /// The block of docs/src/real.md.
+    #[test]
+    fn the_rules_of_the_book_are_rules() {
+        let page = include_str!("../../../../docs/src/real.md");
+        let (_, block) = page.split_once("```toml\n").unwrap();
+        rules(block.split("```").next().unwrap()).unwrap();
+    }
+
     #[test]
     fn the_first_rule_that_fits_says_what_a_datagram_is() {
         let text = "[[rule]]\nrtcp = true\npriority = 0\n\

@@ -4,8 +4,12 @@ use super::metrics::Page;
 use super::receiving::{BackSoFar, Received};
 use super::recording::Values;
 use super::watch::Figures;
+use headway_media::Fragment;
 use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
-use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary};
+use headway_record::{
+    FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
+};
+use headway_sim::Frames;
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,6 +24,7 @@ struct UnderWay {
     sent: Option<FlowPacket>,
     bytes: u32,
     kind: MediaKind,
+    fragment: Option<Fragment>,
 }
 
 /// Counts what becomes of datagrams, as the simulator does of a flow's packets.
@@ -28,6 +33,8 @@ pub(super) struct Sending {
     label: FlowLabel,
     start: Instant,
     meter: FlowMeter,
+    /// Frames of which the peer has acknowledged a part.
+    frames: Frames,
     /// By their numbers.
     under_way: BTreeMap<u64, UnderWay>,
     /// Of them those that have not been sent.
@@ -57,7 +64,7 @@ pub(super) struct Sent {
     pub(super) back: Option<BackSoFar>,
 }
 
-/// How it is now; the names are those of `series.arrow`.
+/// How it is now; the names are those of `series.arrow`, which has all but the encoder's rate.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Now {
     /// Bits on the wire that arrived since the line before, a second.
@@ -82,6 +89,7 @@ impl Sending {
             label,
             start: now,
             meter: FlowMeter::new(&Measured::between(now, Instant::FAR_FUTURE)),
+            frames: Frames::default(),
             under_way: BTreeMap::new(),
             waiting: 0,
             header: 0,
@@ -92,11 +100,23 @@ impl Sending {
         }
     }
 
-    /// The connection took a datagram under this number.
-    pub(super) fn written(&mut self, now: Instant, number: u64, kind: MediaKind, bytes: usize) {
+    /// The source hands over the first datagram of a frame.
+    pub(super) fn frame_written(&mut self, now: Instant, kind: MediaKind) {
+        self.meter.frame_written(&frame(now, kind));
+    }
+
+    /// The connection accepted a datagram under this number, which may be a part of a frame.
+    pub(super) fn written(
+        &mut self,
+        now: Instant,
+        number: u64,
+        kind: MediaKind,
+        bytes: usize,
+        fragment: Option<Fragment>,
+    ) {
         self.meter.queued(now, kind);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.under_way.insert(number, UnderWay { written: now, sent: None, bytes, kind });
+        self.under_way.insert(number, UnderWay { written: now, sent: None, bytes, kind, fragment });
         self.waiting += 1;
         if self.under_way.len() > MOST
             && let Some((_, oldest)) = self.under_way.pop_first()
@@ -131,7 +151,7 @@ impl Sending {
             self.meter.sent(&packet);
             return;
         }
-        let UnderWay { sent, bytes, .. } = *datagram;
+        let UnderWay { written, sent, bytes, fragment, .. } = *datagram;
         self.under_way.remove(&number);
         self.waiting -= usize::from(sent.is_none());
         match (fate, sent) {
@@ -143,7 +163,11 @@ impl Sending {
                 }
                 self.meter.unsent(now, kind, cause, lateness);
             }
-            (Fate::Delivered, Some(packet)) => self.meter.received(now, &packet, bytes),
+            (Fate::Delivered, Some(packet)) => {
+                self.meter.received(now, &packet, bytes);
+                let complete = fragment.and_then(|part| self.frames.insert_fragment(part, frame(written, kind)));
+                complete.iter().for_each(|frame| self.meter.frame_complete(now, frame));
+            }
             // A path does not say why. What is no queue of ours is a channel.
             (Fate::Lost, Some(packet)) => {
                 if self.resends {
@@ -190,6 +214,7 @@ impl Sending {
         let mut flow = self.meter.summary(self.label.clone(), now);
         // What is known of an arrival is when its acknowledgement came.
         (flow.one_way_delay_s, flow.jitter_s) = (None, None);
+        flow.frames.values_mut().for_each(|frames| frames.delay_s = None);
         let arrived = self.meter.total_received_bytes();
         let (at, had) = std::mem::replace(&mut self.before, (now, arrived));
         let seconds = now.since(at).as_secs_f64();
@@ -281,6 +306,11 @@ impl Sent {
     }
 }
 
+/// A frame as a record counts it: whether it was complete by its deadline is unknown, as the report of an arrival is later than the arrival.
+const fn frame(created: Instant, kind: MediaKind) -> WrittenFrame {
+    WrittenFrame { kind, created, deadline: Instant::FAR_FUTURE }
+}
+
 /// The number, and what it is of.
 pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
@@ -294,7 +324,9 @@ impl Figures for Sent {
     fn values(&self) -> Vec<Values> {
         let now = &self.now;
         let lost = now.loss_packets as f64;
-        let own = [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio];
+        let waiting = Some(now.waiting_packets as f64);
+        let own =
+            [Some(now.throughput_bps), Some(lost), now.allowed_rate_bps, now.rtt_s, now.loss_event_ratio, waiting];
         std::iter::once(own).chain(self.back.iter().flat_map(|back| back.received.values())).collect()
     }
 
@@ -339,7 +371,7 @@ mod tests {
     fn each_datagram_counts_once() {
         let mut sending = sending();
         for number in 0..6 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000);
+            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
         }
         for number in 0..4 {
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
@@ -372,7 +404,7 @@ mod tests {
     fn datagrams_that_are_sent_again_are_counted_as_returned() {
         let mut sending = sending();
         for number in 0..4 {
-            sending.written(at(1000), number, MediaKind::Audio, 1000);
+            sending.written(at(1000), number, MediaKind::Audio, 1000, None);
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
         }
         // One arrives at the second try, one expires before it, one is too late for it.
@@ -390,12 +422,37 @@ mod tests {
         assert_eq!((line.unaccounted(), sending.is_settled()), (0, true));
     }
 
+    /// The record of a call held no frames. A frame is complete once all its datagrams are acknowledged, also if one was sent again; of three one
+    /// lacks a datagram. When they arrived is unknown.
+    #[test]
+    fn frames_are_complete_when_the_peer_has_acknowledged_all_their_datagrams() {
+        let mut sending = sending();
+        let mut framing = headway_media::Framing::default();
+        for (number, last) in [false, true, true, false, true].into_iter().enumerate() {
+            let fragment = framing.number(MediaKind::Video, last);
+            if fragment.index == 0 {
+                sending.frame_written(at(1000), MediaKind::Video);
+            }
+            sending.written(at(1000), number as u64, MediaKind::Video, 1000, Some(fragment));
+            sending.fate(at(1010), number as u64, Fate::Sent(Seq48::new(number as u64)));
+        }
+        for number in [4, 2, 1] {
+            sending.fate(at(1040), number, Fate::Delivered);
+        }
+        sending.fate(at(1040), 3, Fate::Lost);
+        sending.fate(at(1050), 0, Fate::Sent(Seq48::new(5)));
+        sending.fate(at(1090), 0, Fate::Delivered);
+        let frames = &sending.line(at(2000), true).flow.frames[&MediaKind::Video];
+        assert_eq!((frames.written_frames, frames.complete_frames, frames.complete_ratio), (3, 2, 2.0 / 3.0));
+        assert_eq!((frames.on_time_frames, frames.delay_s.is_none()), (None, true));
+    }
+
     /// Events that are missed do not make memory grow.
     #[test]
     fn what_nobody_tells_of_is_forgotten() {
         let mut sending = sending();
         for number in 0..MOST as u64 + 10 {
-            sending.written(at(1000), number, MediaKind::Data, 1);
+            sending.written(at(1000), number, MediaKind::Data, 1, None);
         }
         assert_eq!((sending.under_way.len(), sending.waiting()), (MOST, MOST));
     }

@@ -324,6 +324,12 @@ impl Connection {
         }
     }
 
+    /// Starts the search for the path MTU at 576 bytes, if this connection probes: whether the path carries 1280 is in doubt (RFC 8899 section
+    /// 5.2). Meant for a connection that has sent nothing.
+    pub fn start_with_least_mtu(&mut self) {
+        self.mtu.start_at_least();
+    }
+
     /// What it holds now, and what it held last once it is over.
     #[must_use]
     pub fn status(&self) -> Status {

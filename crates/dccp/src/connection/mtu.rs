@@ -99,6 +99,14 @@ impl PathMtu {
         }
     }
 
+    /// Starts the search at the least size.
+    pub(crate) fn start_at_least(&mut self) {
+        if self.probing {
+            self.pmtu = self.pmtu.min(LEAST);
+            self.known = self.interface < self.pmtu + STEP;
+        }
+    }
+
     /// Headers below DCCP have so many bytes at least.
     pub(crate) fn leave(&mut self, lower_headers: usize) {
         self.lower_headers = self.lower_headers.max(lower_headers);
@@ -298,11 +306,15 @@ mod tests {
         assert!(PathMtu::new(1280, 20, true).is_known() && PathMtu::new(1500, 20, false).is_known());
     }
 
-    /// Finds the path's MTU to a step, by what comes back and what does not.
+    /// Finds the path's MTU to a step, by what comes back and what does not. RFC 8899 section 5.2: where 1280 B are in doubt it starts below.
     #[test]
     fn searches_upwards() {
-        for path in [1280, 1300, 1400, 1492, 1500] {
+        for path in [576, 600, 1000, 1279, 1280, 1300, 1400, 1492, 1500] {
             let (mut mtu, mut seq) = (PathMtu::new(1500, 20, true), Seq48::ZERO);
+            if path < BASE {
+                mtu.start_at_least();
+                assert_eq!((mtu.packet(), mtu.is_known()), (556, false));
+            }
             let mut probes = 0;
             while let Some(size) = mtu.next_probe() {
                 seq += 1;

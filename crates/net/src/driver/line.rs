@@ -66,6 +66,7 @@ impl Driver {
         let Common { port, service, connection, .. } = &self.common;
         match self.endpoint.connect(now, line.path, *port, *service, connection, Some(*outbox)) {
             Ok(handle) => {
+                self.start_small(handle, line.path);
                 // Data goes before the program hears that it is connected, and how much a packet takes.
                 let largest =
                     self.endpoint.connection(handle).map(|connection| connection.status().maximum_packet_size);
@@ -77,6 +78,15 @@ impl Driver {
                 self.lines.insert(key, line);
             }
             Err(why) => line.mailbox.tell([Event::Closed(Closed::Refused(why))]),
+        }
+    }
+
+    /// Starts the search for the path MTU at its least where the handshake of the session needed small datagrams.
+    fn start_small(&mut self, handle: ConnectionHandle, session: Path) {
+        if self.secure.as_ref().is_some_and(|secure| secure.is_small(session))
+            && let Some(connection) = self.endpoint.connection_mut(handle)
+        {
+            connection.start_with_least_mtu();
         }
     }
 
@@ -137,6 +147,9 @@ impl Driver {
     pub(super) fn accept(&mut self, now: Instant, handle: ConnectionHandle) {
         if self.keys.contains_key(&handle) {
             return;
+        }
+        if let Some(path) = self.endpoint.path(handle) {
+            self.start_small(handle, path);
         }
         let mailbox = self.mailbox();
         let mut outbox = self.outbox(&mailbox);

@@ -27,6 +27,9 @@ pub trait Secure: fmt::Debug + Send {
     /// Says why there is no new session.
     fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError>;
 
+    /// Whether the handshake of this session succeeded with small datagrams only: the path may carry no larger ones.
+    fn is_small(&self, session: Path) -> bool;
+
     /// A datagram has come by this path. What it says is handed to `deliver`, packet by packet, with the name of the session; what does
     /// not belong to any, and begins none, is ignored. Packets may be changed where they lie.
     fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8]));

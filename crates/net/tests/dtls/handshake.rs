@@ -112,6 +112,77 @@ fn who_gets_no_answer_is_told_so() {
     assert_eq!(world.clients[client].layer.poll_timeout(), None);
 }
 
+/// Bytes of IPv4's header and UDP's.
+const HEADERS: usize = 28;
+
+/// RFC 9147 section 4.4 and RFC 6347 section 4.1.1.1: what is unanswered is followed by smaller datagrams, so that every path of 576 B (RFC 791
+/// section 3.1) carries a handshake. A ClientHello of 1150 B needs 1178 B. The second attempt starts after a quarter of 10 s, and costs three round
+/// trips, one of them for a cookie. A ClientHello of 1.2 is not padded, so that the server's flight is small at once.
+#[test]
+fn a_handshake_gets_through_a_path_with_a_small_mtu() {
+    for ip in [1500, 1280, 1178, 1100, 1000, 800, 576] {
+        for versions in [DtlsVersions::Both, DtlsVersions::Dtls13, DtlsVersions::Dtls12] {
+            let mut world = World::new(server_options());
+            world.fate =
+                Box::new(move |_, datagram| if datagram.len() + HEADERS > ip { Fate::Lost } else { Fate::Arrives });
+            let client = world.join(options(versions), address(1));
+            let restarts = ip < 1178 && versions != DtlsVersions::Dtls12;
+            let within = if restarts { Duration::from_millis(2500) } else { Duration::ZERO } + DELAY * 6;
+            world.run(within);
+            assert!(world.is_ready(client), "{ip} B, {versions:?}: {:?}", world.clients[client].events);
+            world.send(client, b"there");
+            world.answer(client, b"back");
+            world.run(DELAY);
+            assert_eq!((world.got.len(), world.clients[client].got.len()), (1, 1), "{ip} B, {versions:?}");
+            // Both ends know that the path may carry no more, and start with small packets.
+            let ends = [
+                world.clients[client].layer.is_small(to_server(address(1))),
+                world.server.is_small(world.name(client)),
+            ];
+            assert_eq!(ends, [restarts; 2], "{ip} B, {versions:?}");
+        }
+    }
+}
+
+/// On an ordinary path the first flights are those of full size, and one attempt is enough.
+#[test]
+fn an_ordinary_path_sees_one_attempt_of_full_size() {
+    let mut world = World::new(server_options());
+    let sizes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = sizes.clone();
+    world.fate = Box::new(move |to, datagram| {
+        seen.borrow_mut().push((to, datagram.len()));
+        Fate::Arrives
+    });
+    let client = world.join(options(DtlsVersions::Both), address(1));
+    world.run(DELAY * 2);
+    assert!(world.is_ready(client));
+    assert_eq!(world.clients[client].layer.counters().handshakes_begun, 1);
+    let sizes = sizes.borrow();
+    assert_eq!(sizes[0], (To::Server, 1150));
+    assert!(matches!(sizes[1], (To::Client(0), 600..=1150)), "one datagram answers: {sizes:?}");
+    assert!(sizes[2..].iter().all(|(to, _)| *to == To::Server), "{sizes:?}");
+}
+
+/// A certificate that is longer than the path's datagrams goes in pieces that fit.
+#[test]
+fn a_long_certificate_gets_through_a_small_path() {
+    let names: Vec<_> = (0..120).map(|n| format!("host-{n:03}.example.net")).collect();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let identity = Identity::from_der(certificate.der().to_vec(), key.serialize_der()).unwrap();
+    let trust = trusting(identity.fingerprint());
+    for versions in VERSIONS {
+        let ours = DtlsOptions { identity: identity.clone(), trust: trust.clone(), ..server_options() };
+        let mut world = World::new(ours);
+        world.fate = Box::new(|_, datagram| if datagram.len() + HEADERS > 576 { Fate::Lost } else { Fate::Arrives });
+        let theirs = DtlsOptions { identity: identity.clone(), trust: trust.clone(), ..options(versions) };
+        let client = world.join(theirs, address(1));
+        world.run(Duration::from_millis(2500) + DELAY * 8);
+        assert!(world.is_ready(client), "{versions:?}: {:?}", world.clients[client].events);
+    }
+}
+
 /// A certificate of several datagrams: the client is asked for a cookie first, since the answer would be longer.
 #[test]
 fn a_long_certificate_goes_in_pieces() {

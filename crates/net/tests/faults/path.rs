@@ -101,6 +101,21 @@ fn a_path_that_narrows_is_found_out() {
     });
 }
 
+/// A path of 1000 B of IP from the start: the handshake needs small datagrams (RFC 9147 section 4.4), and no connection believes that 1280 B get
+/// through (RFC 8899 section 5.2).
+#[test]
+fn a_path_that_is_narrow_from_the_start_carries_media() {
+    let world = World::through(&secure(), 1000 - 28);
+    let largest_now = world.ends.each_ref().map(|end| end.largest());
+    assert!(largest_now.iter().all(|now| *now < 1000 - 28), "{largest_now:?}");
+    let streams = world.streams(largest);
+    streams.iter().for_each(|stream| stream.reaches(20));
+    for stream in streams {
+        let told = stream.stop();
+        assert!(told.2.longest < 1000 - 28, "{} B", told.2.longest);
+    }
+}
+
 /// A twentieth is lost each way: each datagram has one fate, and all but those that were lost come.
 #[test]
 fn with_losses_each_datagram_has_one_fate() {

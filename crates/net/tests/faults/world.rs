@@ -63,9 +63,15 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(both: &Both) -> Self {
+        Self::through(both, usize::MAX)
+    }
+
+    /// Connects through a path that carries no longer datagrams than that.
+    pub(crate) fn through(both: &Both, limit: usize) -> Self {
         let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &both.0).unwrap();
         let client = Endpoint::client(&both.1).unwrap();
         let nat = Nat::new(server.local_addr());
+        nat.limit(limit);
         let connection = client.connect(nat.address()).unwrap();
         connection.connected().unwrap();
         let accepted = server.accept_timeout(LONG).expect("it has connected");

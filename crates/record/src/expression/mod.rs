@@ -9,6 +9,7 @@
 mod function;
 mod parse;
 mod path;
+mod unit;
 
 use crate::Summary;
 use function::Function;

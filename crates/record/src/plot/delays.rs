@@ -5,7 +5,7 @@ use super::axis::{XAxis, YAxis};
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::curves::{MAX_LINES, stem};
 use super::labels::Labels;
-use crate::{Distribution, Distributions};
+use crate::{Distribution, Distributions, readable_unit, titled};
 use headway_units::MediaKind;
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ pub struct RunDelays<'a> {
 
 /// The one-way delays of packets that arrived, a line a flow; none if nothing arrived. Runs that differ in nothing but their seed are
 /// taken together, and so are flows of one name (`ftp-1`, `ftp-2`, ...) where there are more than eight lines. With `complementary` the share that takes longer, over an
-/// axis of logarithms.
+/// axis of logarithms. The unit is that of `x_label`, if a user wrote one.
 #[must_use]
-pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Option<Chart> {
+pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_label: Option<&str>) -> Option<Chart> {
     let mut found = Vec::new();
     for (run, of_run) in runs.iter().enumerate() {
         for flow in &of_run.kept.flows {
@@ -35,13 +35,13 @@ pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Opt
         x: "One-way delay",
         y: shares("packets", complementary),
     };
-    chart(runs, &found, x, complementary, words)
+    chart(runs, &found, x, complementary, (words, x_label))
 }
 
 /// The share of the frames that were written that are complete within a time from then on, a line for each flow and media kind: those that
 /// never are leave it below 1. None without frames; what is taken together is as of [`delay_chart`].
 #[must_use]
-pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Option<Chart> {
+pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_label: Option<&str>) -> Option<Chart> {
     let mut found = Vec::new();
     for (run, of_run) in runs.iter().enumerate() {
         for flow in &of_run.kept.flows {
@@ -52,7 +52,7 @@ pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool) -> Opt
     let y = if complementary { "Share of frames not yet complete" } else { "Share of frames that are complete" };
     let words =
         Words { name: "frames", title: "Frames that are complete in time", x: "Time since written", y: y.to_owned() };
-    chart(runs, &found, x, complementary, words)
+    chart(runs, &found, x, complementary, (words, x_label))
 }
 
 struct Found<'a> {
@@ -69,7 +69,13 @@ struct Words {
     y: String,
 }
 
-fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: bool, words: Words) -> Option<Chart> {
+fn chart(
+    runs: &[RunDelays<'_>],
+    found: &[Found<'_>],
+    x: XAxis,
+    complementary: bool,
+    (words, x_label): (Words, Option<&str>),
+) -> Option<Chart> {
     let first = found.first()?;
     let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
     let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
@@ -92,16 +98,16 @@ fn chart(runs: &[RunDelays<'_>], found: &[Found<'_>], x: XAxis, complementary: b
         }
     }
     let longest = together.iter().filter_map(|(_, of)| of.bins.last()).map(|(delay, _)| *delay).fold(0.0, f64::max);
-    let (unit, times) = if longest < 1.0 { ("ms", 1e3) } else { ("s", 1.0) };
+    let (unit, scale) = readable_unit("s", longest, x_label);
     let line = |(colour, (label, of)): (usize, (String, Distribution))| {
-        let bins: Vec<(f64, u64)> = of.bins.iter().map(|(delay, count)| (delay * times, *count)).collect();
+        let bins: Vec<(f64, u64)> = of.bins.iter().map(|(delay, count)| (delay / scale, *count)).collect();
         ChartLine { label, colour, style: LineStyle::Steps, points: cumulative(&bins, of.of, complementary) }
     };
     let only = if many_flows { "" } else { first.flow };
     Some(Chart {
         name: words.name.to_owned(),
         title: named.title(words.title, only),
-        x_title: format!("{} ({unit})", words.x),
+        x_title: titled(words.x, Some(unit)),
         y_title: words.y,
         x,
         y: if complementary { YAxis::Logarithm } else { YAxis::FromZero },

@@ -27,7 +27,7 @@ pub use delays::{RunDelays, delay_chart, frame_chart};
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
 
-use crate::{SeriesTable, metric};
+use crate::{SeriesTable, metric, readable_unit, titled};
 use curves::{Curve, Drawn, Names};
 use headway_units::Instant;
 use labels::Labels;
@@ -85,6 +85,11 @@ pub enum PlotError {
     },
 }
 
+/// The programs of the book's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/plots.md")]
+struct Book;
+
 /// At most this many links have their own panel.
 const MAX_PANELS: usize = 4;
 
@@ -109,12 +114,10 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
     let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
     let mut figures = Vec::new();
     for (name, of, title, what) in [
-        ("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
-        ("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", "Rate"),
+        ("throughput", metric::THROUGHPUT, "Throughput of each flow", ("Throughput", Some("bps"))),
+        ("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", ("Rate", Some("bps"))),
     ] {
-        let found = flow_curves(runs, of);
-        let (unit, scale) = rate_unit(largest(&found));
-        figures.extend(flow_figure(name, title, &named, found, (format!("{what} ({unit})"), scale), style)?);
+        figures.extend(flow_figure(name, title, &named, flow_curves(runs, of), what, style)?);
     }
     let (panels, left_out) = queue_panels(runs, &named);
     if !panels.is_empty() {
@@ -124,14 +127,13 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
         };
         figures.push(draw::figure("queue", &named.title(&title, ""), &panels, style)?);
     }
-    for (name, of, title, y_title) in [
-        ("cwnd", metric::CWND, "Congestion window of each flow", "Window (packets)"),
-        ("rtt", metric::RTT, "Round trip as each controller has smoothed it", "Round trip (s)"),
-        ("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", "Loss event rate"),
-        ("loss", metric::LOSS, "Packets lost since the start", "Lost (packets)"),
+    for (name, of, title, what) in [
+        ("cwnd", metric::CWND, "Congestion window of each flow", ("Window", Some("packets"))),
+        ("rtt", metric::RTT, "Round trip as each controller has smoothed it", ("Round trip", Some("s"))),
+        ("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", ("Loss event rate", None)),
+        ("loss", metric::LOSS, "Packets lost since the start", ("Lost", Some("packets"))),
     ] {
-        let found = flow_curves(runs, of);
-        figures.extend(flow_figure(name, title, &named, found, (y_title.to_owned(), 1.0), style)?);
+        figures.extend(flow_figure(name, title, &named, flow_curves(runs, of), what, style)?);
     }
     Ok(figures)
 }
@@ -222,7 +224,7 @@ fn flow_figure(
     title: &str,
     named: &Named,
     found: Vec<Found<'_>>,
-    (y_title, scale): (String, f64),
+    (what, unit): (&str, Option<&'static str>),
     style: &Style,
 ) -> Result<Option<Figure>, PlotError> {
     let Some(first) = found.first().map(|found| found.flow) else { return Ok(None) };
@@ -234,7 +236,11 @@ fn flow_figure(
     };
     let (drawn, together) = curves::reduce(found.iter().filter_map(curve).collect());
     let heading = together.heading(&named.runs, &named.over_seeds).to_owned();
-    let panel = Panel { title: String::new(), y_title, scale, heading, drawn };
+    let (unit, scale) = unit.map_or((None, 1.0), |unit| {
+        let (unit, scale) = readable_unit(unit, largest(&found), style.y_title.as_deref());
+        (Some(unit), scale)
+    });
+    let panel = Panel { title: String::new(), y_title: titled(what, unit), scale, heading, drawn };
     draw::figure(name, &named.title(title, if many { "" } else { first }), &[panel], style).map(Some)
 }
 
@@ -281,12 +287,4 @@ fn queue_panels(runs: &[Run<'_>], named: &Named) -> (Vec<Panel>, usize) {
         Panel { title: link.to_owned(), y_title: "Waiting (packets)".to_owned(), scale: 1.0, heading, drawn }
     };
     (links.into_iter().map(|(link, _)| panel(link)).collect(), left_out)
-}
-
-fn rate_unit(bits_per_second: f64) -> (&'static str, f64) {
-    match bits_per_second {
-        rate if rate >= 1e9 => ("Gb/s", 1e9),
-        rate if rate >= 1e6 => ("Mb/s", 1e6),
-        _ => ("kb/s", 1e3),
-    }
 }

@@ -23,6 +23,8 @@ pub struct Answer {
     pub keys: Vec<Key>,
     /// What was asked of each run.
     pub metrics: Vec<String>,
+    /// The unit of each metric, if its expression has one.
+    pub units: Vec<Option<&'static str>>,
     /// A combination of values each, in the order of the sweep.
     pub rows: Vec<AnswerRow>,
     /// The same beside one value of a key, where that was asked for.
@@ -128,8 +130,9 @@ pub struct NoSuchValue {
 impl Answer {
     pub(super) fn new(columns: &[Column], metrics: &[Metric], rows: Vec<AnswerRow>) -> Self {
         let percentiles = metrics.iter().map(|metric| metric.of.reads_percentile()).collect();
+        let units = metrics.iter().map(|metric| metric.of.unit()).collect();
         let metrics = metrics.iter().map(|metric| metric.name.clone()).collect();
-        Self { keys: columns.iter().map(Key::from).collect(), metrics, rows, against: None, percentiles }
+        Self { keys: columns.iter().map(Key::from).collect(), metrics, units, rows, against: None, percentiles }
     }
 
     /// The same with the differences to one value of a key, `KEY=VALUE`: runs of the same seed beside one another (`paired`), or all of one with
@@ -392,6 +395,7 @@ mod tests {
             metrics: vec!["a, b".to_owned()],
             rows,
             against: None,
+            units: vec![None],
             percentiles: vec![false],
         }
     }

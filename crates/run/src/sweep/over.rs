@@ -142,6 +142,7 @@ mod tests {
             metrics,
             rows: rows.iter().map(row).collect(),
             against: None,
+            units: vec![None],
             percentiles: vec![false],
         }
     }

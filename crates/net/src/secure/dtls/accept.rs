@@ -3,7 +3,7 @@
 use super::hello::Hello;
 use super::limits::prefix;
 use super::peer::{Outcome, Peer};
-use super::{Dtls, cookie, host};
+use super::{Dtls, SMALL_DATAGRAM, cookie, full_datagram, host};
 use headway_dccp::Path;
 use headway_units::Instant;
 use std::net::IpAddr;
@@ -27,6 +27,8 @@ impl Dtls {
             return;
         }
         let source = prefix(host(path));
+        // A client pads its ClientHello to the size that it believes in, and this one has passed. One that is not padded shows nothing.
+        let small = hello.padding.is_some() && datagram.len() <= SMALL_DATAGRAM;
         if hello.cookie().is_some() {
             let Some((cookie, first)) =
                 self.cookies.open(now, path, hello).and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
@@ -38,7 +40,9 @@ impl Dtls {
                 self.desk.counters.handshakes_refused += 1;
                 return;
             }
-            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, Some(hello.random));
+            let config = self.asking.of(datagram.len() < full_datagram(&self.options));
+            let mut peer = Peer::new(self.engine(now, config), now, path, Some(hello.random));
+            peer.small = small;
             let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.desk, now, &first));
             if asked {
                 let outcome = cookie::with(hello.random, cookie, || {
@@ -58,12 +62,12 @@ impl Dtls {
             && self.begun.take_unproven(now, source);
         if at_once {
             let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
-            peer.credit = Some(0);
+            (peer.credit, peer.small) = (Some(0), small);
             let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
             self.begin(path, source, peer, outcome);
         } else if self.cookies_asked.take(now) {
             let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
-            let mut peer = Peer::new(self.engine(now, &self.asking), now, path, None);
+            let mut peer = Peer::new(self.engine(now, self.asking.of(false)), now, path, None);
             peer.credit = Some(0);
             let before = self.desk.transmit.len();
             cookie::with(hello.random, cookie, || peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ()));

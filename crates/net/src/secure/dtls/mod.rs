@@ -6,6 +6,9 @@
 //! - **No more bytes go to an address than have come from it**, until it has shown that somebody is there. A ClientHello of 1.3 fills its datagram, which is
 //!   more than the answer; who sends less than that, as 1.2 does, is asked for a [cookie](cookie).
 //! - **What others can make us keep is bounded**: pending handshakes, and among them those that may be nobody's; sessions; tokens.
+//! - **Handshakes get through small paths.** An unanswered attempt is followed by smaller datagrams (RFC 9147 section 4.4, RFC 6347 section
+//!   4.1.1.1). The library fixes the size of its records when it starts, so the client starts again. A server's datagrams are no larger than
+//!   the ClientHello, or small where the ClientHello is not padded and shows nothing.
 //! - **A session is found again** when its peer's address has changed, by a few trials, and moves only when it is told to.
 //!
 //! What it cannot do: the library has neither connection IDs (RFC 9146) nor resumption. And a session of DTLS 1.3 that has lost more than 32 767
@@ -43,6 +46,8 @@ const RETRIES: usize = 12;
 /// Times that a client begins, within the time for a handshake. Anybody may have answered in the server's name, which ends an attempt; and with
 /// some patterns of loss in a flight of several datagrams of 1.3 the library's two ends wait for each other.
 const ATTEMPTS: u64 = 4;
+/// Bytes of a small handshake datagram: 576 bytes of IP, which every host accepts (RFC 791 section 3.1), less the headers of IPv4 and UDP.
+const SMALL_DATAGRAM: usize = 576 - 28;
 /// A record's header, explicit nonce and tag (RFC 5288); of 1.3 header, type and tag (RFC 9147 section 4).
 const OVERHEAD_12: usize = 13 + 8 + 16;
 const OVERHEAD_13: usize = 5 + 1 + 16;
@@ -51,10 +56,11 @@ const OVERHEAD_13: usize = 5 + 1 + 16;
 #[derive(Debug)]
 pub struct Dtls {
     options: DtlsOptions,
-    /// For those whom we ask for nothing, for those of whom we have asked a cookie, and for ourselves.
+    /// For clients that are not asked for a cookie: all that they are sent fits into the datagram that arrived.
     plain: Arc<dimpl::Config>,
-    asking: Arc<dimpl::Config>,
-    client: Arc<dimpl::Config>,
+    /// For clients that are asked for a cookie.
+    asking: Sizes,
+    client: Sizes,
     cookies: Cookies,
     cookies_asked: Overall,
     begun: BySource,
@@ -85,9 +91,13 @@ impl Dtls {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| SecureError::Protocol(format!("no random numbers: {error}")))?;
         let whole = options.handshake_timeout;
-        let plain = Arc::new(config(&options, false, whole)?);
-        let asking = Arc::new(config(&options, true, whole)?);
-        let client = Arc::new(config(&options, false, whole / ATTEMPTS)?);
+        let full = full_datagram(&options);
+        let sizes = |cookie, timeout| -> Result<Sizes, SecureError> {
+            let of = |datagram| config(&options, cookie, timeout, datagram).map(Arc::new);
+            Ok(Sizes { full: of(full)?, small: of(full.min(SMALL_DATAGRAM))? })
+        };
+        let plain = Arc::new(config(&options, false, whole, full)?);
+        let (asking, client) = (sizes(true, whole)?, sizes(false, whole / ATTEMPTS)?);
         let allowance = |burst, per_second| Allowance { burst, per_second };
         let trials = options.trials_per_second;
         Ok(Self {
@@ -143,12 +153,12 @@ impl Dtls {
         }
     }
 
-    /// We begin, for the nth time.
-    fn attempt(&mut self, now: Instant, path: Path, attempt: u64) -> Result<(), SecureError> {
-        let mut dtls = self.engine(now, &self.client);
+    /// Starts the nth handshake with this server, with small datagrams if earlier ones had no answer.
+    fn attempt(&mut self, now: Instant, path: Path, attempt: u64, small: bool) -> Result<(), SecureError> {
+        let mut dtls = self.engine(now, self.client.of(small));
         dtls.set_active(true);
         let mut peer = Peer::new(dtls, now, path, None);
-        peer.attempt = attempt;
+        (peer.attempt, peer.small) = (attempt, small);
         let outcome = peer.handle_timeout(&mut self.desk, now, path);
         self.desk.counters.handshakes_begun += 1;
         if let Some(why) = outcome.failed {
@@ -171,7 +181,8 @@ impl Dtls {
             }
             if let Some(peer) = peer.filter(|peer| peer.accepted.is_none()) {
                 let again = matches!(why, SecureError::NoAnswer | SecureError::Protocol(_)) && peer.attempt < ATTEMPTS;
-                if !again || self.attempt(now, path, peer.attempt + 1).is_err() {
+                let small = peer.small || why == SecureError::NoAnswer;
+                if !again || self.attempt(now, path, peer.attempt + 1, small).is_err() {
                     self.events.push_back(SecureEvent::Closed { session: path, why });
                 }
             }
@@ -274,7 +285,11 @@ impl Secure for Dtls {
         if self.sessions.len() + ours >= self.options.sessions {
             return Err(SecureError::Full(self.options.sessions));
         }
-        self.attempt(now, path, 1)
+        self.attempt(now, path, 1, false)
+    }
+
+    fn is_small(&self, session: Path) -> bool {
+        self.sessions.get(&session).is_some_and(|peer| peer.small)
     }
 
     fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8])) {
@@ -404,9 +419,33 @@ impl Secure for Dtls {
     }
 }
 
-fn config(options: &DtlsOptions, cookie: bool, timeout: Duration) -> Result<dimpl::Config, SecureError> {
+/// One configuration for each size of handshake datagrams.
+#[derive(Debug)]
+struct Sizes {
+    full: Arc<dimpl::Config>,
+    small: Arc<dimpl::Config>,
+}
+
+impl Sizes {
+    const fn of(&self, small: bool) -> &Arc<dimpl::Config> {
+        if small { &self.small } else { &self.full }
+    }
+}
+
+/// Bytes of a handshake datagram on a path of which nothing is known.
+fn full_datagram(options: &DtlsOptions) -> usize {
+    options.handshake_datagram.clamp(256, HANDSHAKE_DATAGRAM)
+}
+
+fn config(
+    options: &DtlsOptions,
+    cookie: bool,
+    timeout: Duration,
+    datagram: usize,
+) -> Result<dimpl::Config, SecureError> {
     let mut builder = dimpl::Config::builder()
-        .mtu(options.handshake_datagram.clamp(256, HANDSHAKE_DATAGRAM))
+        .mtu(datagram)
+        .max_queue_tx(HANDSHAKE_DATAGRAMS)
         .max_queue_rx(HANDSHAKE_DATAGRAMS)
         .require_client_certificate(options.trust.wants_certificate())
         .use_server_cookie(cookie)

@@ -26,7 +26,8 @@ pub struct DtlsOptions {
     pub accept: bool,
     /// Which versions are spoken.
     pub versions: DtlsVersions,
-    /// Bytes of a handshake's datagram, UDP's payload: longer messages go in pieces. From 256 to 2048.
+    /// Bytes of a handshake's datagram, UDP's payload: longer messages go in pieces. From 256 to 2048. After a quarter of
+    /// [`handshake_timeout`](Self::handshake_timeout) without an answer a client starts again with 548 bytes, if that is less.
     pub handshake_datagram: usize,
     /// Until a handshake's message is sent again for the first time; then twice as long each time. RFC 9147 section 5.8.2 has 1000 ms, and
     /// less where a round trip is known to be short; here a lost datagram of real-time media should not cost more than it must.

@@ -53,6 +53,8 @@ pub(super) struct Peer {
     pub(super) begun: Instant,
     /// How often we have begun, if it is we.
     pub(super) attempt: u64,
+    /// Whether the handshake uses small datagrams because larger ones may not get through.
+    pub(super) small: bool,
     /// When a packet came last.
     pub(super) heard: Instant,
     /// Bytes that may still go before the client has shown that it is there; nothing if it has.
@@ -92,6 +94,7 @@ impl Peer {
             accepted,
             begun: now,
             attempt: 0,
+            small: false,
             heard: now,
             credit: None,
             certified: false,

@@ -1,0 +1,70 @@
+//! Units in which numbers have few digits.
+
+/// For each unit of a record or a scenario, those that are written in its place, the largest first, and how many of it they are.
+const UNITS: [(&str, &[(&str, f64)]); 3] = [
+    ("bps", &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
+    ("s", &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]),
+    ("B", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]),
+];
+
+/// Returns the unit in which the largest of some values has few digits, and how many of `unit` it is. A label that a user wrote, such as
+/// `Link rate (Mb/s)`, decides instead if it ends in a unit of the same quantity.
+#[must_use]
+pub fn readable_unit(unit: &'static str, largest: f64, label: Option<&str>) -> (&'static str, f64) {
+    let Some((_, units)) = UNITS.iter().find(|(known, _)| *known == unit) else { return (unit, 1.0) };
+    let asked = label.and_then(unit_of_label);
+    let named = asked.and_then(|asked| units.iter().find(|(name, _)| *name == asked));
+    let fits = units.iter().find(|(_, scale)| largest >= *scale);
+    let plain = units.iter().find(|(_, scale)| *scale == 1.0);
+    named.or(fits).or(plain).copied().unwrap_or((unit, 1.0))
+}
+
+/// What the parentheses at the end of a label hold, in the spelling of [`UNITS`].
+fn unit_of_label(label: &str) -> Option<String> {
+    let (_, unit) = label.trim_end().strip_suffix(')')?.rsplit_once('(')?;
+    let unit = unit.trim();
+    let rate = unit.strip_suffix("bit/s").or_else(|| unit.strip_suffix("bps"));
+    Some(rate.map_or_else(|| unit.replace(['µ', 'μ'], "u"), |prefix| format!("{prefix}b/s")))
+}
+
+/// A title with its unit; `1` is the unit of shares and counts, and is not shown.
+#[must_use]
+pub fn titled(what: &str, unit: Option<&str>) -> String {
+    unit.filter(|unit| *unit != "1").map_or_else(|| what.to_owned(), |unit| format!("{what} ({unit})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ticks of a rate were 1e6 and 1e7 under a label in bits per second.
+    #[test]
+    fn an_axis_has_the_unit_of_its_largest_value() {
+        let of = |unit, largest| readable_unit(unit, largest, None);
+        assert_eq!(of("bps", 1e7), ("Mb/s", 1e6));
+        assert_eq!(of("bps", 2.5e9), ("Gb/s", 1e9));
+        assert_eq!(of("bps", 0.0), ("b/s", 1.0));
+        assert_eq!(of("s", 0.08), ("ms", 1e-3));
+        assert_eq!(of("s", 90.0), ("s", 1.0));
+        assert_eq!(of("B", 1500.0), ("kB", 1e3));
+        assert_eq!(of("s", 0.0), ("s", 1.0));
+        assert_eq!(of("packets", 1e7), ("packets", 1.0));
+        assert_eq!(
+            (titled("rate", Some("Mb/s")), titled("probability", Some("1"))),
+            ("rate (Mb/s)".into(), "probability".into())
+        );
+    }
+
+    /// A label in Mb/s stood over ticks in another unit.
+    #[test]
+    fn the_unit_of_a_label_is_that_of_its_ticks() {
+        let of = |unit, label| readable_unit(unit, 5e5, Some(label));
+        for label in ["Link rate (Mb/s)", "Link rate (Mbit/s)", "Link rate (Mbps) "] {
+            assert_eq!(of("bps", label), ("Mb/s", 1e6), "{label}");
+        }
+        assert_eq!(of("bps", "Link rate"), ("kb/s", 1e3));
+        assert_eq!(of("bps", "Link rate (of both)"), ("kb/s", 1e3));
+        assert_eq!(readable_unit("s", 0.5, Some("Delay (µs)")), ("us", 1e-6));
+        assert_eq!(readable_unit("s", 0.5, Some("Delay (Mb/s)")), ("ms", 1e-3));
+    }
+}
