@@ -48,7 +48,7 @@ python: toolchain
 
 ## The same, as it is released: one wheel for every Python from 3.10 on, in out/wheels; needs maturin (`pip install maturin`).
 wheel: toolchain
-	cd python && maturin build --release --out ../out/wheels
+	cd python && maturin build --out ../out/wheels
 
 ## The page of `headway view`, which the program takes in when it is built next; needs Node 20.19 or newer with npm (https://nodejs.org). viewer/check tests it.
 viewer:
