@@ -414,6 +414,7 @@ fn flow_packet(packet: &Packet) -> FlowPacket {
 }
 
 /// What a packet carries of media, and until when that is of use.
+#[inline]
 fn media(body: &Body) -> (MediaKind, Option<Instant>) {
     body.data().map_or((MediaKind::Data, None), |data| (data.kind, unless_far(data.deadline)))
 }

@@ -46,6 +46,7 @@ impl Ranges {
     }
 
     /// The range that holds `number`.
+    #[inline]
     pub(crate) fn holding(&self, number: u64) -> Option<Range<u64>> {
         let part = self.parts.get(self.index(number))?;
         (part.0 <= number).then_some(part.0..part.1)

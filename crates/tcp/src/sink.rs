@@ -274,6 +274,7 @@ impl Sink {
     }
 
     /// SACK blocks (RFC 2018 section 4): first the one that holds `latest`, then those of earlier acknowledgements.
+    #[inline]
     fn report(&mut self, latest: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let most = usize::from(self.rules.sack_blocks).min(SackBlocks::MAX);

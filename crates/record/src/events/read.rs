@@ -52,15 +52,17 @@ impl EventColumn {
         if self.validity.as_ref().is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
             return None;
         }
-        let width = self.holds.width();
-        let mut bytes = [0; 8];
-        bytes[..width].copy_from_slice(&self.values[row * width..][..width]);
-        let unsigned = u64::from_le_bytes(bytes);
-        let unused_bits = 64 - 8 * width;
-        Some(match self.holds {
-            ColumnType::Uint(_) => unsigned as i64,
-            _ => ((unsigned << unused_bits) as i64) >> unused_bits,
+        Some(match (self.holds, self.holds.width()) {
+            (ColumnType::Uint(_), 4) => u32::from_le_bytes(self.cell(row)).into(),
+            (_, 1) => i8::from_le_bytes(self.cell(row)).into(),
+            (_, 2) => i16::from_le_bytes(self.cell(row)).into(),
+            (_, 4) => i32::from_le_bytes(self.cell(row)).into(),
+            _ => i64::from_le_bytes(self.cell(row)),
         })
+    }
+
+    fn cell<const WIDTH: usize>(&self, row: usize) -> [u8; WIDTH] {
+        self.values.as_chunks().0[row]
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rows of `events.arrow`, one after the other.
 
+use super::log::Names;
 use super::read::{EventBatch, EventFile};
 use super::{EventKind, EventsError};
 use headway_units::{Duration, Instant};
@@ -8,8 +9,36 @@ use std::collections::BTreeMap;
 /// The events of a run, as they are in its file.
 #[derive(Debug, Default)]
 pub struct EventTable {
-    file: EventFile,
+    rows: Vec<Row>,
+    /// The dictionaries of `event`, `entity`, `flow`, `kind` and `cause`.
+    names: [Names; NAMED],
     left_out: BTreeMap<String, u64>,
+}
+
+/// How many columns hold names. They are those from the second on.
+const NAMED: usize = 5;
+
+/// An event, decoded once: the findings read all events several times.
+#[derive(Debug)]
+struct Row {
+    at: Instant,
+    /// Keys of the dictionaries. `None` if the cell is empty.
+    keys: [Option<u32>; NAMED],
+    bytes: Option<u32>,
+    late: Option<Duration>,
+}
+
+impl Row {
+    fn of(batch: &EventBatch, row: usize) -> Self {
+        let integer = |column: usize| batch.columns.get(column)?.integer(row);
+        let nanos = |value: i64| u64::try_from(value).unwrap_or_default();
+        Self {
+            at: Instant::from_nanos(integer(0).map_or(0, nanos)),
+            keys: std::array::from_fn(|named| u32::try_from(integer(named + 1)?).ok()),
+            bytes: integer(7).map(|bytes| bytes as u32),
+            late: integer(8).map(|late| Duration::from_nanos(nanos(late))),
+        }
+    }
 }
 
 /// One of them. Names are those of the record.
@@ -47,10 +76,12 @@ impl EventTable {
     /// # Errors
     /// They are not a whole file of events.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, EventsError> {
-        let file = EventFile::read(bytes)?;
+        let mut file = EventFile::read(bytes)?;
         let left_out = file.metadata.get("left_out");
         let left_out = left_out.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Ok(Self { file, left_out })
+        let names = std::array::from_fn(|named| file.names.remove(&(named as i64)).unwrap_or_default());
+        let of_batch = |batch: &EventBatch| (0..batch.rows).map(|row| Row::of(batch, row)).collect::<Vec<_>>();
+        Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names, left_out })
     }
 
     /// How many more of these there were than were kept.
@@ -61,26 +92,19 @@ impl EventTable {
 
     /// All of them, in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = EventRow<'_>> {
-        self.file.batches.iter().flat_map(move |batch| (0..batch.rows).map(move |row| self.row(batch, row)))
-    }
-
-    fn row<'a>(&'a self, batch: &EventBatch, row: usize) -> EventRow<'a> {
-        let integer = |column: usize| batch.columns.get(column)?.integer(row);
-        let name = |column: usize, dictionary: i64| {
-            let key = usize::try_from(integer(column)?).ok()?;
-            self.file.names.get(&dictionary)?.get(key)
-        };
-        let nanos = |value: i64| u64::try_from(value).unwrap_or_default();
-        EventRow {
-            at: Instant::from_nanos(integer(0).map_or(0, nanos)),
-            event: name(1, 0).unwrap_or_default(),
-            entity: name(2, 1).unwrap_or_default(),
-            flow: name(3, 2),
-            kind: name(4, 3),
-            cause: name(5, 4),
-            bytes: integer(7).map(|bytes| bytes as u32),
-            late: integer(8).map(|late| Duration::from_nanos(nanos(late))),
-        }
+        self.rows.iter().map(|row| {
+            let name = |named: usize| self.names[named].get(row.keys[named]? as usize);
+            EventRow {
+                at: row.at,
+                event: name(0).unwrap_or_default(),
+                entity: name(1).unwrap_or_default(),
+                flow: name(2),
+                kind: name(3),
+                cause: name(4),
+                bytes: row.bytes,
+                late: row.late,
+            }
+        })
     }
 }
 

@@ -118,11 +118,13 @@ impl<'a> File<'a> {
     }
 
     /// The dictionary of the entity column.
+    #[cfg(feature = "arrow")]
     pub(crate) fn entities(&self) -> &[Arc<str>] {
         &self.entity_names
     }
 
     /// The dictionary of the metric column.
+    #[cfg(feature = "arrow")]
     pub(crate) fn metrics(&self) -> &[Arc<str>] {
         &self.metric_names
     }

@@ -140,7 +140,7 @@ impl Transport {
     pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
         each!(self, carrier => carrier.poll_transmit(now, meter))
     }
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_sender_timeout(&self) -> Option<Instant> {
         each!(self, carrier => carrier.poll_sender_timeout())
     }
@@ -173,7 +173,7 @@ impl Transport {
     pub(crate) fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
         each!(self, carrier => carrier.poll_aside(now))
     }
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_receiver_timeout(&self) -> Option<Instant> {
         each!(self, carrier => carrier.poll_receiver_timeout())
     }
