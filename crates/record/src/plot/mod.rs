@@ -13,6 +13,7 @@ mod curves;
 mod delays;
 mod draw;
 mod frame;
+mod glyphs;
 mod labels;
 mod legend;
 mod marks;
