@@ -4,12 +4,8 @@
 //! The font's only other default feature joins `f` to `f`, `i` and `l`; a joined glyph is as wide as its parts,
 //! so this module leaves it out. A character that the font lacks gets glyph 0, a box.
 
+use super::font::Font;
 use tiny_skia::{Path, PathBuilder};
-use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
-
-/// Ubuntu Light, under the Ubuntu Font License 1.0.
-const FONT: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 
 /// A line of words on the baseline, in font units: the y axis points up and the first glyph starts at 0.
 pub(super) struct Line {
@@ -21,59 +17,17 @@ pub(super) struct Line {
 
 /// Lays out words from left to right. Returns none if the font is unreadable.
 pub(super) fn line(words: &str) -> Option<Line> {
-    let face = Face::parse(FONT, 0).ok()?;
-    let mut pen = Pen { path: PathBuilder::new(), x: 0.0 };
+    let font = Font::built_in()?;
+    let (mut path, mut width) = (PathBuilder::new(), 0.0);
     let mut previous = None;
     for character in words.chars() {
-        let glyph = face.glyph_index(character).unwrap_or(GlyphId(0));
-        pen.x += previous.map_or(0.0, |left| kerning(&face, left, glyph));
-        face.outline_glyph(glyph, &mut pen);
-        pen.x += f32::from(face.glyph_hor_advance(glyph)?);
+        let glyph = font.glyph(character).unwrap_or(0);
+        width += previous.map_or(0.0, |left| font.kerning(left, glyph));
+        font.outline(glyph, (width, 0.0), &mut path)?;
+        width += font.advance(glyph)?;
         previous = Some(glyph);
     }
-    Some(Line { path: pen.path.finish(), width: pen.x, units_per_em: f32::from(face.units_per_em()) })
-}
-
-/// Returns what the font adds to the advance width of `left` before `right`. Each of its kerning lookups serves Latin text.
-fn kerning(face: &Face<'_>, left: GlyphId, right: GlyphId) -> f32 {
-    let lookups = face.tables().gpos.into_iter().flat_map(|gpos| gpos.lookups);
-    let pairs = lookups.flat_map(|lookup| lookup.subtables.into_iter::<PositioningSubtable<'_>>());
-    let adjustments = pairs.filter_map(|subtable| {
-        let PositioningSubtable::Pair(pair) = subtable else { return None };
-        let row = pair.coverage().get(left)?;
-        match pair {
-            PairAdjustment::Format1 { sets, .. } => sets.get(row)?.get(right),
-            PairAdjustment::Format2 { classes, matrix, .. } => matrix.get((classes.0.get(left), classes.1.get(right))),
-        }
-    });
-    adjustments.map(|(of_left, _)| f32::from(of_left.x_advance)).sum()
-}
-
-struct Pen {
-    path: PathBuilder,
-    x: f32,
-}
-
-impl OutlineBuilder for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.path.move_to(self.x + x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.path.line_to(self.x + x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.path.quad_to(self.x + x1, y1, self.x + x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        self.path.cubic_to(self.x + x1, y1, self.x + x2, y2, self.x + x, y);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
-    }
+    Some(Line { path: path.finish(), width, units_per_em: font.units_per_em })
 }
 
 #[cfg(test)]
@@ -106,9 +60,9 @@ mod tests {
 
     #[test]
     fn each_character_of_a_label_has_an_outline() {
-        let face = Face::parse(FONT, 0).unwrap();
+        let font = Font::built_in().unwrap();
         for character in ('!'..='~').chain("äñαβγδλμρστωΔΩ±µ−–×·°≤≥≈…²".chars()) {
-            assert!(face.glyph_index(character).is_some_and(|glyph| glyph.0 > 0), "{character}");
+            assert!(font.glyph(character).is_some(), "{character}");
             assert!(line(&character.to_string()).unwrap().path.is_some(), "{character}");
         }
         let spaces = line("  ").unwrap();

@@ -12,6 +12,7 @@ mod chart;
 mod curves;
 mod delays;
 mod draw;
+mod font;
 mod frame;
 mod glyphs;
 mod labels;
