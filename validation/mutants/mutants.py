@@ -33,7 +33,7 @@ CRATES = ["units", "link", "tcp", "media", "bound", "rate", "dccp", "attack", "r
 DEPENDENTS = {"units": {"link": ["headway_link", "link"], "tcp": ["golden", "ns2", "rfc"]},
               "link": {"sim": ["ns2_calibration_udp"]},
               "attack": {"sim": ["attackers"]}}
-LEFT_OUT = {"sim": ["liveness", "ns2_lan"]}
+LEFT_OUT = {"sim": ["liveness", "ns2_lan"], "papers": ["rerun"]}
 # How long cargo-mutants may take to end what it has begun, in s.
 GRACE = 30
 

@@ -2,6 +2,7 @@
 
 use crate::interrupt;
 use crate::output;
+use crate::writer::Writer;
 use headway_run::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -77,13 +78,26 @@ impl Failure {
         match self {
             // The reader has what it wanted (`headway run ... | head`).
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Runs(Error::Scenario(text)) => output::note(text),
-            other => output::note(&format!("headway: {other}")),
+            Self::Runs(Error::Scenario(text)) => last_words(text.clone()),
+            other => last_words(format!("headway: {other}")),
         }
         ExitCode::from(if matches!(self, Self::Interrupted | Self::SweepStopped(..) | Self::Stopped) {
             interrupt::status()
         } else {
             1
         })
+    }
+}
+
+/// Prints the last message of the program, and waits for the reader of standard error for a few seconds only.
+fn last_words(text: String) {
+    let print = |text: String| {
+        output::note(&text);
+        Ok(())
+    };
+    if let Ok(writer) = Writer::new(print) {
+        // There is no other place to report an error of standard error.
+        let _ = writer.push(text);
+        let _ = writer.finish();
     }
 }

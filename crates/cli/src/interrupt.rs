@@ -49,9 +49,12 @@ pub(crate) fn status() -> u8 {
     u8::try_from(STOPPED as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
 }
 
-/// From now on the first signal ends the program: nothing is left to keep.
+/// Lets the first signal end the program, also one that has arrived already: everything is kept.
 pub(crate) fn end_at_once() {
     AT_ONCE.store(true, Ordering::Relaxed);
+    if asked() {
+        std::process::exit(status().into());
+    }
 }
 
 /// Starts listening.

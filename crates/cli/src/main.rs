@@ -3,6 +3,7 @@
 
 mod arguments;
 mod error;
+mod http;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;

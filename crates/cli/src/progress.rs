@@ -2,6 +2,7 @@
 
 use crate::interrupt;
 use crate::output;
+use crate::writer::Writer;
 use headway_run::Watch;
 use headway_units::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,12 +12,27 @@ use std::sync::{Mutex, PoisonError};
 /// The least time between two lines, in s.
 const LINE_EVERY_S: f64 = 2.0;
 
-/// Progress over simulated time, or over runs.
+/// Progress over simulated time, or over runs. A thread shows it: a terminal or a pipe that is stopped does not stop the job.
 pub(crate) struct Progress {
+    /// Counts, and draws nothing.
     bar: ProgressBar,
     over: Over,
     /// Present where lines are printed in place of the bar.
     lines: Option<Mutex<Lines>>,
+    /// The thread that shows it, unless nothing is shown.
+    shown: Option<Writer<Shown>>,
+}
+
+/// What the thread shows.
+enum Shown {
+    Line(String),
+    Bar {
+        length: u64,
+        position: u64,
+        message: String,
+    },
+    /// The job is over.
+    Nothing,
 }
 
 /// What the bar is over.
@@ -24,7 +40,6 @@ pub(crate) struct Progress {
 enum Over {
     Time,
     Runs,
-    Nothing,
 }
 
 /// When the next line is due.
@@ -56,38 +71,31 @@ impl Progress {
         Self::new(0, quiet, Over::Runs, "{bar:40} {pos} of {len} runs, {eta} left")
     }
 
-    /// Without an end, line after line.
-    pub(crate) fn of_lines(quiet: bool) -> Self {
-        Self::new(0, quiet, Over::Nothing, "{msg}")
+    fn new(length: u64, quiet: bool, over: Over, template: &'static str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
+        let is_terminal = std::io::stderr().is_terminal();
+        // Without a thread the job is done all the same.
+        let shown = if quiet { None } else { Writer::new(show(template)).ok() };
+        Self { bar, over, lines: (!quiet && !is_terminal).then(Mutex::default), shown }
     }
 
-    fn new(length: u64, quiet: bool, over: Over, template: &str) -> Self {
-        let bar = bar(length, quiet);
-        bar.set_style(style(template));
-        let in_lines = !quiet && over != Over::Nothing && !std::io::stderr().is_terminal();
-        Self { bar, over, lines: in_lines.then(Mutex::default) }
-    }
-
-    /// Prints a line, if one is due.
-    fn print(&self, line: impl FnOnce() -> String) {
-        let Some(lines) = &self.lines else { return };
-        let percent = self.bar.position() * 100 / self.bar.length().unwrap_or(0).max(1);
-        let is_due =
-            lines.lock().unwrap_or_else(PoisonError::into_inner).is_due(self.bar.elapsed().as_secs_f64(), percent);
-        if is_due {
-            output::note(&format!("{percent} %: {}", line()));
-        }
-    }
-
-    /// What is to be seen now.
-    pub(crate) fn line(&self, text: String) {
-        self.bar.set_message(text);
-        self.bar.tick();
-    }
-
-    /// Says something above what is to be seen.
-    pub(crate) fn above(&self, say: impl FnOnce()) {
-        self.bar.suspend(say);
+    /// Shows where the job is: on a terminal by the bar, elsewhere by a line if one is due.
+    fn show(&self, line: impl FnOnce() -> String) {
+        let Some(shown) = &self.shown else { return };
+        let (length, position) = (self.bar.length().unwrap_or(0), self.bar.position());
+        let update = match &self.lines {
+            None => Shown::Bar { length, position, message: line() },
+            Some(lines) => {
+                let percent = position * 100 / length.max(1);
+                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                if !lines.is_due(self.bar.elapsed().as_secs_f64(), percent) {
+                    return;
+                }
+                Shown::Line(format!("{percent} %: {}", line()))
+            }
+        };
+        // The thread reports no errors: progress is of no use to a reader that is gone.
+        let _ = shown.push(update);
     }
 
     /// A run in real time has come to this instant.
@@ -95,13 +103,15 @@ impl Progress {
     pub(crate) fn at_real(&self, now: Instant) {
         self.bar.set_position(now.as_nanos());
         let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
-        let message = format!("{:.1} of {end:.1} s", now.as_secs_f64());
-        self.print(|| message.clone());
-        self.bar.set_message(message);
+        self.show(|| format!("{:.1} of {end:.1} s", now.as_secs_f64()));
     }
 
+    /// Removes the bar. Waits for a reader that does not read, but for a few seconds only.
     pub(crate) fn finish(self) {
-        self.bar.finish_and_clear();
+        if let Some(shown) = self.shown {
+            let _ = shown.push(Shown::Nothing);
+            let _ = shown.finish();
+        }
     }
 }
 
@@ -115,20 +125,20 @@ impl Watch for Progress {
     }
 
     fn at(&self, now: Instant, packet_hops: u64) {
-        if self.over != Over::Time || (self.bar.is_hidden() && self.lines.is_none()) {
+        if self.over != Over::Time || self.shown.is_none() {
             return;
         }
         self.bar.set_position(now.as_nanos());
         let elapsed = self.bar.elapsed().as_secs_f64().max(1e-3);
         let simulated = now.as_secs_f64();
         let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
-        let message = format!(
-            "{simulated:.1} of {end:.1} s simulated, {:.0} times real time, {:.1} M packet-hops/s",
-            simulated / elapsed,
-            packet_hops as f64 / elapsed / 1e6
-        );
-        self.print(|| message.clone());
-        self.bar.set_message(message);
+        self.show(|| {
+            format!(
+                "{simulated:.1} of {end:.1} s simulated, {:.0} times real time, {:.1} M packet-hops/s",
+                simulated / elapsed,
+                packet_hops as f64 / elapsed / 1e6
+            )
+        });
     }
 
     fn runs(&self, more: usize) {
@@ -137,16 +147,53 @@ impl Watch for Progress {
 
     fn run_done(&self) {
         self.bar.inc(1);
-        self.print(|| {
+        self.show(|| {
             let runs = self.bar.length().unwrap_or(0);
             format!("{} of {runs} runs, {} s left", self.bar.position(), self.bar.eta().as_secs())
         });
     }
 }
 
-fn bar(length: u64, quiet: bool) -> ProgressBar {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    ProgressBar::with_draw_target(Some(length), target)
+/// Returns what the thread does with each update.
+fn show(template: &'static str) -> impl FnMut(Shown) -> std::io::Result<()> {
+    let mut bar: Option<ProgressBar> = None;
+    move |shown| {
+        match shown {
+            Shown::Line(text) => output::note(&text),
+            Shown::Bar { length, position, message } => {
+                let bar = bar.get_or_insert_with(|| {
+                    ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr())
+                        .with_style(style(template))
+                });
+                bar.set_length(length);
+                bar.set_position(position);
+                bar.set_message(message);
+            }
+            Shown::Nothing => bar.iter().for_each(ProgressBar::finish_and_clear),
+        }
+        Ok(())
+    }
+}
+
+/// The last line of a terminal, for the thread of a [`Writer`].
+pub(crate) struct LiveLine(ProgressBar);
+
+impl LiveLine {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Self(ProgressBar::with_draw_target(Some(0), target).with_style(style("{msg}")))
+    }
+
+    /// Replaces the line.
+    pub(crate) fn show(&self, text: String) {
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    /// Prints something above the line.
+    pub(crate) fn above(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
 }
 
 fn style(template: &str) -> ProgressStyle {

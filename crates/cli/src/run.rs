@@ -50,13 +50,17 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let (summary, findings) =
         if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
     progress.finish();
+    if summary.complete {
+        interrupt::end_at_once();
+    }
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
-    let sweep = Arc::new(Sweep::read(text, &[], true, &progress)?);
+    // Until all runs are read there is nothing to keep: the first signal ends the program.
+    let sweep = Arc::new(Sweep::read(text, &[], true, &())?);
     interrupt::listen();
     let out = folder(options.out.as_deref(), sweep.name());
     let threads = Threads { jobs: options.jobs, traces: options.traces.clone(), again: options.again };

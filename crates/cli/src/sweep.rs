@@ -46,9 +46,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     varies.extend(options.seeds.map(Vary::seeds));
     let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
     let progress = Progress::of_runs(options.quiet);
-    let sweep = Arc::new(Sweep::read(text, &varies, options.records, &progress)?);
-    // As in `headway run`: not before what may be a pipe is read.
-    interrupt::listen();
+    let sweep = Arc::new(Sweep::read(text, &varies, options.records, &())?);
     let seeds = sweep.seeds();
     let most = options.most.map_or(MOST_SEEDS.max(seeds), |most| most as usize);
     if most < seeds {
@@ -68,6 +66,8 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     {
         outline.key(key).map_err(|error| Failure::Sweep(format!("{option}: {error}")))?;
     }
+    // As in `headway run`: until here there is nothing to keep, and the first signal ends the program.
+    interrupt::listen();
     if let Some(address) = &options.dask {
         on_dask(address, &out, &varies_as_written, options)?;
     }
@@ -170,6 +170,10 @@ pub(crate) fn run(
             continue;
         }
         progress.finish();
+        if missing == 0 {
+            // The journal has every run.
+            interrupt::end_at_once();
+        }
         told.iter().for_each(|told| output::note(told));
         let answer = session.answer(&asked.metrics)?;
         if missing == 0 {

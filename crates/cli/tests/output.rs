@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -242,4 +243,125 @@ fn a_refused_handshake_is_reported() {
     assert!(next.contains("which is not expected"), "{next}");
     receiver.signal("-INT");
     receiver.end();
+}
+
+/// A run of `duration` with one flow.
+fn run(out: &std::path::Path, duration: &str, arguments: &[&str]) -> Command {
+    let scenario = out.join("scenario.toml");
+    let text = format!(
+        "name = \"long\"\nduration = \"{duration}\"\n[record]\nseries = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"5ms\"\n\
+         [[flow]]\nname = \"talk\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
+         source = {{ kind = \"cbr\", interval = \"10ms\", payload = \"160B\" }}\n"
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let (scenario, record) = (scenario.display().to_string(), out.join("record").display().to_string());
+    let mut command = headway(&["run", &scenario, "--out", &record]);
+    command.args(arguments);
+    command
+}
+
+/// Waits until `event`, for a minute at most.
+fn until(event: impl FnMut() -> bool) {
+    let mut event = event;
+    for _ in 0..6000 {
+        if event() {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("it does not happen");
+}
+
+/// The lines of progress blocked a run whose standard error was not read: its record grew no more, and the first signal was ignored.
+#[test]
+fn a_run_whose_progress_is_not_read_continues_and_ends_at_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_reader, stuck) = stuck();
+    let mut running = Running::new(run(folder.path(), "1000000s", &[]).stderr(stuck));
+    let growing = folder.path().join("record/series.arrow.partial");
+    // A line is due after 2 s; the file grows each second.
+    let mut seen = 0;
+    for _ in 0..4 {
+        until(|| {
+            let length = std::fs::metadata(&growing).map_or(0, |about| about.len());
+            let has_grown = length > seen;
+            seen = seen.max(length);
+            has_grown
+        });
+    }
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(143));
+    let summary = std::fs::read(folder.path().join("record/summary.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    assert_eq!(summary["complete"], false);
+}
+
+/// A run whose record is complete has nothing left to keep: the first signal ended one with findings, but not one with `--json`.
+#[test]
+fn a_run_whose_result_is_not_read_ends_at_the_first_signal() {
+    for arguments in [&["--json"][..], &[]] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_reader, stuck) = stuck();
+        let mut running = Running::new(run(folder.path(), "1s", arguments).stdout(stuck));
+        until(|| folder.path().join("record/summary.json").exists());
+        running.signal("-TERM");
+        let status = running.end().status;
+        // A run that was over at once has not asked for signals yet: then the signal ends the program itself.
+        assert!(status.code() == Some(143) || status.signal() == Some(15), "{arguments:?}: {status:?}");
+    }
+}
+
+/// `headway sweep` of a large scenario ignored the first signal while it read the points. Here each of two points has 20,000 flows.
+#[test]
+fn the_first_signal_ends_the_set_up_of_a_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let flow = |number: usize| {
+        format!(
+            "[[flow]]\nname = \"f{number}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
+             source = {{ kind = \"cbr\", interval = \"10ms\", payload = \"160B\" }}\n"
+        )
+    };
+    let link = "name = \"huge\"\nduration = \"1000000s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"5ms\"\n";
+    let text = link.to_owned() + &(0..20_000).map(flow).collect::<String>();
+    let mut sweep = headway(&["sweep", "/dev/stdin", "--vary", "link[0].rate=1Mbps,2Mbps", "--out"]);
+    let mut running = Running::new(sweep.arg(&out).stdin(Stdio::piped()));
+    let mut stdin = running.child().stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
+    running.signal("-TERM");
+    assert_eq!(running.end().status.signal(), Some(15));
+    assert!(!out.exists());
+}
+
+/// A phase of a run with many flows: the text is read, the loop runs, the record is written.
+#[test]
+fn a_run_with_many_flows_ends_at_a_signal_in_each_phase() {
+    let flow = |number: usize| {
+        format!(
+            "[[flow]]\nname = \"f{number}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
+             source = {{ kind = \"cbr\", interval = \"1s\", payload = \"160B\" }}\n"
+        )
+    };
+    let link = "name = \"many\"\nduration = \"10000s\"\n[record]\nseries = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbps\"\ndelay = \"5ms\"\n";
+    let text = link.to_owned() + &(0..5000).map(flow).collect::<String>();
+    for waits_for in [None, Some("series.arrow.partial"), Some("summary.json.partial")] {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("record");
+        let mut command = headway(&["run", "/dev/stdin", "--quiet", "--out"]);
+        let mut running = Running::new(command.arg(&record).stdin(Stdio::piped()));
+        running.child().stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        if let Some(file) = waits_for {
+            until(|| record.join(file).exists());
+        }
+        running.signal("-TERM");
+        let status = running.end().status;
+        // Before the loop there is nothing to keep, and the signal ends the program itself.
+        if status.signal() != Some(15) {
+            assert_eq!(status.code(), Some(143), "{waits_for:?}");
+            let summary = std::fs::read(record.join("summary.json")).unwrap();
+            assert_eq!(serde_json::from_slice::<Value>(&summary).unwrap()["complete"], false);
+        }
+    }
 }

@@ -154,13 +154,27 @@ fn a_run_under_way_is_listed_as_such() {
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }
 
-/// DNS rebinding: a page from elsewhere has neither the host nor the token.
+/// DNS rebinding: a page from elsewhere has neither the host nor the token. Without the token an answer does not say whether a path exists.
 #[test]
-fn nobody_else_is_answered() {
+fn every_path_requires_the_host_and_the_token() {
     let place = tempfile::tempdir().unwrap();
     let server = Server::start(&record(place.path()));
     let Server { host, token, .. } = &server;
+    let paths =
+        ["/", "/papers", "/api/records", "/api/records/0/summary.json", "/nothing", "/favicon.ico", "/..", "/%2e%2e/"];
+    let without: Vec<_> = paths
+        .iter()
+        .map(|path| {
+            let (head, body) = server.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            assert!(head.starts_with("HTTP/1.1 403") && head.contains("connection: close"), "{path}: {head}");
+            body
+        })
+        .collect();
+    assert!(without.iter().all(|body| *body == without[0]));
     for (request, status) in [
+        (format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n"), 403),
+        (format!("GET /api/records?token={token} HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n"), 403),
+        (format!("GET http://evil.example/api/records?token={token} HTTP/1.1\r\nHost: {host}\r\n"), 403),
         (format!("GET /api/records HTTP/1.1\r\nHost: {host}\r\n"), 403),
         (format!("GET /api/records?token={token}0 HTTP/1.1\r\nHost: {host}\r\n"), 403),
         (format!("GET /api/records?token={token} HTTP/1.1\r\nHost: evil.example\r\n"), 403),

@@ -1,8 +1,9 @@
 //! The entries of a summary as columns, which are called as the paths of metrics are: `one_way_delay_s.p95`.
 
 use crate::table::Table;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use headway_run::{DatasetColumn, DatasetValues};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -69,6 +70,28 @@ pub(crate) fn table(known: &[(&str, Holds)], entries: &[Value]) -> Result<Table,
     let fields: Vec<_> = columns.iter().map(|column| Field::new(&column.name, column.holds.of_arrow(), true)).collect();
     let schema = Arc::new(Schema::new(fields));
     let arrays = columns.iter().map(|column| column.array(entries)).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
+    Ok(Table::new(schema, vec![batch]))
+}
+
+/// Returns the columns of a dataset as a table. The metadata of a field has the unit of its column.
+pub(crate) fn dataset(columns: Vec<DatasetColumn>) -> Result<Table, ArrowError> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    for DatasetColumn { name, unit, values } in columns {
+        let array: ArrayRef = match values {
+            DatasetValues::Integer(cells) => Arc::new(Int64Array::from(cells)),
+            DatasetValues::Float(cells) => Arc::new(Float64Array::from(cells)),
+            DatasetValues::Boolean(cells) => Arc::new(BooleanArray::from(cells)),
+            DatasetValues::Text(cells) => Arc::new(StringArray::from(cells)),
+        };
+        let field = Field::new(name, array.data_type().clone(), true);
+        fields.push(match unit {
+            Some(unit) => field.with_metadata([("unit".to_owned(), unit)]),
+            None => field,
+        });
+        arrays.push(array);
+    }
+    let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
     Ok(Table::new(schema, vec![batch]))
 }

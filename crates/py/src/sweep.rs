@@ -1,5 +1,6 @@
 //! Sweeps: many runs of one scenario, here or wherever Python sends them.
 
+use crate::columns;
 use crate::error;
 use crate::files::Texts;
 use crate::table::Table;
@@ -269,5 +270,6 @@ impl Answer {
 #[pyfunction]
 pub(crate) fn dataset_table(py: Python<'_>, folder: PathBuf, name: &str) -> PyResult<Table> {
     let read = py.detach(|| read_table(&Folder::named(&folder), name));
-    read.map(|(schema, batches)| Table::new(schema, batches)).map_err(|wrong| error::run(py, &wrong))
+    let columns = read.map_err(|wrong| error::run(py, &wrong))?;
+    columns::dataset(columns).map_err(|error| PyValueError::new_err(error.to_string()))
 }

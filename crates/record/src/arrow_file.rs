@@ -1,31 +1,16 @@
-//! Writes an Arrow IPC file a batch at a time, compressed, and tells where each batch lies.
+//! Writes an Arrow IPC file a batch at a time, compressed or not, and returns the place of each batch.
 //!
 //! `arrow_ipc`'s own writer takes arrays, and memory for each of them anew; it keeps to itself where batches are, and wants to know the
 //! schema's metadata before the first row. Here a column is compressed as soon as it is made of its rows, and what a run has left out is
 //! told at its end: in the footer's schema, which readers of files go by.
 //!
-//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A buffer is its length, eight bytes, and an LZ4
-//! frame; or -1 and the bytes themselves, where that is shorter.
+//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A compressed buffer is its length, eight bytes,
+//! and an LZ4 frame; or -1 and the bytes themselves, where that is shorter.
 
-use arrow_ipc::convert::{IpcSchemaEncoder, metadata_to_fb};
-use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, write_message};
-use arrow_ipc::{
-    Block, BodyCompressionBuilder, BodyCompressionMethod, Buffer, CompressionType, DictionaryBatchBuilder, FieldNode,
-    Footer, FooterBuilder, Message, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder, root_as_footer,
-    root_as_message,
-};
-use arrow_schema::{ArrowError, Schema};
-use flatbuffers::FlatBufferBuilder;
+use crate::arrow_metadata::{ALIGNMENT, BatchHeader, Block, Buffer, CONTINUATION, FieldNode, MAGIC, Schema};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
-use std::io::Write;
-use std::sync::Arc;
-
-/// What begins and ends a file.
-const MAGIC: &[u8; 6] = b"ARROW1";
-/// What messages, buffers and the first of them are aligned to.
-const ALIGNMENT: usize = 8;
-/// What begins a message, before its header's length.
-const CONTINUATION: [u8; 4] = [0xff; 4];
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// Where a message lies in a file, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -54,11 +39,18 @@ macro_rules! numbers {
     )+ };
 }
 
-numbers!(i8, u8, i16, u16, i32, u32, i64, u64);
+numbers!(i8, u8, i16, u16, i32, u32, i64, u64, f64);
+
+/// Whether the buffers of a file are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Lz4,
+}
 
 /// A file that is being written.
 pub(crate) struct ArrowFile {
-    schema: Arc<Schema>,
+    schema: Schema,
     /// What has not been taken yet.
     ready: Vec<u8>,
     /// How long the file is so far, with that.
@@ -70,15 +62,16 @@ pub(crate) struct ArrowFile {
 
 /// The batch that is being made.
 struct Batch {
-    /// With the body so far.
-    encoder: FrameEncoder<Vec<u8>>,
+    body: Vec<u8>,
+    /// `None` in a file without compression. The encoder gets the body for as long as it writes a buffer.
+    encoder: Option<FrameEncoder<Vec<u8>>>,
     rows: usize,
     nodes: Vec<FieldNode>,
     buffers: Vec<Buffer>,
-    /// A column as it was, and which of its rows are there.
+    /// The values of a column, and the validity of its rows, before compression.
     values: Vec<u8>,
     validity: Vec<u8>,
-    failure: Option<std::io::Error>,
+    failure: Option<io::Error>,
 }
 
 impl std::fmt::Debug for ArrowFile {
@@ -89,21 +82,18 @@ impl std::fmt::Debug for ArrowFile {
 
 impl ArrowFile {
     /// Begins a file of these columns.
-    pub(crate) fn new(schema: Arc<Schema>) -> Result<Self, ArrowError> {
-        let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?;
-        let mut tracker = DictionaryTracker::new(true);
+    pub(crate) fn new(schema: Schema, compression: Compression) -> Self {
         let mut ready = MAGIC.to_vec();
         ready.resize(ALIGNMENT, 0);
-        let encoded =
-            IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(&schema, &mut tracker, &options);
-        write_message(&mut ready, encoded, &options)?;
+        append_header(&mut ready, &schema.message());
         let length = ready.len();
-        Ok(Self { schema, ready, length, dictionaries: Vec::new(), batches: Vec::new(), batch: Batch::new() })
+        let batch = Batch::new(compression);
+        Self { schema, ready, length, dictionaries: Vec::new(), batches: Vec::new(), batch }
     }
 
     /// Where the schema lies: with it a batch alone is a stream that can be read.
     pub(crate) fn schema_place(&self) -> Place {
-        let end = self.dictionaries.iter().chain(&self.batches).map(Block::offset).min();
+        let end = self.dictionaries.iter().chain(&self.batches).map(|block| block.offset).min();
         let end = end.map_or(self.length as u64, i64::unsigned_abs);
         Place { offset: ALIGNMENT as u64, length: end - ALIGNMENT as u64 }
     }
@@ -113,7 +103,7 @@ impl ArrowFile {
         &mut self,
         number: usize,
         names: impl Iterator<Item = &'n str> + Clone,
-    ) -> Result<(), ArrowError> {
+    ) -> io::Result<()> {
         let rows = names.clone().count();
         self.batch.begin(rows);
         self.batch.node(0);
@@ -172,61 +162,37 @@ impl ArrowFile {
     }
 
     /// Appends the batch.
-    pub(crate) fn end(&mut self) -> Result<Place, ArrowError> {
+    pub(crate) fn end(&mut self) -> io::Result<Place> {
         let block = self.append(None)?;
         self.batches.push(block);
-        let length = block.bodyLength() + i64::from(block.metaDataLength());
-        Ok(Place { offset: block.offset().unsigned_abs(), length: length.unsigned_abs() })
+        let length = block.body_length + i64::from(block.meta_data_length);
+        Ok(Place { offset: block.offset.unsigned_abs(), length: length.unsigned_abs() })
     }
 
-    fn append(&mut self, dictionary: Option<i64>) -> Result<Block, ArrowError> {
+    fn append(&mut self, dictionary: Option<i64>) -> io::Result<Block> {
         if let Some(failure) = self.batch.failure.take() {
-            return Err(failure.into());
+            return Err(failure);
         }
-        let message = self.batch.message(dictionary);
-        let padded = message.len().next_multiple_of(ALIGNMENT);
-        let body = self.batch.encoder.get_ref();
-        self.ready.extend_from_slice(&CONTINUATION);
-        self.ready.extend_from_slice(&(padded as u32).to_le_bytes());
-        self.ready.extend_from_slice(&message);
-        self.ready.resize(self.ready.len() + padded - message.len(), 0);
+        let message = self.batch.header().message(dictionary);
+        let header = append_header(&mut self.ready, &message);
+        let body = &self.batch.body;
         self.ready.extend_from_slice(body);
-        let header = CONTINUATION.len() + size_of::<u32>() + padded;
-        let block = Block::new(self.length as i64, header as i32, body.len() as i64);
+        let offset = self.length as i64;
         self.length += header + body.len();
-        Ok(block)
+        Ok(Block { offset, meta_data_length: header as i32, body_length: body.len() as i64 })
     }
 
     /// Ends the file. `more` is added to the schema's metadata, in the footer only; `apart` is metadata of the footer's own.
     pub(crate) fn finish(&mut self, more: impl IntoIterator<Item = (String, String)>, apart: Option<(&str, &str)>) {
-        let mut metadata = self.schema.metadata().clone();
-        for (key, value) in more {
-            metadata.insert(key, value);
-        }
-        let schema = self.schema.as_ref().clone().with_metadata(metadata);
-        let mut buffer = FlatBufferBuilder::new();
-        let dictionaries = buffer.create_vector(&self.dictionaries);
-        let batches = buffer.create_vector(&self.batches);
-        // It numbers the dictionaries as the schema at the beginning has them.
-        let mut tracker = DictionaryTracker::new(true);
-        let schema =
-            IpcSchemaEncoder::new().with_dictionary_tracker(&mut tracker).schema_to_fb_offset(&mut buffer, &schema);
-        let apart = apart.map(|apart| metadata_to_fb(&mut buffer, &[apart].into()));
-        let mut footer = FooterBuilder::new(&mut buffer);
-        footer.add_version(MetadataVersion::V5);
-        footer.add_schema(schema);
-        footer.add_dictionaries(dictionaries);
-        footer.add_recordBatches(batches);
-        if let Some(apart) = apart {
-            footer.add_custom_metadata(apart);
-        }
-        let root = footer.finish();
-        buffer.finish(root, None);
-        let footer = buffer.finished_data();
+        let mut schema = self.schema.clone();
+        schema.metadata.extend(more);
+        let apart = apart.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let apart: BTreeMap<String, String> = apart.into_iter().collect();
+        let footer = schema.footer(&self.dictionaries, &self.batches, &apart);
         // A message without a header ends them all.
         self.ready.extend_from_slice(&CONTINUATION);
         self.ready.extend_from_slice(&[0; 4]);
-        self.ready.extend_from_slice(footer);
+        self.ready.extend_from_slice(&footer);
         self.ready.extend_from_slice(&(footer.len() as u32).to_le_bytes());
         self.ready.extend_from_slice(MAGIC);
     }
@@ -237,12 +203,28 @@ impl ArrowFile {
     }
 }
 
+/// Appends a message without its body, and returns how many bytes that are.
+fn append_header(ready: &mut Vec<u8>, message: &[u8]) -> usize {
+    let begin = ready.len();
+    let padded = message.len().next_multiple_of(ALIGNMENT);
+    ready.extend_from_slice(&CONTINUATION);
+    ready.extend_from_slice(&(padded as u32).to_le_bytes());
+    ready.extend_from_slice(message);
+    ready.resize(begin + CONTINUATION.len() + size_of::<u32>() + padded, 0);
+    ready.len() - begin
+}
+
 impl Batch {
-    fn new() -> Self {
+    fn new(compression: Compression) -> Self {
         // A column of a batch is one block, so that each match may reach as far back as matches can.
         let blocks = FrameInfo::new().block_size(BlockSize::Max1MB);
+        let encoder = match compression {
+            Compression::None => None,
+            Compression::Lz4 => Some(FrameEncoder::with_frame_info(blocks, Vec::new())),
+        };
         Self {
-            encoder: FrameEncoder::with_frame_info(blocks, Vec::new()),
+            body: Vec::new(),
+            encoder,
             rows: 0,
             nodes: Vec::new(),
             buffers: Vec::new(),
@@ -254,102 +236,62 @@ impl Batch {
 
     fn begin(&mut self, rows: usize) {
         self.rows = rows;
-        self.encoder.get_mut().clear();
+        self.body.clear();
         self.nodes.clear();
         self.buffers.clear();
     }
 
     /// A column begins: which rows are there comes first, and may be left out if all are.
     fn node(&mut self, gaps: usize) {
-        self.nodes.push(FieldNode::new(self.rows as i64, gaps as i64));
+        self.nodes.push(FieldNode { length: self.rows as i64, null_count: gaps as i64 });
         if gaps == 0 {
-            self.buffers.push(Buffer::new(self.encoder.get_ref().len() as i64, 0));
+            self.buffers.push(Buffer { offset: self.body.len() as i64, length: 0 });
         } else {
             let validity = std::mem::take(&mut self.validity);
-            self.compress(&validity);
+            self.put(&validity);
             self.validity = validity;
         }
     }
 
     fn buffer(&mut self) {
         let values = std::mem::take(&mut self.values);
-        self.compress(&values);
+        self.put(&values);
         self.values = values;
     }
 
-    fn compress(&mut self, bytes: &[u8]) {
-        let begin = self.encoder.get_ref().len();
-        if !bytes.is_empty() {
-            self.encoder.get_mut().extend_from_slice(&(bytes.len() as i64).to_le_bytes());
-            let done = self.encoder.write_all(bytes).and_then(|()| Ok(self.encoder.try_finish()?));
-            if let Err(error) = done {
-                self.failure.get_or_insert(error);
+    fn put(&mut self, bytes: &[u8]) {
+        let Self { body, encoder, failure, .. } = self;
+        let begin = body.len();
+        match encoder {
+            None => body.extend_from_slice(bytes),
+            Some(encoder) if !bytes.is_empty() => {
+                body.extend_from_slice(&(bytes.len() as i64).to_le_bytes());
+                std::mem::swap(body, encoder.get_mut());
+                let done = encoder.write_all(bytes).and_then(|()| Ok(encoder.try_finish()?));
+                std::mem::swap(body, encoder.get_mut());
+                if let Err(error) = done {
+                    failure.get_or_insert(error);
+                }
+                if body.len() - begin >= bytes.len() + size_of::<i64>() {
+                    body.truncate(begin);
+                    body.extend_from_slice(&(-1_i64).to_le_bytes());
+                    body.extend_from_slice(bytes);
+                }
             }
-            let body = self.encoder.get_mut();
-            if body.len() - begin >= bytes.len() + size_of::<i64>() {
-                body.truncate(begin);
-                body.extend_from_slice(&(-1_i64).to_le_bytes());
-                body.extend_from_slice(bytes);
-            }
+            Some(_) => {}
         }
-        let body = self.encoder.get_mut();
-        self.buffers.push(Buffer::new(begin as i64, (body.len() - begin) as i64));
+        self.buffers.push(Buffer { offset: begin as i64, length: (body.len() - begin) as i64 });
         body.resize(body.len().next_multiple_of(ALIGNMENT), 0);
     }
 
     /// The header of what has been gathered.
-    fn message(&self, dictionary: Option<i64>) -> Vec<u8> {
-        let mut buffer = FlatBufferBuilder::new();
-        let nodes = buffer.create_vector(&self.nodes);
-        let buffers = buffer.create_vector(&self.buffers);
-        let mut compression = BodyCompressionBuilder::new(&mut buffer);
-        compression.add_codec(CompressionType::LZ4_FRAME);
-        compression.add_method(BodyCompressionMethod::BUFFER);
-        let compression = compression.finish();
-        let mut batch = RecordBatchBuilder::new(&mut buffer);
-        batch.add_length(self.rows as i64);
-        batch.add_nodes(nodes);
-        batch.add_buffers(buffers);
-        batch.add_compression(compression);
-        let batch = batch.finish();
-        let (kind, header) = match dictionary {
-            None => (MessageHeader::RecordBatch, batch.as_union_value()),
-            Some(number) => {
-                let mut dictionary = DictionaryBatchBuilder::new(&mut buffer);
-                dictionary.add_id(number);
-                dictionary.add_data(batch);
-                (MessageHeader::DictionaryBatch, dictionary.finish().as_union_value())
-            }
-        };
-        let mut message = MessageBuilder::new(&mut buffer);
-        message.add_version(MetadataVersion::V5);
-        message.add_header_type(kind);
-        message.add_bodyLength(self.encoder.get_ref().len() as i64);
-        message.add_header(header);
-        let root = message.finish();
-        buffer.finish(root, None);
-        buffer.finished_data().to_vec()
+    fn header(&self) -> BatchHeader<'_> {
+        BatchHeader {
+            rows: self.rows,
+            nodes: &self.nodes,
+            buffers: &self.buffers,
+            compressed: self.encoder.is_some(),
+            body_length: self.body.len(),
+        }
     }
-}
-
-/// The message that a block of the footer points to, and its body.
-pub(crate) fn body_of<'a>(bytes: &'a [u8], block: &Block) -> Option<(Message<'a>, &'a [u8])> {
-    let part = |from: i64, length: i64| {
-        let from = usize::try_from(from).ok()?;
-        bytes.get(from..from.checked_add(usize::try_from(length).ok()?)?)
-    };
-    let header_length = i64::from(block.metaDataLength());
-    let header = part(block.offset(), header_length)?.strip_prefix(&CONTINUATION)?;
-    let body = part(block.offset().checked_add(header_length)?, block.bodyLength())?;
-    let (length, header) = header.split_first_chunk()?;
-    let message = header.get(..u32::from_le_bytes(*length) as usize)?;
-    Some((root_as_message(message).ok()?, body))
-}
-
-/// The footer of a whole file.
-pub(crate) fn footer(bytes: &[u8]) -> Option<Footer<'_>> {
-    let messages = bytes.strip_suffix(MAGIC)?;
-    let (rest, length) = messages.split_last_chunk()?;
-    let begin = rest.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
-    root_as_footer(&rest[begin..]).ok()
 }

@@ -13,18 +13,22 @@
 //! | [`Summary`]: both, of a whole run | `summary.json`, or tables for people |
 //! | [`Distributions`]: how long each packet and frame took | `distributions.json` |
 //! | [`Expression`]: a number by name, `mean(flow[media*].throughput_bps) / 1e3` | its value in a [`Summary`] |
-//! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`], or as Arrow's batches by [`series_batches`] |
+//! | [`SeriesWriter`]: samples over time | `series.arrow`, read back by [`SeriesTable`] |
 //! | [`PacketRows`]: every packet at every link | `packets.arrow`, and a [`PacketIndex`] beside it |
 //! | [`EventLog`]: drops, timeouts, what came late | `events.arrow` |
 //! | [`ns2`]: a packet at a queue | a line of ns-2's `.tr` |
 //! | [`nam`]: the same | lines for nam |
 //! | [`perfetto`]: what happens on links and to flows | a trace that Perfetto opens |
 //! | [`PcapngWriter`]: IP packets, which [`IpHeader`] makes | a pcapng file for Wireshark |
+//! | `series_batches`, `event_batches` (feature `arrow`): bytes of a file | Arrow's record batches |
 //! | `plot` (feature of that name): series tables, distributions, samples over a parameter | SVG and PNG |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+mod arrow_batches;
 mod arrow_file;
-mod arrow_stream;
+mod arrow_messages;
+mod arrow_metadata;
 mod attacker;
 mod by_flow;
 mod counts;
@@ -60,7 +64,9 @@ mod sessions;
 mod summary;
 mod table;
 
-pub use arrow_stream::arrow_stream;
+#[cfg(feature = "arrow")]
+pub use arrow_batches::{event_batches, series_batches, series_schema};
+pub use arrow_messages::{ARROW_STREAM_END, arrow_messages};
 pub use attacker::AttackerSummary;
 pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
@@ -69,7 +75,6 @@ pub use distribution::{Distribution, Distributions, DistributionsError, FlowDist
 pub use estimate::{Estimate, FEWEST_RUNS};
 pub use events::{
     Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,
-    event_batches,
 };
 pub use expression::{Expression, ExpressionError, Numbers};
 pub use fairness::jain_index;
@@ -87,9 +92,7 @@ pub use pages::PagesSummary;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use readable::{readable_unit, titled};
 pub use send_queue::SendQueueSummary;
-pub use series::{
-    SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches, series_schema,
-};
+pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};

@@ -1,8 +1,7 @@
 //! `series.arrow`: what is written can be read, and nothing else can.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use arrow_buffer::Buffer;
-use headway_record::{SeriesError, SeriesNames, SeriesTable, SeriesWriter, metric, series_batches};
+use headway_record::{SeriesError, SeriesNames, SeriesTable, SeriesWriter, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
 
@@ -119,41 +118,6 @@ fn other_columns_are_named_in_the_error() {
     );
 }
 
-/// Arrow's own reader copies; what it reads is the same.
-#[test]
-fn batches_are_the_file_and_no_copy() {
-    let mut names = SeriesNames::default();
-    let ids = ["a", "b"].map(|entity| names.series(entity, metric::QUEUE));
-    let mut writer = names.samples();
-    // Two batches, and a part of a third.
-    for number in 0..20_000 {
-        writer.push(ids[number % 2], Instant::from_nanos(number as u64), number as f64 / 8.0);
-    }
-    let whole = bytes(writer);
-    let reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(&whole), None).unwrap();
-    let expected: Vec<_> = reader.map(Result::unwrap).collect();
-    let whole = Buffer::from_vec(whole);
-    let batches = series_batches(&whole).unwrap();
-    assert_eq!(batches, expected);
-    let inside = whole.as_ptr_range();
-    for batch in &batches {
-        for column in [0, 3] {
-            let data = batch.column(column).to_data();
-            assert!(inside.contains(&data.buffers()[0].as_ptr()), "column {column} was copied");
-        }
-    }
-}
-
-/// A file that lies anywhere in memory.
-#[test]
-fn what_is_not_aligned_is_copied() {
-    let whole = bytes(small());
-    let mut shifted = vec![0];
-    shifted.extend(&whole);
-    let shifted = Buffer::from_vec(shifted).slice(1);
-    assert_eq!(series_batches(&shifted).unwrap(), series_batches(&Buffer::from_vec(whole)).unwrap());
-}
-
 proptest! {
     #[test]
     fn round_trip(
@@ -192,6 +156,5 @@ proptest! {
             damaged[index] = byte;
         }
         let _ = SeriesTable::from_ipc(&damaged);
-        let _ = series_batches(&Buffer::from_vec(damaged));
     }
 }

@@ -1,9 +1,10 @@
 //! Sweeps: what they keep, whatever happens to them, and what they say.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
-use headway_run::{FLOWS, Folder, LINKS, Metric, RUNS, ScenarioText, Session, Sweep, Task, Threads};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use headway_run::{
+    DatasetColumn, DatasetValues, FLOWS, Folder, LINKS, Metric, RUNS, ScenarioText, Session, Sweep, Task, Threads,
+    read_table,
+};
 use proptest::prelude::*;
 use std::fs::File;
 use std::path::Path;
@@ -53,45 +54,48 @@ fn undisturbed(sweep: &Arc<Sweep>) -> [Vec<u8>; 3] {
     dataset(&place.path().join("out"))
 }
 
-fn table(folder: &Path, name: &str) -> RecordBatch {
-    let file = File::open(folder.join(name)).unwrap();
-    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap()
+fn column<'a>(table: &'a [DatasetColumn], name: &str) -> &'a DatasetColumn {
+    table.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no {name}: {table:?}"))
 }
 
-fn column<'a, T: 'static>(table: &'a RecordBatch, name: &str) -> &'a T {
-    table
-        .column_by_name(name)
-        .unwrap_or_else(|| panic!("no {name}: {:?}", table.schema()))
-        .as_any()
-        .downcast_ref()
-        .unwrap()
+fn integers(table: &[DatasetColumn], name: &str) -> Vec<i64> {
+    let DatasetValues::Integer(cells) = &column(table, name).values else { panic!("{name} holds no integers") };
+    cells.iter().map(|cell| cell.unwrap()).collect()
+}
+
+fn floats(table: &[DatasetColumn], name: &str) -> Vec<Option<f64>> {
+    let DatasetValues::Float(cells) = &column(table, name).values else { panic!("{name} holds no floats") };
+    cells.clone()
+}
+
+fn texts(table: &[DatasetColumn], name: &str) -> Vec<String> {
+    let DatasetValues::Text(cells) = &column(table, name).values else { panic!("{name} holds no text") };
+    cells.iter().map(|cell| cell.clone().unwrap()).collect()
 }
 
 #[test]
 fn a_dataset_has_a_row_a_run_and_flow_with_what_was_varied() {
     let sweep = sweep_of(LOSSY);
     let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("out");
-    let mut session = Session::open(&sweep, Folder(out.clone()), false).unwrap();
+    let out = Folder(place.path().join("out"));
+    let mut session = Session::open(&sweep, out.clone(), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();
     session.finish().unwrap();
-    assert!(!out.join("journal.txt").exists(), "it is in the dataset");
-    let flows = table(&out, FLOWS);
-    assert_eq!(flows.num_rows(), 2 * 4 * 2);
-    let (rate, seed) = (column::<Int64Array>(&flows, "rate"), column::<Int64Array>(&flows, "seed"));
-    assert_eq!((rate.value(0), rate.value(15)), (1_000_000, 500_000), "in bit/s");
-    assert_eq!((seed.value(1), seed.value(2)), (1, 2));
-    assert_eq!(flows.schema().field_with_name("rate").unwrap().metadata().get("unit").unwrap(), "bps");
-    let name = column::<StringArray>(&flows, "flow");
-    assert_eq!((name.value(0), name.value(1)), ("voice", "late"));
-    assert!(column::<Float64Array>(&flows, "one_way_delay_s.p95").value(0) > 0.005);
-    let runs = table(&out, RUNS);
-    let summary = column::<StringArray>(&runs, "summary");
-    assert_eq!((runs.num_rows(), summary.null_count()), (8, 0));
-    let first: serde_json::Value = serde_json::from_str(summary.value(0)).unwrap();
-    let throughput = column::<Float64Array>(&flows, "throughput_bps").value(0);
-    assert_eq!(first["flows"][0]["throughput_bps"].as_f64(), Some(throughput));
-    assert_eq!(table(&out, LINKS).num_rows(), 8 * 2);
+    assert!(!out.path("journal.txt").exists(), "it is in the dataset");
+    let flows = read_table(&out, FLOWS).unwrap();
+    assert!(flows.iter().all(|column| column.values.rows() == 2 * 4 * 2));
+    let (rate, seed) = (integers(&flows, "rate"), integers(&flows, "seed"));
+    assert_eq!((rate[0], rate[15]), (1_000_000, 500_000), "in bit/s");
+    assert_eq!((seed[1], seed[2]), (1, 2));
+    assert_eq!((column(&flows, "rate").unit.as_deref(), column(&flows, "seed").unit.as_deref()), (Some("bps"), None));
+    assert_eq!(texts(&flows, "flow")[..2], ["voice", "late"]);
+    let delay = floats(&flows, "one_way_delay_s.p95");
+    assert!(delay[0].unwrap() > 0.005);
+    let summaries = texts(&read_table(&out, RUNS).unwrap(), "summary");
+    assert_eq!(summaries.len(), 8);
+    let first: serde_json::Value = serde_json::from_str(&summaries[0]).unwrap();
+    assert_eq!(first["flows"][0]["throughput_bps"].as_f64(), floats(&flows, "throughput_bps")[0]);
+    assert_eq!(read_table(&out, LINKS).unwrap()[0].values.rows(), 8 * 2);
 }
 
 #[test]

@@ -25,7 +25,7 @@ class Server implements Source {
 
   constructor(private readonly token: string | null) {}
 
-  /** One at a time, as the server answers: of many connections at once it may leave one without an answer until another ends. */
+  /** One at a time: then one connection is enough, and answers arrive in the order of the questions. */
   private get(path: string, keys: string[][] = [], headers: Record<string, string> = {}): Promise<Answer> {
     const answer = this.last.then(() => this.ask(path, keys, headers));
     this.last = answer.catch(() => undefined);

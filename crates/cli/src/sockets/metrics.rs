@@ -1,46 +1,32 @@
 //! Figures for Prometheus: `--metrics ADDRESS:PORT`, in its text format 0.0.4.
 //!
-//! One request after the other, each of which is short and soon over: whoever asks slowly, or for more than is there, keeps nobody up for long.
-#![expect(clippy::disallowed_types, reason = "figures are asked for by HTTP")]
+//! There is no token: Prometheus has none. Each connection carries one request, within the [limits](crate::http) of the server.
 
 use super::end::address;
 use super::recv::spawn;
 use super::teller::Teller;
 use crate::error::Failure;
+use crate::http::{Answer, Head, Method, Reply, Server, StatusCode};
 use std::fmt::Write as _;
-use std::io::{self, Read, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-/// The longest request that is read.
-const LONGEST: usize = 8 << 10;
-/// How long it may take to come, and its answer to go.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// So often it is read at most: one that comes byte by byte is cut off.
-const MOST_READS: usize = 8;
+/// The media type of Prometheus' text format.
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What is answered, changed as often as there are new figures.
 pub(super) struct Metrics(Arc<Mutex<String>>);
 
 impl Metrics {
-    /// Answers from now on.
+    /// Starts a server at this address.
     pub(super) fn new(at: &str, teller: &Teller) -> Result<Self, Failure> {
-        let local = address(at)?;
-        let failed = |error| Failure::Sockets(format!("cannot listen at {local}: {error}"));
-        let listener = TcpListener::bind(local).map_err(failed)?;
-        let bound = listener.local_addr().map_err(failed)?;
+        let server = Server::bind(address(at)?)?;
+        let bound = server.address();
         teller.note(&format!("metrics at http://{bound}/metrics"));
         teller.line(&serde_json::json!({ "metrics": bound }))?;
         let text = Arc::new(Mutex::new(String::new()));
-        let told = Arc::clone(&text);
-        spawn(move || {
-            for asked in listener.incoming().flatten() {
-                let text = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // Who does not wait for the answer does not want it.
-                drop(answer(&asked, &text));
-            }
-        })?;
+        let current = Arc::clone(&text);
+        let site = move |head: Head| Reply::Last(answer(&head, &current));
+        spawn(move || server.serve(site, || false))?;
         Ok(Self(text))
     }
 
@@ -72,24 +58,12 @@ impl Page {
     }
 }
 
-fn answer(mut asked: &TcpStream, text: &str) -> io::Result<()> {
-    asked.set_read_timeout(Some(PATIENCE))?;
-    asked.set_write_timeout(Some(PATIENCE))?;
-    let (mut request, mut filled) = ([0; LONGEST], 0);
-    let mut reads = 0;
-    while !request[..filled].windows(4).any(|end| end == b"\r\n\r\n") {
-        reads += 1;
-        let read = asked.read(&mut request[filled..])?;
-        if read == 0 || reads == MOST_READS {
-            return Ok(());
-        }
-        filled += read;
+fn answer(head: &Head, text: &Mutex<String>) -> Answer {
+    if !matches!(head.method, Method::GET | Method::HEAD) {
+        return Answer::words(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics");
     }
-    let (status, body) = match request[..filled].split(|byte| *byte == b' ').collect::<Vec<_>>()[..] {
-        [b"GET", b"/metrics" | b"/", ..] => ("200 OK", text),
-        [b"GET", ..] => ("404 Not Found", "figures are at /metrics\n"),
-        _ => ("405 Method Not Allowed", "GET /metrics\n"),
-    };
-    let head = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\nConnection: close";
-    write!(asked, "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    match head.uri.path() {
+        "/metrics" | "/" => Answer::text(FORMAT, text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        _ => Answer::words(StatusCode::NOT_FOUND, "figures are at /metrics"),
+    }
 }

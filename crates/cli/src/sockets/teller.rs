@@ -4,7 +4,7 @@ use super::arguments::EndOptions;
 use super::sending::how_many;
 use crate::error::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::LiveLine;
 use crate::writer::Writer;
 use headway_net::{Endpoint, Options};
 use serde::Serialize;
@@ -42,11 +42,11 @@ impl Teller {
     }
 
     pub(crate) fn new(json: bool, quiet: bool, data: bool) -> Result<Self, Failure> {
-        let progress = Progress::of_lines(quiet || json);
+        let live = LiveLine::new(quiet || json);
         let said = Writer::new(move |said| {
             match said {
-                Said::Note(text) => progress.above(|| output::note(&text)),
-                Said::Live(text) => progress.line(text),
+                Said::Note(text) => live.above(|| output::note(&text)),
+                Said::Live(text) => live.show(text),
             }
             Ok(())
         })?;

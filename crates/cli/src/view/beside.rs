@@ -43,8 +43,7 @@ impl Beside {
                 }
                 clock.now() >= end.get()
             };
-            // What cannot be shown is recorded all the same.
-            let _ = server.serve(is_over);
+            server.serve(is_over);
         };
         let thread = std::thread::Builder::new().spawn(serve).map_err(failed)?;
         if opens && std::io::stderr().is_terminal() {

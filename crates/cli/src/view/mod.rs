@@ -21,13 +21,15 @@ pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
     let read = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
     let records = read(&options.records)?;
     let server = Server::new(records, options.port)?;
-    interrupt::listen();
+    // Until a reader has the address a signal ends the program.
     output::text(server.address())?;
     output::note("Ctrl-C ends it");
+    interrupt::listen();
     if !options.no_open && std::io::stdout().is_terminal() {
         open(server.address());
     }
-    server.serve(interrupt::asked)
+    server.serve(interrupt::asked);
+    Ok(())
 }
 
 /// Opens the user's browser, if there is one: the address is printed all the same.

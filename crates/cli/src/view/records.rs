@@ -2,10 +2,12 @@
 
 use crate::error::Failure;
 use crate::plot::{chosen, is_record, labels};
-use headway_record::{Summary, arrow_stream};
+use headway_record::{ARROW_STREAM_END, Summary, arrow_messages};
 use headway_run::{Finding, Folder, findings, findings_between, open_regular};
 use serde::Serialize;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// What the page may ask for: whatever else lies in the folder is nobody's business.
@@ -23,9 +25,28 @@ pub(super) const FILES: [&str; 8] = [
 /// What there is of them while the run is under way.
 const GROWING: [&str; 3] = [Folder::SUMMARY, Folder::SERIES, Folder::EVENTS];
 
-/// What is read of a file.
-pub(super) trait Content: Read + Seek + Send {}
-impl<T: Read + Seek + Send> Content for T {}
+/// A part of a file, with an end that the file lacks while it grows.
+pub(super) struct Content {
+    file: File,
+    part: Range<u64>,
+    end: &'static [u8],
+}
+
+impl Content {
+    pub(super) fn len(&self) -> u64 {
+        self.part.end - self.part.start + self.end.len() as u64
+    }
+
+    /// Returns `length` bytes from `from` on, to be read as they are needed.
+    pub(super) fn part(mut self, from: u64, length: u64) -> io::Result<impl Read + Send> {
+        let of_file = self.part.end - self.part.start;
+        let start = from.min(of_file);
+        self.file.seek(SeekFrom::Start(self.part.start + start))?;
+        // Both lie within `len`, of which the end has a few bytes.
+        let skipped = usize::try_from(from - start).unwrap_or(usize::MAX).min(self.end.len());
+        Ok(self.file.take(of_file - start).chain(&self.end[skipped..]).take(length))
+    }
+}
 
 pub(super) struct Records(Vec<Record>);
 
@@ -165,28 +186,17 @@ impl Record {
         FILES.into_iter().filter_map(|name| there(name, self.folder.path(name))).collect()
     }
 
-    /// One of its files, and how long it is. Of one that is growing it is what there is, as an Arrow stream if it is one of Arrow's.
-    pub(super) fn file(&self, name: &str) -> Option<(Box<dyn Content>, u64)> {
+    /// Returns one of its files. Of an Arrow file that is growing it is the whole messages so far, as an Arrow stream.
+    pub(super) fn file(&self, name: &str) -> Option<Content> {
         let listed = self.files().into_iter().find(|file| file.name == name)?;
-        if self.in_progress() {
-            let mut bytes = Vec::new();
-            open_regular(&self.folder.growing(listed.name), u64::MAX)
-                .ok()?
-                .take(listed.bytes)
-                .read_to_end(&mut bytes)
-                .ok()?;
-            let bytes = if name.ends_with(".arrow") { arrow_stream(&bytes)? } else { bytes };
-            let length = bytes.len() as u64;
-            return Some((Box::new(Cursor::new(bytes)), length));
-        }
-        let file = open_regular(&self.folder.path(listed.name), u64::MAX).ok()?;
+        let is_growing = self.in_progress();
+        let path = if is_growing { self.folder.growing(listed.name) } else { self.folder.path(listed.name) };
+        let mut file = open_regular(&path, u64::MAX).ok()?;
         let length = file.metadata().ok()?.len();
-        Some((Box::new(file), length))
+        if is_growing && name.ends_with(".arrow") {
+            let part = arrow_messages(&mut file, length).ok()??;
+            return Some(Content { file, part, end: &ARROW_STREAM_END });
+        }
+        Some(Content { file, part: 0..length, end: &[] })
     }
-}
-
-/// So many bytes of a file, from there on.
-pub(super) fn part(mut file: Box<dyn Content>, from: u64, length: u64) -> std::io::Result<impl Read + Send> {
-    file.seek(SeekFrom::Start(from))?;
-    Ok(file.take(length))
 }

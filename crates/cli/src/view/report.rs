@@ -31,7 +31,8 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
     for (number, (record, listed)) in records.iter().zip(records.list()).enumerate() {
         let mut files = Map::new();
         for name in FILES {
-            let Some((mut file, length)) = record.file(name) else { continue };
+            let Some(file) = record.file(name) else { continue };
+            let length = file.len();
             if options.without_packets && name.starts_with("packets.") {
                 continue;
             }
@@ -48,7 +49,8 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
             }
             let mut content = Vec::new();
             let path = record.folder().path(name);
-            file.read_to_end(&mut content).map_err(Failure::file("read", &path))?;
+            let read = file.part(0, length).and_then(|mut file| file.read_to_end(&mut content));
+            read.map_err(Failure::file("read", &path))?;
             files.insert(name.to_owned(), Value::String(STANDARD.encode(&content)));
         }
         let findings = serde_json::to_vec(&record.findings()?).map_err(|error| Failure::Output(error.into()))?;

@@ -1,30 +1,32 @@
-//! The server of `headway view`: a page and the files of records, to this machine's browser and nobody else.
+//! The site of `headway view`: a page and the files of records, for the user who started the command.
 //!
-//! It listens on the loopback address. Pages from elsewhere that a browser shows could ask it, too, by a name that leads to that address (DNS
-//! rebinding): so requests must name the address itself as their host, and bring a token that only the printed address has.
+//! It listens on the loopback address, where every local user and every page in a browser can connect, the latter by a name that leads to that
+//! address (DNS rebinding). So each request must name the address itself as its host, and bring the token of the printed address.
 
 use super::page;
-use super::records::{Records, part};
+use super::records::Records;
 use crate::error::Failure;
+use crate::http::{self, Answer, Head, Method, Reply, StatusCode, header};
 use crate::papers::of_all_papers;
-use std::io::{Cursor, Read};
-use std::sync::OnceLock;
-use std::time::Duration;
-use tiny_http::{Header, Method, Request, Response, StatusCode};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, OnceLock};
 
-/// How often somebody is asked whether to go on.
-const LOOK: Duration = Duration::from_millis(200);
-/// Longer addresses are none of the page's.
+/// Maximum length of a request's path and query, in bytes.
 const LONGEST_URL: usize = 2048;
 
 pub(super) struct Server {
-    server: tiny_http::Server,
+    server: http::Server,
+    site: Site,
+    address: String,
+}
+
+/// The page, the records, and who may see them.
+struct Site {
     records: Records,
     papers: Papers,
     page: String,
     hosts: [String; 2],
     token: String,
-    address: String,
 }
 
 /// The replication report, if this folder has the results for it: made when it is asked for, and once.
@@ -37,16 +39,6 @@ impl Papers {
     }
 }
 
-/// What is answered.
-struct Answer {
-    status: u16,
-    kind: &'static str,
-    /// Of which bytes of how many, where a part was asked for.
-    range: Option<String>,
-    body: Box<dyn Read + Send>,
-    length: u64,
-}
-
 impl Server {
     /// `port`: 0 for any.
     pub(super) fn new(records: Records, port: u16) -> Result<Self, Failure> {
@@ -54,16 +46,14 @@ impl Server {
             Some(viewer) => viewer.to_owned(),
             None => page::plain(&records)?,
         };
-        let failed =
-            |why: &dyn std::fmt::Display| Failure::Sockets(format!("cannot listen at 127.0.0.1:{port}: {why}"));
-        let server = tiny_http::Server::http(("127.0.0.1", port)).map_err(|error| failed(&error))?;
-        let bound = server.server_addr().to_ip().ok_or_else(|| failed(&"it is no address of IP"))?;
-        let hosts = [format!("127.0.0.1:{}", bound.port()), format!("localhost:{}", bound.port())];
+        let server = http::Server::bind((Ipv4Addr::LOCALHOST, port).into())?;
+        let port = server.address().port();
+        let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| failed(&error))?;
+        getrandom::fill(&mut bytes).map_err(|error| Failure::Sockets(format!("cannot make a token: {error}")))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let address = format!("http://{}/?token={token}", hosts[0]);
-        Ok(Self { server, records, papers: Papers::default(), page, hosts, token, address })
+        Ok(Self { server, site: Site { records, papers: Papers::default(), page, hosts, token }, address })
     }
 
     /// What to open.
@@ -72,119 +62,88 @@ impl Server {
     }
 
     /// Answers until it is to stop.
-    pub(super) fn serve(&self, stopped: impl Fn() -> bool) -> Result<(), Failure> {
-        while !stopped() {
-            let request = self.server.recv_timeout(LOOK);
-            if let Some(request) = request.map_err(|error| Failure::Sockets(format!("cannot serve: {error}")))? {
-                self.answer(request);
-            }
+    pub(super) fn serve(self, stopped: impl Fn() -> bool) {
+        let site = Arc::new(self.site);
+        self.server.serve(move |head| site.reply(head), stopped);
+    }
+}
+
+impl Site {
+    /// Without the host and the token every request gets the same answer, whether its path exists or not.
+    fn reply(self: &Arc<Self>, head: Head) -> Reply {
+        if !self.is_host(&head) {
+            return Reply::Last(Answer::words(StatusCode::FORBIDDEN, "this server answers to its own address only"));
         }
-        Ok(())
+        let token = value(head.uri.query().unwrap_or_default(), "token");
+        if !token.is_some_and(|token| is_same(token, &self.token)) {
+            let why = "open the address that headway view printed: it has the token";
+            return Reply::Last(Answer::words(StatusCode::FORBIDDEN, why));
+        }
+        let site = Arc::clone(self);
+        Reply::Authorized(Box::new(move || site.answer(&head)))
     }
 
-    fn answer(&self, request: Request) {
-        let header = |name: &'static str| {
-            let found = request.headers().iter().find(|header| header.field.equiv(name));
-            found.map(|header| header.value.as_str().to_owned())
-        };
-        let (host, range) = (header("Host"), header("Range"));
-        let answer = if host.is_none_or(|host| !self.hosts.contains(&host)) {
-            Answer::words(403, "this server answers to its own address only")
-        } else if !matches!(request.method(), Method::Get | Method::Head) {
-            Answer::words(405, "this server is only asked")
-        } else {
-            self.find(request.url(), range.as_deref())
-        };
-        // Who does not wait for the answer does not want it.
-        let _ = request.respond(answer.response());
+    /// Returns whether the request names this server once, as its host and in its target (RFC 9112 section 3.2).
+    fn is_host(&self, head: &Head) -> bool {
+        let is_ours = |name: &[u8]| self.hosts.iter().any(|host| host.as_bytes() == name);
+        let mut hosts = head.headers.get_all(header::HOST).iter();
+        let named = hosts.next().is_some_and(|host| is_ours(host.as_bytes())) && hosts.next().is_none();
+        named && head.uri.authority().is_none_or(|authority| is_ours(authority.as_str().as_bytes()))
     }
 
-    fn find(&self, url: &str, range: Option<&str>) -> Answer {
-        if url.len() > LONGEST_URL {
-            return Answer::words(414, "no page of this server asks for so much");
+    fn answer(&self, head: &Head) -> Answer {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            return Answer::words(StatusCode::METHOD_NOT_ALLOWED, "this server only answers GET and HEAD");
         }
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let key = |name: &str| query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name);
-        // The page alone tells nothing of the records.
-        if page::VIEWER.is_some() && path == "/" {
-            return Answer::whole("text/html; charset=utf-8", self.page.clone());
+        let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+        if path.len() + query.len() > LONGEST_URL {
+            return Answer::words(StatusCode::URI_TOO_LONG, "no page of this server has an address of this length");
         }
-        if key("token").is_none_or(|(_, token)| !same(token, &self.token)) {
-            return Answer::words(403, "open the address that headway view has printed: it has the token");
-        }
+        let missing = |what: &str| Answer::words(StatusCode::NOT_FOUND, what);
         match path.strip_prefix("/api/") {
             None if path == "/papers" => self.papers.get().map_or_else(
-                || Answer::words(404, "there are no results of all papers here: headway papers run"),
-                |page| Answer::whole("text/html; charset=utf-8", page.clone()),
+                || missing("there are no results of all papers here: headway papers run"),
+                |page| Answer::text("text/html; charset=utf-8", page.clone()),
             ),
+            None if path == "/" => Answer::text("text/html; charset=utf-8", self.page.clone()),
+            None => missing("there is no such page"),
             Some("papers") => Answer::json(&self.papers.get().is_some()),
-            None if path == "/" => Answer::whole("text/html; charset=utf-8", self.page.clone()),
             Some("records") => Answer::json(&self.records.list()),
             Some("findings") => {
                 let asked = query.split('&').filter_map(|pair| pair.strip_prefix("record="));
                 match asked.map(|id| self.records.get(id)).collect::<Option<Vec<_>>>() {
-                    Some(asked) => self
-                        .records
-                        .findings(&asked)
-                        .map_or_else(|error| Answer::words(500, &error.to_string()), |found| Answer::json(&found)),
-                    None => Answer::words(404, "there is no such record"),
+                    Some(asked) => match self.records.findings(&asked) {
+                        Ok(found) => Answer::json(&found),
+                        Err(error) => Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+                    },
+                    None => missing("there is no such record"),
                 }
             }
-            Some(rest) => self.file(rest, range),
-            None => Answer::words(404, "there is no such page"),
+            Some(rest) => {
+                let range = head.headers.get(header::RANGE).and_then(|range| range.to_str().ok());
+                self.file(rest, range).unwrap_or_else(|| missing("the record has no such file"))
+            }
         }
     }
 
-    fn file(&self, path: &str, range: Option<&str>) -> Answer {
-        let of = path.strip_prefix("records/").and_then(|path| path.split_once('/'));
-        let found = of.and_then(|(id, name)| self.records.get(id)?.file(name).map(|found| (name, found)));
-        let Some((name, (file, length))) = found else { return Answer::words(404, "the record has no such file") };
+    fn file(&self, path: &str, range: Option<&str>) -> Option<Answer> {
+        let (id, name) = path.strip_prefix("records/")?.split_once('/')?;
+        let content = self.records.get(id)?.file(name)?;
         let kind = if name.ends_with(".json") { "application/json" } else { "application/octet-stream" };
+        let length = content.len();
         let (status, from, until) = match range.map(|range| bytes_of(range, length)) {
-            None | Some(Asked::All) => (200, 0, length),
-            Some(Asked::Part(from, until)) => (206, from, until),
+            None | Some(Asked::All) => (StatusCode::OK, 0, length),
+            Some(Asked::Part(from, until)) => (StatusCode::PARTIAL_CONTENT, from, until),
             Some(Asked::Beyond) => {
-                return Answer {
-                    range: Some(format!("bytes */{length}")),
-                    ..Answer::words(416, "there are no such bytes")
-                };
+                let answer = Answer::words(StatusCode::RANGE_NOT_SATISFIABLE, "there are no such bytes");
+                return Some(Answer { range: Some(format!("bytes */{length}")), ..answer });
             }
         };
-        let Ok(body) = part(file, from, until - from) else { return Answer::words(500, "the file cannot be read") };
-        let range = (status == 206).then(|| format!("bytes {from}-{}/{length}", until - 1));
-        Answer { status, kind, range, body: Box::new(body), length: until - from }
-    }
-}
-
-impl Answer {
-    fn whole(kind: &'static str, text: String) -> Self {
-        let length = text.len() as u64;
-        Self { status: 200, kind, range: None, body: Box::new(Cursor::new(text.into_bytes())), length }
-    }
-
-    fn words(status: u16, words: &str) -> Self {
-        Self { status, ..Self::whole("text/plain; charset=utf-8", format!("{words}\n")) }
-    }
-
-    fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
-        serde_json::to_string(value)
-            .map_or_else(|_| Self::words(500, "that cannot be told"), |text| Self::whole("application/json", text))
-    }
-
-    fn response(self) -> Response<Box<dyn Read + Send>> {
-        let fixed = [
-            ("Content-Type", self.kind),
-            ("Accept-Ranges", "bytes"),
-            ("Cache-Control", "no-store"),
-            ("Content-Security-Policy", "frame-ancestors 'none'"),
-            ("Cross-Origin-Resource-Policy", "same-origin"),
-            ("Referrer-Policy", "no-referrer"),
-            ("X-Content-Type-Options", "nosniff"),
-        ];
-        let range = self.range.as_deref().map(|range| ("Content-Range", range));
-        let headers = fixed.into_iter().chain(range);
-        let headers = headers.filter_map(|(name, value)| Header::from_bytes(name, value).ok()).collect();
-        Response::new(StatusCode(self.status), headers, self.body, usize::try_from(self.length).ok(), None)
+        let range = (status == StatusCode::PARTIAL_CONTENT).then(|| format!("bytes {from}-{}/{length}", until - 1));
+        match content.part(from, until - from) {
+            Ok(body) => Some(Answer { status, kind, range, body: Box::new(body), length: until - from }),
+            Err(error) => Some(Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &format!("cannot read it: {error}"))),
+        }
     }
 }
 
@@ -218,8 +177,13 @@ fn bytes_of(range: &str, length: u64) -> Asked {
     }
 }
 
-/// Takes as long for any text of its length.
-fn same(asked: &str, token: &str) -> bool {
+/// Returns the value of a key in a query, as it is written there.
+fn value<'a>(query: &'a str, key: &str) -> Option<&'a str> {
+    query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+/// Compares in a time that depends on the lengths only.
+fn is_same(asked: &str, token: &str) -> bool {
     asked.len() == token.len() && asked.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
@@ -253,6 +217,7 @@ mod tests {
 
     #[test]
     fn tokens_are_all_or_nothing() {
-        assert!(same("ab12", "ab12") && !same("ab1", "ab12") && !same("ab13", "ab12") && !same("", "ab12"));
+        let matches = ["ab12", "ab1", "ab13", "", "ab123"].map(|asked| is_same(asked, "ab12"));
+        assert_eq!(matches, [true, false, false, false, false]);
     }
 }

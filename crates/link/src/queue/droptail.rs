@@ -115,7 +115,8 @@ impl DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{Dscp, Ecn, Options as _};
+    use crate::queue::testing::check_bounds;
+    use headway_units::{Dscp, Ecn};
 
     fn fits(counts: Counts, limit: &str, packets: u64, bytes: u64, busy: bool) -> bool {
         let mut queue = DropTail { limit: limit.parse().unwrap(), counts, drop: Victim::Tail };
@@ -148,10 +149,22 @@ mod tests {
         assert!(fits(Counts::WithTransmission, "1packets", 0, 0, false));
     }
 
+    /// The last value that each bound accepts and the first that it refuses, as the options are documented.
     #[test]
-    fn nothing_fits_a_limit_of_zero_and_the_options_say_so() {
-        let mut options = Options::preset(Dialect::Rfc);
-        options.limit = QueueSize::Packets(0);
-        assert_eq!(options.check().unwrap_err().key, "limit");
+    fn each_bound_of_the_options_holds_on_both_sides() {
+        check_bounds::<Options>(
+            &[
+                |options| options.limit = QueueSize::Packets(1),
+                |options| options.limit = QueueSize::Bytes(Bytes::new(1)),
+                |options| options.counts = Counts::InFlight,
+                |options| options.drop = Victim::Front,
+            ],
+            &[
+                ("limit", |options| options.limit = QueueSize::Packets(0)),
+                ("limit", |options| options.limit = QueueSize::Bytes(Bytes::new(0))),
+                ("limit", |o| (o.counts, o.limit) = (Counts::InFlight, QueueSize::Bytes(Bytes::new(1500)))),
+                ("drop", |options| (options.counts, options.drop) = (Counts::InFlight, Victim::Front)),
+            ],
+        );
     }
 }

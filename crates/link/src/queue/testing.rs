@@ -1,7 +1,7 @@
-//! A packet for the tests of queues.
+//! Helpers for the tests of queues.
 
 use crate::pool::Item;
-use headway_units::{Dscp, Ecn};
+use headway_units::{Dialect, Dscp, Ecn, Options};
 
 /// What a queue may look at, and a number to know it by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,5 +35,22 @@ impl Item for Packet {
     }
     fn way(&self) -> (usize, bool) {
         (self.flow as usize, true)
+    }
+}
+
+type Change<O> = fn(&mut O);
+
+/// Asserts that `check` accepts the preset with each change of the first list, and refuses each of the second by this key.
+pub(super) fn check_bounds<O: Options>(accepted: &[Change<O>], refused: &[(&str, Change<O>)]) {
+    let check = |change: &Change<O>| {
+        let mut options = O::preset(Dialect::Rfc);
+        change(&mut options);
+        options.check().map_err(|error| error.key)
+    };
+    for (at, change) in accepted.iter().enumerate() {
+        assert_eq!(check(change), Ok(()), "accepted change {at}");
+    }
+    for (at, (key, change)) in refused.iter().enumerate() {
+        assert_eq!(check(change), Err(*key), "refused change {at}");
     }
 }

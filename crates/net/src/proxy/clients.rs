@@ -37,13 +37,16 @@ pub(super) struct Client {
     /// The address of ours that it sends to, from which it is answered.
     pub(super) local: Option<IpAddr>,
     pub(super) socket: Socket,
+    /// The server has sent to it: it is no stranger who only fills the table.
+    pub(super) is_answered: bool,
     seen: Instant,
 }
 
 #[derive(Debug)]
 pub(super) struct Clients {
     slots: Vec<Option<Client>>,
-    /// Clients at a time; datagrams of others are counted and dropped.
+    /// Clients at a time. A newcomer displaces the client that the server has never answered and that is idle for longest; if there is none,
+    /// its datagrams are counted and dropped.
     most: usize,
     by_address: BTreeMap<From, u32>,
     serial: u32,
@@ -82,7 +85,10 @@ impl Clients {
                 self.slots.push(None);
                 self.slots.len() - 1
             }
-            None => return Ok(None),
+            None => match self.displace() {
+                Some(slot) => slot,
+                None => return Ok(None),
+            },
         };
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = Socket::bind(SocketAddr::new(any, 0))?;
@@ -90,7 +96,7 @@ impl Clients {
         self.serial = self.serial.wrapping_add(1);
         let id = ClientId { slot: slot as u32, serial: self.serial };
         self.by_address.insert(from, id.slot);
-        Ok(Some(self.slots[slot].insert(Client { id, from, local: None, socket, seen: now })))
+        Ok(Some(self.slots[slot].insert(Client { id, from, local: None, socket, is_answered: false, seen: now })))
     }
 
     /// The one in this slot, by whose socket something has come.
@@ -103,6 +109,16 @@ impl Clients {
         let client = self.in_slot(u64::from(id.slot)).filter(|client| client.id == id)?;
         client.seen = now;
         Some(client)
+    }
+
+    /// Frees the slot of a client that the server has never answered, so that a flood from many ports does not keep a new client out.
+    fn displace(&mut self) -> Option<usize> {
+        let all = self.slots.iter().enumerate().filter_map(|(slot, client)| Some((slot, client.as_ref()?)));
+        let unanswered = all.filter(|(_, client)| !client.is_answered);
+        let (slot, client) = unanswered.min_by_key(|(_, client)| client.seen)?;
+        self.by_address.remove(&client.from);
+        self.slots[slot] = None;
+        Some(slot)
     }
 
     /// Forgets who has been idle too long: at most once a second, and only to make room.
@@ -135,7 +151,13 @@ mod tests {
         let waiter = Waiter::new().unwrap();
         let from = |number: usize| (0, SocketAddr::from(([127, 0, 0, 2], 1000 + number as u16)));
         let secs = Instant::from_secs;
-        let mut id = |at, number| clients.at(at, from(number), server, &waiter).unwrap().map(|client| client.id);
+        let mut id = |at, number| {
+            let client = clients.at(at, from(number), server, &waiter).unwrap();
+            client.map(|client| {
+                client.is_answered = true;
+                client.id
+            })
+        };
         let first = id(secs(1), 0).unwrap();
         let last = (1..MOST_CLIENTS).filter_map(|number| id(secs(1), number)).last().unwrap();
         assert_eq!((id(secs(2), MOST_CLIENTS), id(secs(2), 0)), (None, Some(first)));
@@ -146,5 +168,26 @@ mod tests {
         assert_eq!(clients.len(), 1);
         assert!(clients.get(secs(122), last).is_none() && clients.get(secs(122), first).is_none());
         assert_eq!(clients.get(secs(122), newcomer).unwrap().from, from(MOST_CLIENTS));
+    }
+
+    /// A stranger who sends from 256 ports kept every other client out for two minutes.
+    #[test]
+    fn clients_that_the_server_never_answered_make_room_for_new_ones() {
+        let (server, mut clients) = (SocketAddr::from(([127, 0, 0, 1], 9)), Clients::new(3));
+        let waiter = Waiter::new().unwrap();
+        let from = |port: u16| (0, SocketAddr::from(([127, 0, 0, 2], port)));
+        let mut id = |second, port, is_answered| {
+            let client = clients.at(Instant::from_secs(second), from(port), server, &waiter).unwrap().unwrap();
+            client.is_answered |= is_answered;
+            client.id
+        };
+        let (honest, oldest, other) = (id(1, 1, true), id(2, 2, false), id(3, 3, false));
+        assert_eq!((id(4, 2, false), id(5, 4, false)), (oldest, ClientId { slot: other.slot, serial: 4 }));
+        assert_eq!(id(6, 1, false), honest);
+        for port in 10..600 {
+            id(7, port, false);
+        }
+        assert_eq!(id(8, 1, false), honest);
+        assert_eq!(clients.len(), 3);
     }
 }

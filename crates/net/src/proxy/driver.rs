@@ -279,7 +279,11 @@ impl Proxy {
                 let server = doors[client.from.0].to;
                 (from.ip(), from.port()) == (server.ip(), server.port())
             };
-            (Way::ToClient, self.clients.in_slot(key).filter(is_server))
+            let mut client = self.clients.in_slot(key).filter(is_server);
+            if let Some(client) = &mut client {
+                client.is_answered = true;
+            }
+            (Way::ToClient, client)
         };
         let Some(client) = client else {
             self.refused += 1;

@@ -2,10 +2,10 @@
 
 use super::row::{Event, EventCause, EventKind};
 use super::{EventsError, MOST_ROWS};
-use crate::arrow_file::ArrowFile;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use crate::arrow_file::{ArrowFile, Compression};
+use crate::arrow_metadata::{Column, ColumnType, Schema};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::io;
 
 /// Rows of a record batch.
 const BATCH_ROWS: usize = 4096;
@@ -15,15 +15,24 @@ const VERSION: u32 = 1;
 
 /// Names one after the other, without memory for each: there may be thousands, of which no event tells.
 #[derive(Clone, Debug, Default)]
-struct Names {
+pub(crate) struct Names {
     text: String,
     ends: Vec<usize>,
 }
 
 impl Names {
-    fn iter(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&str> {
+        let begin = if number == 0 { 0 } else { *self.ends.get(number - 1)? };
+        self.text.get(begin..*self.ends.get(number)?)
     }
 }
 
@@ -80,7 +89,7 @@ pub struct EventLog {
     seen: [u64; EventKind::ALL.len()],
     columns: Option<Columns>,
     /// What went wrong in [`push`](Self::push), which cannot say so.
-    failure: Option<ArrowError>,
+    failure: Option<io::Error>,
 }
 
 impl EventLog {
@@ -111,7 +120,7 @@ impl EventLog {
         self.batch.clear();
     }
 
-    fn encode(&mut self) -> Result<(), ArrowError> {
+    fn encode(&mut self) -> io::Result<()> {
         let columns = match &mut self.columns {
             Some(columns) => columns,
             None => self.columns.insert(Columns::new(&self.names, !self.batch.is_empty())?),
@@ -153,33 +162,29 @@ impl EventLog {
     }
 }
 
-/// A column of names.
-fn named(name: &str, key: DataType, nullable: bool) -> Field {
-    Field::new(name, DataType::Dictionary(Box::new(key), Box::new(DataType::Utf8)), nullable)
-}
-
-/// The columns of `events.arrow`; `many`: entities and flows are so many that their numbers have four bytes.
-pub(super) fn fields(many: bool) -> Vec<Field> {
-    let key = || if many { DataType::Int32 } else { DataType::Int16 };
-    vec![
-        Field::new("time_ns", DataType::Int64, false),
-        named("event", DataType::Int8, false),
-        named("entity", key(), false),
-        named("flow", key(), true),
-        named("kind", DataType::Int8, true),
-        named("cause", DataType::Int8, true),
-        Field::new("sequence", DataType::UInt64, true),
-        Field::new("bytes", DataType::UInt32, true),
-        Field::new("late_ns", DataType::Int64, true),
+/// Returns the columns of `events.arrow`; `many`: entities and flows are so many that their numbers have four bytes.
+pub(super) fn columns(many: bool) -> [Column; 9] {
+    let key = ColumnType::Names(if many { 32 } else { 16 });
+    [
+        Column::new("time_ns", ColumnType::Int(64)),
+        Column::new("event", ColumnType::Names(8)),
+        Column::new("entity", key),
+        Column::nullable("flow", key),
+        Column::nullable("kind", ColumnType::Names(8)),
+        Column::nullable("cause", ColumnType::Names(8)),
+        Column::nullable("sequence", ColumnType::Uint(64)),
+        Column::nullable("bytes", ColumnType::Uint(32)),
+        Column::nullable("late_ns", ColumnType::Int(64)),
     ]
 }
 
 impl Columns {
     /// `with_rows`: there will be rows, which need dictionaries. A file holds each once, so that there is one for all batches.
-    fn new(names: &EventNames, with_rows: bool) -> Result<Self, ArrowError> {
+    fn new(names: &EventNames, with_rows: bool) -> io::Result<Self> {
         let many = names.entities.ends.len() > i16::MAX as usize;
         let metadata = BTreeMap::from([("headway.events".to_owned(), VERSION.to_string())]);
-        let mut file = ArrowFile::new(Arc::new(Schema::new_with_metadata(fields(many), metadata)))?;
+        let schema = Schema { columns: columns(many).to_vec(), metadata };
+        let mut file = ArrowFile::new(schema, Compression::Lz4);
         let mut entity_keys = Vec::new();
         if with_rows {
             let (entities, keys) = each_once(&names.entities);
@@ -193,7 +198,7 @@ impl Columns {
         Ok(Self { file, entity_keys, many })
     }
 
-    fn write(&mut self, rows: &[Event]) -> Result<(), ArrowError> {
+    fn write(&mut self, rows: &[Event]) -> io::Result<()> {
         let Self { file, entity_keys, many } = self;
         let entity = |row: &Event| entity_keys.get(row.entity as usize).copied().unwrap_or_default();
         let flow = |row: &Event| row.flow as i32;

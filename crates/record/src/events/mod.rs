@@ -4,12 +4,11 @@
 //! Of each of these [`MOST_ROWS`] are kept, the first ones; how many more there were is told in the schema's metadata.
 
 mod log;
-mod read;
+pub(crate) mod read;
 mod row;
 mod table;
 
 pub use log::{EventLog, EventNames};
-pub use read::event_batches;
 pub use row::{Event, EventCause, EventKind};
 pub use table::{EventRow, EventTable};
 
@@ -21,7 +20,7 @@ pub const MOST_ROWS: u64 = 1 << 18;
 pub enum EventsError {
     /// Writing failed.
     #[error("events.arrow could not be written: {0}")]
-    Write(#[from] arrow_schema::ArrowError),
+    Write(#[from] std::io::Error),
     /// The bytes are not a whole file of events.
     #[error("not a readable events.arrow (an Arrow IPC file): {what}")]
     Damaged {

@@ -1,23 +1,15 @@
-//! Reads `events.arrow` back, as Arrow's own arrays.
+//! Reads `events.arrow` back.
 //!
 //! Files come from anywhere, so every offset and length is checked before it is followed, and what is kept is never more than a file of
 //! events may have.
 
-use super::log::fields;
+use super::log::{Names, columns};
 use super::row::EventKind;
 use super::{EventsError, MOST_ROWS};
-use crate::arrow_file::{body_of, footer};
-use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type};
-use arrow_array::{
-    ArrayRef, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_ipc::{MessageHeader, RecordBatch as Header};
-use arrow_schema::{DataType, Schema};
+use crate::arrow_metadata::{Batch, Column, ColumnType, Footer};
 use lz4_flex::frame::FrameDecoder;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Arc;
 
 /// More rows a batch of ours does not have, nor more text a dictionary: a hundred thousand names of flows, links and nodes each.
 const MOST_BATCH_ROWS: usize = 1 << 20;
@@ -27,66 +19,99 @@ fn damaged(what: &'static str) -> EventsError {
     EventsError::Damaged { what }
 }
 
-/// The bytes of `events.arrow` as a table: its columns, and a record batch after the other.
-///
-/// # Errors
-/// They are not a whole file of events.
-pub fn event_batches(bytes: &[u8]) -> Result<(Arc<Schema>, Vec<RecordBatch>), EventsError> {
-    let footer = footer(bytes).ok_or(damaged("it does not end as an Arrow IPC file does: is it cut short?"))?;
-    let named = footer.schema().map(arrow_ipc::convert::try_fb_to_schema);
-    let named = named.ok_or(damaged("it has no schema"))?.map_err(|_| damaged("its schema cannot be read"))?;
-    let alike = |many: bool| {
-        let ours = fields(many);
-        let same = ours.iter().map(|field| (field.name(), field.data_type()));
-        same.eq(named.fields().iter().map(|field| (field.name(), field.data_type()))).then_some(ours)
-    };
-    let fields = [false, true].into_iter().find_map(alike).ok_or(damaged("its columns are others"))?;
-    let schema = Arc::new(Schema::new_with_metadata(fields, named.metadata().clone()));
-    let mut names: BTreeMap<i64, ArrayRef> = BTreeMap::new();
-    for block in footer.dictionaries().unwrap_or_default() {
-        let (message, body) = body_of(bytes, block).ok_or(damaged("a dictionary is not where it should be"))?;
-        let dictionary = message.header_as_dictionary_batch().ok_or(damaged("a dictionary is something else"))?;
-        let data = dictionary.data().ok_or(damaged("a dictionary is empty"))?;
-        if names.insert(dictionary.id(), Arc::new(text(&Parts::new(data, body)?)?)).is_some() {
-            return Err(damaged("a dictionary is there twice"));
+/// The columns of a file of events.
+#[derive(Debug, Default)]
+pub(crate) struct EventFile {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// The dictionaries by their numbers. Each batch has an entry for each of its keys.
+    pub(crate) names: BTreeMap<i64, Names>,
+    pub(crate) batches: Vec<EventBatch>,
+}
+
+/// A record batch.
+#[derive(Debug)]
+pub(crate) struct EventBatch {
+    pub(crate) rows: usize,
+    pub(crate) columns: Vec<EventColumn>,
+}
+
+/// A column of a record batch.
+#[derive(Debug)]
+pub(crate) struct EventColumn {
+    pub(crate) holds: ColumnType,
+    /// A bit for each row, which is 0 if the cell is empty. `None` if no cell is.
+    pub(crate) validity: Option<Vec<u8>>,
+    /// A value for each row, in little-endian order.
+    pub(crate) values: Vec<u8>,
+}
+
+impl EventColumn {
+    /// Returns the value or the key of a row, of which a value of 64 bits without a sign keeps its bits. `None` if the cell is empty.
+    pub(crate) fn integer(&self, row: usize) -> Option<i64> {
+        if self.validity.as_ref().is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
+            return None;
         }
+        let width = self.holds.width();
+        let mut bytes = [0; 8];
+        bytes[..width].copy_from_slice(&self.values[row * width..][..width]);
+        let unsigned = u64::from_le_bytes(bytes);
+        let unused_bits = 64 - 8 * width;
+        Some(match self.holds {
+            ColumnType::Uint(_) => unsigned as i64,
+            _ => ((unsigned << unused_bits) as i64) >> unused_bits,
+        })
     }
-    let (mut batches, mut rows) = (Vec::new(), 0);
-    for block in footer.recordBatches().unwrap_or_default() {
-        let (message, body) = body_of(bytes, block).ok_or(damaged("a batch is not where it should be"))?;
-        let data = message.header_as_record_batch().filter(|_| message.header_type() == MessageHeader::RecordBatch);
-        let parts = Parts::new(data.ok_or(damaged("a batch is something else"))?, body)?;
-        rows += parts.rows as u64;
-        // Blocks may overlap.
-        if rows > MOST_ROWS * EventKind::ALL.len() as u64 {
-            return Err(damaged("it has more rows than events are kept"));
+}
+
+impl EventFile {
+    /// Reads the bytes of `events.arrow`.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, EventsError> {
+        let footer = Footer::of(bytes);
+        let footer = footer.ok_or(damaged("it does not begin and end as an Arrow IPC file does: is it cut short?"))?;
+        let found = footer.columns().ok_or(damaged("its schema cannot be read"))?;
+        let alike = |columns: &[Column; 9]| {
+            let ours = columns.iter().map(|column| (column.name, Some(column.holds)));
+            ours.eq(found.iter().map(|column| (column.name, column.holds)))
+        };
+        let columns = [false, true].map(columns).into_iter().find(alike).ok_or(damaged("its columns are others"))?;
+        let metadata = footer.metadata().ok_or(damaged("its metadata cannot be read"))?;
+        let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let mut file = Self { columns: columns.to_vec(), metadata, ..Self::default() };
+        for dictionary in footer.dictionaries().ok_or(damaged("its footer cannot be read"))? {
+            let dictionary = dictionary.ok_or(damaged("a dictionary is not where it should be"))?;
+            if file.names.insert(dictionary.id, Parts::new(dictionary.batch)?.text()?).is_some() {
+                return Err(damaged("a dictionary is there twice"));
+            }
         }
-        batches.push(batch(&schema, &parts, &names)?);
+        let mut rows = 0;
+        for batch in footer.batches().ok_or(damaged("its footer cannot be read"))? {
+            let parts = Parts::new(batch.ok_or(damaged("a batch is not where it should be"))?)?;
+            rows += parts.batch.rows as u64;
+            // Blocks may overlap.
+            if rows > MOST_ROWS * EventKind::ALL.len() as u64 {
+                return Err(damaged("it has more rows than events are kept"));
+            }
+            file.batches.push(parts.columns(&file.columns, &file.names)?);
+        }
+        Ok(file)
     }
-    Ok((schema, batches))
 }
 
 /// A record batch, its buffers in their order.
 struct Parts<'a> {
-    header: Header<'a>,
-    body: &'a [u8],
-    rows: usize,
+    batch: Batch<'a>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(header: Header<'a>, body: &'a [u8]) -> Result<Self, EventsError> {
-        let rows = usize::try_from(header.length()).ok().filter(|rows| *rows <= MOST_BATCH_ROWS);
-        Ok(Self { header, body, rows: rows.ok_or(damaged("a batch has too many rows"))? })
+    fn new(batch: Batch<'a>) -> Result<Self, EventsError> {
+        if batch.rows > MOST_BATCH_ROWS { Err(damaged("a batch has too many rows")) } else { Ok(Self { batch }) }
     }
 
     /// A buffer as it was before it was compressed, of so many bytes at most.
     fn buffer(&self, number: usize, most: usize) -> Result<Vec<u8>, EventsError> {
         let wrong = || damaged("a column cannot be read");
-        let buffers = self.header.buffers().filter(|buffers| number < buffers.len()).ok_or_else(wrong)?;
-        let place = buffers.get(number);
-        let from = usize::try_from(place.offset()).map_err(|_| wrong())?;
-        let length = usize::try_from(place.length()).map_err(|_| wrong())?;
-        let part = from.checked_add(length).and_then(|until| self.body.get(from..until)).ok_or_else(wrong)?;
+        let part = self.batch.buffer(number).ok_or_else(wrong)?;
         if part.is_empty() {
             return Ok(Vec::new());
         }
@@ -101,78 +126,50 @@ impl<'a> Parts<'a> {
         if bytes.len() == length { Ok(bytes) } else { Err(wrong()) }
     }
 
-    /// The validity and the values of a column whose values have so many bytes each.
-    fn column(&self, number: usize, width: usize) -> Result<(Option<NullBuffer>, Buffer), EventsError> {
-        let wrong = || damaged("a column is shorter than its rows");
-        let nodes = self.header.nodes().filter(|nodes| number < nodes.len()).ok_or_else(wrong)?;
-        let node = nodes.get(number);
-        if usize::try_from(node.length()) != Ok(self.rows) {
+    /// The names of a dictionary.
+    fn text(&self) -> Result<Names, EventsError> {
+        let wrong = || damaged("a dictionary's entries are not text");
+        let rows = self.batch.rows;
+        let ends = self.buffer(1, 4 * (rows + 1))?;
+        let ends: Vec<usize> = ends.as_chunks().0.iter().map(|end| u32::from_le_bytes(*end) as usize).collect();
+        if ends.len() != rows + 1 || !ends.is_sorted() {
             return Err(wrong());
         }
-        let validity = if node.null_count() == 0 {
-            None
-        } else {
-            let bits = self.buffer(2 * number, self.rows.div_ceil(8))?;
-            if bits.len() < self.rows.div_ceil(8) {
-                return Err(wrong());
+        let text = String::from_utf8(self.buffer(2, MOST_TEXT)?).map_err(|_| wrong())?;
+        ends.windows(2).map(|pair| text.get(pair[0]..pair[1]).ok_or_else(wrong)).collect()
+    }
+
+    /// The columns, whose keys are all in their dictionaries.
+    fn columns(&self, columns: &[Column], names: &BTreeMap<i64, Names>) -> Result<EventBatch, EventsError> {
+        let rows = self.batch.rows;
+        let read = columns.iter().enumerate().map(|(number, column)| self.column(number, column.holds));
+        let columns: Vec<EventColumn> = read.collect::<Result<_, _>>()?;
+        let with_names = columns.iter().filter(|column| matches!(column.holds, ColumnType::Names(_)));
+        for (number, column) in (0..).zip(with_names) {
+            let names = names.get(&number).ok_or(damaged("a dictionary is missing"))?.len();
+            let known = |key: i64| usize::try_from(key).is_ok_and(|key| key < names);
+            if !(0..rows).filter_map(|row| column.integer(row)).all(known) {
+                return Err(damaged("a name is missing"));
             }
-            Some(NullBuffer::new(BooleanBuffer::new(bits.into(), 0, self.rows)))
+        }
+        Ok(EventBatch { rows, columns })
+    }
+
+    fn column(&self, number: usize, holds: ColumnType) -> Result<EventColumn, EventsError> {
+        let wrong = || damaged("a column is shorter than its rows");
+        let rows = self.batch.rows;
+        let validity = match self.batch.node(number).ok_or_else(wrong)? {
+            (length, _) if length != rows => return Err(wrong()),
+            (_, 0) => None,
+            _ => Some(self.buffer(2 * number, rows.div_ceil(8))?),
         };
-        let values = self.buffer(2 * number + 1, self.rows * width)?;
-        if values.len() < self.rows * width { Err(wrong()) } else { Ok((validity, values.into())) }
+        let values = self.buffer(2 * number + 1, rows * holds.width())?;
+        let short = validity.as_ref().is_some_and(|bits: &Vec<u8>| bits.len() < rows.div_ceil(8));
+        if short || values.len() < rows * holds.width() {
+            return Err(wrong());
+        }
+        Ok(EventColumn { holds, validity, values })
     }
-}
-
-/// The names of a dictionary.
-fn text(parts: &Parts<'_>) -> Result<StringArray, EventsError> {
-    let wrong = || damaged("a dictionary's entries are not text");
-    let ends = parts.buffer(1, 4 * (parts.rows + 1))?;
-    let ends: Vec<i32> = ends.chunks_exact(4).map(|end| end.try_into().map_or(-1, i32::from_le_bytes)).collect();
-    let rises = ends.first().is_some_and(|first| *first >= 0) && ends.is_sorted();
-    if ends.len() != parts.rows + 1 || !rises {
-        return Err(wrong());
-    }
-    let text = parts.buffer(2, MOST_TEXT)?;
-    StringArray::try_new(OffsetBuffer::new(ends.into()), text.into(), None).map_err(|_| wrong())
-}
-
-fn batch(schema: &Arc<Schema>, parts: &Parts<'_>, names: &BTreeMap<i64, ArrayRef>) -> Result<RecordBatch, EventsError> {
-    let mut columns: Vec<ArrayRef> = Vec::new();
-    let mut dictionaries = 0..;
-    for (number, field) in schema.fields().iter().enumerate() {
-        let width = |of: &DataType| of.primitive_width().unwrap_or_default();
-        columns.push(match field.data_type() {
-            DataType::Dictionary(key, _) => {
-                let column = parts.column(number, width(key))?;
-                let names = dictionaries.next().and_then(|number| names.get(&number));
-                let names = names.ok_or(damaged("a dictionary is missing"))?;
-                match **key {
-                    DataType::Int8 => named::<Int8Type>(parts.rows, column, names)?,
-                    DataType::Int16 => named::<Int16Type>(parts.rows, column, names)?,
-                    _ => named::<Int32Type>(parts.rows, column, names)?,
-                }
-            }
-            of => {
-                let (validity, values) = parts.column(number, width(of))?;
-                match of {
-                    DataType::UInt32 => Arc::new(UInt32Array::new(ScalarBuffer::new(values, 0, parts.rows), validity)),
-                    DataType::UInt64 => Arc::new(UInt64Array::new(ScalarBuffer::new(values, 0, parts.rows), validity)),
-                    _ => Arc::new(Int64Array::new(ScalarBuffer::new(values, 0, parts.rows), validity)),
-                }
-            }
-        });
-    }
-    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
-}
-
-fn named<K: ArrowDictionaryKeyType>(
-    rows: usize,
-    (validity, values): (Option<NullBuffer>, Buffer),
-    names: &ArrayRef,
-) -> Result<ArrayRef, EventsError> {
-    let keys = PrimitiveArray::<K>::new(ScalarBuffer::new(values, 0, rows), validity);
-    let column = DictionaryArray::try_new(keys, Arc::clone(names));
-    column.map(|column| Arc::new(column) as ArrayRef).map_err(|_| damaged("a name is missing"))
 }
 
 #[cfg(test)]
@@ -203,21 +200,11 @@ mod tests {
         log.finish().unwrap()
     }
 
-    /// What was written is what is read, by Arrow's reader as by ours; a name that two places share is there once.
     #[test]
     fn a_file_is_read_back() {
-        let bytes = file(10_000);
-        let (schema, batches) = event_batches(&bytes).unwrap();
-        let theirs = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(&bytes), None).unwrap();
-        assert_eq!(theirs.schema().metadata(), schema.metadata());
-        let theirs: Vec<_> = theirs.map(Result::unwrap).collect();
-        assert_eq!(batches.len(), theirs.len());
-        for (ours, theirs) in batches.iter().zip(&theirs) {
-            assert_eq!(ours.columns(), theirs.columns());
-        }
-        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 10_000);
-        let (_, none) = event_batches(&file(0)).unwrap();
-        assert!(none.is_empty());
+        let rows = |bytes: &[u8]| EventFile::read(bytes).unwrap().batches.iter().map(|batch| batch.rows).sum::<usize>();
+        assert_eq!(rows(&file(10_000)), 10_000);
+        assert_eq!(rows(&file(0)), 0);
     }
 
     proptest! {
@@ -229,8 +216,8 @@ mod tests {
                 let place = place.index(bytes.len());
                 bytes[place] = byte;
             }
-            drop(event_batches(&bytes));
-            drop(event_batches(&bytes[..cut.index(bytes.len())]));
+            drop(EventFile::read(&bytes));
+            drop(EventFile::read(&bytes[..cut.index(bytes.len())]));
         }
     }
 }

@@ -1,16 +1,14 @@
 //! The rows of `events.arrow`, one after the other.
 
-use super::{EventKind, EventsError, event_batches};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, StringArray};
+use super::read::{EventBatch, EventFile};
+use super::{EventKind, EventsError};
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
 /// The events of a run, as they are in its file.
 #[derive(Debug, Default)]
 pub struct EventTable {
-    batches: Vec<RecordBatch>,
+    file: EventFile,
     left_out: BTreeMap<String, u64>,
 }
 
@@ -49,10 +47,10 @@ impl EventTable {
     /// # Errors
     /// They are not a whole file of events.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, EventsError> {
-        let (schema, batches) = event_batches(bytes)?;
-        let left_out = schema.metadata().get("left_out");
+        let file = EventFile::read(bytes)?;
+        let left_out = file.metadata.get("left_out");
         let left_out = left_out.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Ok(Self { batches, left_out })
+        Ok(Self { file, left_out })
     }
 
     /// How many more of these there were than were kept.
@@ -63,72 +61,25 @@ impl EventTable {
 
     /// All of them, in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = EventRow<'_>> {
-        self.batches
-            .iter()
-            .filter_map(Columns::of)
-            .flat_map(|columns| (0..columns.rows()).map(move |row| columns.row(row)))
-    }
-}
-
-/// A batch, its columns as what they are.
-struct Columns<'a> {
-    time: &'a PrimitiveArray<Int64Type>,
-    /// event, entity, flow, kind, cause
-    names: [Names<'a>; 5],
-    bytes: &'a PrimitiveArray<UInt32Type>,
-    late: &'a PrimitiveArray<Int64Type>,
-}
-
-struct Names<'a> {
-    keys: Vec<usize>,
-    column: &'a ArrayRef,
-    names: &'a StringArray,
-}
-
-impl<'a> Names<'a> {
-    fn of(column: &'a ArrayRef) -> Option<Self> {
-        let dictionary = column.as_any_dictionary_opt()?;
-        let names = dictionary.values().as_string_opt()?;
-        // Without names there is nothing that a key could stand for.
-        let keys = if names.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
-        Some(Self { keys, column, names })
+        self.file.batches.iter().flat_map(move |batch| (0..batch.rows).map(move |row| self.row(batch, row)))
     }
 
-    fn get(&self, row: usize) -> Option<&'a str> {
-        let key = self.keys.get(row).filter(|_| self.column.is_valid(row))?;
-        Some(self.names.value(*key))
-    }
-}
-
-impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch) -> Option<Self> {
-        let [time, event, entity, flow, kind, cause, _, bytes, late] = batch.columns() else { return None };
-        let names = [event, entity, flow, kind, cause].map(Names::of);
-        let [Some(event), Some(entity), Some(flow), Some(kind), Some(cause)] = names else { return None };
-        Some(Self {
-            time: time.as_primitive_opt()?,
-            names: [event, entity, flow, kind, cause],
-            bytes: bytes.as_primitive_opt()?,
-            late: late.as_primitive_opt()?,
-        })
-    }
-
-    fn rows(&self) -> usize {
-        self.time.len()
-    }
-
-    fn row(&self, row: usize) -> EventRow<'a> {
-        let [event, entity, flow, kind, cause] = self.names.each_ref().map(|names| names.get(row));
+    fn row<'a>(&'a self, batch: &EventBatch, row: usize) -> EventRow<'a> {
+        let integer = |column: usize| batch.columns.get(column)?.integer(row);
+        let name = |column: usize, dictionary: i64| {
+            let key = usize::try_from(integer(column)?).ok()?;
+            self.file.names.get(&dictionary)?.get(key)
+        };
         let nanos = |value: i64| u64::try_from(value).unwrap_or_default();
         EventRow {
-            at: Instant::from_nanos(nanos(self.time.value(row))),
-            event: event.unwrap_or_default(),
-            entity: entity.unwrap_or_default(),
-            flow,
-            kind,
-            cause,
-            bytes: self.bytes.is_valid(row).then(|| self.bytes.value(row)),
-            late: self.late.is_valid(row).then(|| Duration::from_nanos(nanos(self.late.value(row)))),
+            at: Instant::from_nanos(integer(0).map_or(0, nanos)),
+            event: name(1, 0).unwrap_or_default(),
+            entity: name(2, 1).unwrap_or_default(),
+            flow: name(3, 2),
+            kind: name(4, 3),
+            cause: name(5, 4),
+            bytes: integer(7).map(|bytes| bytes as u32),
+            late: integer(8).map(|late| Duration::from_nanos(nanos(late))),
         }
     }
 }

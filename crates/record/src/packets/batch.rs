@@ -2,7 +2,8 @@
 
 use super::row::Row;
 use crate::arrow_file::{ArrowFile, Place};
-use arrow_schema::{ArrowError, DataType, Field};
+use crate::arrow_metadata::{Column, ColumnType};
+use std::io;
 
 /// Numbers of links and flows have two bytes where that is enough, else four.
 #[derive(Clone, Copy, Debug)]
@@ -19,24 +20,24 @@ impl Shape {
 }
 
 /// The columns of `packets.arrow`.
-pub(super) fn fields(shape: Shape) -> Vec<Field> {
-    let number = |is_wide: bool| if is_wide { DataType::UInt32 } else { DataType::UInt16 };
+pub(super) fn columns(shape: Shape) -> Vec<Column> {
+    let number = |is_wide: bool| if is_wide { ColumnType::Uint(32) } else { ColumnType::Uint(16) };
     vec![
-        Field::new("base_ns", DataType::Int64, false),
-        Field::new("tick_ns", DataType::UInt32, false),
-        Field::new("offered", DataType::UInt32, false),
-        Field::new("wait", DataType::UInt32, false),
-        Field::new("transmission", DataType::UInt32, false),
-        Field::new("propagation", DataType::UInt32, false),
-        Field::new("link", number(shape.many_links), false),
-        Field::new("flow", number(shape.many_flows), false),
-        Field::new("kind", DataType::UInt8, false),
-        Field::new("fate", DataType::UInt8, false),
-        Field::new("bytes", DataType::UInt32, false),
-        Field::new("sequence", DataType::UInt32, false),
-        Field::new("queue", DataType::UInt16, false),
-        Field::new("mark", DataType::UInt8, false),
-        Field::new("deadline", DataType::Int32, true),
+        Column::new("base_ns", ColumnType::Int(64)),
+        Column::new("tick_ns", ColumnType::Uint(32)),
+        Column::new("offered", ColumnType::Uint(32)),
+        Column::new("wait", ColumnType::Uint(32)),
+        Column::new("transmission", ColumnType::Uint(32)),
+        Column::new("propagation", ColumnType::Uint(32)),
+        Column::new("link", number(shape.many_links)),
+        Column::new("flow", number(shape.many_flows)),
+        Column::new("kind", ColumnType::Uint(8)),
+        Column::new("fate", ColumnType::Uint(8)),
+        Column::new("bytes", ColumnType::Uint(32)),
+        Column::new("sequence", ColumnType::Uint(32)),
+        Column::new("queue", ColumnType::Uint(16)),
+        Column::new("mark", ColumnType::Uint(8)),
+        Column::nullable("deadline", ColumnType::Int(32)),
     ]
 }
 
@@ -68,7 +69,7 @@ impl Times {
 }
 
 /// Appends these rows, all of which are settled, as they stand.
-pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Times) -> Result<Place, ArrowError> {
+pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Times) -> io::Result<Place> {
     file.begin(rows.len());
     file.column(rows, |_| times.base_ns as i64);
     file.column(rows, |_| times.tick_ns);

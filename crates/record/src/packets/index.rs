@@ -1,6 +1,7 @@
 //! Where the batches of `packets.arrow` lie, for who reads a part of a long run.
 
-use crate::arrow_file::{Place, footer};
+use crate::arrow_file::Place;
+use crate::arrow_metadata::Footer;
 use serde::Serialize;
 
 /// Under this key the footer of `packets.arrow` has the index too.
@@ -35,9 +36,7 @@ impl PacketIndex {
     /// The index that the bytes of a `packets.arrow` have in their footer, as text; none if they are something else.
     #[must_use]
     pub fn text_of(packets: &[u8]) -> Option<String> {
-        let metadata = footer(packets)?.custom_metadata()?;
-        let index = metadata.iter().find(|pair| pair.key() == Some(INDEX_KEY))?;
-        index.value().map(str::to_owned)
+        Footer::of(packets)?.own_metadata()?.get(INDEX_KEY).map(|text| (*text).to_owned())
     }
 
     /// The file's text.

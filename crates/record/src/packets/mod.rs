@@ -20,4 +20,4 @@ pub(crate) const BATCH_ROWS: usize = 1 << 16;
 /// Why `packets.arrow` could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("packets.arrow could not be written: {0}")]
-pub struct PacketsError(#[from] arrow_schema::ArrowError);
+pub struct PacketsError(#[from] std::io::Error);

@@ -1,15 +1,15 @@
 //! Collects rows and writes them.
 
-use super::batch::{Shape, Times, fields, write};
+use super::batch::{Shape, Times, columns, write};
 use super::by_link::ByLink;
 use super::index::{BatchPlace, INDEX_KEY, PacketIndex};
 use super::row::{Hop, HopFate, HopLink, Row};
 use super::{BATCH_ROWS, PacketsError};
-use crate::arrow_file::ArrowFile;
-use arrow_schema::{ArrowError, Schema};
+use crate::arrow_file::{ArrowFile, Compression};
+use crate::arrow_metadata::Schema;
 use headway_units::Instant;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::io;
 
 /// So many batches wait at most for what becomes of their packets. Where one takes longer, as on a slow link with a long queue, its row
 /// comes in a later batch: rows take 60 MB at most, and those of the packets under way that much more.
@@ -46,7 +46,7 @@ struct Chunk {
 #[derive(Debug)]
 pub struct PacketRows {
     shape: Shape,
-    file: Option<ArrowFile>,
+    file: ArrowFile,
     chunks: VecDeque<Chunk>,
     /// How many chunks have been written: the number of the first that is left.
     written: u64,
@@ -60,7 +60,7 @@ pub struct PacketRows {
     places: Vec<BatchPlace>,
     rows: u64,
     /// What went wrong in a call that cannot say so.
-    failure: Option<ArrowError>,
+    failure: Option<io::Error>,
 }
 
 impl PacketRows {
@@ -79,11 +79,7 @@ impl PacketRows {
         let metadata: BTreeMap<String, String> =
             metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let shape = Shape::of(links.len(), flows.len());
-        let schema = Schema::new_with_metadata(fields(shape), metadata);
-        let (file, failure) = match ArrowFile::new(Arc::new(schema)) {
-            Ok(file) => (Some(file), None),
-            Err(error) => (None, Some(error)),
-        };
+        let file = ArrowFile::new(Schema { columns: columns(shape), metadata }, Compression::Lz4);
         Self {
             shape,
             file,
@@ -95,7 +91,7 @@ impl PacketRows {
             by_link: ByLink::new(links.len()),
             places: Vec::new(),
             rows: 0,
-            failure,
+            failure: None,
         }
     }
 
@@ -201,9 +197,11 @@ impl PacketRows {
     }
 
     fn write(&mut self, rows: &[Row]) {
-        let Some(file) = self.file.as_mut().filter(|_| !rows.is_empty()) else { return };
+        if rows.is_empty() {
+            return;
+        }
         let times = Times::of(rows);
-        match write(file, self.shape, self.by_link.order(rows), times) {
+        match write(&mut self.file, self.shape, self.by_link.order(rows), times) {
             Ok(place) => {
                 let Times { base_ns, until_ns, tick_ns } = times;
                 self.places.push(BatchPlace { base_ns, until_ns, tick_ns, place, rows: rows.len() as u64 });
@@ -222,7 +220,7 @@ impl PacketRows {
     pub fn take(&mut self) -> Result<Vec<u8>, PacketsError> {
         match self.failure.take() {
             Some(error) => Err(error.into()),
-            None => Ok(self.file.as_mut().map(ArrowFile::take).unwrap_or_default()),
+            None => Ok(self.file.take()),
         }
     }
 
@@ -237,12 +235,10 @@ impl PacketRows {
             self.write(&chunk.rows);
         }
         self.write_late();
-        let schema = self.file.as_ref().map(ArrowFile::schema_place).unwrap_or_default();
+        let schema = self.file.schema_place();
         let index =
             PacketIndex { version: VERSION, rows: self.rows, schema, batches: std::mem::take(&mut self.places) };
-        if let Some(file) = &mut self.file {
-            file.finish([("rows".to_owned(), self.rows.to_string())], Some((INDEX_KEY, &index.to_json())));
-        }
+        self.file.finish([("rows".to_owned(), self.rows.to_string())], Some((INDEX_KEY, &index.to_json())));
         index
     }
 }

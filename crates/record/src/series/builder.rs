@@ -1,14 +1,11 @@
 //! Collects samples and writes them.
 
-use super::{SeriesError, series_schema};
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array};
-use arrow_ipc::writer::FileWriter;
-use arrow_schema::ArrowError;
+use super::{COLUMNS, SeriesError};
+use crate::arrow_file::{ArrowFile, Compression};
+use crate::arrow_metadata::Schema;
 use headway_units::Instant;
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::Arc;
+use std::io::{self, Write};
 
 /// Rows of a record batch in the file. A column of so many is a block that the allocator gives again at once.
 const BATCH_ROWS: usize = 8192;
@@ -36,8 +33,8 @@ impl Names {
         key
     }
 
-    fn array(&self) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(&self.ordered))
+    fn iter(&self) -> impl Iterator<Item = &str> + Clone {
+        self.ordered.iter().map(String::as_str)
     }
 }
 
@@ -67,8 +64,8 @@ impl SeriesNames {
     #[must_use]
     pub fn samples(self) -> SeriesWriter {
         SeriesWriter {
-            entities: self.entities.array(),
-            metrics: self.metrics.array(),
+            entities: self.entities,
+            metrics: self.metrics,
             series: self.series,
             batch: Vec::with_capacity(BATCH_ROWS),
             rows: 0,
@@ -89,14 +86,14 @@ struct Sample {
 /// Makes `series.arrow` of the samples of a run, a batch at a time: what is ready can be taken as often as one likes, so
 /// that a run of any length needs little memory. The same samples always give the same bytes.
 pub struct SeriesWriter {
-    entities: ArrayRef,
-    metrics: ArrayRef,
+    entities: Names,
+    metrics: Names,
     series: Vec<(i32, i32)>,
     batch: Vec<Sample>,
     rows: u64,
-    file: Option<FileWriter<Vec<u8>>>,
+    file: Option<ArrowFile>,
     /// What went wrong in [`push`](Self::push), which cannot say so.
-    failure: Option<SeriesError>,
+    failure: Option<io::Error>,
 }
 
 impl std::fmt::Debug for SeriesWriter {
@@ -138,25 +135,25 @@ impl SeriesWriter {
         self.batch.clear();
     }
 
-    fn encode(&mut self) -> Result<(), SeriesError> {
-        let schema = series_schema();
-        let file = match &mut self.file {
+    fn encode(&mut self) -> io::Result<()> {
+        let Self { entities, metrics, series, batch, file, .. } = self;
+        let file = match file {
             Some(file) => file,
-            None => self.file.insert(FileWriter::try_new(Vec::new(), &schema)?),
+            None => {
+                let schema = Schema { columns: COLUMNS.to_vec(), metadata: BTreeMap::new() };
+                let file = file.insert(ArrowFile::new(schema, Compression::None));
+                file.dictionary(0, entities.iter())?;
+                file.dictionary(1, metrics.iter())?;
+                file
+            }
         };
-        // One dictionary for all batches: an IPC file holds each only once.
-        let keys = |pick: fn(&(i32, i32)) -> i32| {
-            Int32Array::from_iter_values(self.batch.iter().map(|sample| pick(&self.series[sample.id.0 as usize])))
-        };
-        let named = |keys, names: &ArrayRef| DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names));
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(self.batch.iter().map(|sample| sample.time_ns))),
-            Arc::new(named(keys(|pair| pair.0), &self.entities)?),
-            Arc::new(named(keys(|pair| pair.1), &self.metrics)?),
-            Arc::new(Float64Array::from_iter_values(self.batch.iter().map(|sample| sample.value))),
-        ];
-        file.write(&RecordBatch::try_new(schema, columns)?)?;
-        Ok(())
+        let keys = |sample: &Sample| series[sample.id.0 as usize];
+        file.begin(batch.len());
+        file.column(batch, |sample| sample.time_ns);
+        file.column(batch, |sample| keys(sample).0);
+        file.column(batch, |sample| keys(sample).1);
+        file.column(batch, |sample| sample.value);
+        file.end().map(|_| ())
     }
 
     /// Writes what is ready of the file, after what was written before.
@@ -165,14 +162,12 @@ impl SeriesWriter {
     /// What `writer` failed with. A `Vec<u8>` does not fail.
     pub fn drain<W: Write>(&mut self, mut writer: W) -> Result<(), SeriesError> {
         if let Some(failure) = self.failure.take() {
-            return Err(failure);
+            return Err(failure.into());
         }
-        if let Some(file) = &mut self.file {
-            let ready = file.get_mut();
-            writer.write_all(ready).map_err(ArrowError::from)?;
-            ready.clear();
+        match &mut self.file {
+            Some(file) => Ok(writer.write_all(&file.take())?),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes the rest of the file.
@@ -184,7 +179,7 @@ impl SeriesWriter {
             self.write_batch();
         }
         if let Some(file) = &mut self.file {
-            file.finish()?;
+            file.finish([], None);
         }
         self.drain(writer)
     }

@@ -4,17 +4,14 @@
 //! link's direction), `metric` (one of [`metric`]), `value` (f64). Names are dictionary-encoded with 32-bit keys; the
 //! bytes are an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
 
-mod batches;
 mod builder;
-mod ipc;
+pub(crate) mod ipc;
 mod table;
 
-pub use batches::series_batches;
 pub use builder::{SeriesId, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
 
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use std::sync::Arc;
+use crate::arrow_metadata::{Column, ColumnType};
 
 /// The metrics that a run samples; each name ends in its unit.
 pub mod metric {
@@ -55,7 +52,7 @@ pub mod metric {
 pub enum SeriesError {
     /// Writing failed.
     #[error("series.arrow could not be written: {0}")]
-    Write(#[from] ArrowError),
+    Write(#[from] std::io::Error),
     /// The bytes are not a whole Arrow IPC file.
     #[error("not a readable series.arrow (an Arrow IPC file): {what}")]
     Damaged {
@@ -63,13 +60,12 @@ pub enum SeriesError {
         what: &'static str,
     },
     /// The file has other columns.
-    #[error(
-        "series.arrow has the columns {found}; right would be time_ns (uint64), entity (Utf8 by int32), \
-         metric (Utf8 by int32), value (FloatingPoint of 64 bits)"
-    )]
+    #[error("series.arrow has the columns {found}; right would be {right}")]
     Columns {
-        /// What the file has.
+        /// The columns of the file.
         found: String,
+        /// The columns of every `series.arrow`.
+        right: String,
     },
     /// A cell is empty, or names an entry that its dictionary lacks.
     #[error("series.arrow has a row without {column}; every row needs its four values")]
@@ -80,13 +76,9 @@ pub enum SeriesError {
 }
 
 /// The columns of `series.arrow`.
-#[must_use]
-pub fn series_schema() -> Arc<Schema> {
-    let name = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    Arc::new(Schema::new(vec![
-        Field::new("time_ns", DataType::UInt64, false),
-        Field::new("entity", name(), false),
-        Field::new("metric", name(), false),
-        Field::new("value", DataType::Float64, false),
-    ]))
-}
+pub(crate) const COLUMNS: [Column; 4] = [
+    Column::new("time_ns", ColumnType::Uint(64)),
+    Column::new("entity", ColumnType::Names(32)),
+    Column::new("metric", ColumnType::Names(32)),
+    Column::new("value", ColumnType::Float64),
+];

@@ -34,7 +34,7 @@ impl SeriesTable {
         let mut table = Self::default();
         // Keys may differ for one name, so a name decides; a key is looked up once.
         let mut by_key: BTreeMap<(i32, i32), usize> = BTreeMap::new();
-        for batch in file.batches() {
+        for batch in file.batches()? {
             for (time, entity_key, metric_key, value) in batch?.iter() {
                 let place = match by_key.get(&(entity_key, metric_key)) {
                     Some(place) => *place,

@@ -168,7 +168,7 @@ fn rate(bits_per_second: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::by_cause;
+    use super::{by_cause, percent, rate, time};
 
     /// Up to three effects of a cause are described one by one; of more, the largest stands for the others.
     #[test]
@@ -179,5 +179,16 @@ mod tests {
         let mut mixed = effects(6);
         mixed.insert(2, ("lost", 0.0, 9));
         assert_eq!(by_cause(mixed), [(9, 0), (3, 5)]);
+    }
+
+    /// Each quantity changes its unit or its digits at its bound.
+    #[test]
+    fn quantities_have_few_digits() {
+        assert_eq!(
+            [0.0, 0.000_499, 0.0005, 0.0994, 0.0995, 1.0].map(percent).join(", "),
+            "0.0 %, less than 0.1 %, 0.1 %, 9.9 %, 10 %, 100 %"
+        );
+        assert_eq!([0.25, 0.9994, 1.0, 9.994, 10.0].map(time).join(", "), "250 ms, 999 ms, 1.00 s, 9.99 s, 10.0 s");
+        assert_eq!([25e3, 999_400.0, 1e6].map(rate).join(", "), "25 kb/s, 999 kb/s, 1.00 Mb/s");
     }
 }

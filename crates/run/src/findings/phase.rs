@@ -128,7 +128,6 @@ fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way])
             members.entry(link).or_default().push(Member { flow, summary, rtt_s, loss_events: 0 });
         }
     }
-    members.retain(|_, members| members.len() > 1);
     let mut last_s = BTreeMap::new();
     let mut places = BTreeMap::new();
     for (&link, members) in &members {

@@ -5,34 +5,25 @@
 
 use super::RunKey as Key;
 use super::flat::{Columns, Sort, walk};
+use super::parquet_file::{DatasetColumn, DatasetValues, ParquetFile, ParquetWriter};
 use crate::code::CODE;
 use crate::files::open_regular;
 use crate::{Error, Folder, each};
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headway_scenario::{Cell, Column};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Runs whose rows one thread gathers at a time. How many there are decides where pages of a file end, not how many threads.
+/// Runs whose rows one thread gathers at a time. Their number decides where pages of a file end, not the number of threads.
 const CHUNK: usize = 256;
-/// So many of those are gathered before they are written.
+/// Chunks that are gathered before they are written as a row group.
 const WAVE: usize = 16;
-/// Of level 1 files are a tenth larger, of 9 a twentieth smaller, and ten times as slow.
-const LEVEL: i32 = 3;
 
 /// A run's row: which it is, and what it gave.
 #[derive(Debug)]
@@ -141,11 +132,10 @@ pub(super) fn write<'a>(
                 let summary = parsed(folder, &row.summary)?;
                 gathered.iter_mut().for_each(|gathered| gathered.add(&row, &summary));
             }
-            gathered.into_iter().map(|gathered| gathered.end(folder)).collect::<Result<Vec<_>, Error>>()
+            Ok::<_, Error>(gathered.into_iter().map(|gathered| gathered.columns).collect::<Vec<_>>())
         })?;
         each(growing.len(), jobs, &(), |table| {
-            let mut growing = locked(&growing[table]);
-            batches.iter().flatten().try_for_each(|batches| growing.write(&batches[table]))
+            locked(&growing[table]).write(batches.iter().flatten().filter_map(|tables| tables.get(table)))
         })?;
     }
     let ends = growing.into_iter().map(|growing| growing.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -174,118 +164,68 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(Error::file("read", &path)(error)),
     };
-    let read = || -> Result<_, ParquetError> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-        let wanted = ProjectionMask::columns(builder.parquet_schema(), ["run_key", "summary", "checksum", "code"]);
-        builder.with_projection(wanted).with_batch_size(256).build()
-    };
     // A file that was cut or changed costs its runs, as they can be run again.
-    let Ok(batches) = read() else { return Ok(1) };
+    let Ok(file) = ParquetFile::open(file) else { return Ok(1) };
     let mut damaged = 0;
-    for batch in batches {
-        let Ok(batch) = batch else {
-            damaged += 1;
-            break;
-        };
-        let text = |name: &str| batch.column_by_name(name)?.as_any().downcast_ref::<StringArray>().cloned();
-        let (Some(keys), Some(summaries), Some(sums), Some(codes)) =
-            (text("run_key"), text("summary"), text("checksum"), text("code"))
-        else {
-            return Ok(damaged + 1);
-        };
-        for at in 0..batch.num_rows() {
-            let whole = |array: &StringArray| array.is_valid(at).then(|| array.value(at).to_owned());
-            let key = whole(&keys).and_then(|key| Key::from_str_radix(&key, 16).ok());
-            match (key, whole(&summaries), whole(&sums)) {
-                (Some(key), Some(summary), Some(sum)) if sum == checksum(key, &summary) => {
-                    if whole(&codes).as_deref() == Some(CODE) {
-                        take(key, &summary)?;
-                    }
+    let read = file.texts(["run_key", "summary", "checksum", "code"], |[key, summary, sum, code]| {
+        let key = key.and_then(|key| Key::from_str_radix(key, 16).ok());
+        match (key, summary, sum) {
+            (Some(key), Some(summary), Some(sum)) if sum == checksum(key, summary) => {
+                if code == Some(CODE) {
+                    take(key, summary)
+                } else {
+                    Ok(())
                 }
-                _ => damaged += 1,
+            }
+            _ => {
+                damaged += 1;
+                Ok(())
             }
         }
+    });
+    match read {
+        Ok(taken) => taken.map(|()| damaged),
+        Err(_) => Ok(damaged + 1),
     }
-    Ok(damaged)
 }
 
-/// A table of a dataset.
+/// Returns the columns of a table of a dataset.
 ///
 /// # Errors
-/// It cannot be read.
-pub fn read_table(folder: &Folder, name: &str) -> Result<(SchemaRef, Vec<RecordBatch>), Error> {
+///
+/// The file cannot be read, or it is no table of a sweep.
+pub fn read_table(folder: &Folder, name: &str) -> Result<Vec<DatasetColumn>, Error> {
     let path = folder.path(name);
     let file = open_regular(&path, u64::MAX).map_err(Error::file("read", &path))?;
-    let read = || -> Result<_, ParquetError> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-        let schema = Arc::clone(builder.schema());
-        let batches = builder.build()?.collect::<Result<Vec<_>, _>>()?;
-        Ok((schema, batches))
-    };
-    read().map_err(|error| Error::Record { path: path.clone(), reason: format!("it is no table of a sweep: {error}") })
+    let read = ParquetFile::open(file).and_then(|file| file.columns());
+    read.map_err(|error| Error::Record { path: path.clone(), reason: format!("it is no table of a sweep: {error}") })
 }
 
 fn checksum(key: Key, summary: &str) -> String {
     format!("{:016x}", xxh3_64(format!("{key:032x} {summary}").as_bytes()))
 }
 
-/// One column that is being gathered.
-#[derive(Debug)]
-enum Builder {
-    Integer(Int64Builder),
-    Float(Float64Builder),
-    Boolean(BooleanBuilder),
-    Text(StringBuilder),
-}
-
-impl Builder {
-    fn new(sort: Sort) -> Self {
-        match sort {
-            Sort::Integer => Self::Integer(Int64Builder::new()),
-            Sort::Float => Self::Float(Float64Builder::new()),
-            Sort::Boolean => Self::Boolean(BooleanBuilder::new()),
-            Sort::Text => Self::Text(StringBuilder::new()),
-        }
-    }
-
+impl DatasetValues {
+    /// Appends a cell.
     fn add(&mut self, value: Option<&Value>) {
         match self {
-            Self::Integer(builder) => builder.append_option(value.and_then(Value::as_i64)),
-            Self::Float(builder) => builder.append_option(value.and_then(Value::as_f64)),
-            Self::Boolean(builder) => builder.append_option(value.and_then(Value::as_bool)),
-            Self::Text(builder) => match value {
-                None | Some(Value::Null) => builder.append_null(),
-                Some(Value::String(text)) => builder.append_value(text),
-                Some(other) => builder.append_value(other.to_string()),
-            },
+            Self::Integer(cells) => cells.push(value.and_then(Value::as_i64)),
+            Self::Float(cells) => cells.push(value.and_then(Value::as_f64)),
+            Self::Boolean(cells) => cells.push(value.and_then(Value::as_bool)),
+            Self::Text(cells) => cells.push(match value {
+                None | Some(Value::Null) => None,
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(other) => Some(other.to_string()),
+            }),
         }
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::Integer(builder) => Arc::new(builder.finish()),
-            Self::Float(builder) => Arc::new(builder.finish()),
-            Self::Boolean(builder) => Arc::new(builder.finish()),
-            Self::Text(builder) => Arc::new(builder.finish()),
-        }
-    }
-}
-
-const fn data_type(sort: Sort) -> DataType {
-    match sort {
-        Sort::Integer => DataType::Int64,
-        Sort::Float => DataType::Float64,
-        Sort::Boolean => DataType::Boolean,
-        Sort::Text => DataType::Utf8,
     }
 }
 
 /// The columns of a table.
 struct Layout {
     table: Table,
-    schema: SchemaRef,
-    /// Those of a run, then those of the summary.
-    sorts: Vec<Sort>,
+    /// Those of a run, then those of the summary: name, what it holds, and unit.
+    columns: Vec<(String, Sort, Option<&'static str>)>,
     /// Where those of the summary are, by their paths.
     paths: BTreeMap<String, usize>,
 }
@@ -311,27 +251,19 @@ impl Layout {
             paths.insert(key.clone(), names.len());
             names.push((renamed(table, &key), sort, None));
         }
-        let field = |(name, sort, unit): &(String, Sort, Option<&'static str>)| {
-            let field = Field::new(name, data_type(*sort), true);
-            match unit {
-                Some(unit) => field.with_metadata([("unit", *unit)]),
-                None => field,
-            }
-        };
-        let schema = Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>()));
-        Self { table, schema, sorts: names.into_iter().map(|(_, sort, _)| sort).collect(), paths }
+        Self { table, columns: names, paths }
     }
 }
 
 /// Rows of a table, on their way into it.
 struct Gathered<'a> {
     layout: &'a Layout,
-    builders: Vec<Builder>,
+    columns: Vec<DatasetValues>,
 }
 
 impl<'a> Gathered<'a> {
     fn new(layout: &'a Layout) -> Self {
-        Self { layout, builders: layout.sorts.iter().map(|sort| Builder::new(*sort)).collect() }
+        Self { layout, columns: layout.columns.iter().map(|(_, sort, _)| DatasetValues::new(*sort)).collect() }
     }
 
     fn add(&mut self, row: &Row<'_>, summary: &Map<String, Value>) {
@@ -347,50 +279,38 @@ impl<'a> Gathered<'a> {
         }
         for below in self.layout.table.rows(summary) {
             let mut values: Vec<Option<&Value>> = of_run.iter().map(Some).collect();
-            values.resize(self.builders.len(), None);
+            values.resize(self.columns.len(), None);
             walk("", &below, &mut |path, value| {
                 if let Some(place) = self.layout.paths.get(path) {
                     values[*place] = Some(value);
                 }
             });
-            self.builders.iter_mut().zip(values).for_each(|(builder, value)| builder.add(value));
+            self.columns.iter_mut().zip(values).for_each(|(column, value)| column.add(value));
         }
-    }
-
-    fn end(mut self, folder: &Folder) -> Result<RecordBatch, Error> {
-        let arrays = self.builders.iter_mut().map(Builder::finish).collect();
-        RecordBatch::try_new(Arc::clone(&self.layout.schema), arrays)
-            .map_err(|error| not_written(&folder.path(self.layout.table.file()), &error))
     }
 }
 
 /// A table that is being written.
 struct Growing {
     layout: Arc<Layout>,
-    writer: ArrowWriter<Sink>,
+    writer: ParquetWriter<Sink>,
     path: PathBuf,
 }
 
 impl Growing {
     fn begin(folder: &Folder, layout: Layout) -> Result<Self, Error> {
         let path = folder.path(layout.table.file());
-        let level = ZstdLevel::try_new(LEVEL).map_err(|error| not_written(&path, &error))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(level))
-            .set_created_by("headway".to_owned())
-            .build();
         let sink = Sink(folder.begin(layout.table.file())?);
-        let writer = ArrowWriter::try_new(sink, Arc::clone(&layout.schema), Some(properties))
-            .map_err(|error| not_written(&path, &error))?;
+        let writer = ParquetWriter::begin(sink, &layout.columns).map_err(not_written(&path))?;
         Ok(Self { layout: Arc::new(layout), writer, path })
     }
 
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        self.writer.write(batch).map_err(|error| not_written(&self.path, &error))
+    fn write<'a>(&mut self, parts: impl Iterator<Item = &'a Vec<DatasetValues>> + Clone) -> Result<(), Error> {
+        self.writer.write(parts).map_err(not_written(&self.path))
     }
 
     fn end(self) -> Result<Sink, Error> {
-        self.writer.into_inner().map_err(|error| not_written(&self.path, &error))
+        self.writer.end().map_err(not_written(&self.path))
     }
 }
 
@@ -413,8 +333,8 @@ fn value(cell: &Cell) -> Value {
     }
 }
 
-fn not_written(path: &std::path::Path, error: &dyn std::fmt::Display) -> Error {
-    Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}") }
+fn not_written(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    move |error| Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}") }
 }
 
 /// The file that a table is written into.

@@ -10,6 +10,7 @@ mod folders;
 mod journal;
 mod metric;
 mod over;
+mod parquet_file;
 mod session;
 
 pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue};
@@ -17,6 +18,7 @@ pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
 pub use over::{Line, LinePoint, NoSuchKey, Places};
+pub use parquet_file::{DatasetColumn, DatasetValues};
 pub use session::Session;
 
 use crate::code::CODE;
@@ -224,6 +226,10 @@ impl Sweep {
     pub fn simulate(&self, task: Task, watch: &dyn Watch) -> Result<Option<String>, Error> {
         let of_run = |error: Error| Error::of_run(self.label(task), error);
         let loaded = self.load(task).map_err(of_run)?;
+        // To read a large scenario takes as long as to set it up.
+        if watch.stopped() {
+            return Ok(None);
+        }
         let done = simulate(&loaded.scenario, (), &Quiet(watch), |_| Ok(())).map_err(of_run)?;
         done.outcome.map_err(|error| of_run(error.into()))?;
         json(&done.record.summary).map(|json| done.record.summary.complete.then_some(json))
@@ -286,6 +292,9 @@ impl Threads {
         let session = Mutex::new(session);
         each(tasks.len(), self.jobs, watch, |number| {
             let loaded = sweep.load(tasks[number])?;
+            if watch.stopped() {
+                return Ok(());
+            }
             let job = Job {
                 label: labels[number].clone(),
                 scenario: loaded.scenario,

@@ -1,6 +1,6 @@
 use super::tin::Set;
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{Dscp, Options as _};
 
 struct Run {
@@ -202,4 +202,28 @@ fn an_empty_queue_decays() {
     assert!(run.cake.tins[0].decaying.is_empty());
     assert!(run.cake.tins[0].flows.iter().filter(|flow| flow.set != Set::None).count() <= 1);
     assert_eq!(run.cake.tins[0].active, u32::from(run.cake.tins[0].new.len() + run.cake.tins[0].old.len() > 0));
+}
+
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
+#[test]
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = QueueSize::Packets(1),
+            |options| options.target = Duration::from_nanos(1),
+            |options| options.interval = Duration::from_nanos(1),
+            |options| options.bandwidth = Some(Rate::from_bits_per_second(1000)),
+            |options| options.mtu = Bytes::new(256),
+            |options| options.mtu = Bytes::new(1_048_576),
+        ],
+        &[
+            ("limit", |options| options.limit = QueueSize::Packets(0)),
+            ("limit", |options| options.limit = QueueSize::Bytes(Bytes::new(0))),
+            ("target", |options| options.target = Duration::ZERO),
+            ("interval", |options| options.interval = Duration::ZERO),
+            ("bandwidth", |options| options.bandwidth = Some(Rate::from_bits_per_second(999))),
+            ("mtu", |options| options.mtu = Bytes::new(255)),
+            ("mtu", |options| options.mtu = Bytes::new(1_048_577)),
+        ],
+    );
 }

@@ -142,3 +142,17 @@ fn an_empty_queue_rests_when_nothing_is_left_of_it() {
     assert_eq!([next - 1, next, next + 1].map(|now| at_rest(rest, now)), [false, true, true]);
     assert!(!at_rest(Control { p_drop: 1, ..rest }, next) && !at_rest(Control { count: 1, ..rest }, next));
 }
+
+/// Linux `cobalt_cache_init` takes four Newton steps for each count, from the value of the count before. For a count of 2 they lead from 1 to
+/// 1/2, 5/8, 0.693359375 and 0.706709, where 1 / sqrt(2) is 0.707107. The table has 16 entries, and that of no packets is the largest number.
+#[test]
+fn linux_takes_four_newton_steps_for_each_small_count() {
+    let steps = [1.0_f64, 0.5, 0.625, 0.693_359_375];
+    assert!(steps.windows(2).all(|pair| pair[1] == pair[0] * (3.0 - 2.0 * pair[0] * pair[0]) / 2.0));
+    let part = |count: usize| f64::from(SMALL[count]) / 4_294_967_296.0;
+    assert!((part(2) - 0.706_709).abs() < 1e-6, "{}", part(2));
+    assert_eq!((SMALL.len(), SMALL[0]), (16, u32::MAX));
+    for count in 3..16 {
+        assert!((part(count) * (count as f64).sqrt() - 1.0).abs() < 1e-7, "{count}: {}", part(count));
+    }
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{Dscp, Options as _};
 
 const SIZE: u32 = 1500;
@@ -290,16 +290,27 @@ fn the_limit_is_a_tail_drop() {
     assert!(codel("1B")(0, true));
 }
 
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let wrong = |change: fn(&mut Options)| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().unwrap_err().key
-    };
-    assert_eq!(wrong(|options| options.limit = QueueSize::Packets(0)), "limit");
-    assert_eq!(wrong(|options| options.target = Duration::ZERO), "target");
-    assert_eq!(wrong(|options| options.interval = Duration::ZERO), "interval");
-    assert_eq!(wrong(|options| options.tick = Duration::ZERO), "tick");
-    assert_eq!(wrong(|options| options.tick = Duration::from_millis(2)), "tick");
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = QueueSize::Packets(1),
+            |options| options.target = Duration::from_nanos(1),
+            |options| options.interval = Duration::from_nanos(1),
+            |options| options.tick = Duration::from_nanos(1),
+            |options| options.tick = Duration::from_millis(1),
+            |options| {
+                (options.ce_threshold_marks, options.ce_threshold) = (CeThresholdMarks::L4s, Some(Duration::ZERO));
+            },
+        ],
+        &[
+            ("limit", |options| options.limit = QueueSize::Packets(0)),
+            ("target", |options| options.target = Duration::ZERO),
+            ("interval", |options| options.interval = Duration::ZERO),
+            ("tick", |options| options.tick = Duration::ZERO),
+            ("tick", |options| options.tick = Duration::from_nanos(1_000_001)),
+            ("ce_threshold_marks", |options| options.ce_threshold_marks = CeThresholdMarks::L4s),
+        ],
+    );
 }

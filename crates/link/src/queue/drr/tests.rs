@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{DropCause, Ecn, Options as _};
 
 fn dscp(name: &str) -> Dscp {
@@ -116,19 +116,43 @@ fn a_full_class_drops_its_own() {
     assert_eq!(["cs0", "af11", "cs7"].map(|name| admits(&mut run, name, 1500)), [true, true, false]);
 }
 
+fn class_of(dscp: &[Dscp], quantum: Option<u64>, limit: Option<u64>) -> Class {
+    Class { dscp: dscp.to_vec(), quantum: quantum.map(Bytes::new), limit: limit.map(QueueSize::Packets) }
+}
+
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let class = Class { dscp: vec![dscp("ef")], quantum: None, limit: None };
-    let wrong = |change: &dyn Fn(&mut Options)| {
-        let mut options = Options { classes: vec![class.clone()], ..Options::preset(Dialect::Rfc) };
-        change(&mut options);
-        let error = options.check().unwrap_err();
-        (error.key, error.tables)
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = QueueSize::Packets(1),
+            |options| options.quantum = Bytes::new(64),
+            |options| options.quantum = Bytes::new(1_000_000_000),
+            |options| options.classes = vec![class_of(&[dscp("ef")], Some(64), Some(1))],
+            |options| options.classes = vec![class_of(&[dscp("ef")], Some(1_000_000_000), None)],
+            |options| options.classes = ["ef", "af41"].map(|name| class_of(&[dscp(name)], None, None)).to_vec(),
+        ],
+        &[
+            ("limit", |options| options.limit = QueueSize::Packets(0)),
+            ("quantum", |options| options.quantum = Bytes::new(63)),
+            ("quantum", |options| options.quantum = Bytes::new(1_000_000_001)),
+            ("quantum", |options| options.classes = vec![class_of(&[dscp("ef")], Some(63), None)]),
+            ("quantum", |options| options.classes = vec![class_of(&[dscp("ef")], Some(1_000_000_001), None)]),
+            ("limit", |options| options.classes = vec![class_of(&[dscp("ef")], None, Some(0))]),
+            ("classes", |options| options.classes = vec![class_of(&[], None, None)]),
+            ("classes", |options| {
+                options.classes = ["ef", "ef"].map(|name| class_of(&[dscp(name)], None, None)).to_vec();
+            }),
+        ],
+    );
+}
+
+/// An error in a class names its table, and an error in the options does not.
+#[test]
+fn an_error_in_a_class_names_its_table() {
+    let tables = |quantum, of_class| {
+        let classes = vec![class_of(&[dscp("ef")], Some(of_class), None)];
+        Options { quantum: Bytes::new(quantum), classes, ..Options::preset(Dialect::Rfc) }.check().unwrap_err().tables
     };
-    assert_eq!(wrong(&|options| options.limit = QueueSize::Packets(0)), ("limit", vec![]));
-    assert_eq!(wrong(&|options| options.quantum = Bytes::new(63)), ("quantum", vec![]));
-    assert_eq!(wrong(&|options| options.classes[0].quantum = Some(Bytes::new(63))), ("quantum", vec!["classes"]));
-    assert_eq!(wrong(&|options| options.classes[0].limit = Some(QueueSize::Packets(0))), ("limit", vec!["classes"]));
-    assert_eq!(wrong(&|options| options.classes[0].dscp = vec![]), ("classes", vec![]));
-    assert_eq!(wrong(&|options| options.classes.push(class.clone())), ("classes", vec![]));
+    assert_eq!((tables(63, 64), tables(64, 63)), (vec![], vec!["classes"]));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{Dscp, Options as _};
 
 struct Run {
@@ -263,21 +263,45 @@ fn time_shifted_fifo() {
     }
 }
 
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let wrong = |change: fn(&mut Options)| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().unwrap_err().key
-    };
-    assert_eq!(wrong(|options| options.limit = Some(QueueSize::Packets(0))), "limit");
-    assert_eq!(wrong(|options| options.target = Duration::ZERO), "target");
-    assert_eq!(wrong(|options| options.rtt_max = Duration::ZERO), "rtt_max");
-    assert_eq!(wrong(|options| options.t_update = Some(Duration::from_micros(99))), "t_update");
-    assert_eq!(wrong(|options| options.target = Duration::from_micros(99)), "t_update");
-    assert_eq!(wrong(|options| options.alpha = Some(0.0)), "alpha");
-    assert_eq!(wrong(|options| options.beta = Some(-1.0)), "beta");
-    assert_eq!(wrong(|options| options.k = 0.0), "k");
-    assert_eq!(wrong(|options| options.range = Duration::ZERO), "range");
-    assert_eq!(wrong(|options| options.classic_weight = 1.0), "classic_weight");
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = Some(QueueSize::Packets(1)),
+            |options| options.target = Duration::from_micros(100),
+            |options| options.rtt_max = Duration::from_micros(300),
+            |options| options.t_update = Some(Duration::from_micros(100)),
+            |options| options.t_update = Some(Duration::from_secs(10)),
+            |options| options.alpha = Some(f64::MIN_POSITIVE),
+            |options| options.alpha = Some(1000.0),
+            |options| options.beta = Some(0.0),
+            |options| options.beta = Some(1000.0),
+            |options| options.k = 0.1,
+            |options| options.k = 100.0,
+            |options| options.range = Duration::from_nanos(1),
+            |options| options.classic_weight = f64::MIN_POSITIVE,
+            |options| options.classic_weight = 1.0_f64.next_down(),
+        ],
+        &[
+            ("limit", |options| options.limit = Some(QueueSize::Packets(0))),
+            ("target", |options| options.target = Duration::ZERO),
+            ("rtt_max", |options| options.rtt_max = Duration::ZERO),
+            // `t_update` follows from these two.
+            ("t_update", |options| options.target = Duration::from_nanos(99_999)),
+            ("t_update", |options| options.rtt_max = Duration::from_nanos(299_999)),
+            ("t_update", |options| options.t_update = Some(Duration::from_nanos(99_999))),
+            ("t_update", |options| options.t_update = Some(Duration::from_nanos(10_000_000_001))),
+            ("alpha", |options| options.alpha = Some(0.0)),
+            ("alpha", |options| options.alpha = Some(1000.0_f64.next_up())),
+            ("alpha", |options| options.alpha = Some(f64::NAN)),
+            ("beta", |options| options.beta = Some(0.0_f64.next_down())),
+            ("beta", |options| options.beta = Some(1000.0_f64.next_up())),
+            ("k", |options| options.k = 0.1_f64.next_down()),
+            ("k", |options| options.k = 100.0_f64.next_up()),
+            ("range", |options| options.range = Duration::ZERO),
+            ("classic_weight", |options| options.classic_weight = 0.0),
+            ("classic_weight", |options| options.classic_weight = 1.0),
+        ],
+    );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{Dscp, Ecn, Options as _};
 
 /// A queue, and who came and left by number.
@@ -241,20 +241,33 @@ fn section_4_2_codel_in_each_queue() {
     assert!(lost[1] > 50 && lost[2] == 0, "{lost:?}");
 }
 
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let wrong = |change: fn(&mut Options)| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().unwrap_err().key
-    };
-    assert_eq!(wrong(|options| options.limit = QueueSize::Packets(0)), "limit");
-    assert_eq!(wrong(|options| options.limit = QueueSize::Bytes(Bytes::new(10_000))), "limit");
-    assert_eq!(wrong(|options| options.flows = 0), "flows");
-    assert_eq!(wrong(|options| options.flows = 65_537), "flows");
-    assert_eq!(wrong(|options| options.quantum = Bytes::new(255)), "quantum");
-    assert_eq!(wrong(|options| options.drop_batch = 0), "drop_batch");
-    assert_eq!(wrong(|options| options.target = Duration::ZERO), "target");
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = QueueSize::Packets(1),
+            |options| options.flows = 1,
+            |options| options.flows = 65_536,
+            |options| options.quantum = Bytes::new(256),
+            |options| options.quantum = Bytes::new(1_048_576),
+            |options| options.drop_batch = 1,
+            |options| options.drop_batch = 65_536,
+        ],
+        &[
+            ("limit", |options| options.limit = QueueSize::Packets(0)),
+            ("limit", |options| options.limit = QueueSize::Bytes(Bytes::new(10_000))),
+            ("flows", |options| options.flows = 0),
+            ("flows", |options| options.flows = 65_537),
+            ("quantum", |options| options.quantum = Bytes::new(255)),
+            ("quantum", |options| options.quantum = Bytes::new(1_048_577)),
+            ("drop_batch", |options| options.drop_batch = 0),
+            ("drop_batch", |options| options.drop_batch = 65_537),
+            // The checks of CoDel, whose own tests hold their bounds.
+            ("ce_threshold_marks", |options| options.ce_threshold_marks = CeThresholdMarks::L4s),
+            ("target", |options| options.target = Duration::ZERO),
+        ],
+    );
 }
 
 /// ns-3.37, `FqCoDelQueueDisc::FqCoDelDrop`: of the queues with the most bytes the first that was created loses packets. Linux takes the lowest number.

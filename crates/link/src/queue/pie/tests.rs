@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::Packet;
+use crate::queue::testing::{Packet, check_bounds};
 use headway_units::{Dscp, Ecn, Options as _};
 
 const SIZE: u32 = 1000;
@@ -472,23 +472,42 @@ fn the_wait_of_the_last_that_left() {
     assert_eq!(pie.control.qdelay_old, 0.0);
 }
 
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let wrong = |change: fn(&mut Options)| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().unwrap_err().key
-    };
-    assert_eq!(wrong(|options| options.limit = QueueSize::Bytes(Bytes::new(0))), "limit");
-    assert_eq!(wrong(|options| options.qdelay_ref = Duration::ZERO), "qdelay_ref");
-    assert_eq!(wrong(|options| options.t_update = Duration::from_micros(99)), "t_update");
-    assert_eq!(wrong(|options| options.t_update = Duration::from_secs(11)), "t_update");
-    assert_eq!(wrong(|options| options.alpha = 0.0), "alpha");
-    assert_eq!(wrong(|options| options.alpha = f64::NAN), "alpha");
-    assert_eq!(wrong(|options| options.beta = -0.1), "beta");
-    assert_eq!(wrong(|options| options.drop_prob_max = 0.99), "drop_prob_max");
-    assert_eq!(wrong(|options| options.drop_prob_max = f64::NAN), "drop_prob_max");
-    assert_eq!(wrong(|options| (options.unit, options.mean_pktsize) = (Unit::Limit, Bytes::new(0))), "mean_pktsize");
-    assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(0)), "dq_threshold");
-    assert_eq!(wrong(|options| options.dq_threshold = Bytes::new(65_537)), "dq_threshold");
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |options| options.limit = QueueSize::Bytes(Bytes::new(1)),
+            |options| options.qdelay_ref = Duration::from_nanos(1),
+            |options| options.t_update = Duration::from_micros(100),
+            |options| options.t_update = Duration::from_secs(10),
+            |options| options.alpha = f64::MIN_POSITIVE,
+            |options| options.alpha = 1000.0,
+            |options| options.beta = 0.0,
+            |options| options.beta = 1000.0,
+            |options| options.drop_prob_max = 1.0,
+            |options| options.drop_prob_max = 256.0,
+            |options| (options.unit, options.mean_pktsize) = (Unit::Bytes, Bytes::new(0)),
+            |options| (options.unit, options.mean_pktsize) = (Unit::Limit, Bytes::new(1)),
+            |options| options.dq_threshold = Bytes::new(1),
+            |options| options.dq_threshold = Bytes::new(65_536),
+        ],
+        &[
+            ("limit", |options| options.limit = QueueSize::Bytes(Bytes::new(0))),
+            ("qdelay_ref", |options| options.qdelay_ref = Duration::ZERO),
+            ("t_update", |options| options.t_update = Duration::from_nanos(99_999)),
+            ("t_update", |options| options.t_update = Duration::from_nanos(10_000_000_001)),
+            ("alpha", |options| options.alpha = 0.0),
+            ("alpha", |options| options.alpha = 1000.0_f64.next_up()),
+            ("alpha", |options| options.alpha = f64::NAN),
+            ("beta", |options| options.beta = 0.0_f64.next_down()),
+            ("beta", |options| options.beta = 1000.0_f64.next_up()),
+            ("drop_prob_max", |options| options.drop_prob_max = 1.0_f64.next_down()),
+            ("drop_prob_max", |options| options.drop_prob_max = 256.0_f64.next_up()),
+            ("drop_prob_max", |options| options.drop_prob_max = f64::NAN),
+            ("mean_pktsize", |options| (options.unit, options.mean_pktsize) = (Unit::Limit, Bytes::new(0))),
+            ("dq_threshold", |options| options.dq_threshold = Bytes::new(0)),
+            ("dq_threshold", |options| options.dq_threshold = Bytes::new(65_537)),
+        ],
+    );
 }

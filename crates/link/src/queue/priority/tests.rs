@@ -37,3 +37,14 @@ fn impossible_options_are_named() {
     assert_eq!(wrong(Options { classes: vec![class(&[])], ..preset() }), ("classes", vec![]));
     assert_eq!(wrong(Options { classes: vec![class(&["ef"]), class(&["ef"])], ..preset() }), ("classes", vec![]));
 }
+
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
+#[test]
+fn each_bound_of_the_options_holds_on_both_sides() {
+    let limited = |limit| Class { limit: Some(QueueSize::Packets(limit)), ..class(&["ef"]) };
+    for limit in [1, 0] {
+        let own = Options { limit: QueueSize::Packets(limit), ..Options::preset(Dialect::Rfc) };
+        let of_class = Options { classes: vec![limited(limit)], ..Options::preset(Dialect::Rfc) };
+        assert_eq!([own.check().is_ok(), of_class.check().is_ok()], [limit == 1; 2]);
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::queue::testing::check_bounds;
 use headway_units::{Bytes, Dialect, Dscp, Ecn, Options as _, Probability, Threshold};
 
 fn red(change: impl FnOnce(&mut Options)) -> Red {
@@ -272,70 +273,58 @@ fn adaptive_red_moves_max_p_once_an_interval() {
     close(queue.max_p, 0.1, 1e-12);
 }
 
+/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
-fn impossible_options_are_named() {
-    let key = |change: fn(&mut Options)| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().unwrap_err().key
-    };
-    assert_eq!(key(|o| o.limit = QueueSize::Packets(0)), "limit");
-    assert_eq!(key(|o| o.limit = "9kB".parse().unwrap()), "limit");
-    assert_eq!(key(|o| o.queue_weight = f64::NAN), "queue_weight");
-    assert_eq!(key(|o| o.queue_weight = 1.5), "queue_weight");
-    assert_eq!(key(|o| o.min_threshold = Some(Threshold::Packets(16.0))), "max_threshold");
-    assert_eq!(key(|o| o.min_threshold = Some(Threshold::Bytes(1.0))), "min_threshold");
-    assert_eq!(key(|o| o.max_probability = Probability::ZERO), "max_probability");
-    assert_eq!(key(|o| o.mean_packet = Bytes::new(0)), "mean_packet");
-    assert_eq!(key(|o| o.cautious = 4), "cautious");
-    assert_eq!(key(|o| o.alpha = f64::INFINITY), "alpha");
-}
-
-type Change = fn(&mut Options);
-
-/// What stands just within the ranges is possible.
-#[test]
-fn possible_options() {
-    let check = |change: Change| {
-        let mut options = Options::preset(Dialect::Rfc);
-        change(&mut options);
-        options.check().map_err(|error| error.key)
-    };
-    let right: [Change; 14] = [
-        |o| o.limit = QueueSize::Packets(1),
-        |o| (o.limit, o.in_bytes) = ("1B".parse().unwrap(), true),
-        |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
-        |o| o.mean_packet = Bytes::new(1),
-        |o| o.mean_packet = Bytes::new(1_000_000_000),
-        |o| o.idle_packet = Bytes::new(1),
-        |o| o.queue_weight = 1.0,
-        |o| o.queue_weight = 0.0,
-        |o| o.queue_weight = -2.0,
-        |o| o.min_threshold = Some(Threshold::Packets(15.0)),
-        |o| o.cautious = 3,
-        |o| o.alpha = 100.0,
-        |o| o.beta = 100.0,
-        |o| o.max_threshold = None,
-    ];
-    for (at, change) in right.into_iter().enumerate() {
-        assert_eq!(check(change), Ok(()), "{at}");
-    }
-    let wrong: [(Change, &str); 11] = [
-        (|o| (o.limit, o.in_bytes) = ("0B".parse().unwrap(), true), "limit"),
-        (|o| o.max_threshold = Some(Threshold::Bytes(9.0)), "max_threshold"),
-        (|o| o.mean_packet = Bytes::new(1_000_000_001), "mean_packet"),
-        (|o| o.idle_packet = Bytes::new(0), "idle_packet"),
-        (|o| o.idle_packet = Bytes::new(1_000_000_001), "idle_packet"),
-        (|o| o.queue_weight = -3.0, "queue_weight"),
-        (|o| o.queue_weight = -0.5, "queue_weight"),
-        (|o| o.alpha = 0.0, "alpha"),
-        (|o| o.beta = 0.0, "beta"),
-        (|o| o.beta = 100.1, "beta"),
-        (|o| o.max_threshold = Some(Threshold::Packets(4.9)), "max_threshold"),
-    ];
-    for (change, key) in wrong {
-        assert_eq!(check(change), Err(key));
-    }
+fn each_bound_of_the_options_holds_on_both_sides() {
+    check_bounds::<Options>(
+        &[
+            |o| o.limit = QueueSize::Packets(1),
+            |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(1)), true),
+            |o| (o.min_threshold, o.in_bytes) = (Some(Threshold::Bytes(1.0)), true),
+            |o| o.min_threshold = Some(Threshold::Packets(15.0)),
+            |o| o.max_threshold = Some(Threshold::Packets(5.0)),
+            |o| o.max_threshold = None,
+            |o| o.mean_packet = Bytes::new(1),
+            |o| o.mean_packet = Bytes::new(1_000_000_000),
+            |o| o.idle_packet = Bytes::new(1),
+            |o| o.idle_packet = Bytes::new(1_000_000_000),
+            |o| o.queue_weight = f64::MIN_POSITIVE,
+            |o| o.queue_weight = 1.0,
+            |o| o.queue_weight = 0.0,
+            |o| o.queue_weight = -1.0,
+            |o| o.queue_weight = -2.0,
+            |o| o.max_probability = Probability::new(f64::MIN_POSITIVE).unwrap(),
+            |o| o.alpha = f64::MIN_POSITIVE,
+            |o| o.alpha = 100.0,
+            |o| o.beta = f64::MIN_POSITIVE,
+            |o| o.beta = 100.0,
+            |o| o.cautious = 3,
+        ],
+        &[
+            ("limit", |o| o.limit = QueueSize::Packets(0)),
+            ("limit", |o| o.limit = QueueSize::Bytes(Bytes::new(9000))),
+            ("limit", |o| (o.limit, o.in_bytes) = (QueueSize::Bytes(Bytes::new(0)), true)),
+            ("min_threshold", |o| o.min_threshold = Some(Threshold::Bytes(1.0))),
+            ("max_threshold", |o| o.max_threshold = Some(Threshold::Bytes(9.0))),
+            ("max_threshold", |o| o.min_threshold = Some(Threshold::Packets(15.0_f64.next_up()))),
+            ("max_threshold", |o| o.max_threshold = Some(Threshold::Packets(5.0_f64.next_down()))),
+            ("mean_packet", |o| o.mean_packet = Bytes::new(0)),
+            ("mean_packet", |o| o.mean_packet = Bytes::new(1_000_000_001)),
+            ("idle_packet", |o| o.idle_packet = Bytes::new(0)),
+            ("idle_packet", |o| o.idle_packet = Bytes::new(1_000_000_001)),
+            ("queue_weight", |o| o.queue_weight = 0.0_f64.next_down()),
+            ("queue_weight", |o| o.queue_weight = 1.0_f64.next_up()),
+            ("queue_weight", |o| o.queue_weight = -3.0),
+            ("queue_weight", |o| o.queue_weight = f64::NAN),
+            ("max_probability", |o| o.max_probability = Probability::ZERO),
+            ("alpha", |o| o.alpha = 0.0),
+            ("alpha", |o| o.alpha = 100.0_f64.next_up()),
+            ("beta", |o| o.beta = 0.0),
+            ("beta", |o| o.beta = 100.0_f64.next_up()),
+            ("cautious", |o| o.cautious = 4),
+            ("classes", |o| o.classes = vec![Class { dscp: vec![], on_congestion: OnCongestion::Drop }]),
+        ],
+    );
 }
 
 /// A queue in bytes counts a threshold or limit in packets as so many mean packets.

@@ -1,0 +1,216 @@
+//! The HTTP/1.1 server of `headway view` and of `--metrics`: hyper on one thread, with limits that no client can exceed.
+//!
+//! | limit | value | beyond it |
+//! |---|---|---|
+//! | connections | [`MOST_CONNECTIONS`] | the oldest connection without an authorized request is closed |
+//! | request head | [`LARGEST_HEAD`] | status 431 |
+//! | request body | not read | the connection is closed after the answer |
+//! | requests that are not authorized | one a connection | the connection is closed after the answer |
+//! | time of a connection without an authorized request | [`UNAUTHORIZED_TIME`] | it is closed |
+//! | time without a byte, of any other connection | [`IDLE_TIME`] | it is closed |
+
+mod answer;
+mod carrier;
+
+pub(crate) use answer::Answer;
+pub(crate) use hyper::http::request::Parts as Head;
+pub(crate) use hyper::{Method, StatusCode, header};
+
+use self::answer::Body;
+use self::carrier::Carrier;
+use crate::error::Failure;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::task::{JoinHandle, spawn_blocking, yield_now};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// Maximum number of connections. A browser opens six.
+const MOST_CONNECTIONS: usize = 128;
+/// Maximum size of a request line with its header fields, in bytes.
+const LARGEST_HEAD: usize = 16 << 10;
+/// Maximum time of a connection without an authorized request.
+const UNAUTHORIZED_TIME: Duration = Duration::from_secs(10);
+/// Maximum time in which a connection neither reads nor writes a byte.
+const IDLE_TIME: Duration = Duration::from_secs(60);
+/// Maximum number of threads that compute answers.
+const MOST_THREADS: usize = 4;
+/// How often the server checks whether it shall stop.
+const LOOK: Duration = Duration::from_millis(200);
+/// Pause after the system has refused a connection: it may have no file descriptor left.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What a site does with a request.
+pub(crate) enum Reply {
+    /// The client has shown no token: this answer is its last.
+    Last(Answer),
+    /// The request is authorized. Another thread computes the answer, and the connection stays open.
+    Authorized(Box<dyn FnOnce() -> Answer + Send>),
+}
+
+/// A site: must return at once, because no other request is read meanwhile.
+type Site = Arc<dyn Fn(Head) -> Reply + Send + Sync>;
+
+/// A listening socket, and the runtime that serves it.
+pub(crate) struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens at this address.
+    pub(crate) fn bind(at: SocketAddr) -> Result<Self, Failure> {
+        let failed = |error| Failure::Sockets(format!("cannot listen at {at}: {error}"));
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_io().enable_time().max_blocking_threads(MOST_THREADS).build().map_err(failed)?;
+        let listener = runtime.block_on(TcpListener::bind(at)).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { runtime, listener, address })
+    }
+
+    /// Returns the address, with the port that the system chose.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers requests until `stopped` returns true. Open connections end then.
+    pub(crate) fn serve(self, site: impl Fn(Head) -> Reply + Send + Sync + 'static, stopped: impl Fn() -> bool) {
+        self.runtime.block_on(accept(&self.listener, &(Arc::new(site) as Site), stopped));
+        // A thread that still computes an answer does not delay the end.
+        self.runtime.shutdown_background();
+    }
+}
+
+/// A connection, as the limits see it.
+struct Open {
+    task: JoinHandle<()>,
+    pace: Arc<Pace>,
+}
+
+async fn accept(listener: &TcpListener, site: &Site, stopped: impl Fn() -> bool) {
+    let mut open: Vec<Open> = Vec::new();
+    while !stopped() {
+        let Ok(accepted) = timeout(LOOK, listener.accept()).await else { continue };
+        open.retain(|connection| !connection.task.is_finished());
+        let is_full = open.len() >= MOST_CONNECTIONS || accepted.is_err();
+        if is_full && let Some(oldest) = open.iter().position(|connection| !connection.pace.state().is_authorized) {
+            open.remove(oldest).task.abort();
+        }
+        match accepted {
+            Ok((stream, _)) if open.len() < MOST_CONNECTIONS => {
+                let pace = Arc::new(Pace::new());
+                let task = tokio::spawn(carry(stream, Arc::clone(site), Arc::clone(&pace)));
+                open.push(Open { task, pace });
+            }
+            // Every connection is authorized: a client with the token has opened too many.
+            Ok(_) => {}
+            Err(_) => sleep(PAUSE).await,
+        }
+        // Requests that have arrived are read before the next connection can displace theirs.
+        yield_now().await;
+    }
+}
+
+/// Serves a connection until one of the two ends closes it, or its time is over.
+async fn carry(stream: TcpStream, site: Site, pace: Arc<Pace>) {
+    let answered = Arc::clone(&pace);
+    let service = service_fn(move |request| respond(Arc::clone(&site), Arc::clone(&answered), request));
+    let mut http = Builder::new();
+    let carrier = Carrier::new(stream, Arc::clone(&pace));
+    let mut connection = pin!(http.max_buf_size(LARGEST_HEAD).serve_connection(carrier, service));
+    while pace.deadline() > Instant::now() {
+        if timeout_at(pace.deadline(), connection.as_mut()).await.is_ok() {
+            return;
+        }
+    }
+}
+
+async fn respond(site: Site, pace: Arc<Pace>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let (head, body) = request.into_parts();
+    let (answer, is_last) = match site(head) {
+        Reply::Last(answer) => (answer, true),
+        Reply::Authorized(compute) => {
+            pace.compute(true);
+            let computed = spawn_blocking(compute).await;
+            pace.compute(false);
+            (computed.unwrap_or_else(|_| Answer::words(StatusCode::INTERNAL_SERVER_ERROR, "no answer")), false)
+        }
+    };
+    Ok(answer.response(is_last || !body.is_end_stream()))
+}
+
+/// When a connection did something.
+struct Pace(Mutex<State>);
+
+struct State {
+    /// When it was accepted, or last read or wrote a byte once it is authorized.
+    since: Instant,
+    is_authorized: bool,
+    /// A thread computes an answer: the client cannot do anything but wait.
+    is_computing: bool,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self(Mutex::new(State { since: Instant::now(), is_authorized: false, is_computing: false }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a byte was read or written.
+    fn progress(&self) {
+        let mut state = self.state();
+        if state.is_authorized {
+            state.since = Instant::now();
+        }
+    }
+
+    /// Notes that the computation of an answer starts or ends, for an authorized request.
+    fn compute(&self, is_computing: bool) {
+        *self.state() = State { since: Instant::now(), is_authorized: true, is_computing };
+    }
+
+    /// Returns when the connection is closed, as far as is known now.
+    fn deadline(&self) -> Instant {
+        let state = self.state();
+        match (state.is_computing, state.is_authorized) {
+            (true, _) => Instant::now() + IDLE_TIME,
+            (false, true) => state.since + IDLE_TIME,
+            (false, false) => state.since + UNAUTHORIZED_TIME,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client without the token could keep a connection by a byte now and then.
+    #[test]
+    fn bytes_extend_the_time_of_authorized_connections_only() {
+        let pace = Pace::new();
+        let accepted = pace.state().since;
+        pace.progress();
+        assert_eq!(pace.deadline(), accepted + UNAUTHORIZED_TIME);
+        pace.compute(true);
+        // However long a thread computes, there is a minute for its answer.
+        pace.state().since = accepted;
+        assert!(pace.deadline() >= accepted + IDLE_TIME);
+        pace.compute(false);
+        let answered = pace.state().since;
+        assert_eq!(pace.deadline(), answered + IDLE_TIME);
+        pace.progress();
+        assert_eq!(pace.deadline(), pace.state().since + IDLE_TIME);
+    }
+}

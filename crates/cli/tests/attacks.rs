@@ -1,0 +1,382 @@
+//! Attacks of a local process without the token, and of strangers on the network: an honest client is answered all the same.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "attackers and clients have sockets")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const ANY: &str = "127.0.0.1:0";
+/// A test that waits this long for an event fails.
+const GIVE_UP: Duration = Duration::from_secs(60);
+/// An attack that fills a server needs more memory than this, in KiB.
+const MODEST_KIB: u64 = 256 << 10;
+
+/// Tests open hundreds of sockets each, and a process may have 1024.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program that ends with the test.
+struct Running {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn new(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self { child, out }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.out.read_line(&mut line).unwrap() > 0, "it ended");
+        line.trim_end().to_owned()
+    }
+
+    /// The text of this key, in the first line of JSON that has it.
+    fn key(&mut self, key: &str) -> String {
+        loop {
+            let line: Value = serde_json::from_str(&self.line()).unwrap();
+            if let Some(text) = line[key].as_str() {
+                return text.to_owned();
+            }
+        }
+    }
+
+    /// The most memory that it ever had, in KiB.
+    fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn connect(host: &str) -> TcpStream {
+    let stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(GIVE_UP)).unwrap();
+    stream.set_write_timeout(Some(GIVE_UP)).unwrap();
+    stream
+}
+
+/// All that a server answers until it closes.
+fn ask(host: &str, request: &str) -> String {
+    let mut stream = connect(host);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Sends `chunk` again and again, at most this many bytes, until the server closes; returns how many bytes it accepted.
+fn flood(stream: &mut TcpStream, chunk: &[u8], most: usize) -> usize {
+    let mut sent = 0;
+    while sent < most {
+        match stream.write(chunk) {
+            Ok(length) => sent += length,
+            Err(_) => break,
+        }
+    }
+    sent
+}
+
+/// A `headway view` of a small record.
+struct View {
+    running: Running,
+    host: String,
+    token: String,
+    record: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl View {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (scenario, record) = (folder.path().join("voice.toml"), folder.path().join("record"));
+        let text = "name = \"voice\"\nduration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n\
+                    [[flow]]\nname = \"talk\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"udp\" }\n\
+                    source = { kind = \"cbr\", interval = \"20ms\", payload = \"160B\" }\n";
+        std::fs::write(&scenario, text).unwrap();
+        let text = |path: &Path| path.display().to_string();
+        let mut run = Running::new(&["run", "--quiet", "--json", &text(&scenario), "--out", &text(&record)]);
+        let mut all = String::new();
+        run.out.read_to_string(&mut all).unwrap();
+        assert!(run.child.wait().unwrap().success());
+        let mut running = Running::new(&["view", "--no-open", &text(&record)]);
+        let line = running.line();
+        let (host, token) = line.strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+        let (host, token) = (host.to_owned(), token.to_owned());
+        Self { running, host, token, record, _folder: folder }
+    }
+
+    fn request(&self, method: &str, path: &str, fields: &str) -> String {
+        let Self { host, token, .. } = self;
+        format!("{method} {path}?token={token} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n")
+    }
+
+    fn without_token(&self, path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host)
+    }
+
+    fn answers_the_honest(&self) {
+        let answer = ask(&self.host, &self.request("GET", "/api/records", "Connection: close\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"name\":\"record\""), "{answer}");
+        let peak = self.running.peak_kib();
+        assert!(peak < MODEST_KIB, "{peak} KiB");
+    }
+}
+
+#[test]
+fn of_pipelined_requests_without_the_token_one_is_answered() {
+    let (_alone, view) = (alone(), View::new());
+    let mut stream = connect(&view.host);
+    let requests = view.without_token("/api/records").repeat(60_000);
+    let _ = stream.write_all(requests.as_bytes());
+    let mut answers = Vec::new();
+    // What the client has sent in vain may reset the connection.
+    let _ = stream.read_to_end(&mut answers);
+    let answers = String::from_utf8_lossy(&answers).into_owned();
+    assert!(answers.matches("HTTP/1.1 ").count() <= 1 && answers.matches("HTTP/1.1 200").count() == 0, "{answers}");
+    view.answers_the_honest();
+}
+
+#[test]
+fn a_header_of_600_mib_is_cut_off() {
+    const HEADER: usize = 600 << 20;
+    let (_alone, view) = (alone(), View::new());
+    let mut stream = connect(&view.host);
+    stream.write_all(view.without_token("/").trim_end().as_bytes()).unwrap();
+    stream.write_all(b"\r\nX: ").unwrap();
+    assert!(flood(&mut stream, &[b'x'; 1 << 16], HEADER) < HEADER);
+    view.answers_the_honest();
+    // RFC 6585 section 5. The server reads the rest of a header that is not much too large, so that its answer arrives.
+    let large = view.without_token("/").trim_end().to_owned() + "\r\nX: " + &"x".repeat(20_000) + "\r\n\r\n";
+    let answer = ask(&view.host, &large);
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+#[test]
+fn idle_connections_do_not_keep_a_client_out_of_view() {
+    let (_alone, view) = (alone(), View::new());
+    let mut idle: Vec<_> = (0..300).map(|_| connect(&view.host)).collect();
+    view.answers_the_honest();
+    // The oldest has made room.
+    assert!(matches!(idle[0].read(&mut [0]), Ok(0) | Err(_)));
+}
+
+#[test]
+fn idle_connections_do_not_keep_prometheus_out() {
+    let _alone = alone();
+    let mut receiver = Running::new(&["recv", ANY, "--insecure", "--json", "--metrics", ANY]);
+    let host = receiver.key("metrics");
+    let mut idle = Vec::new();
+    for count in [15, 300] {
+        idle.extend((0..count).map(|_| connect(&host)));
+        let answer = ask(&host, &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("version=0.0.4"), "{answer}");
+    }
+    assert!(receiver.peak_kib() < MODEST_KIB);
+}
+
+/// Slowloris: headers that never end, a byte at a time.
+#[test]
+fn headers_that_arrive_byte_by_byte_keep_no_client_out() {
+    let (_alone, view) = (alone(), View::new());
+    let begin = view.without_token("/").trim_end().to_owned() + "\r\nX: ";
+    let mut slow: Vec<_> = (0..200).map(|_| connect(&view.host)).collect();
+    slow.iter_mut().for_each(|stream| drop(stream.write_all(begin.as_bytes())));
+    for _ in 0..10 {
+        slow.iter_mut().for_each(|stream| drop(stream.write_all(b"x")));
+        view.answers_the_honest();
+    }
+}
+
+/// Twenty clients with the token ask for a file of 1 GiB, and read nothing of it.
+#[test]
+fn clients_that_do_not_read_delay_no_other() {
+    let (_alone, view) = (alone(), View::new());
+    std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
+    let request = view.request("GET", "/api/records/0/packets.arrow", "");
+    let readers: Vec<_> = (0..20)
+        .map(|_| {
+            let mut stream = connect(&view.host);
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut status = [0; 12];
+            stream.read_exact(&mut status).unwrap();
+            assert_eq!(&status, b"HTTP/1.1 200");
+            stream
+        })
+        .collect();
+    view.answers_the_honest();
+    drop(readers);
+    view.answers_the_honest();
+}
+
+#[test]
+fn a_request_body_of_1_gib_is_not_read() {
+    const BODY: usize = 1 << 30;
+    let (_alone, view) = (alone(), View::new());
+    for method in ["POST", "GET"] {
+        let mut stream = connect(&view.host);
+        let head = view.request(method, "/api/records", &format!("Content-Length: {BODY}\r\n"));
+        stream.write_all(head.as_bytes()).unwrap();
+        assert!(flood(&mut stream, &[b'x'; 1 << 16], BODY) < BODY);
+        view.answers_the_honest();
+    }
+}
+
+#[test]
+fn no_path_leads_out_of_a_record() {
+    let (_alone, view) = (alone(), View::new());
+    for path in [
+        "/api/records/0/../../voice.toml",
+        "/api/records/0/..%2f..%2fvoice.toml",
+        "/api/records/0/%2e%2e/voice.toml",
+        "/api/records/0/.headway",
+        "/api/records/../records/0/summary.json",
+        "/api/records/0//etc/passwd",
+        "/api/records/00000000000000000000000000000000000000001/summary.json",
+        "//etc/passwd",
+        "/../../etc/passwd",
+        "/%00",
+    ] {
+        let with = ask(&view.host, &view.request("GET", path, "Connection: close\r\n"));
+        assert!(with.starts_with("HTTP/1.1 404"), "{path}: {with}");
+        let without = ask(&view.host, &view.without_token(path));
+        assert!(without.starts_with("HTTP/1.1 403"), "{path}: {without}");
+    }
+    view.answers_the_honest();
+}
+
+/// The first datagram of a client: a DCCP-Request, or a ClientHello of DTLS.
+fn opening(security: &str) -> Vec<u8> {
+    let trap = UdpSocket::bind(ANY).unwrap();
+    trap.set_read_timeout(Some(GIVE_UP)).unwrap();
+    let at = trap.local_addr().unwrap().to_string();
+    let _client = Running::new(&["send", &at, security, "--quiet", "--model", "kind = \"ftp\", segments = 10"]);
+    let mut datagram = [0; 2000];
+    let (length, _) = trap.recv_from(&mut datagram).unwrap();
+    datagram[..length].to_vec()
+}
+
+/// Datagrams of 0 to 40 bytes that differ.
+fn garbage(number: u32) -> Vec<u8> {
+    (0..number % 41).map(|byte| (number.wrapping_mul(2_654_435_761).rotate_left(byte) >> 24) as u8).collect()
+}
+
+/// 300 half-open handshakes and 10,000 datagrams of garbage; garbage goes on during an honest transfer, to a receiver for one sender.
+#[test]
+fn strangers_at_a_receiver_do_not_hinder_a_sender() {
+    const BYTES: u64 = 100_001;
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file").display().to_string();
+    std::fs::write(&file, vec![7; BYTES as usize]).unwrap();
+    for (receives, sends) in [(&["--insecure"][..], "--insecure"), (&[], "--any")] {
+        let mut receiver = Running::new(&[&["recv", ANY, "--json", "--max-senders", "1"], receives].concat());
+        let at = receiver.key("listening");
+        let opening = opening(sends);
+        let strangers: Vec<_> = (0..300).map(|_| UdpSocket::bind(ANY).unwrap()).collect();
+        strangers.iter().for_each(|stranger| drop(stranger.send_to(&opening, &at)));
+        // The handshakes are under way.
+        strangers[0].set_read_timeout(Some(GIVE_UP)).unwrap();
+        strangers[0].recv_from(&mut [0; 2000]).unwrap();
+        for number in 0..10_000 {
+            let _ = strangers[number as usize % 300].send_to(&garbage(number), &at);
+        }
+        let is_over = AtomicBool::new(false);
+        #[expect(clippy::disallowed_methods, reason = "the stranger and the sender are two programs")]
+        let sent = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0.. {
+                    let _ = strangers[number as usize % 300].send_to(&garbage(number), &at);
+                    if number % 50 == 0 {
+                        std::thread::park_timeout(Duration::from_millis(1));
+                    }
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+            // A datagram that garbage pushes out of the socket's buffer is sent again.
+            let queue = ["--queue", "sfdps2,resend=true", "--file", &file];
+            let mut honest = Running::new(&[&["send", &at, sends, "--quiet"], &queue[..]].concat());
+            let status = honest.child.wait().unwrap();
+            is_over.store(true, Ordering::Relaxed);
+            status
+        });
+        assert!(sent.success(), "{sends}");
+        let received = || serde_json::from_str::<Value>(&receiver.line()).unwrap()["received_bytes"].as_u64();
+        let mut received = received;
+        while received() != Some(BYTES) {}
+        assert!(receiver.peak_kib() < MODEST_KIB);
+    }
+}
+
+/// 600 ports of a stranger, where a proxy has room for 256 clients: a new client is served, and keeps its socket towards the server.
+#[test]
+fn strangers_do_not_fill_a_proxy() {
+    let _alone = alone();
+    let server = UdpSocket::bind(ANY).unwrap();
+    server.set_read_timeout(Some(GIVE_UP)).unwrap();
+    let to = server.local_addr().unwrap().to_string();
+    let front = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
+    let _proxy = Running::new(&["proxy", "--listen", &front, "--to", &to, "--quiet"]);
+    let honest = UdpSocket::bind(ANY).unwrap();
+    honest.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut bytes = [0; 100];
+    // A datagram there and back, as soon as the proxy listens; returns where the server sees the client.
+    let mut exchange = |word: &[u8]| {
+        for _ in 0..600 {
+            honest.send_to(word, &front).unwrap();
+            if let Ok(length) = honest.recv(&mut bytes)
+                && &bytes[..length] == word
+            {
+                return;
+            }
+        }
+        panic!("the proxy forwards nothing");
+    };
+    let seen = Mutex::new(Vec::new());
+    let is_over = AtomicBool::new(false);
+    #[expect(clippy::disallowed_methods, reason = "the server is another program")]
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut bytes = [0; 100];
+            while !is_over.load(Ordering::Relaxed) {
+                let (length, from) = server.recv_from(&mut bytes).unwrap();
+                if bytes[..length].starts_with(b"honest") {
+                    seen.lock().unwrap().push(from);
+                    server.send_to(&bytes[..length], from).unwrap();
+                }
+            }
+        });
+        for round in 0..2 {
+            let strangers: Vec<_> = (0..300).map(|_| UdpSocket::bind(ANY).unwrap()).collect();
+            strangers.iter().for_each(|stranger| drop(stranger.send_to(b"stranger", &front)));
+            exchange(format!("honest {round}").as_bytes());
+        }
+        is_over.store(true, Ordering::Relaxed);
+        server.send_to(b"over", server.local_addr().unwrap()).unwrap();
+    });
+    let seen = seen.into_inner().unwrap();
+    assert!(seen.len() >= 2 && seen.iter().all(|from| *from == seen[0]), "{seen:?}");
+}

@@ -1,0 +1,266 @@
+//! Writes and reads Parquet files of plain columns, whose cells may be empty.
+//!
+//! Compressed by GZIP: files of summaries are a half smaller than with SNAPPY, and within a tenth of ZSTD, which needs a compiler for C.
+
+use super::flat::Sort;
+use parquet::basic::{Compression, ConvertedType, GzipLevel, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Key of the file's metadata that holds the units of its columns, as a JSON object of their names.
+const UNITS_KEY: &str = "headway.units";
+
+/// Rows of a column that are read at a time.
+const READ_ROWS: usize = 256;
+
+/// The cells of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DatasetValues {
+    /// Whole numbers.
+    Integer(Vec<Option<i64>>),
+    /// Numbers.
+    Float(Vec<Option<f64>>),
+    /// True or false.
+    Boolean(Vec<Option<bool>>),
+    /// Texts.
+    Text(Vec<Option<String>>),
+}
+
+/// A column of a dataset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatasetColumn {
+    /// Its name.
+    pub name: String,
+    /// The unit of its numbers, such as `bps`, if it has one.
+    pub unit: Option<String>,
+    /// A cell for each row.
+    pub values: DatasetValues,
+}
+
+impl DatasetValues {
+    pub(super) const fn new(sort: Sort) -> Self {
+        match sort {
+            Sort::Integer => Self::Integer(Vec::new()),
+            Sort::Float => Self::Float(Vec::new()),
+            Sort::Boolean => Self::Boolean(Vec::new()),
+            Sort::Text => Self::Text(Vec::new()),
+        }
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        match self {
+            Self::Integer(cells) => cells.len(),
+            Self::Float(cells) => cells.len(),
+            Self::Boolean(cells) => cells.len(),
+            Self::Text(cells) => cells.len(),
+        }
+    }
+
+    fn write(&self, column: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        match self {
+            Self::Integer(cells) => put::<Int64Type, _>(column, cells, |cell| *cell),
+            Self::Float(cells) => put::<DoubleType, _>(column, cells, |cell| *cell),
+            Self::Boolean(cells) => put::<BoolType, _>(column, cells, |cell| *cell),
+            Self::Text(cells) => put::<ByteArrayType, _>(column, cells, |cell| ByteArray::from(cell.as_str())),
+        }
+    }
+
+    /// Appends up to [`READ_ROWS`] cells, and returns how many.
+    fn read(&mut self, reader: &mut ColumnReader) -> Result<usize, ParquetError> {
+        match (self, reader) {
+            (Self::Integer(cells), ColumnReader::Int64ColumnReader(reader)) => get(reader, cells, Ok),
+            (Self::Float(cells), ColumnReader::DoubleColumnReader(reader)) => get(reader, cells, Ok),
+            (Self::Boolean(cells), ColumnReader::BoolColumnReader(reader)) => get(reader, cells, Ok),
+            (Self::Text(cells), ColumnReader::ByteArrayColumnReader(reader)) => {
+                get(reader, cells, |text: ByteArray| Ok(text.as_utf8()?.to_owned()))
+            }
+            _ => Err(ParquetError::General("a column changes its type".to_owned())),
+        }
+    }
+}
+
+/// Writes cells, which have definition level 0 if they are empty.
+fn put<T: DataType, C>(
+    column: &mut SerializedColumnWriter<'_>,
+    cells: &[Option<C>],
+    of: impl Fn(&C) -> T::T,
+) -> Result<(), ParquetError> {
+    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+    let values: Vec<T::T> = cells.iter().flatten().map(of).collect();
+    column.typed::<T>().write_batch(&values, Some(&levels), None).map(drop)
+}
+
+fn get<T: DataType, C>(
+    reader: &mut ColumnReaderImpl<T>,
+    cells: &mut Vec<Option<C>>,
+    of: impl Fn(T::T) -> Result<C, ParquetError>,
+) -> Result<usize, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    reader.read_records(READ_ROWS, Some(&mut levels), None, &mut values)?;
+    let mut values = values.into_iter();
+    for level in &levels {
+        let cell = if *level == 0 { None } else { values.next().map(&of).transpose()? };
+        cells.push(cell);
+    }
+    Ok(levels.len())
+}
+
+/// A file that is being written.
+pub(super) struct ParquetWriter<W: Write + Send>(SerializedFileWriter<W>);
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Begins a file of these columns, each with its unit.
+    pub(super) fn begin(sink: W, columns: &[(String, Sort, Option<&'static str>)]) -> Result<Self, ParquetError> {
+        let field = |(name, sort, _): &(String, Sort, _)| {
+            let (physical, converted, logical) = match sort {
+                Sort::Integer => (Physical::INT64, ConvertedType::NONE, None),
+                Sort::Float => (Physical::DOUBLE, ConvertedType::NONE, None),
+                Sort::Boolean => (Physical::BOOLEAN, ConvertedType::NONE, None),
+                Sort::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
+            };
+            let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+            field.with_converted_type(converted).with_logical_type(logical).build().map(Arc::new)
+        };
+        let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+        let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
+        let units: BTreeMap<&str, &str> =
+            columns.iter().filter_map(|(name, _, unit)| Some((name.as_str(), (*unit)?))).collect();
+        let units = serde_json::to_string(&units).unwrap_or_default();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::GZIP(GzipLevel::default()))
+            .set_created_by("headway".to_owned())
+            .set_key_value_metadata(Some(vec![KeyValue::new(UNITS_KEY.to_owned(), units)]))
+            .build();
+        Ok(Self(SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties))?))
+    }
+
+    /// Writes a row group of these parts, one after the other. A part has the cells of each column.
+    pub(super) fn write<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a Vec<DatasetValues>> + Clone,
+    ) -> Result<(), ParquetError> {
+        let mut group = self.0.next_row_group()?;
+        let mut number = 0;
+        while let Some(mut column) = group.next_column()? {
+            parts.clone().filter_map(|part| part.get(number)).try_for_each(|cells| cells.write(&mut column))?;
+            column.close()?;
+            number += 1;
+        }
+        group.close().map(drop)
+    }
+
+    /// Ends the file.
+    pub(super) fn end(self) -> Result<W, ParquetError> {
+        self.0.into_inner()
+    }
+}
+
+/// A file that is read.
+pub(super) struct ParquetFile {
+    reader: SerializedFileReader<File>,
+    units: BTreeMap<String, String>,
+}
+
+impl ParquetFile {
+    /// Reads what the file holds. Its rows are read later.
+    pub(super) fn open(file: File) -> Result<Self, ParquetError> {
+        let reader = SerializedFileReader::new(file)?;
+        let pairs = reader.metadata().file_metadata().key_value_metadata();
+        let units = pairs.into_iter().flatten().find(|pair| pair.key == UNITS_KEY);
+        let units = units.and_then(|units| serde_json::from_str(units.value.as_ref()?).ok()).unwrap_or_default();
+        Ok(Self { reader, units })
+    }
+
+    /// Returns the column with this number, without rows.
+    fn column(&self, number: usize) -> Result<DatasetColumn, ParquetError> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let column = schema.column(number);
+        let sort = match column.physical_type() {
+            Physical::INT64 => Sort::Integer,
+            Physical::DOUBLE => Sort::Float,
+            Physical::BOOLEAN => Sort::Boolean,
+            Physical::BYTE_ARRAY => Sort::Text,
+            other => return Err(ParquetError::General(format!("column {} is of type {other}", column.name()))),
+        };
+        if (column.max_def_level(), column.max_rep_level()) != (1, 0) {
+            return Err(ParquetError::General(format!("column {} is not an optional value", column.name())));
+        }
+        let name = column.name().to_owned();
+        Ok(DatasetColumn { unit: self.units.get(&name).cloned(), name, values: DatasetValues::new(sort) })
+    }
+
+    /// Reads all columns.
+    pub(super) fn columns(&self) -> Result<Vec<DatasetColumn>, ParquetError> {
+        let count = self.reader.metadata().file_metadata().schema_descr().num_columns();
+        let mut columns = (0..count).map(|number| self.column(number)).collect::<Result<Vec<_>, _>>()?;
+        for group in 0..self.reader.num_row_groups() {
+            let group = self.reader.get_row_group(group)?;
+            for (number, column) in columns.iter_mut().enumerate() {
+                let mut reader = group.get_column_reader(number)?;
+                while column.values.read(&mut reader)? > 0 {}
+            }
+        }
+        let rows = columns.first().map_or(0, |column| column.values.rows());
+        match columns.iter().find(|column| column.values.rows() != rows) {
+            None => Ok(columns),
+            Some(column) => Err(ParquetError::General(format!("column {} has another length", column.name))),
+        }
+    }
+
+    /// Calls `take` with each row of these columns of text, in order, until it fails. The inner result is that of `take`.
+    pub(super) fn texts<const N: usize, E>(
+        &self,
+        names: [&str; N],
+        mut take: impl FnMut([Option<&str>; N]) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ParquetError> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let place = |name: &str| {
+            let place = schema.columns().iter().position(|column| column.name() == name);
+            place.ok_or_else(|| ParquetError::General(format!("there is no column {name}")))
+        };
+        let mut places = [0; N];
+        for (place_of, name) in places.iter_mut().zip(names) {
+            *place_of = place(name)?;
+            self.column(*place_of)?;
+        }
+        for group in 0..self.reader.num_row_groups() {
+            let group = self.reader.get_row_group(group)?;
+            let readers = places.iter().map(|place| group.get_column_reader(*place));
+            let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+            loop {
+                let mut columns = [(); N].map(|()| Vec::new());
+                for (cells, reader) in columns.iter_mut().zip(&mut readers) {
+                    let mut values = DatasetValues::Text(Vec::new());
+                    values.read(reader)?;
+                    if let DatasetValues::Text(read) = values {
+                        *cells = read;
+                    }
+                }
+                let rows = columns.first().map_or(0, Vec::len);
+                if columns.iter().any(|column| column.len() != rows) {
+                    return Err(ParquetError::General("columns differ in length".to_owned()));
+                }
+                if rows == 0 {
+                    break;
+                }
+                let mut rows = (0..rows).map(|row| columns.each_ref().map(|column| column[row].as_deref()));
+                if let Err(error) = rows.try_for_each(&mut take) {
+                    return Ok(Err(error));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+}
