@@ -1,5 +1,6 @@
 //! The rows of `events.arrow`, one after the other.
 
+use super::log::Names;
 use super::read::{EventBatch, EventFile};
 use super::{EventKind, EventsError};
 use headway_units::{Duration, Instant};
@@ -66,18 +67,16 @@ impl EventTable {
 
     fn row<'a>(&'a self, batch: &EventBatch, row: usize) -> EventRow<'a> {
         let integer = |column: usize| batch.columns.get(column)?.integer(row);
-        let name = |column: usize, dictionary: i64| {
-            let key = usize::try_from(integer(column)?).ok()?;
-            self.file.names.get(&dictionary)?.get(key)
-        };
+        let [events, entities, flows, kinds, causes] = &self.file.names;
+        let name = |column: usize, names: &'a Names| names.get(usize::try_from(integer(column)?).ok()?);
         let nanos = |value: i64| u64::try_from(value).unwrap_or_default();
         EventRow {
             at: Instant::from_nanos(integer(0).map_or(0, nanos)),
-            event: name(1, 0).unwrap_or_default(),
-            entity: name(2, 1).unwrap_or_default(),
-            flow: name(3, 2),
-            kind: name(4, 3),
-            cause: name(5, 4),
+            event: name(1, events).unwrap_or_default(),
+            entity: name(2, entities).unwrap_or_default(),
+            flow: name(3, flows),
+            kind: name(4, kinds),
+            cause: name(5, causes),
             bytes: integer(7).map(|bytes| bytes as u32),
             late: integer(8).map(|late| Duration::from_nanos(nanos(late))),
         }
