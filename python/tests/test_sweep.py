@@ -129,7 +129,8 @@ def test_a_dataset_is_typed_and_read_by_others(tmp_path):
     assert sorted(set(flows["seed"])) == [7, 9]
     assert len(swept.links) == 24
     runs = pyarrow.parquet.read_table(tmp_path / "out" / "runs.parquet")
-    assert runs.schema.field("delay").metadata[b"unit"] == b"s"
+    assert json.loads(runs.schema.metadata[b"headway.units"]) == {"delay": "s", "rate": "bps"}
+    assert swept.flows.to_pyarrow().schema.field("delay").metadata[b"unit"] == b"s"
     summary = json.loads(runs["summary"][0].as_py())
     assert summary["flows"][0]["throughput_bps"] == flows["throughput_bps"].tolist()[0]
     assert swept.answer.to_pandas().shape[0] == 6

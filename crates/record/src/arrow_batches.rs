@@ -84,14 +84,12 @@ pub fn series_batches(bytes: &Buffer) -> Result<Vec<RecordBatch>, SeriesError> {
 pub fn event_batches(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), EventsError> {
     let file = EventFile::read(bytes)?;
     let schema = schema(&file.columns, file.metadata);
-    let names = file.names.iter().map(|(id, names)| (*id, Arc::new(StringArray::from_iter_values(names.iter())) as _));
-    let names: BTreeMap<i64, ArrayRef> = names.collect();
+    let names = file.names.map(|names| -> ArrayRef { Arc::new(StringArray::from_iter_values(names.iter())) });
     let batches = file.batches.into_iter().map(|batch| {
-        let mut dictionaries = 0..;
+        let mut dictionaries = names.iter();
         let columns = batch.columns.into_iter().map(|column| {
             let is_named = matches!(column.holds, ColumnType::Names(_));
-            let dictionary = is_named.then(|| names.get(&dictionaries.next()?)).flatten();
-            array(column, batch.rows, dictionary)
+            array(column, batch.rows, if is_named { dictionaries.next() } else { None })
         });
         let columns = columns.collect::<Option<Vec<_>>>();
         let batch = columns.and_then(|columns| RecordBatch::try_new(Arc::clone(&schema), columns).ok());

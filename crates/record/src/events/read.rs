@@ -15,6 +15,9 @@ use std::io::Read;
 const MOST_BATCH_ROWS: usize = 1 << 20;
 const MOST_TEXT: usize = 1 << 26;
 
+/// The columns of names have a dictionary each.
+pub(super) const DICTIONARIES: usize = 5;
+
 fn damaged(what: &'static str) -> EventsError {
     EventsError::Damaged { what }
 }
@@ -24,8 +27,8 @@ fn damaged(what: &'static str) -> EventsError {
 pub(crate) struct EventFile {
     pub(crate) columns: Vec<Column>,
     pub(crate) metadata: BTreeMap<String, String>,
-    /// The dictionaries by their numbers. Each batch has an entry for each of its keys.
-    pub(crate) names: BTreeMap<i64, Names>,
+    /// The dictionaries in the order of their columns. Each batch has an entry for each of its keys.
+    pub(crate) names: [Names; DICTIONARIES],
     pub(crate) batches: Vec<EventBatch>,
 }
 
@@ -52,16 +55,16 @@ impl EventColumn {
         if self.validity.as_ref().is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
             return None;
         }
-        Some(match (self.holds, self.holds.width()) {
-            (ColumnType::Uint(_), 4) => u32::from_le_bytes(self.cell(row)).into(),
-            (_, 1) => i8::from_le_bytes(self.cell(row)).into(),
-            (_, 2) => i16::from_le_bytes(self.cell(row)).into(),
-            (_, 4) => i32::from_le_bytes(self.cell(row)).into(),
-            _ => i64::from_le_bytes(self.cell(row)),
+        Some(match self.holds {
+            ColumnType::Names(8) => i8::from_le_bytes(self.bytes(row)).into(),
+            ColumnType::Names(16) => i16::from_le_bytes(self.bytes(row)).into(),
+            ColumnType::Names(_) => i32::from_le_bytes(self.bytes(row)).into(),
+            ColumnType::Uint(32) => u32::from_le_bytes(self.bytes(row)).into(),
+            ColumnType::Int(_) | ColumnType::Uint(_) | ColumnType::Float64 => i64::from_le_bytes(self.bytes(row)),
         })
     }
 
-    fn cell<const WIDTH: usize>(&self, row: usize) -> [u8; WIDTH] {
+    fn bytes<const N: usize>(&self, row: usize) -> [u8; N] {
         self.values.as_chunks().0[row]
     }
 }
@@ -79,13 +82,18 @@ impl EventFile {
         let columns = [false, true].map(columns).into_iter().find(alike).ok_or(damaged("its columns are others"))?;
         let metadata = footer.metadata().ok_or(damaged("its metadata cannot be read"))?;
         let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let mut file = Self { columns: columns.to_vec(), metadata, ..Self::default() };
+        let mut names: [Option<Names>; DICTIONARIES] = Default::default();
         for dictionary in footer.dictionaries().ok_or(damaged("its footer cannot be read"))? {
             let dictionary = dictionary.ok_or(damaged("a dictionary is not where it should be"))?;
-            if file.names.insert(dictionary.id, Parts::new(dictionary.batch)?.text()?).is_some() {
+            let place = usize::try_from(dictionary.id).ok().and_then(|id| names.get_mut(id));
+            let place = place.ok_or(damaged("a dictionary has no column"))?;
+            if place.replace(Parts::new(dictionary.batch)?.text()?).is_some() {
                 return Err(damaged("a dictionary is there twice"));
             }
         }
+        // A dictionary that no row needs may be absent.
+        let names = names.map(Option::unwrap_or_default);
+        let mut file = Self { columns: columns.to_vec(), metadata, names, batches: Vec::new() };
         let mut rows = 0;
         for batch in footer.batches().ok_or(damaged("its footer cannot be read"))? {
             let parts = Parts::new(batch.ok_or(damaged("a batch is not where it should be"))?)?;
@@ -142,14 +150,13 @@ impl<'a> Parts<'a> {
     }
 
     /// The columns, whose keys are all in their dictionaries.
-    fn columns(&self, columns: &[Column], names: &BTreeMap<i64, Names>) -> Result<EventBatch, EventsError> {
+    fn columns(&self, columns: &[Column], names: &[Names]) -> Result<EventBatch, EventsError> {
         let rows = self.batch.rows;
         let read = columns.iter().enumerate().map(|(number, column)| self.column(number, column.holds));
         let columns: Vec<EventColumn> = read.collect::<Result<_, _>>()?;
         let with_names = columns.iter().filter(|column| matches!(column.holds, ColumnType::Names(_)));
-        for (number, column) in (0..).zip(with_names) {
-            let names = names.get(&number).ok_or(damaged("a dictionary is missing"))?.len();
-            let known = |key: i64| usize::try_from(key).is_ok_and(|key| key < names);
+        for (column, names) in with_names.zip(names) {
+            let known = |key: i64| usize::try_from(key).is_ok_and(|key| key < names.len());
             if !(0..rows).filter_map(|row| column.integer(row)).all(known) {
                 return Err(damaged("a name is missing"));
             }

@@ -1,7 +1,7 @@
 //! The rows of `events.arrow`, one after the other.
 
 use super::log::Names;
-use super::read::{EventBatch, EventFile};
+use super::read::{DICTIONARIES, EventBatch, EventFile};
 use super::{EventKind, EventsError};
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -11,19 +11,16 @@ use std::collections::BTreeMap;
 pub struct EventTable {
     rows: Vec<Row>,
     /// The dictionaries of `event`, `entity`, `flow`, `kind` and `cause`.
-    names: [Names; NAMED],
+    names: [Names; DICTIONARIES],
     left_out: BTreeMap<String, u64>,
 }
-
-/// How many columns hold names. They are those from the second on.
-const NAMED: usize = 5;
 
 /// An event, decoded once: the findings read all events several times.
 #[derive(Debug)]
 struct Row {
     at: Instant,
-    /// Keys of the dictionaries. `None` if the cell is empty.
-    keys: [Option<u32>; NAMED],
+    /// Keys of the dictionaries: the columns from the second on. `None` if the cell is empty.
+    keys: [Option<u32>; DICTIONARIES],
     bytes: Option<u32>,
     late: Option<Duration>,
 }
@@ -76,12 +73,11 @@ impl EventTable {
     /// # Errors
     /// They are not a whole file of events.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, EventsError> {
-        let mut file = EventFile::read(bytes)?;
+        let file = EventFile::read(bytes)?;
         let left_out = file.metadata.get("left_out");
         let left_out = left_out.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let names = std::array::from_fn(|named| file.names.remove(&(named as i64)).unwrap_or_default());
         let of_batch = |batch: &EventBatch| (0..batch.rows).map(|row| Row::of(batch, row)).collect::<Vec<_>>();
-        Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names, left_out })
+        Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names: file.names, left_out })
     }
 
     /// How many more of these there were than were kept.
