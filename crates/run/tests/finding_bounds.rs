@@ -399,6 +399,15 @@ fn of_many_flows_that_starve_the_sum_of_the_times_counts() {
     assert!(found[0].text.ends_with("for 3.00 s; likewise 3 more flows"), "{found:?}");
 }
 
+/// A second download starts after 2 s of 4: the fair share falls from 1.2 Mb/s to 600 kb/s.
+#[test]
+fn the_least_share_of_a_time_without_a_share_is_shown() {
+    let mut record = starving(&[(10.0, 14.0)], 0.0);
+    record.scenario =
+        LINK.to_owned() + &download("one", "tcp-reno", "") + &download("two", "tcp-reno", "start = \"12s\"");
+    assert!(record.has("fair share (600 kb/s at a->b) for 4.00 s"), "{:?}", record.texts());
+}
+
 #[test]
 fn a_drop_up_to_a_second_before_a_flow_starves_is_a_cause() {
     let cause = |at| {

@@ -22,6 +22,7 @@ const MOST: f64 = 0.5;
 struct Stretch {
     from: f64,
     to: f64,
+    /// The least fair share of the stretch in bit/s, and its link.
     share: f64,
     link: usize,
 }
@@ -164,6 +165,9 @@ fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &
             Some((share, link)) if throughput < LITTLE * share => {
                 let open = since.get_or_insert(Stretch { from: before, to: now, share, link });
                 open.to = now;
+                if share < open.share {
+                    (open.share, open.link) = (share, link);
+                }
             }
             _ => all.extend(since.take().filter(long)),
         }
