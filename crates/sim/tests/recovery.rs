@@ -449,3 +449,28 @@ fn random_losses_are_no_outages() {
         }
     }
 }
+
+/// A sender that fills its window sends nothing after the last report. Its window counts as unanswered, so that an outage restarts it. With
+/// the full queue the round trip is 0.6 s, and ten of them are 6 s.
+#[test]
+fn a_full_window_is_back_within_ten_round_trips() {
+    for (transport, source) in [
+        ("kind = \"tcp-like\"", "kind = \"ftp\""),
+        ("kind = \"dccp\", ccid = 2", "kind = \"ftp\""),
+        ("kind = \"tcp-like\"", "kind = \"cbr\", rate = \"6500kbps\", size = \"1400B\""),
+    ] {
+        for outage_ms in [1000, 1500, 2000] {
+            let end_ms = 20_100 + outage_ms;
+            let text = format!(
+                "duration = \"{0}ms\"\nmeasure_from = \"{1}ms\"\ndialect = \"headway-1\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"6Mbps\"\n\
+                 delay = \"100ms\"\nqueue = {{ kind = \"droptail\", limit = \"200packets\" }}\n\
+                 changes = [{{ at = \"20100ms\", rate = \"0bps\" }}, {{ at = \"{end_ms}ms\", rate = \"6Mbps\" }}]\n\
+                 [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\nsource = {{ {source} }}\n",
+                end_ms + 8000,
+                end_ms + 6000,
+            );
+            let rate = common::run(&common::scenario(&text), ()).summary.flows[0].throughput_bps;
+            assert!(rate >= 0.9 * 6e6, "{transport}, {source}, {outage_ms} ms: {rate}");
+        }
+    }
+}

@@ -17,6 +17,9 @@ const CAPACITY: usize = 2 * MAX_WINDOW as usize;
 /// Data packets in a row that have arrived on a healthy path without any congestion event so far. At a loss rate of 0.3 one in
 /// 100,000 packets begins as many.
 const UNDISTURBED: u64 = 32;
+/// A timeout with so many data packets under way is an outage: at random, a path that loses one in three packets loses as many once in
+/// 60,000 times.
+const WHOLE_WINDOW: u64 = 10;
 /// The weight of the newest number of packets between two congestion events.
 const EVENT_SHARE: f64 = 0.125;
 
@@ -130,9 +133,10 @@ impl TcpLikeSender {
         })
     }
 
-    /// Takes a timeout for an outage if [`UNANSWERED`] packets have gone without an answer, on a healthy path.
+    /// Takes a timeout for an outage on a healthy path, if [`UNANSWERED`] packets have been sent since the last report or [`WHOLE_WINDOW`]
+    /// packets are under way: a sender that fills its window sends nothing after the last report.
     fn begin_silence(&mut self, now: Instant) {
-        if self.is_healthy() && self.unanswered >= UNANSWERED {
+        if self.is_healthy() && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW) {
             self.silence.begin(now, self.lossless);
         }
     }
