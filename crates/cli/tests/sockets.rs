@@ -291,6 +291,29 @@ fn a_sender_with_nothing_to_send_succeeds() {
     assert_eq!(receiver.end(None).0, Some(0));
 }
 
+/// `recv --once` and `relay --once` waited forever after a sender whose controller was another one. docs/src/real.md: 1 if the connection failed.
+#[test]
+fn a_receiver_for_one_sender_fails_with_its_negotiation() {
+    let why = "both ends have to name the same --controller";
+    let send = ["--any", "--controller", "tfrc", "--model", "kind = \"ftp\", segments = 10"];
+    let receiver = Receiver::new(&["--once", "--controller", "tcp-like"]);
+    let sent = headway(&["send", &receiver.at]).args(send).output().unwrap();
+    assert!(sent.status.code() == Some(1) && text(&sent.stderr).contains(why), "{}", text(&sent.stderr));
+    let (status, _, said) = receiver.end(None);
+    assert!(status == Some(1) && said.contains(why), "{status:?}: {said}");
+    let relay =
+        ["relay", "--listen", ANY, "--any", "--once", "--json", "--controller", "tcp-like", "--to", "127.0.0.1:9"];
+    let mut relay = headway(&relay).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(relay.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let at = json(&first)["listening"].as_str().unwrap().to_owned();
+    let sent = headway(&["send", &at]).args(send).output().unwrap();
+    assert_eq!(sent.status.code(), Some(1));
+    let Output { status, stderr, .. } = relay.wait_with_output().unwrap();
+    let said = text(&stderr);
+    assert!(status.code() == Some(1) && said.contains(why), "{status:?}: {said}");
+}
+
 /// None of its addresses is the one by which a client comes from elsewhere.
 #[test]
 fn who_listens_everywhere_leaves_the_host_open() {
