@@ -202,6 +202,33 @@ fn a_receiver_whose_data_are_not_read_fails() {
     assert_eq!(sender.end().status.code(), Some(1));
 }
 
+/// `recv --out -` lost datagrams with status 0 if its reader went away, and counted one of those that a reader did not take. Of a file that was sent, and
+/// acknowledged, an output without room gets nothing: the datagrams that are not written are those that were sent.
+#[test]
+fn datagrams_that_a_reader_did_not_take_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("media").display().to_string();
+    std::fs::write(&file, [7; 50_000]).unwrap();
+    for goes_away in [true, false] {
+        let (at, (reader, stuck)) = (free(), stuck());
+        let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(stuck));
+        let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--json", "--file", &file])).end();
+        assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+        let last: Value = serde_json::from_str(text(&sent.stdout).lines().last().unwrap()).unwrap();
+        if goes_away {
+            drop(reader);
+        } else {
+            receiver.signal("-INT");
+        }
+        let ended = receiver.end();
+        let said = text(&ended.stderr);
+        let counted = format!("0 datagrams, 0 missing, {} not written", last["received_packets"]);
+        assert!(ended.status.code() == Some(1) && said.contains(&counted), "{:?}: {said}", ended.status);
+        let why = "cannot write the datagrams to standard output";
+        assert_eq!(said.contains(why), goes_away, "{said}");
+    }
+}
+
 /// The 65th sender of a receiver for 64 was turned away, and its status was 0.
 #[test]
 fn a_sender_beyond_the_limit_fails() {

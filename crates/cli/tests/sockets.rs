@@ -283,6 +283,37 @@ fn ends_agree_on_a_controller() {
     receiver.end(None);
 }
 
+/// A source without data closes once the peer has answered.
+#[test]
+fn a_sender_with_nothing_to_send_succeeds() {
+    let receiver = Receiver::new(&["--once"]);
+    ended_well(&receiver.sender(&["--stdin"]).output().unwrap());
+    assert_eq!(receiver.end(None).0, Some(0));
+}
+
+/// `recv --once` and `relay --once` waited forever after a sender whose controller was another one. docs/src/real.md: 1 if the connection failed.
+#[test]
+fn a_receiver_for_one_sender_fails_with_its_negotiation() {
+    let why = "both ends have to name the same --controller";
+    let send = ["--any", "--controller", "tfrc", "--model", "kind = \"ftp\", segments = 10"];
+    let receiver = Receiver::new(&["--once", "--controller", "tcp-like"]);
+    let sent = headway(&["send", &receiver.at]).args(send).output().unwrap();
+    assert!(sent.status.code() == Some(1) && text(&sent.stderr).contains(why), "{}", text(&sent.stderr));
+    let (status, _, said) = receiver.end(None);
+    assert!(status == Some(1) && said.contains(why), "{status:?}: {said}");
+    let relay =
+        ["relay", "--listen", ANY, "--any", "--once", "--json", "--controller", "tcp-like", "--to", "127.0.0.1:9"];
+    let mut relay = headway(&relay).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(relay.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let at = json(&first)["listening"].as_str().unwrap().to_owned();
+    let sent = headway(&["send", &at]).args(send).output().unwrap();
+    assert_eq!(sent.status.code(), Some(1));
+    let Output { status, stderr, .. } = relay.wait_with_output().unwrap();
+    let said = text(&stderr);
+    assert!(status.code() == Some(1) && said.contains(why), "{status:?}: {said}");
+}
+
 /// None of its addresses is the one by which a client comes from elsewhere.
 #[test]
 fn who_listens_everywhere_leaves_the_host_open() {
@@ -361,9 +392,10 @@ fn an_identity_lasts_and_is_private() {
     assert_eq!(last(&lines)["received_bytes"], 9);
 }
 
-/// Nobody answers, and the user does not want to wait.
+/// A sender without an answer ended with status 0 after a signal or `--duration`. docs/src/real.md: 1 if the receiver did not answer.
 #[test]
-fn who_gives_up_ends_in_order() {
+fn a_sender_that_gives_up_without_an_answer_fails() {
+    let why = "headway: the peer did not answer before this end closed\n";
     let silent = UdpSocket::bind(ANY).unwrap();
     let at = silent.local_addr().unwrap().to_string();
     let mut sender = headway(&["send", &at, "--insecure", "--stdin"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -374,8 +406,12 @@ fn who_gives_up_ends_in_order() {
     assert!(Command::new("kill").args(["-INT", &sender.id().to_string()]).status().unwrap().success());
     let mut rest = String::new();
     said.read_to_string(&mut rest).unwrap();
-    assert_eq!(sender.wait().unwrap().code(), Some(0), "{rest}");
-    assert!(rest.starts_with("the connection was closed here; "), "{rest}");
+    assert_eq!(sender.wait().unwrap().code(), Some(1), "{rest}");
+    assert!(rest.starts_with("the connection was closed here; ") && rest.ends_with(why), "{rest}");
+    let model = ["--model", "kind = \"ftp\", segments = 10", "--duration", "1ms"];
+    let output = headway(&["send", &at, "--any"]).args(model).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.ends_with(why), "{said}");
 }
 
 /// One request of HTTP, and all that comes back.

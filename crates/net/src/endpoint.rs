@@ -157,7 +157,7 @@ impl Shared {
     }
 
     fn fail(&self) {
-        self.locked(|now, driver| driver.fail(now));
+        self.locked(|_, driver| driver.fail());
     }
 
     /// The canonical loop, until nobody has any use for it.

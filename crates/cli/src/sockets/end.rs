@@ -16,7 +16,7 @@ const LARGEST_IDENTITY: u64 = 64 << 10;
 const EVENTS: usize = 1 << 16;
 
 /// Datagrams of a connection that wait while what came before is written: 3 MB.
-const UNREAD: usize = 1 << 11;
+pub(super) const UNREAD: usize = 1 << 11;
 
 impl EndOptions {
     /// What the endpoint is told.

@@ -207,7 +207,9 @@ impl Line {
                 }
             }
             let ends = supply != Supply::Runs || asked_at.is_some();
-            if ends && self.is_settled(watch.heard_at) || supply == Supply::Gone {
+            // A source that had nothing to send still needs the peer's answer.
+            let answered = watch.connected || asked_at.is_some();
+            if ends && answered && self.is_settled(watch.heard_at) || supply == Supply::Gone {
                 break None;
             }
         };
@@ -324,6 +326,15 @@ impl Outcome {
         );
         self.whole.flow.connection_failure = Some(failure.clone());
         self.failed = Some(Failure::Sockets(failure));
+    }
+
+    /// Fails if this end closed before the peer had answered: nothing was sent to it.
+    pub(super) fn check_answer(&mut self) {
+        if self.why == Closed::Here && !self.connected && self.failed.is_none() {
+            let failure = "the peer did not answer before this end closed".to_owned();
+            self.whole.flow.connection_failure = Some(failure.clone());
+            self.failed = Some(Failure::Sockets(failure));
+        }
     }
 
     /// Why the connection failed, unless one of the two ends has closed it.

@@ -1,10 +1,11 @@
 //! What connections have brought.
 
+use super::end::UNREAD;
 use super::metrics::Page;
 use super::recording::Values;
 use super::sending::how_many;
 use super::watch::Figures;
-use headway_net::{Clock, Connection, MediaKind};
+use headway_net::{Clock, Connection, Duration, MediaKind};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
@@ -167,6 +168,16 @@ impl Total {
 }
 
 impl Incoming {
+    /// Counts the datagrams that the output has not accepted as refused: those that wait to be read, and the one that is being written.
+    pub(super) fn abandon(&self) {
+        let mut datagram = Vec::new();
+        let mut waits = || matches!(self.connection.recv_timeout(&mut datagram, Duration::ZERO), Some(Ok(())));
+        // A sender that does not hear the close may send more.
+        let waiting = (0..UNREAD).take_while(|_| waits()).count();
+        let refused = waiting as u64 + u64::from(self.came.is_pending());
+        self.came.refused.fetch_add(refused, Ordering::Relaxed);
+    }
+
     pub(super) fn look(&mut self) {
         if let Some(status) = self.connection.status() {
             self.missing = status.counters.missing_packets;

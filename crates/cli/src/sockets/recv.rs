@@ -9,7 +9,7 @@ use super::teller::Teller;
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, ResetCode, Trust};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Refused, ResetCode, Trust};
 use headway_record::{FlowLabel, FlowSummary};
 use headway_units::Instant;
 use std::collections::BTreeMap;
@@ -119,9 +119,9 @@ impl Reader {
     /// Until the user stops it, or with `once` the first connection is over. Then no connection is left, whatever went wrong.
     fn run(&mut self, once: bool) -> Result<(), Failure> {
         let ended = self.serve(once);
-        self.close();
-        self.teller.refused(&self.server);
-        ended
+        let closed = self.close();
+        let _ = self.teller.refused(&self.server);
+        ended.and(closed)
     }
 
     fn serve(&mut self, once: bool) -> Result<(), Failure> {
@@ -149,11 +149,18 @@ impl Reader {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
+            if once && self.next == 0 {
+                self.failure = self.teller.refused(&self.server).and_then(|refused| failed_handshake(&refused));
+                if let Some(failure) = &self.failure {
+                    ended = Err(Failure::Sockets(failure.clone()));
+                    break;
+                }
+            }
             self.open.values_mut().for_each(Incoming::look);
             if self.clock.now() >= line_at {
                 line_at += LINE;
                 let line = self.figures(false);
-                self.teller.refused(&self.server);
+                let _ = self.teller.refused(&self.server);
                 self.teller.live(line.live());
                 self.teller.line(&line)?;
                 let (meter, label) = (&self.meter, &self.label);
@@ -176,7 +183,7 @@ impl Reader {
                 let _ = tell.send(News::NotWritten(failure));
                 // What cannot be written need not come. The sender hears it before the program ends.
                 connection.start_close();
-                until_over(&connection)
+                until_over(&connection, &came)
             });
             let _ = tell.send(News::Over(key, why));
         })?;
@@ -215,17 +222,25 @@ impl Reader {
         }
     }
 
-    /// Closes all that is open.
-    fn close(&mut self) {
+    /// Closes all that is open. What the output has not accepted by then is counted as not written.
+    ///
+    /// # Errors
+    ///
+    /// The output failed meanwhile.
+    fn close(&mut self) -> Result<(), Failure> {
+        let mut written = Ok(());
         self.open.values().for_each(|incoming| incoming.connection.start_close());
         let until: Instant = self.clock.now() + PATIENCE;
         while !self.open.is_empty() && self.clock.now() < until {
             match self.news.recv_timeout(LOOK) {
                 Ok(News::Over(key, why)) => self.end(key, &why),
-                Ok(News::Came(_) | News::NotWritten(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(News::NotWritten(failure)) => written = written.and(Err(failure)),
+                Ok(News::Came(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.open.values().for_each(Incoming::abandon);
+        written
     }
 }
 
@@ -237,19 +252,21 @@ fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Clo
             return Ok(why);
         }
         came.set_pending(true);
-        let is_accepted = outlet.put(&datagram)?;
+        let put = outlet.put(&datagram);
         came.set_pending(false);
-        came.add(datagram.len(), is_accepted);
+        came.add(datagram.len(), matches!(put, Ok(true)));
+        put?;
     }
 }
 
-/// Why the connection is over, once it is. What still comes goes nowhere.
-fn until_over(connection: &Connection) -> Closed {
+/// Why the connection is over, once it is. What still comes goes nowhere, and is counted as not written.
+fn until_over(connection: &Connection, came: &Came) -> Closed {
     let mut datagram = Vec::new();
     loop {
         if let Err(why) = connection.recv(&mut datagram) {
             return why;
         }
+        came.add(datagram.len(), false);
     }
 }
 
@@ -259,6 +276,17 @@ pub(super) fn failure(why: &Closed) -> Option<String> {
         Closed::Here | Closed::ByPeer => None,
         Closed::Reset(reset) => Some(format!("{why}{}", hint(reset.code))),
         why => Some(why.to_string()),
+    }
+}
+
+/// Why the connection of a sender failed during its handshake. A sender that is not trusted, does not answer or finds no room has none: another one
+/// may follow.
+pub(super) fn failed_handshake(refused: &Refused) -> Option<String> {
+    match &refused.why {
+        Closed::Aborted(reset) if reset.code == ResetCode::TOO_BUSY => None,
+        Closed::Aborted(reset) => Some(format!("{}{}", refused.why, hint(reset.code))),
+        why @ Closed::Reset(_) => failure(why),
+        _ => None,
     }
 }
 

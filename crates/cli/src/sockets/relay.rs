@@ -7,7 +7,7 @@ use super::end::destination;
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
 use super::receiving::Back;
-use super::recv::{listen, name, spawn};
+use super::recv::{failed_handshake, listen, name, spawn};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
 use super::sending::how_many;
@@ -279,7 +279,12 @@ impl Relay {
         })?;
         let mut next = None;
         while !interrupt::asked() {
-            teller.refused(&server);
+            let refused = teller.refused(&server);
+            if asked.once
+                && let Some(failure) = refused.as_ref().and_then(failed_handshake)
+            {
+                return Err(Failure::Sockets(failure));
+            }
             let connection = match next.take().map_or_else(|| told.recv_timeout(LOOK), Ok) {
                 Ok(connection) => connection,
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -288,7 +293,7 @@ impl Relay {
             teller.note(&format!("{} is connected", name(&connection)));
             let line = self.begin(connection, options, asked.end.controller())?;
             let (ended, written) = self.follow(&line, teller, &mut watch, || {
-                teller.refused(&server);
+                let _ = teller.refused(&server);
                 newer(&told, &mut next)
             });
             if asked.once {

@@ -46,6 +46,7 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     if ended.why == Closed::ByPeer && !interrupt::asked() && end.is_none_or(|end| clock.now() < end) {
         ended.check_job(matches!(source, Some(Ok(()))));
     }
+    ended.check_answer();
     // The record is whole, whoever has stopped to listen.
     let recorded = watch.finish(&ended.whole, ended.whole.flows());
     let told = teller.line(&ended.whole);

@@ -76,9 +76,12 @@ impl Outlet {
             }
             Sink::Stdout { framing } => {
                 let mut out = io::stdout().lock();
-                out.write_all(framed(*framing, datagram, &mut self.framed))
-                    .and_then(|()| out.flush())
-                    .map_err(Failure::Output)?;
+                out.write_all(framed(*framing, datagram, &mut self.framed)).and_then(|()| out.flush()).map_err(
+                    |error| {
+                        // Not the end of a command whose reader has seen enough: these datagrams are lost.
+                        Failure::Sockets(format!("cannot write the datagrams to standard output: {error}"))
+                    },
+                )?;
             }
             Sink::Udp(to) => {
                 return Ok(self.socket.as_ref().is_some_and(|socket| socket.send_to(datagram, to).is_ok()));

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::output;
 use crate::progress::LiveLine;
 use crate::writer::Writer;
-use headway_net::{Endpoint, Options};
+use headway_net::{Endpoint, Options, Refused};
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -74,12 +74,13 @@ impl Teller {
         }
     }
 
-    /// Reports the handshakes that have failed since the last call, in one line: a stranger decides how many there are.
-    pub(super) fn refused(&self, server: &Endpoint) {
-        let Some(refused) = server.take_refused() else { return };
+    /// Reports the handshakes that have failed since the last call, in one line: a stranger decides how many there are. Returns the last one.
+    pub(super) fn refused(&self, server: &Endpoint) -> Option<Refused> {
+        let refused = server.take_refused()?;
         let all = how_many(server.counters().refused_handshakes, "handshake has", "handshakes have");
         let from = refused.from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
         self.note(&format!("{all} failed so far, the last one of {from}: {}", refused.why));
+        Some(refused)
     }
 
     /// For people.

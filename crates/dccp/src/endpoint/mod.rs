@@ -18,7 +18,7 @@ pub use slots::ConnectionHandle;
 pub use transmit::Transmit;
 
 use crate::connection::{Ports, RateLimit};
-use crate::{Connection, ConnectionOptions, Event, Listener, Outbox, Path, ServiceCode, State};
+use crate::{Connection, ConnectionOptions, Event, Listener, Outbox, Path, Reset, ServiceCode, State};
 use deadlines::Deadlines;
 use headway_units::{Duration, Entropy, Instant, Options};
 use slots::Slots;
@@ -82,6 +82,8 @@ pub struct Endpoint<O> {
     parted: VecDeque<ConnectionHandle>,
     waiting: Waiting,
     refusals: RateLimit,
+    /// The newest peer whose Request a listener answered by a Reset.
+    refused: Option<(Path, Reset)>,
 }
 
 /// A connection and what the endpoint knows of it.
@@ -127,6 +129,7 @@ impl<O: Outbox + Default> Endpoint<O> {
             parted: VecDeque::new(),
             waiting: Waiting::default(),
             refusals: RateLimit::new(options.refusals_per_second),
+            refused: None,
         }
     }
 
@@ -189,6 +192,11 @@ impl<O: Outbox + Default> Endpoint<O> {
         connection.set_path(path);
         let index = self.insert(Entry::new(Box::new(connection), outbox, path));
         Ok(self.slots.handle(index))
+    }
+
+    /// Returns the newest peer whose Request a listener answered by a Reset for its options, and that Reset. There is no connection, and no event.
+    pub const fn take_refused(&mut self) -> Option<(Path, Reset)> {
+        self.refused.take()
     }
 
     /// The next thing that happened to a connection: ask until there is nothing, once nothing is left

@@ -3,8 +3,8 @@
 use super::{Dropped, Endpoint, Entry};
 use crate::connection::{Ports, refusal};
 use crate::{
-    Connection, ConnectionHandle, Decoded, Delivery, Ignored, Outbox, Outcome, Packet, PacketType, Path, Reset,
-    ResetCode, State,
+    Closed, Connection, ConnectionHandle, Decoded, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
+    Reset, ResetCode, State,
 };
 use headway_units::{Ecn, Instant, Seq48};
 
@@ -134,7 +134,12 @@ impl<O: Outbox + Default> Endpoint<O> {
         delivery: Delivery,
     ) -> Result<(u32, Delivery), Dropped> {
         if accepted.state() == State::Closed {
-            // An option has ended it before it began: the program need not know.
+            // An option has ended it before it began: there is no connection, and the program may ask why.
+            while let Some(event) = accepted.poll_event() {
+                if let Event::Closed(Closed::ByUs(reset)) = event {
+                    self.refused = Some((path, reset));
+                }
+            }
             self.waiting.last_words(now, path, &mut accepted);
             return Err(Dropped::Ignored(Ignored::OptionError));
         }

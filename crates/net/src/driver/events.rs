@@ -38,7 +38,7 @@ impl Driver {
                     let line = self.lines.get(&key);
                     let here = line.is_some_and(|line| line.closed);
                     let tripped = line.and_then(|line| line.tripped);
-                    self.end(now, key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
+                    self.end(key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
                     continue;
                 }
                 _ => continue,

@@ -91,7 +91,7 @@ impl Driver {
     }
 
     /// It is over: the program hears it, and nothing is kept.
-    pub(super) fn end(&mut self, now: Instant, key: u64, why: Closed) {
+    pub(super) fn end(&mut self, key: u64, why: Closed) {
         let Some(mut line) = self.lines.remove(&key) else { return };
         match &mut line.place {
             Place::Session(outbox) => outbox.give_up(),
@@ -107,12 +107,24 @@ impl Driver {
         }
         line.mailbox.tell([Event::Closed(why)]);
         self.closing.retain(|(other, _)| *other != key);
-        if let Some(secure) = &mut self.secure
-            && !self.lines.values().any(|other| other.path == line.path)
-        {
-            secure.close(now, line.path);
-            self.moves.remove(&line.path);
+        if self.secure.is_some() {
+            self.unused.push(line.path);
         }
+    }
+
+    /// Closes the sessions of connections that are over, once their last packets have left: a session that is closed carries none. Returns whether it
+    /// closed any.
+    pub(super) fn close_unused(&mut self, now: Instant) -> bool {
+        let unused = std::mem::take(&mut self.unused);
+        for path in &unused {
+            if let Some(secure) = &mut self.secure
+                && !self.lines.values().any(|line| line.path == *path)
+            {
+                secure.close(now, *path);
+                self.moves.remove(path);
+            }
+        }
+        !unused.is_empty()
     }
 
     /// Connections without anything left to send are closed, and those that have waited long enough.
@@ -135,7 +147,7 @@ impl Driver {
                 line.closed = true;
             }
         }
-        gone.into_iter().for_each(|key| self.end(now, key, Closed::Here));
+        gone.into_iter().for_each(|key| self.end(key, Closed::Here));
     }
 
     pub(super) fn has_sent_all(&self, handle: ConnectionHandle) -> bool {

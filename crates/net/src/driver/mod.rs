@@ -104,6 +104,8 @@ pub(crate) struct Driver {
     look: Option<Instant>,
     /// Sessions whose peers have been seen elsewhere.
     moves: BTreeMap<Path, Move>,
+    /// Sessions whose connections have ended, and whose last packets may wait to be sent.
+    unused: Vec<Path>,
     accepts: Arc<Watched<Accepts>>,
     calls: Calls,
     counters: SocketCounters,
@@ -163,6 +165,7 @@ impl Driver {
             closing: Vec::new(),
             look: None,
             moves: BTreeMap::new(),
+            unused: Vec::new(),
             accepts: Arc::new(Watched::new(Accepts::default(), calls.clone())),
             calls,
             counters: SocketCounters::default(),
@@ -227,7 +230,7 @@ impl Driver {
         match session {
             None => self.begin(now, key),
             Some(Ok(())) => {}
-            Some(Err(why)) => self.end(now, key, Closed::Security(why)),
+            Some(Err(why)) => self.end(key, Closed::Security(why)),
         }
         (key, mailbox)
     }
@@ -285,10 +288,11 @@ impl Driver {
             if self.transmit(now, &mut sends) {
                 return true;
             }
+            let closed = self.close_unused(now);
             // What a connection has heard before its session ended counts.
             let events = self.handle_events(now);
             let secure = self.handle_secure_events(now);
-            if !(events || secure) || self.pending.is_some() {
+            if !(closed || events || secure) || self.pending.is_some() {
                 return false;
             }
         }
@@ -321,9 +325,9 @@ impl Driver {
     }
 
     /// The socket is of no more use.
-    pub(crate) fn fail(&mut self, now: Instant) {
+    pub(crate) fn fail(&mut self) {
         let keys: Vec<u64> = self.lines.keys().copied().collect();
-        keys.into_iter().for_each(|key| self.end(now, key, Closed::Socket));
+        keys.into_iter().for_each(|key| self.end(key, Closed::Socket));
         self.accepts.change(|accepts| accepts.over = true);
     }
 }

@@ -1,8 +1,9 @@
 //! What has come, and who gets it.
 
 use super::Driver;
+use crate::mailbox::Closed;
 use crate::socket::Arrived;
-use headway_dccp::{ConnectionHandle, DropCode, Path};
+use headway_dccp::{ConnectionHandle, DropCode, Path, Reset};
 use headway_units::{Instant, Seq48};
 use std::io;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ struct Late {
     /// Data of connections of which the program does not know yet.
     early: Vec<(ConnectionHandle, Vec<u8>)>,
     unread: Vec<(ConnectionHandle, Seq48)>,
+    /// Peers whose Requests were answered by a Reset.
+    refused: Vec<(Path, Reset)>,
 }
 
 impl Driver {
@@ -75,7 +78,7 @@ impl Driver {
                     None => late.early.push((came.handle, came.data.to_vec())),
                 }
             }
-            Err(_) => {}
+            Err(_) => late.refused.extend(endpoint.take_refused()),
         };
         match secure {
             None => deliver(arrived.path, datagram),
@@ -95,6 +98,9 @@ impl Driver {
                 line.mailbox.deliver(&data);
             }
             self.show(now, handle);
+        }
+        for (path, reset) in late.refused {
+            self.note_refused(path, Closed::Aborted(reset));
         }
         for (handle, seq) in late.unread {
             self.drop_unread(now, handle, seq);

@@ -35,10 +35,15 @@ impl Driver {
                 }
                 SecureEvent::Closed { session, why } => {
                     for key in self.of_session(session) {
-                        let why =
-                            if why == SecureError::ByPeer { Closed::ByPeer } else { Closed::Security(why.clone()) };
+                        // The peer that answers a close may lose its Reset, and then ends the session all the same.
+                        let here = self.lines.get(&key).is_some_and(|line| line.closed);
+                        let why = match &why {
+                            SecureError::ByPeer if here => Closed::Here,
+                            SecureError::ByPeer => Closed::ByPeer,
+                            why => Closed::Security(why.clone()),
+                        };
                         self.forget(now, key);
-                        self.end(now, key, why);
+                        self.end(key, why);
                     }
                 }
                 SecureEvent::Refused { path, why } => self.note_refused(path, Closed::Security(why)),

@@ -1,8 +1,10 @@
 //! Drivers of two ends over a wire in memory, by a virtual clock.
 
 use super::*;
+use crate::Clock;
 use crate::mailbox::{Event, Events, Phase};
 use crate::options::Options;
+use crate::secure::{Dtls, DtlsOptions, Trust};
 use crate::socket::Arrived;
 use crate::watched::lock;
 use crate::wire::Wire;
@@ -34,10 +36,24 @@ struct End {
 
 impl End {
     fn new(port: u16, options: &Options) -> Self {
+        Self::with(port, options, None)
+    }
+
+    /// The same over DTLS.
+    fn secure(port: u16, options: &Options) -> Self {
+        let dtls = DtlsOptions { accept: port == 1, ..options.dtls.clone().unwrap() };
+        let mut end = Self::with(port, options, Some(Box::new(Dtls::new(dtls, Clock::new()).unwrap())));
+        if port == 1 {
+            end.driver.listen(Instant::ZERO).unwrap();
+        }
+        end
+    }
+
+    fn with(port: u16, options: &Options, secure: Option<Box<dyn Secure>>) -> Self {
         let wire = Arc::new(Memory { address: ([192, 0, 2, 1], port).into(), sent: Mutex::default() });
         let carrier = Arc::new(Carrier::Wire(Arc::<Memory>::clone(&wire)));
         let random = Random::new(port.into(), "end");
-        let driver = Driver::new(options.common().unwrap(), options.endpoint, carrier, None, random);
+        let driver = Driver::new(options.common().unwrap(), options.endpoint, carrier, secure, random);
         Self { driver, wire }
     }
 
@@ -191,4 +207,57 @@ fn lost_datagrams_are_sent_again_over_tfrc() {
     assert_eq!(sent.map(|times| times == 2), std::array::from_fn(|number| number % 10 == 5));
     received.sort_unstable();
     assert_eq!(received, (0..100).collect::<Vec<u8>>());
+}
+
+/// Turns of both ends, and what they send, a millisecond each.
+fn exchange(from: u64, client: &mut End, server: &mut End) {
+    for ms in from..from + 100 {
+        client.turn(at(ms));
+        client.carry(at(ms), server, true);
+        server.turn(at(ms));
+        server.carry(at(ms), client, true);
+    }
+}
+
+/// A client over DTLS that closed reported "the peer closed the connection": a server with a limit ended the session before it sent the Reset that
+/// answers a Close (RFC 4340 section 8.3). The same with the Reset lost: then the session's close_notify alone arrives.
+#[test]
+fn who_closes_first_over_dtls_closed_here() {
+    for accepted in [None, Some(1)] {
+        for reset_arrives in [true, false] {
+            let options = Options { accepted, ..Options::server().unwrap() };
+            let (mut server, mut client) =
+                (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
+            let (key, mailbox) = client.connect(at(0), &server);
+            exchange(1, &mut client, &mut server);
+            assert_eq!(mailbox.phase(), Phase::Open);
+            let (.., peer) = server.driver.accepts.change(|accepts| accepts.waiting.pop_front()).unwrap();
+            client.driver.close(key, at(200));
+            client.turn(at(200));
+            client.carry(at(200), &mut server, true);
+            server.turn(at(200));
+            assert_eq!(peer.phase(), Phase::Over(Closed::ByPeer));
+            {
+                let mut answers = lock(&server.wire.sent);
+                assert_eq!(answers.len(), 2, "a Reset, and a close_notify");
+                if !reset_arrives {
+                    answers.remove(0);
+                }
+            }
+            server.carry(at(200), &mut client, true);
+            client.turn(at(200));
+            assert_eq!(mailbox.phase(), Phase::Over(Closed::Here), "{accepted:?}, {reset_arrives}");
+        }
+    }
+}
+
+/// RFC 4340 section 5.6, code 9: the Reset "Too Busy" of a full server was not sent over DTLS, as its session had ended before.
+#[test]
+fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy_over_dtls() {
+    let options = Options { accepted: Some(0), ..Options::server().unwrap() };
+    let (mut server, mut client) = (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
+    let (_, mailbox) = client.connect(at(0), &server);
+    exchange(1, &mut client, &mut server);
+    let busy = Reset { code: ResetCode::TOO_BUSY, data: [0; 3] };
+    assert_eq!(mailbox.phase(), Phase::Over(Closed::Reset(busy)));
 }
