@@ -282,7 +282,7 @@ fn garbage(number: u32) -> Vec<u8> {
     (0..number % 41).map(|byte| (number.wrapping_mul(2_654_435_761).rotate_left(byte) >> 24) as u8).collect()
 }
 
-/// 300 half-open handshakes and 10,000 datagrams of garbage; garbage goes on during an honest transfer, to a receiver for one sender.
+/// A receiver for one sender gets 300 half-open handshakes and 10,000 datagrams of garbage. The garbage continues during an honest transfer.
 #[test]
 fn strangers_at_a_receiver_do_not_hinder_a_sender() {
     const BYTES: u64 = 100_001;

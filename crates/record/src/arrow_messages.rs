@@ -3,15 +3,12 @@
 //! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is `ARROW1`, zeroes up to a multiple of 8
 //! bytes, a stream, and a footer.
 
-use crate::arrow_metadata::body_length;
+use crate::arrow_metadata::{CONTINUATION, MAGIC, body_length};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-const MAGIC: &[u8; 6] = b"ARROW1";
 /// Bytes in which the magic and its zeroes end: writers align to 8 or 64 bytes.
 const LONGEST_PROLOGUE: u64 = 4 << 10;
-/// The start of a message, before the length of its header.
-const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Maximum size of a message's header, in bytes: those of a record have some hundred.
 const LARGEST_HEADER: u32 = 1 << 20;
 
@@ -91,7 +88,7 @@ mod tests {
         StreamReader::try_new(stream, None).unwrap().map(|batch| batch.unwrap().num_rows()).sum()
     }
 
-    /// However far the file has come, what comes out is a stream, and never one of fewer rows than before.
+    /// At each length of the file the result is a stream, and never one of fewer rows than before.
     #[test]
     fn every_beginning_of_a_file_is_a_stream_of_its_whole_batches() {
         let file = file();

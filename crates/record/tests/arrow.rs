@@ -1,32 +1,19 @@
 //! The tables of a record as Arrow arrays: those that Arrow's own reader finds in the files.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileReader;
+use common::{bytes, small};
 use headway_record::{
-    Event, EventCause, EventKind, EventLog, EventNames, SeriesNames, SeriesWriter, event_batches, metric,
-    series_batches, series_schema,
+    Event, EventCause, EventKind, EventLog, EventNames, SeriesNames, event_batches, metric, series_batches,
+    series_schema,
 };
 use headway_units::{DropCause, Duration, Instant, SendDrop};
 use proptest::prelude::*;
 use std::io::Cursor;
-
-fn bytes(samples: SeriesWriter) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    samples.finish(&mut bytes).unwrap();
-    bytes
-}
-
-fn small() -> SeriesWriter {
-    let mut names = SeriesNames::default();
-    let cwnd = names.series("ftp", metric::CWND);
-    let mut samples = names.samples();
-    for step in 0..5u64 {
-        samples.push(cwnd, Instant::from_millis(100 * step), step as f64 + 0.5);
-    }
-    samples
-}
 
 fn events(rows: u64) -> Vec<u8> {
     let mut log = EventLog::new(EventNames::new(["a->b", "f", "f"], ["f"], ["data", "audio"]));
@@ -98,7 +85,7 @@ fn batches_are_the_file_and_no_copy() {
     }
 }
 
-/// A file that lies anywhere in memory.
+/// A file at any address in memory.
 #[test]
 fn what_is_not_aligned_is_copied() {
     let whole = bytes(small());
@@ -109,9 +96,12 @@ fn what_is_not_aligned_is_copied() {
 }
 
 proptest! {
-    /// Damaged bytes are an error or another table, never a panic.
+    /// Bytes that are damaged or cut off are an error or another table, never a panic, and need no more memory than a file of events.
     #[test]
-    fn no_damage_panics(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+    fn no_damage_panics(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let damage = |mut bytes: Vec<u8>| {
             for (place, byte) in &places {
                 let index = place.index(bytes.len());
@@ -120,6 +110,8 @@ proptest! {
             bytes
         };
         let _ = series_batches(&Buffer::from_vec(damage(bytes(small()))));
-        let _ = event_batches(&damage(events(300)));
+        let events = damage(events(300));
+        let _ = event_batches(&events);
+        let _ = event_batches(&events[..cut.index(events.len())]);
     }
 }

@@ -1,27 +1,12 @@
 //! `series.arrow`: what is written can be read, and nothing else can.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_record::{SeriesError, SeriesNames, SeriesTable, SeriesWriter, metric};
+mod common;
+
+use common::{bytes, small};
+use headway_record::{SeriesError, SeriesNames, SeriesTable, metric};
 use headway_units::Instant;
 use proptest::prelude::*;
-
-fn bytes(samples: SeriesWriter) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    samples.finish(&mut bytes).unwrap();
-    bytes
-}
-
-fn small() -> SeriesWriter {
-    let mut names = SeriesNames::default();
-    let cwnd = names.series("ftp", metric::CWND);
-    let queue = names.series("r1-r2", metric::QUEUE);
-    let mut builder = names.samples();
-    for step in 0..5u64 {
-        builder.push(cwnd, Instant::from_millis(100 * step), step as f64 + 0.5);
-        builder.push(queue, Instant::from_millis(100 * step), 2.0 * step as f64);
-    }
-    builder
-}
 
 #[test]
 fn samples_come_back_by_entity_and_metric() {

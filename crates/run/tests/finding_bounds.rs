@@ -186,8 +186,9 @@ fn the_flow_with_the_most_drops_is_named_with_its_part() {
         record.summary.links[0].dropped_packets = dropped(DropCause::QueueFull, u64::from(drops.iter().sum::<u32>()));
         record.texts().remove(0).1
     };
-    let begins =
-        |packets: &str, part| format!("the queue of a->b overflowed: it dropped {packets} ({part} of what came)");
+    let begins = |packets: &str, part| {
+        format!("the queue of a->b overflowed: it dropped {packets} ({part} of the packets that arrived)")
+    };
     assert_eq!(text([2, 0, 0]), begins("2 packets", "0.2 %") + ", of one");
     assert_eq!(text([3, 1, 0]), begins("4 packets", "0.4 %") + ", most of them (75 %) of one");
     assert_eq!(text([2, 1, 1]), begins("4 packets", "0.4 %") + ", most of them (50 %) of one");
@@ -227,7 +228,7 @@ fn a_hundredth_that_is_late_is_a_problem() {
         record.summary.flows[0].late_ratio = BTreeMap::from([(MediaKind::Audio, part)]);
         record.texts()
     };
-    let text = "1.0 % of audio of one came after its deadline, at most by 200 ms".to_owned();
+    let text = "1.0 % of audio of one arrived after its deadline, at most by 200 ms".to_owned();
     assert_eq!(texts(0.01), [(Severity::Problem, text.clone())]);
     assert_eq!(texts(0.01_f64.next_down()), [(Severity::Note, text)]);
     assert_eq!(texts(0.0), []);
@@ -246,7 +247,7 @@ fn fewer_than_95_of_100_frames_in_time_are_a_problem() {
         };
         let mut record = Record::new(&["one"]);
         record.summary.flows[0].frames = BTreeMap::from([(kind, frames)]);
-        record.has("came whole and in time")
+        record.has("arrived whole and in time")
     };
     assert!(found(MediaKind::VideoI, 100, Some(94)) && !found(MediaKind::VideoI, 100, Some(95)));
     assert!(found(MediaKind::VideoB, 94, None) && !found(MediaKind::VideoB, 95, None));

@@ -143,7 +143,7 @@ fn what_a_send_queue_threw_away_is_found() {
     assert!(b.text.contains("late by then were so by"), "{b:?}");
     let frames = &summary.flows[0].frames[&MediaKind::VideoB];
     let whole =
-        format!("of {} frames of video-b of call {} came", frames.written_frames, frames.on_time_frames.unwrap());
+        format!("of {} frames of video-b of call {} arrived", frames.written_frames, frames.on_time_frames.unwrap());
     assert_eq!(only(&found, &whole).severity, Severity::Problem);
 }
 
@@ -242,7 +242,7 @@ fn between_two_runs_the_smoother_one_is_named() {
         run
     };
     let between = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.913))]);
-    let words = "more of the data of media came in time in controlled (tfrc) than in bare (udp): 91 %, there 50 %";
+    let words = "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, there 50 %";
     assert_eq!(only(&between, "in time").text, words);
     let alike = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.505))]);
     assert!(!alike.iter().any(|finding| finding.text.contains("in time")), "{alike:?}");

@@ -258,7 +258,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
       const [best, worst] = ratio(sure) > ratio(fifo) ? [sure, fifo] : [fifo, sure];
       expect(await said.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
         new RegExp(
-          `came in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, there ${percent(ratio(worst))}$`,
+          `arrived in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, there ${percent(ratio(worst))}$`,
         ),
       );
     }

@@ -131,7 +131,7 @@ mod tests {
         let sizes: Vec<usize> = frames(&CONTENT, 150_000).into_iter().map(Result::unwrap).collect();
         assert_eq!(sizes, [65_536, 65_536, 18_928]);
         assert!(frames(&CONTENT, 0).is_empty());
-        // What lies behind the part is not sent.
+        // Bytes after the part are not sent.
         assert_eq!(frames(&CONTENT, 5).into_iter().map(Result::unwrap).collect::<Vec<_>>(), [5]);
     }
 

@@ -259,7 +259,7 @@ fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Clo
     }
 }
 
-/// Why the connection is over, once it is. What still comes goes nowhere, and is counted as not written.
+/// Waits until the connection is over and returns why. Datagrams that arrive meanwhile are counted as not written.
 fn until_over(connection: &Connection, came: &Came) -> Closed {
     let mut datagram = Vec::new();
     loop {

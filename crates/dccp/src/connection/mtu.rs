@@ -306,7 +306,8 @@ mod tests {
         assert!(PathMtu::new(1280, 20, true).is_known() && PathMtu::new(1500, 20, false).is_known());
     }
 
-    /// Finds the path's MTU to a step, by what comes back and what does not. RFC 8899 section 5.2: where 1280 B are in doubt it starts below.
+    /// Finds the path's MTU to a step, from acknowledged and lost probes. RFC 8899 section 5.2: the search starts below 1280 B if that size is in
+    /// doubt.
     #[test]
     fn searches_upwards() {
         for path in [576, 600, 1000, 1279, 1280, 1300, 1400, 1492, 1500] {

@@ -60,7 +60,7 @@ fn of(name: &str, flows: &[(&str, &FlowSummary)], runs: &[(&str, Summary)]) -> V
             && most - least >= SHARE
         {
             findings.push(finding(format!(
-                "more of the {} of {name} came in time in {best} ({}) than in {worst} ({}): {}, there {}",
+                "more of the {} of {name} arrived in time in {best} ({}) than in {worst} ({}): {}, there {}",
                 kind.name(),
                 of_best.kind,
                 of_worst.kind,

@@ -71,7 +71,7 @@ fn of(
         time_to_s: to,
         severity,
         subject: name.clone(),
-        text: format!("{what} ({} of what came){whose}", percent(part)),
+        text: format!("{what} ({} of the packets that arrived){whose}", percent(part)),
     };
     Some(((cause, severity), part, finding))
 }

@@ -22,7 +22,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                     severity: Severity::Problem,
                     subject: flow.name.clone(),
                     text: format!(
-                        "of {} frames of {kind} of {} {in_time} came whole and in time",
+                        "of {} frames of {kind} of {} {in_time} arrived whole and in time",
                         frames.written_frames, flow.name
                     ),
                 };

@@ -1,4 +1,4 @@
-//! What came after its deadline.
+//! Packets that arrived after their deadline.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, one_per_cause, percent, time};
@@ -21,7 +21,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                 time_to_s: to,
                 severity: if *part >= MANY { Severity::Problem } else { Severity::Note },
                 subject: flow.name.clone(),
-                text: format!("{} of {kind} of {} came after its deadline{worst}", percent(*part), flow.name),
+                text: format!("{} of {kind} of {} arrived after its deadline{worst}", percent(*part), flow.name),
             };
             found.push(((*kind, finding.severity), *part, finding));
         }

@@ -56,11 +56,11 @@ mod lies {
         assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
     }
 
-    /// Two events were told, of packets 20 and 30. A receiver that is verified takes neither back: not by a lossless interval, not
+    /// The receiver has reported two events, of packets 20 and 30. A receiver that is verified takes neither back: not by a lossless interval, not
     /// by one that only lost packet 29, which carried no data, nor by one that reaches to the beginning.
     #[test]
-    fn what_was_told_as_lost_stays_lost() {
-        let told = [interval(12, 1, 13), interval(9, 1, 10), interval(20, 0, 20)];
+    fn reported_losses_stay_reported() {
+        let reported_intervals = [interval(12, 1, 13), interval(9, 1, 10), interval(20, 0, 20)];
         let p_of = |keeps: bool, later: &[LossInterval]| {
             let mut sent = SentLog::default();
             (0..=44).filter(|number| *number != 29).for_each(|number| {
@@ -69,7 +69,7 @@ mod lies {
             let mut reported = Reported::new(&plain(), keeps);
             sent.add_without_data(29);
             reported.allowed(5.0, 5.0, || 1.0);
-            reported.read(42, 0, &told, &sent, 0.08);
+            reported.read(42, 0, &reported_intervals, &sent, 0.08);
             reported.read(42, 0, later, &sent, 0.08).p
         };
         // 13 packets, 9, and the first interval.
@@ -83,9 +83,9 @@ mod lies {
         for later in taken_back {
             let p = p_of(true, later);
             assert!((p / honest - 1.0).abs() < 0.08, "{later:?}: {p}, {honest}");
-            assert!(p_of(false, later) < 0.9 * honest, "{later:?}: nobody verifies");
+            assert!(p_of(false, later) < 0.9 * honest, "{later:?}: no verification");
         }
-        assert!((p_of(true, &told) - honest).abs() < 1e-12);
+        assert!((p_of(true, &reported_intervals) - honest).abs() < 1e-12);
         // An event that has lost its first packet to a late arrival is the same one.
         let longer = [interval(12, 3, 15), interval(7, 1, 8), interval(20, 0, 20)];
         assert!((p_of(true, &longer) - 2.0 / f64::max(15.0 + 7.0, 7.0 + 20.0)).abs() < 0.01);
@@ -138,7 +138,7 @@ fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval])
     read_with(options, without_data, &[(0.08, intervals)])
 }
 
-/// p of the last of these reports, with the R at which it comes.
+/// Returns p of the last of these reports, with R at its arrival.
 fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[LossInterval])]) -> f64 {
     let mut sent = SentLog::default();
     for number in 0..=44 {
@@ -237,7 +237,7 @@ fn the_newest_interval_is_short_or_counts() {
 
 /// RFC 4828 section 3: whether a closed interval was short is settled when it closes, whatever R becomes. Of the three that are
 /// reported the newest is short and the next not, in 140 ms, until packet 32 turns out to have come late: then the next is the
-/// newest, and is looked at anew.
+/// newest, and is judged again.
 #[test]
 fn a_closed_interval_stays_short_or_long() {
     let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
