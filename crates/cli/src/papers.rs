@@ -16,6 +16,7 @@ use headway_papers::{
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read_regular, safe_name};
 use headway_scenario::{Files, NoFiles, hint};
+use headway_units::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -202,8 +203,9 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         if !json {
             let Ran { profile, seeds, .. } = &results.ran;
             output::text(&format!(
-                "{} (profile {profile}, {seeds} seeds)\n\n{}\n",
+                "{} (profile {profile}, {})\n\n{}\n",
                 paper.id,
+                counted(*seeds, "seed"),
                 verdicts_plain(&results)
             ))?;
         }

@@ -144,6 +144,12 @@ impl Options {
         Ok(self)
     }
 
+    /// Returns the name of the controller with this CCID, by which a [`Status`](crate::Status) knows it.
+    #[must_use]
+    pub fn controller_name(ccid: Ccid) -> Option<&'static str> {
+        CCIDS.iter().find(|(_, number)| *number == ccid.0).map(|(name, _)| *name)
+    }
+
     fn checked(&self) -> Result<(), OptionError> {
         self.connection.check()?;
         self.queue.check()?;

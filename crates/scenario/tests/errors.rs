@@ -35,7 +35,7 @@ fn slips_are_told_with_their_place_and_the_right_word() {
         ("to = \"b\"", "to = \"server\"", r#"flow[0].to: unknown node "server"; known are a, b"#),
         ("window", "windw", r#"flow[0].transport: unknown key "windw"; did you mean "window"?"#),
         ("[[link]]", "[[links]]", r#"unknown key "links"; did you mean "link"?"#),
-        ("[[flow]]", "[flow]", "flow: write [[flow]] with two brackets"),
+        ("[[flow]]", "[flow]", "flow: a table is not an array: write [[flow]] with two brackets"),
         ("name = \"ftp\"\n", "", r#"small.toml:10:1: flow[0]: the key "name" is missing; write it like name = "ftp""#),
     ] {
         let error = changed(from, to).unwrap_err();
@@ -170,7 +170,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "\"droptail\"",
-            "link[0].queue: the queue is a table, such as { kind =",
+            "link[0].queue: \"droptail\" is not a table: the queue is a table, such as { kind =",
         ),
         (
             "kind = \"droptail\", ",
