@@ -133,6 +133,11 @@ impl Writer<'_, '_> {
             self.maybe("limit", QUEUES)?;
             self.maybe("counts", &["waiting", "with-transmission", "below-limit"])?;
             self.maybe("drop", &["tail", "front"])?;
+        } else if self.u.ratio(1, 8)? {
+            self.text.push_str("[link.queue]\nkind = \"early-random-drop\"\n");
+            self.maybe("limit", QUEUES)?;
+            self.maybe("drop_level", QUEUES)?;
+            self.maybe("drop_probability", PROBABILITIES)?;
         } else if self.often()? {
             self.red()?;
         }

@@ -175,7 +175,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "kind = \"droptail\", ",
             "",
-            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake"#,
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake, early-random-drop"#,
         ),
         ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
         ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
