@@ -366,6 +366,7 @@ impl Writer<'_, '_> {
         self.maybe_bare("quick_acks", &["0", "3", "4294967295"])?;
         self.maybe_bare("quick_acks_after_gap", &["0", "16", "4294967295"])?;
         self.maybe_bare("cubic_scale", &["1e-300", "0.4", "1e6"])?;
+        self.maybe_bare("paced", BOOLEANS)?;
         self.maybe_bare("beta", &["1e-300", "0.5", "0.999999999999"])
     }
 }

@@ -120,6 +120,10 @@ pub struct Rules {
     /// timeout of RFC 6298.
     pub overhead: Duration,
 
+    /// Segments go one after the other, SRTT / cwnd apart, instead of as soon as the window admits them (Aggarwal, Savage and Anderson
+    /// 2000). Fast retransmits and what goes before the first round trip is measured do not wait. Without `overhead`.
+    pub paced: bool,
+
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
     /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it; there a repeated SYN
@@ -388,6 +392,12 @@ impl Rules {
         check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
         check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
+        if self.paced && !self.overhead.is_zero() {
+            return fail(
+                "paced",
+                "a release that overhead delays at random has no even gaps: set one of the two".into(),
+            );
+        }
         if self.dupack_threshold == 0 {
             return fail("dupack_threshold", "0 would resend without a sign of loss: at least 1".into());
         }

@@ -62,6 +62,7 @@ impl Rules {
             restart_after_idle: Restart::InitialWindow,
             max_burst: None,
             overhead: Duration::ZERO,
+            paced: false,
             ecn: false,
             ecn_on_retransmission: false,
             ecn_least_window: 1,
