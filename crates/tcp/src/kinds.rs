@@ -1,6 +1,7 @@
 //! The registry: a line a kind.
 
 use crate::aimd::Aimd;
+use crate::bic::Bic;
 use crate::cubic::Cubic;
 use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
@@ -81,6 +82,7 @@ kinds! {
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
     "tcp-dctcp"    => Dctcp(Sack, Dctcp),
+    "tcp-bic"      => Bic(Sack, Bic),
 }
 
 /// Options of a TCP connection: which kind, and its rules.

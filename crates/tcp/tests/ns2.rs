@@ -114,6 +114,9 @@ cases! {
     westwood_many_losses_in_a_window "westwood-lost-burst",
     westwood_delayed_acknowledgements_and_losses "westwood-delack-lost",
     westwood_answers_ecn_and_loss "westwood-ecn",
+    bic_in_a_short_queue "bic-q20",
+    bic_losses_with_and_without_a_queue "bic-lost",
+    bic_many_losses_in_a_window "bic-burst",
 }
 
 /// Every recorded file is a test.
