@@ -26,7 +26,8 @@ const WINDOWS: &[&str] =
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
 const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
 const TCP: &[&str] =
-    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp", "tcp-dctcp", "tcp-bic"];
+    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp", "tcp-dctcp", "tcp-veno",
+      "tcp-bic"];
 const BOOLEANS: &[&str] = &["true", "false"];
 
 impl<'a> Arbitrary<'a> for Tables {
@@ -366,6 +367,7 @@ impl Writer<'_, '_> {
         self.maybe_bare("quick_acks", &["0", "3", "4294967295"])?;
         self.maybe_bare("quick_acks_after_gap", &["0", "16", "4294967295"])?;
         self.maybe_bare("cubic_scale", &["1e-300", "0.4", "1e6"])?;
+        self.maybe_bare("veno_beta", &["0", "3", "4294967295"])?;
         self.maybe_bare("bic_low_window", &["0", "14", "4294967295"])?;
         self.maybe_bare("bic_max_increment", &["1", "16", "4294967295"])?;
         self.maybe_bare("bic_smooth_part", &["1", "20", "4294967295"])?;

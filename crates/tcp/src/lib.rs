@@ -39,6 +39,7 @@ mod state;
 mod tahoe;
 mod unit;
 mod vegas;
+mod veno;
 mod westwood;
 mod westwood_linux;
 

@@ -180,6 +180,9 @@ pub struct Rules {
     /// Above so many it leaves slow start.
     pub vegas_gamma: u32,
 
+    /// Veno's beta: with this many segments in the queue or more, a loss is one of congestion.
+    pub veno_beta: u32,
+
     /// Up to this window, in segments, BIC is Reno.
     pub bic_low_window: u32,
     /// BIC's S_max: segments that a round trip adds at most; from 1 on.

@@ -83,6 +83,7 @@ impl Rules {
             vegas_alpha: 2,
             vegas_beta: 4,
             vegas_gamma: 1,
+            veno_beta: 3,
             bic_low_window: 14,
             bic_max_increment: 16,
             bic_smooth_part: 20,
