@@ -283,6 +283,18 @@ fn ends_agree_on_a_controller() {
     receiver.end(None);
 }
 
+/// RAP is an experiment that both ends name: CCID 254.
+#[test]
+fn rap_runs_on_sockets() {
+    let rap = ["--controller", "rap"];
+    let receiver = Receiver::new(&[&rap[..], &["--once"]].concat());
+    let model = ["--model", "kind = \"ftp\", segments = 10"];
+    let sent = last(&ended_well(&receiver.sender(&[&model[..], &rap].concat()).output().unwrap()));
+    assert_eq!((&sent["kind"], &sent["sent_packets"]), (&"rap".into(), &10.into()));
+    let (status, lines, _) = receiver.end(None);
+    assert_eq!((status, &last(&lines)["received_packets"]), (Some(0), &10.into()));
+}
+
 /// A source without data closes once the peer has answered.
 #[test]
 fn a_sender_with_nothing_to_send_succeeds() {
