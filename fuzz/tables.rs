@@ -25,9 +25,19 @@ const WINDOWS: &[&str] =
     &["1packets", "2packets", "3packets", "15packets", "1000packets", "1000000packets", "1073741824packets", "64kB"];
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
 const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
-const TCP: &[&str] =
-    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp", "tcp-dctcp", "tcp-veno",
-      "tcp-bic"];
+const TCP: &[&str] = &[
+    "tcp-tahoe",
+    "tcp-reno",
+    "tcp-newreno",
+    "tcp-sack",
+    "tcp-cubic",
+    "tcp-westwood",
+    "tcp-vegas",
+    "tcp-jtcp",
+    "tcp-dctcp",
+    "tcp-veno",
+    "tcp-bic",
+];
 const BOOLEANS: &[&str] = &["true", "false"];
 
 impl<'a> Arbitrary<'a> for Tables {

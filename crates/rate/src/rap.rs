@@ -195,7 +195,7 @@ impl RapSender {
         self.silence.covers(u64::MAX)
     }
 
-    /// From one packet to the next, in s.
+    /// Returns the time from one packet to the next, in s.
     fn wait_s(&self, now: Instant) -> f64 {
         if self.is_silent() {
             let interval = if self.silence.is_probed(now) { PROBE_INTERVAL } else { LATE_PROBE_INTERVAL };
@@ -222,7 +222,7 @@ impl RapSender {
         self.increase = Some(due);
     }
 
-    /// `LossHandler`.
+    /// Halves the rate, and takes all packets under way for parts of this loss (`LossHandler`).
     fn on_loss(&mut self, now: Instant) {
         let packets = std::mem::take(&mut self.undisturbed) as f64;
         self.between_losses = Some(self.between_losses.map_or(packets, |mean| mean + (packets - mean) * EVENT_SHARE));

@@ -35,14 +35,14 @@ impl LinuxWindow {
         window.cwnd <= window.ssthresh
     }
 
-    /// `tcp_slow_start`: one segment for an acknowledgement of new data.
+    /// Opens the window by one segment for an acknowledgement of new data (`tcp_slow_start`).
     pub(crate) fn slow_start(&mut self, window: &mut Window) {
         if std::mem::take(&mut self.acked) > 0 {
             self.open(window);
         }
     }
 
-    /// `tcp_reno_cong_avoid`: slow start, then one segment for a window of acknowledged segments.
+    /// Opens the window in slow start, then by one segment for a window of acknowledged segments (`tcp_reno_cong_avoid`).
     pub(crate) fn reno(&mut self, window: &mut Window) {
         if Self::in_slow_start(window) {
             self.slow_start(window);
@@ -59,7 +59,7 @@ impl LinuxWindow {
         full
     }
 
-    /// One segment more, up to the clamp.
+    /// Opens the window by one segment, up to the clamp.
     pub(crate) fn open(&self, window: &mut Window) {
         if window.cwnd < self.most {
             window.cwnd += 1.0;

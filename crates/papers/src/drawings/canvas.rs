@@ -53,7 +53,7 @@ impl Canvas {
         self.add(format_args!(r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#, escaped(text)));
     }
 
-    /// Lines of text below one another, centered on the point.
+    /// Draws lines of text below one another, centered on the point.
     pub(super) fn lines(&mut self, (x, y): (f64, f64), lines: &[&str]) {
         let first = y - (lines.len() as f64 - 1.0) / 2.0 * LINE_PX + 4.5;
         for (number, line) in lines.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Canvas {
         }
     }
 
-    /// The same, readable on lines.
+    /// Draws lines of text that stay readable on a line.
     pub(super) fn label(&mut self, at: (f64, f64), lines: &[&str]) {
         self.add(format_args!(r#"<g class="label">"#));
         self.lines(at, lines);
@@ -73,14 +73,14 @@ impl Canvas {
         self.add(format_args!(r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"{dash}/>"#));
     }
 
-    /// A curve from one point to another, bent towards a third, with a head at its end.
+    /// Draws a curve from one point to another, bent towards a third, with a head at its end.
     pub(super) fn arrow(&mut self, (x1, y1): (f64, f64), (bx, by): (f64, f64), (x2, y2): (f64, f64)) {
         self.add(format_args!(
             r#"<path d="M {x1:.1} {y1:.1} Q {bx:.1} {by:.1} {x2:.1} {y2:.1}" marker-end="url(#head)"/>"#
         ));
     }
 
-    /// A loop above a point, or below it, with a head at its end.
+    /// Draws a loop above a point, or below it, with a head at its end.
     pub(super) fn turn(&mut self, (x, y): (f64, f64), reach: f64) {
         let (left, right, top) = (x - 22.0, x + 22.0, y - reach);
         self.add(format_args!(
@@ -99,7 +99,7 @@ impl Canvas {
         self.add(format_args!(r#"<polyline points="{}" stroke-width="2"/>"#, points.join(" ")));
     }
 
-    /// The picture.
+    /// Returns the picture.
     pub(super) fn finish(self, title: &str) -> String {
         let (width, height, title) = (self.width, self.height + TITLE_PX, escaped(title));
         format!(

@@ -91,7 +91,7 @@ impl Graph {
     }
 }
 
-/// Where the line from the middle of a box towards a point leaves the box.
+/// Returns where the line from the middle of a box towards a point leaves the box.
 fn border((x, y): (f64, f64), towards: (f64, f64), (width, height): (f64, f64)) -> (f64, f64) {
     let (dx, dy) = (towards.0 - x, towards.1 - y);
     let share = f64::min(width / 2.0 / dx.abs().max(1e-9), height / 2.0 / dy.abs().max(1e-9)).min(1.0);

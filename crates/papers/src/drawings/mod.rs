@@ -57,7 +57,7 @@ pub fn drawings(paper: &Paper) -> Result<Vec<Drawing>, DrawingError> {
     of_papers::figures(&paper.id).iter().map(|figure| figure.draw(paper)).collect()
 }
 
-/// The scenario of the first cell whose name begins so.
+/// Returns the scenario of the first cell whose name begins so.
 fn scenario(paper: &Paper, cell: &'static str, what: &'static str) -> Result<Scenario, DrawingError> {
     let claims = paper.claims()?;
     let found: Option<&Cell> = claims.cells.iter().find(|known| known.name.starts_with(cell));

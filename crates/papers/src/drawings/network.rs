@@ -12,7 +12,7 @@ const NODE_PX: (f64, f64) = (72.0, 28.0);
 /// Kinds of flows that are listed.
 const MOST_KINDS: usize = 8;
 
-/// The nodes that a flow's packets pass, by the fewest hops.
+/// Returns the nodes that a flow's packets pass, by the fewest hops.
 fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     let mut before: BTreeMap<usize, usize> = BTreeMap::new();
     let mut next = VecDeque::from([flow.from]);
@@ -32,7 +32,7 @@ fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     nodes
 }
 
-/// Of each node its column: one more than that of any node before it on the path of a flow.
+/// Returns the column of each node: one more than that of any node before it on the path of a flow.
 fn columns(scenario: &Scenario) -> Vec<usize> {
     let mut columns = vec![0; scenario.nodes.len()];
     let paths: Vec<Vec<usize>> = scenario.flows.iter().map(|flow| path(scenario, flow)).collect();
@@ -49,14 +49,14 @@ fn columns(scenario: &Scenario) -> Vec<usize> {
     columns
 }
 
-/// What the queue is, such as `red 20packets`.
+/// Describes a queue, such as `red 20packets`.
 fn queue(link: &Link) -> String {
     let queue = serde_json::to_value(&*link.queue).unwrap_or_default();
     let limit = queue["limit"].as_str().unwrap_or_default();
     format!("{} {limit}", link.queue.kind())
 }
 
-/// How many flows are alike, and what they are.
+/// Describes the flows, those that are alike together.
 fn kinds(scenario: &Scenario) -> Vec<String> {
     let mut kinds: Vec<(String, String, usize)> = Vec::new();
     for flow in &scenario.flows {

@@ -43,7 +43,7 @@ impl Figure {
     }
 }
 
-/// The figures of a paper.
+/// Returns the figures of a paper.
 pub(super) fn figures(paper: &str) -> &'static [Figure] {
     match paper {
         "lan-queues" => LAN,
@@ -186,7 +186,7 @@ fn box_of(name: String, from_ms: f64, long_ms: f64) -> Box {
     Box { name, from_ms, to_ms: from_ms + long_ms, lost: false }
 }
 
-/// Three packets of the first flow: tx each, and ts from the end of one to the start of the next.
+/// Returns three packets of the first flow: tx each, and ts from the end of one to the start of the next.
 fn spacing(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
     let transport = serde_json::to_value(&*scenario.flows.first()?.transport).ok()?;
     let line: Rate = transport["line_rate"].as_str()?.parse().ok()?;
@@ -204,7 +204,7 @@ fn transmission_ms(size: Bytes, rate: Rate) -> f64 {
     size.count() as f64 * 8000.0 / rate.bits_per_second() as f64
 }
 
-/// How long a packet of the first flow takes on its first link and on the one that loses packets, in ms.
+/// Returns how long a packet of the first flow takes on its first link and on the one that loses packets, in ms.
 fn times_of(scenario: &Scenario) -> Option<(f64, f64)> {
     let flow = scenario.flows.first()?;
     let access = scenario.links.iter().find(|link| link.from == flow.from)?;
@@ -213,7 +213,7 @@ fn times_of(scenario: &Scenario) -> Option<(f64, f64)> {
     Some((transmission_ms(size, access.rate), transmission_ms(size, wireless.rate)))
 }
 
-/// Packets at the router and behind its queue: names and arrivals in ms, in order.
+/// Returns packets at the router and after its queue: names and arrivals in ms, in order.
 fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), names: [&str; 2]) -> [Row; 2] {
     let times: Vec<f64> = arrivals.iter().map(|arrival| arrival.1).collect();
     let done = departures(&times, service);
@@ -224,7 +224,7 @@ fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), nam
     [Row { name: arrives, boxes: at, continues: true }, Row { name: leaves, boxes: out, continues: false }]
 }
 
-/// Packets each 1.25 transmissions of the bottleneck, and one of another flow halfway: the queue grows. P2 is lost behind the router.
+/// Returns packets each 1.25 transmissions of the bottleneck, and one of another flow halfway: the queue grows. P2 is lost after the router.
 fn lost_packet(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
     let (access, service) = times_of(scenario)?;
     let gap = 1.25 * service;
@@ -247,7 +247,8 @@ fn lost_packet(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
     Some((vec![at, out, Row { name: "at the receiver".to_owned(), boxes, continues: false }], notes))
 }
 
-/// The same cross traffic, evenly and as one burst behind P3: together more than the bottleneck carries, and yet two gaps are not filled.
+/// Returns the same cross traffic, evenly and as one burst after P3. Together it is more than the bottleneck carries, but the burst leaves two gaps
+/// unfilled.
 fn noise(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
     let (access, service) = times_of(scenario)?;
     let gap = 2.5 * service;

@@ -14,7 +14,7 @@ const POINTS: u32 = 1200;
 /// Green, yellow, red.
 const COLOURS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
 
-/// The first link with RED, if the scenario has one.
+/// Draws the first link with RED, if the scenario has one.
 pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     let (options, facts) = scenario.links.iter().find_map(|link| match &*link.queue {
         QueueOptions::Red(options) => Some((options, LinkFacts { rate: link.rate, delay: link.delay })),

@@ -36,7 +36,7 @@ pub(super) struct Note {
     pub(super) text: String,
 }
 
-/// When a first-in-first-out transmitter is done with packets that arrive at these times and take this long, in ms.
+/// Returns when a first-in-first-out transmitter is done with packets that arrive at these times and take this long, in ms.
 pub(super) fn departures(arrivals_ms: &[f64], service_ms: f64) -> Vec<f64> {
     let mut free = 0.0;
     arrivals_ms
