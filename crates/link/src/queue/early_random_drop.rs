@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn the_instantaneous_queue_decides() {
         let packets = Options::preset(Dialect::Rfc);
-        let bytes = Options { limit: "50kB".parse().unwrap(), drop_level: "25kB".parse().unwrap(), ..packets.clone() };
+        let bytes = Options { limit: "50kB".parse().unwrap(), drop_level: "25kB".parse().unwrap(), ..packets };
         for options in [packets, bytes] {
             assert_eq!([0, 24, 25].map(|waiting| early_drops(&options, waiting)), [(0, false); 3]);
             for waiting in [26, 40, 49] {

@@ -222,15 +222,17 @@ impl Discipline {
         match self {
             Self::DropTail(queue) => queue.admit(now, backlog, arrival, random),
             Self::Red(queue) => queue.admit(now, backlog, arrival, random),
-            Self::EarlyRandomDrop(queue) => queue.admit(now, backlog, arrival, random),
-            _ => self.admit_to_held(now, backlog, arrival, random),
+            _ => self.admit_to_other(now, backlog, arrival, random),
         }
     }
 
     /// Out of the way of the others.
     #[cold]
     #[inline(never)]
-    fn admit_to_held(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+    fn admit_to_other(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+        if let Self::EarlyRandomDrop(queue) = self {
+            return queue.admit(now, backlog, arrival, random);
+        }
         holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
     }
 

@@ -3,6 +3,7 @@
 use super::canvas::{Anchor, Canvas, LINE_PX};
 use headway_scenario::{Flow, Link, Scenario};
 use headway_units::Registry as _;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 const COLUMN_PX: f64 = 250.0;
@@ -18,8 +19,8 @@ fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     let mut next = VecDeque::from([flow.from]);
     while let Some(node) = next.pop_front() {
         for link in scenario.links.iter().filter(|link| link.from == node && link.to != flow.from) {
-            if !before.contains_key(&link.to) {
-                before.insert(link.to, node);
+            if let Entry::Vacant(place) = before.entry(link.to) {
+                place.insert(node);
                 next.push_back(link.to);
             }
         }

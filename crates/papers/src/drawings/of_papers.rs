@@ -7,6 +7,9 @@ use crate::paper::Paper;
 use headway_scenario::Scenario;
 use headway_units::{Bytes, Duration, Rate};
 
+/// Rows of packets, and what stands below them.
+type Rows = (Vec<Row>, Vec<Note>);
+
 /// A figure, and what it is made of.
 pub(super) struct Figure {
     name: &'static str,
@@ -22,7 +25,7 @@ enum What {
     /// A state machine or an overview.
     Graph(Graph),
     /// Packets over time, of that cell.
-    Times(&'static str, fn(&Scenario) -> Option<(Vec<Row>, Vec<Note>)>),
+    Times(&'static str, fn(&Scenario) -> Option<Rows>),
 }
 
 impl Figure {
@@ -187,7 +190,7 @@ fn box_of(name: String, from_ms: f64, long_ms: f64) -> Box {
 }
 
 /// Returns three packets of the first flow: tx each, and ts from the end of one to the start of the next.
-fn spacing(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
+fn spacing(scenario: &Scenario) -> Option<Rows> {
     let transport = serde_json::to_value(&*scenario.flows.first()?.transport).ok()?;
     let line: Rate = transport["line_rate"].as_str()?.parse().ok()?;
     let size: Bytes = transport["datagram"].as_str()?.parse().ok()?;
@@ -225,7 +228,7 @@ fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), nam
 }
 
 /// Returns packets each 1.25 transmissions of the bottleneck, and one of another flow halfway: the queue grows. P2 is lost after the router.
-fn lost_packet(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
+fn lost_packet(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 1.25 * service;
     let arrivals: Vec<(String, f64)> = (0..3)
@@ -249,7 +252,7 @@ fn lost_packet(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
 
 /// Returns the same cross traffic, evenly and as one burst after P3. Together it is more than the bottleneck carries, but the burst leaves two gaps
 /// unfilled.
-fn noise(scenario: &Scenario) -> Option<(Vec<Row>, Vec<Note>)> {
+fn noise(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 2.5 * service;
     let probes = (0..4).map(|n| (format!("P{}", n + 1), f64::from(n) * gap));
