@@ -410,6 +410,14 @@ pub(crate) enum PapersCommand {
         #[command(flatten)]
         options: PapersOptions,
     },
+    /// Draw the figures that no run gives: networks, state machines, regions and timelines, as SVG. Runs nothing.
+    Figures {
+        /// The papers [default: all that are built in].
+        ids: Vec<String>,
+        /// Folder that gets a folder for each paper [default: out/papers].
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Write what comes of all claims, tables and figures as one HTML page. Runs nothing.
     Report {
         /// The papers, or folders of your own [default: all that are built in].

@@ -1,5 +1,6 @@
 //! `headway papers`: runs what papers ran, and says what comes of their claims.
 
+mod figures;
 mod report;
 
 pub(crate) use report::of_all_papers;
@@ -33,6 +34,7 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
         PapersCommand::List => list(),
         PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
+        PapersCommand::Figures { ids, out } => figures::write(ids, out.as_deref()),
         PapersCommand::Report { ids, output, results } => report::write(ids, output, results.as_deref()),
     }
 }

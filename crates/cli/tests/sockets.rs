@@ -315,6 +315,18 @@ fn the_controller_is_the_one_on_which_both_ends_agree() {
     assert!(help.contains("[default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts]"), "{help}");
 }
 
+/// RAP is an experiment that both ends name: CCID 254.
+#[test]
+fn rap_runs_on_sockets() {
+    let rap = ["--controller", "rap"];
+    let receiver = Receiver::new(&[&rap[..], &["--once"]].concat());
+    let model = ["--model", "kind = \"ftp\", segments = 10"];
+    let sent = last(&ended_well(&receiver.sender(&[&model[..], &rap].concat()).output().unwrap()));
+    assert_eq!((&sent["kind"], &sent["sent_packets"]), (&"rap".into(), &10.into()));
+    let (status, lines, _) = receiver.end(None);
+    assert_eq!((status, &last(&lines)["received_packets"]), (Some(0), &10.into()));
+}
+
 /// A source without data closes once the peer has answered.
 #[test]
 fn a_sender_with_nothing_to_send_succeeds() {

@@ -175,7 +175,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "kind = \"droptail\", ",
             "",
-            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake"#,
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake, early-random-drop"#,
         ),
         ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
         ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
@@ -301,9 +301,9 @@ fn durations_of_transports_have_sensible_ranges() {
 #[test]
 fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
     let kinds =
-        ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation"];
+        ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation", "rap"];
     let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
-    let ccids = [2, 3, 4, 248, 249, 250].map(|ccid| {
+    let ccids = [2, 3, 4, 248, 249, 250, 254].map(|ccid| {
         format!("{{ kind = \"dccp\", ccid = {ccid}, controller = {{ zzzzzzz = 1 }}, connection = {{ yyyyyyy = 1 }} }}")
     });
     let tcp = ["tcp-reno", "tcp-cubic", "tcp-vegas"].map(|kind| format!("{{ kind = \"{kind}\", zzzzzzz = 1 }}"));
